@@ -1,0 +1,26 @@
+"""Errors that end a verb, by audience: what the user can mend, and what the testbed did."""
+
+from __future__ import annotations
+
+
+class NetstudyError(Exception):
+    """Base of the errors that a verb turns into one message and an exit code."""
+
+    exit_code = 2
+
+
+class StudyError(NetstudyError):
+    """Bad input: the message says what is wrong, where, and what would be right."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, where: str | None = None) -> None:
+        """`where` is `file:line:column`, put before the message."""
+        super().__init__(f"{where}: {message}" if where else message)
+
+
+class TestbedError(NetstudyError):
+    """The testbed failed: the engine ended early, a host went away."""
+
+    __test__ = False  # not a test case, whatever its name suggests to pytest
+    exit_code = 3

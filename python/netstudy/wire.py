@@ -1,0 +1,264 @@
+"""What crosses between the front and the engine: the plan going in, records coming out.
+
+Both are JSON; `schema/plan.schema.json` and `schema/record.schema.json` are exported from these
+models, and the engine's own types (crates/records) are tested against the same examples in
+`schema/examples/`. Every number carries its unit at the end of its name and is an integer unless
+the name says otherwise, so that the same plan gives the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+PLAN_SCHEMA = "netstudy/plan/1"
+RECORD_SCHEMA = "netstudy/record/1"
+
+Level = str | int | float | bool
+"""The level of a factor as a plan names it: what tables print and `--only` selects."""
+
+
+class Wire(BaseModel):
+    """Base of everything on the wire: immutable, and closed against unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Tcp(Wire):
+    """The TCP of one host group."""
+
+    profile: str
+    congestion_control: Literal["reno"] = "reno"
+    sack: bool = True
+    timestamps: bool = True
+    initial_window_segments: int | None = None
+    """None: by RFC 3390, min(4 MSS, max(2 MSS, 4380 bytes))."""
+    initial_rto_ns: int = 1_000_000_000
+    min_rto_ns: int = 200_000_000
+    max_rto_ns: int = 120_000_000_000
+    clock_tick_ns: int = 0
+    """Granularity of the retransmission clock; 0 is exact."""
+    delayed_ack_ns: int = 40_000_000
+    ack_every_segments: int = 2
+    quick_ack_segments: int = 0
+    """Segments acknowledged at once when a connection starts (Linux: 16)."""
+    restart_after_idle: bool = True
+    """Shrink cwnd after an idle RTO (RFC 5681, 4.1; RFC 2861)."""
+    send_buffer_bytes: int = 4_194_304
+    receive_buffer_bytes: int = 6_291_456
+
+
+class Nic(Wire):
+    """The network interface of one host group and what it costs the host."""
+
+    send_latency_ns: int = 0
+    receive_latency_ns: int = 0
+    transmit_queue_frames: int = 1000
+
+
+class HostGroup(Wire):
+    """`count` identical hosts; with count 1 the host bears the group's name, else name-1, name-2 …"""
+
+    name: str
+    count: int = Field(ge=1)
+    profile: str
+    tcp: Tcp
+    nic: Nic
+
+
+class OutputQueued(Wire):
+    """A private drop-tail buffer a port."""
+
+    kind: Literal["output-queued"] = "output-queued"
+    port_buffer_bytes: int
+
+
+class SharedMemory(Wire):
+    """One packet memory for all ports, with dynamic thresholds (Choudhury & Hahne 1998)."""
+
+    kind: Literal["shared-memory"] = "shared-memory"
+    pool_bytes: int
+    port_reserve_bytes: int = 0
+    """Memory of a port's own, used before the pool."""
+    cell_bytes: int = 1
+    """A frame occupies whole cells."""
+    alpha: float = 8.0
+    """A queue may hold alpha times the pool's free part."""
+    ingress_guarantee_frames: int = 0
+    """Frames that an ingress port may always have queued, whatever the pool holds."""
+
+
+class IngressQueued(Wire):
+    """A private buffer an ingress port in virtual output queues; the egress pulls from them."""
+
+    kind: Literal["ingress-queued"] = "ingress-queued"
+    ingress_buffer_bytes: int
+    egress_buffer_bytes: int = 0
+    random_arbitration_pct: int = Field(default=0, ge=0, le=100)
+    """Share of the egress' choices made at random; the others are round robin."""
+
+
+Buffer = Annotated[OutputQueued | SharedMemory | IngressQueued, Field(discriminator="kind")]
+
+
+class Switch(Wire):
+    """The switch that all links meet in."""
+
+    profile: str
+    ports: int = Field(ge=1)
+    buffer: Buffer
+    forwarding: Literal["store-and-forward", "cut-through"] = "store-and-forward"
+    latency_ns: int = 0
+
+
+class Link(Wire):
+    """A full-duplex Ethernet link from each host of a group to the switch (`between: [group, switch]`)."""
+
+    between: tuple[str, str]
+    rate_bps: int = Field(gt=0)
+    delay_ns: int = Field(ge=0)
+    mtu_bytes: int = Field(ge=576)
+
+
+class Network(Wire):
+    hosts: tuple[HostGroup, ...]
+    switch: Switch
+    links: tuple[Link, ...]
+
+
+class NoJitter(Wire):
+    kind: Literal["none"] = "none"
+
+
+class UniformJitter(Wire):
+    kind: Literal["uniform"] = "uniform"
+    max_ns: int
+
+
+class ExponentialJitter(Wire):
+    kind: Literal["exponential"] = "exponential"
+    mean_ns: int
+
+
+Jitter = Annotated[NoJitter | UniformJitter | ExponentialJitter, Field(discriminator="kind")]
+
+
+class Incast(Wire):
+    """One client asks every server at once for a block, waits for all, repeats."""
+
+    kind: Literal["incast"] = "incast"
+    client: str
+    servers: str
+    block_bytes: int = Field(gt=0)
+    """Unstriped: what each server sends. Striped: what all of them send together."""
+    striped: bool = False
+    iterations: int = Field(gt=0)
+    warmup_iterations: int = Field(default=0, ge=0)
+    request_bytes: int = 64
+    request_spacing_ns: int = 0
+    """Time between the requests to one server and the next."""
+    start_jitter: Jitter = NoJitter()
+    """Delay between a server's receipt of a request and its first byte, drawn anew each time."""
+
+
+Treatment = dict[str, Level]
+
+
+class Run(Wire):
+    """One treatment and one replicate."""
+
+    id: str
+    """12 hexadecimal digits, a hash of treatment and replicate: stable under --only and --set."""
+    cases: tuple[str, ...]
+    treatment: Treatment
+    replicate: int = Field(ge=1)
+    seed: str
+    """16 hexadecimal digits, derived from the plan's seed, the treatment and the replicate."""
+    network: Network
+    workload: Incast
+
+
+class Plan(Wire):
+    schema_: Literal["netstudy/plan/1"] = Field(default=PLAN_SCHEMA, alias="schema")
+    study: str
+    seed: int
+    runs: tuple[Run, ...]
+
+
+class EngineRecord(Wire):
+    """First record of a stream: who wrote it."""
+
+    kind: Literal["engine"] = "engine"
+    schema_: Literal["netstudy/record/1"] = Field(default=RECORD_SCHEMA, alias="schema")
+    version: str
+    testbed: str
+
+
+class ProgressRecord(Wire):
+    """How far the engine is; written only when asked for, and never kept."""
+
+    kind: Literal["progress"] = "progress"
+    runs_done: int
+    runs: int
+    packets: int
+    """Useful data packets carried so far, over all runs."""
+    packets_planned: int
+
+
+class Check(Wire):
+    """A conservation law that the run was held against (contract 4)."""
+
+    law: str
+    holds: bool
+    detail: str
+
+
+class IterationSamples(Wire):
+    """One value an iteration of the measuring phase, all of the same length."""
+
+    completion_ns: tuple[int, ...]
+    dropped_packets: tuple[int, ...]
+    retransmissions: tuple[int, ...]
+    timeouts: tuple[int, ...]
+
+
+class Phase(Wire):
+    start_ns: int
+    end_ns: int
+
+
+class RunRecord(Wire):
+    """The outcome of one run. A failed one says why; one that breaks a law is kept as invalid."""
+
+    kind: Literal["run"] = "run"
+    run: str
+    treatment: Treatment
+    replicate: int
+    seed: str
+    status: Literal["ok", "invalid", "failed"]
+    error: str | None = None
+    checks: tuple[Check, ...] = ()
+    measure: Phase | None = None
+    bytes_received: int | None = None
+    """Application bytes that the client received in the measuring phase."""
+    iterations: IterationSamples | None = None
+    counters: dict[str, dict[str, int]] = {}
+    """Node or port name -> counter -> its growth over the measuring phase (maxima: over the run)."""
+
+
+class EndRecord(Wire):
+    """Last record of a stream that came to its end."""
+
+    kind: Literal["end"] = "end"
+    runs: int
+
+
+Record = Annotated[
+    EngineRecord | ProgressRecord | RunRecord | EndRecord, Field(discriminator="kind")
+]
+
+
+def to_json(model: Wire, **kwargs: Any) -> str:
+    """Compact JSON with the fields in their declared order: the same model gives the same bytes."""
+    return model.model_dump_json(by_alias=True, **kwargs)

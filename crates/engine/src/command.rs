@@ -1,0 +1,89 @@
+//! The `sim` command.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use clap::Args;
+use netstudy_records::{Plan, Record, RecordSchema};
+
+use crate::pool::{self, Event};
+use crate::writer::Writer;
+
+/// How to simulate.
+#[derive(Args)]
+pub(crate) struct SimArguments {
+    /// Runs made at the same time [default: one a core]
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+    /// Write each run as it ends, instead of in the order of the plan
+    #[arg(long)]
+    as_completed: bool,
+    /// Write a progress record that often
+    #[arg(long, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    progress_ms: Option<u64>,
+}
+
+/// Why the command ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The plan cannot be read.
+    Plan(String),
+    /// Nobody reads the records, or there is no room for them.
+    Output(io::Error),
+}
+
+impl Failure {
+    /// 2 for bad input, 3 for a testbed that failed.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Plan(_) => 2,
+            Self::Output(_) => 3,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(error) => write!(f, "the plan on standard input: {error}"),
+            Self::Output(error) => write!(f, "writing records to standard output: {error}"),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Reads the plan, makes its runs, writes their records.
+pub(crate) fn sim(arguments: &SimArguments) -> Result<(), Failure> {
+    let plan = read_plan()?;
+    let mut writer = Writer::new(io::stdout().lock(), plan.runs.len(), arguments.as_completed);
+    writer.write(&Record::Engine {
+        schema: RecordSchema::V1,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        testbed: "sim".to_owned(),
+    })?;
+    let threads = arguments.threads.unwrap_or_else(default_threads);
+    let every = arguments.progress_ms.map(Duration::from_millis);
+    pool::make_runs(&plan.runs, threads, every, |event| match event {
+        Event::Ended(index, record) => writer.write_run(index, *record),
+        Event::Progress(progress) => writer.write(&progress),
+    })?;
+    writer.write(&Record::End { runs: plan.runs.len() })?;
+    Ok(())
+}
+
+fn default_threads() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+fn read_plan() -> Result<Plan, Failure> {
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text).map_err(|error| Failure::Plan(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| Failure::Plan(error.to_string()))
+}

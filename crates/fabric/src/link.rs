@@ -1,0 +1,73 @@
+use netstudy_units::{Duration, Rate, Serializer};
+
+/// Sizes of Ethernet (IEEE 802.3, 3.1.1).
+pub mod ethernet {
+    /// Header and frame check sequence: what a switch stores beside the IP packet.
+    pub const HEADER_BYTES: u32 = 18;
+    /// Preamble, start delimiter and interpacket gap: what the wire carries beside the frame.
+    pub const GAP_BYTES: u32 = 20;
+    /// The least frame, check sequence included.
+    pub const MIN_FRAME_BYTES: u32 = 64;
+
+    /// Bytes of the frame that carries an IP packet of `ip_bytes`.
+    #[must_use]
+    #[inline]
+    pub const fn frame_bytes(ip_bytes: u32) -> u32 {
+        let bytes = ip_bytes + HEADER_BYTES;
+        if bytes < MIN_FRAME_BYTES { MIN_FRAME_BYTES } else { bytes }
+    }
+}
+
+/// One direction of a full-duplex Ethernet link.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    serializer: Serializer,
+    delay: Duration,
+}
+
+impl Link {
+    /// A link of `rate` whose far end is `delay` away.
+    #[must_use]
+    pub const fn new(rate: Rate, delay: Duration) -> Self {
+        Self { serializer: Serializer::new(rate), delay }
+    }
+
+    /// How long a frame of `frame_bytes` holds the wire, gap included.
+    #[must_use]
+    #[inline]
+    pub const fn serialization(&self, frame_bytes: u32) -> Duration {
+        self.serializer.time(frame_bytes + ethernet::GAP_BYTES)
+    }
+
+    /// Propagation delay.
+    #[must_use]
+    #[inline]
+    pub const fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// Bit rate.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.serializer.rate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_segment_at_ten_gigabit_and_one_microsecond() {
+        // MTU 9000 + 18 + 20 = 9038 B at 0.8 ns a byte.
+        let link = Link::new(Rate::from_gbps(10), Duration::from_us(1));
+        let frame = ethernet::frame_bytes(9000);
+        assert_eq!(link.serialization(frame) + link.delay(), Duration::from_ps(8_230_400));
+    }
+
+    #[test]
+    fn a_small_packet_is_padded_to_the_least_frame() {
+        assert_eq!(ethernet::frame_bytes(40), 64);
+        assert_eq!(ethernet::frame_bytes(52), 70);
+    }
+}

@@ -1,0 +1,104 @@
+//! Switches: where frames wait, and which are dropped. One buffer architecture, one file.
+
+mod ingress_queued;
+mod output_queued;
+mod shared_memory;
+
+pub use ingress_queued::IngressQueued;
+pub use output_queued::OutputQueued;
+pub use shared_memory::{SharedMemory, SharedMemoryConfig};
+
+use netstudy_units::Time;
+
+/// A frame as a switch sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When it is there to be judged: whole, or with its header if the switch cuts through.
+    pub now: Time,
+    /// When it may start to leave: `now` and the latency of the switch.
+    pub ready: Time,
+    /// The port by which it comes.
+    pub ingress: u32,
+    /// The port by which it is to leave.
+    pub egress: u32,
+    /// Its size, check sequence included.
+    pub frame_bytes: u32,
+}
+
+/// What a switch does with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// There is no room for it.
+    Dropped,
+    /// Its last bit leaves the egress port at this time.
+    Departs(Time),
+    /// It waits until its egress chooses it: see [`SwitchBuffer::grant`].
+    Held,
+}
+
+/// A held frame that its egress chose.
+#[derive(Clone, Copy, Debug)]
+pub struct Grant<F> {
+    /// What was given to [`SwitchBuffer::offer`].
+    pub frame: F,
+    /// The port by which it leaves.
+    pub egress: u32,
+    /// When its last bit leaves.
+    pub departs: Time,
+}
+
+/// Random choices, made outside of this crate.
+pub trait Chance {
+    /// A number from 0 to `n - 1`, each as likely.
+    fn below(&mut self, n: u32) -> u32;
+}
+
+/// What a port counts, as a switch's command line shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Frames that were let through towards this port.
+    pub frames_forwarded: u64,
+    /// Their bytes.
+    pub bytes_forwarded: u64,
+    /// Frames towards this port that were dropped.
+    pub frames_dropped: u64,
+    /// Their bytes.
+    pub bytes_dropped: u64,
+}
+
+impl PortCounters {
+    /// Adds `other` to each counter.
+    pub const fn add(&mut self, other: &Self) {
+        self.frames_forwarded += other.frames_forwarded;
+        self.bytes_forwarded += other.bytes_forwarded;
+        self.frames_dropped += other.frames_dropped;
+        self.bytes_dropped += other.bytes_dropped;
+    }
+}
+
+/// A buffer architecture. Calls come in the order of time; what is due by [`Self::next_grant`] is
+/// granted before a later frame is offered.
+pub trait SwitchBuffer<F: Copy> {
+    /// Judges a frame.
+    fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict;
+
+    /// When an egress next chooses among held frames; [`Time::NEVER`] if none is held.
+    #[inline]
+    fn next_grant(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// Makes the choice that is due at [`Self::next_grant`].
+    #[inline]
+    fn grant(&mut self, _chance: &mut impl Chance) -> Option<Grant<F>> {
+        None
+    }
+
+    /// Frames that are held.
+    fn held(&self) -> usize {
+        0
+    }
+
+    /// The most bytes that ever waited for, or were on, the wire of `egress`.
+    fn queue_bytes_max(&self, egress: u32) -> u64;
+}

@@ -1,0 +1,98 @@
+use alloc::collections::VecDeque;
+
+use netstudy_units::Time;
+
+use crate::Link;
+
+/// A frame that waits for, or is on, the wire of a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Departing {
+    /// When its last bit leaves.
+    pub at: Time,
+    /// What it occupies in the buffer, in the unit of the buffer.
+    pub occupied: u32,
+    /// The port by which it came.
+    pub ingress: u32,
+}
+
+/// The FIFO of a port and the wire behind it.
+#[derive(Clone, Debug)]
+pub struct Transmitter {
+    link: Link,
+    free_at: Time,
+    queue: VecDeque<Departing>,
+    occupied: u64,
+    occupied_max: u64,
+}
+
+impl Transmitter {
+    /// A transmitter that sends onto `link`.
+    #[must_use]
+    pub const fn new(link: Link) -> Self {
+        Self { link, free_at: Time::ZERO, queue: VecDeque::new(), occupied: 0, occupied_max: 0 }
+    }
+
+    /// The link behind it.
+    #[must_use]
+    #[inline]
+    pub const fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// When the wire is free.
+    #[must_use]
+    #[inline]
+    pub const fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// What all its frames occupy, as far as [`Self::release`] was called.
+    #[must_use]
+    #[inline]
+    pub const fn occupied(&self) -> u64 {
+        self.occupied
+    }
+
+    /// The most that its frames ever occupied.
+    #[must_use]
+    pub const fn occupied_max(&self) -> u64 {
+        self.occupied_max
+    }
+
+    /// Frames waiting or on the wire, as far as [`Self::release`] was called.
+    #[must_use]
+    #[inline]
+    pub fn frames(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Forgets the frames that left by `now`, and tells `left` of each.
+    #[inline]
+    pub fn release(&mut self, now: Time, mut left: impl FnMut(&Departing)) {
+        while let Some(front) = self.queue.front()
+            && front.at <= now
+        {
+            self.occupied -= u64::from(front.occupied);
+            left(front);
+            self.queue.pop_front();
+        }
+    }
+
+    /// Sends a frame that may start at `ready`, behind those before it. Returns when its last bit
+    /// leaves.
+    #[inline]
+    pub fn send(&mut self, ready: Time, frame_bytes: u32, occupied: u32, ingress: u32) -> Time {
+        let at = self.transmit(ready, frame_bytes);
+        self.queue.push_back(Departing { at, occupied, ingress });
+        self.occupied += u64::from(occupied);
+        self.occupied_max = self.occupied_max.max(self.occupied);
+        at
+    }
+
+    /// As [`Self::send`], for a frame that occupies nothing.
+    #[inline]
+    pub fn transmit(&mut self, ready: Time, frame_bytes: u32) -> Time {
+        self.free_at = ready.max(self.free_at) + self.link.serialization(frame_bytes);
+        self.free_at
+    }
+}

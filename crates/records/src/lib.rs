@@ -1,0 +1,15 @@
+//! What crosses between the front and the engine: the plan coming in, records going out.
+//!
+//! The same contract as `python/netstudy/wire.py`, exported as JSON Schemas in `schema/`. Both sides
+//! are tested against the examples in `schema/examples/`.
+
+mod plan;
+mod record;
+
+pub use plan::{
+    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic, Plan,
+    PlanSchema, Run, Switch, Tcp, Treatment, Workload,
+};
+pub use record::{
+    Check, Counters, IterationSamples, Phase, Record, RecordSchema, RunRecord, Status,
+};

@@ -1,0 +1,121 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Treatment;
+
+/// The schema that this engine writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RecordSchema {
+    /// The first one.
+    #[serde(rename = "netstudy/record/1")]
+    V1,
+}
+
+/// One line of the engine's output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Record {
+    /// Who writes: the first record.
+    Engine {
+        /// Version of this contract.
+        schema: RecordSchema,
+        /// Version of the engine.
+        version: String,
+        /// What the runs were made on.
+        testbed: String,
+    },
+    /// How far the engine is.
+    Progress {
+        /// Runs that have ended.
+        runs_done: usize,
+        /// Runs of the plan.
+        runs: usize,
+        /// Useful data packets so far, over all runs.
+        packets: u64,
+        /// Useful data packets of the plan.
+        packets_planned: u64,
+    },
+    /// The outcome of a run.
+    Run(RunRecord),
+    /// The stream came to its end: the last record.
+    End {
+        /// Runs that have ended.
+        runs: usize,
+    },
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It ended and holds against every law.
+    Ok,
+    /// It ended and breaks a law.
+    Invalid,
+    /// It did not end.
+    Failed,
+}
+
+/// A conservation law that a run was held against.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// The law.
+    pub law: String,
+    /// Whether the run obeys it.
+    pub holds: bool,
+    /// The figures.
+    pub detail: String,
+}
+
+/// The measuring phase, the same for all instruments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Virtual time of its start.
+    pub start_ns: u64,
+    /// Virtual time of its end.
+    pub end_ns: u64,
+}
+
+/// One value an iteration of the measuring phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IterationSamples {
+    /// From the first request to the last byte.
+    pub completion_ns: Vec<u64>,
+    /// Frames that switch ports dropped.
+    pub dropped_packets: Vec<u64>,
+    /// Segments that hosts sent again.
+    pub retransmissions: Vec<u64>,
+    /// Expiries of hosts' retransmission timers.
+    pub timeouts: Vec<u64>,
+}
+
+/// Growth of counters by node or port over the measuring phase.
+pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// The outcome of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Identifier of the run.
+    pub run: String,
+    /// Its treatment.
+    pub treatment: Treatment,
+    /// Its replicate.
+    pub replicate: u32,
+    /// Its seed.
+    pub seed: String,
+    /// What became of it.
+    pub status: Status,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// The laws.
+    pub checks: Vec<Check>,
+    /// When it was measured.
+    pub measure: Option<Phase>,
+    /// Application bytes that the client received in the measuring phase.
+    pub bytes_received: Option<u64>,
+    /// What each iteration gave.
+    pub iterations: Option<IterationSamples>,
+    /// What the nodes counted.
+    pub counters: Counters,
+}

@@ -1,0 +1,86 @@
+//! Hosts: connections, and the interface by which their segments leave.
+
+use netstudy_fabric::{Transmitter, ethernet};
+use netstudy_tcp::Segment;
+use netstudy_units::{Duration, Time};
+
+use crate::wiring::HostKind;
+
+/// A segment in its frame, on the way to the switch or held there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    /// When the switch can judge it.
+    pub(crate) arrival: Time,
+    /// Index of its connection, which is that of the server.
+    pub(crate) connection: u32,
+    pub(crate) frame_bytes: u32,
+    pub(crate) segment: Segment,
+}
+
+/// What an interface counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NicCounters {
+    pub(crate) frames_sent: u64,
+    pub(crate) queue_drops: u64,
+}
+
+/// The interface of a host: a FIFO onto its link.
+#[derive(Clone, Debug)]
+pub(crate) struct Nic {
+    transmitter: Transmitter,
+    queue_frames: usize,
+    send_latency: Duration,
+    receive_latency: Duration,
+    delay: Duration,
+    cuts_through: bool,
+    counters: NicCounters,
+}
+
+/// What a switch that cuts through must have of a frame: the first 64 bytes, which say that it is no
+/// fragment (IEEE 802.3, 4.2.4.2.2).
+const CUT_THROUGH_BYTES: u32 = 64;
+
+impl Nic {
+    pub(crate) fn new(kind: &HostKind, cuts_through: bool) -> Self {
+        Self {
+            transmitter: Transmitter::new(kind.link),
+            queue_frames: kind.transmit_queue_frames,
+            send_latency: kind.send_latency,
+            receive_latency: kind.receive_latency,
+            delay: kind.link.delay(),
+            cuts_through,
+            counters: NicCounters::default(),
+        }
+    }
+
+    pub(crate) const fn counters(&self) -> &NicCounters {
+        &self.counters
+    }
+
+    /// When a frame whose last bit left the switch at `departs` is with the host's TCP.
+    #[inline]
+    pub(crate) fn received_at(&self, departs: Time) -> Time {
+        departs + self.delay + self.receive_latency
+    }
+
+    /// Sends `segment` at `now`. None if too many frames wait already.
+    #[inline]
+    pub(crate) fn send(&mut self, now: Time, connection: u32, segment: Segment) -> Option<Frame> {
+        self.transmitter.release(now, |_| {});
+        if self.transmitter.frames() >= self.queue_frames {
+            self.counters.queue_drops += 1;
+            return None;
+        }
+        self.counters.frames_sent += 1;
+        let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let sent = self.transmitter.send(now + self.send_latency, frame_bytes, frame_bytes, 0);
+        let judged = if self.cuts_through {
+            let link = self.transmitter.link();
+            let rest = link.serialization(frame_bytes) - link.serialization(CUT_THROUGH_BYTES);
+            sent.saturating_sub(rest)
+        } else {
+            sent
+        };
+        Some(Frame { arrival: judged + self.delay, connection, frame_bytes, segment })
+    }
+}

@@ -1,0 +1,486 @@
+//! The incast workload over a star: the event loop, and the two kinds of hosts in it.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use netstudy_fabric::switch::Arrival;
+use netstudy_fabric::{PortCounters, SwitchBuffer, Verdict};
+use netstudy_records::Jitter;
+use netstudy_tcp::{Counters, Endpoint, Segment};
+use netstudy_units::{Duration, Time};
+use netstudy_workload::{Incast, IncastConfig, Responder};
+
+use crate::barrier::{Barrier, Totals};
+use crate::hosts::{Frame, Nic};
+use crate::wiring::Star;
+use crate::{Schedule, Stream};
+
+/// Virtual time that one iteration may take: far beyond any series of timeouts that still ends.
+const ITERATION_TIME_MAX: Duration = Duration::from_secs(3600);
+
+/// The client: one connection to each server.
+struct Client {
+    nic: Nic,
+    ends: Vec<Endpoint>,
+    app: Incast,
+    /// No connection's timer is due before.
+    timers_from: Time,
+    connecting: u32,
+    next_connect: u32,
+    connect_spacing: Duration,
+}
+
+/// A server: one connection to the client.
+struct Server {
+    nic: Nic,
+    end: Endpoint,
+    app: Responder,
+    response_bytes: u64,
+    jitter: Stream,
+    /// When it begins to answer the request that it has.
+    answer_at: Time,
+}
+
+/// A simulation of one run over a switch with the buffer architecture `B`.
+pub(crate) struct Simulation<B> {
+    /// Frames on the way to the switch, by port; the schedule holds when the first of each is there.
+    on_the_way: Vec<VecDeque<Frame>>,
+    arrivals: Schedule,
+    /// No timer of a host is due before the time held here: 0 the client, i + 1 the server i.
+    timers: Schedule,
+    switch: B,
+    switch_latency: Duration,
+    arbitration: Stream,
+    ports: Vec<PortCounters>,
+    client: Client,
+    servers: Vec<Server>,
+    start_jitter: Jitter,
+    barrier: Barrier,
+    /// Counters at the start of the measuring phase.
+    base: Option<Snapshot>,
+    measure_from: Time,
+    iteration_began: Time,
+    now: Time,
+}
+
+/// All counters of a moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) client: Counters,
+    pub(crate) servers: Counters,
+    pub(crate) client_port: PortCounters,
+    pub(crate) server_ports: PortCounters,
+    pub(crate) client_nic_drops: u64,
+    pub(crate) server_nic_drops: u64,
+}
+
+/// What a run that came to its end gives.
+pub(crate) struct Outcome {
+    pub(crate) samples: netstudy_records::IterationSamples,
+    pub(crate) measure_from: Time,
+    pub(crate) measure_to: Time,
+    pub(crate) base: Snapshot,
+    pub(crate) end: Snapshot,
+    pub(crate) frames_sent: u64,
+    pub(crate) frames_under_way: u64,
+    pub(crate) client_queue_bytes_max: u64,
+    pub(crate) server_queue_bytes_max: u64,
+}
+
+/// What a simulation is made of, beside its switch.
+pub(crate) struct Setup<'a> {
+    pub(crate) star: &'a Star,
+    pub(crate) workload: IncastConfig,
+    pub(crate) warmup_iterations: u32,
+    pub(crate) start_jitter: &'a Jitter,
+    pub(crate) seed: &'a str,
+}
+
+impl<B: SwitchBuffer<Frame>> Simulation<B> {
+    pub(crate) fn new(setup: &Setup<'_>, switch: B) -> Self {
+        let star = setup.star;
+        let ports = star.servers as usize + 1;
+        let iterations = setup.workload.iterations - setup.warmup_iterations;
+        Self {
+            on_the_way: vec![VecDeque::new(); ports],
+            arrivals: Schedule::new(ports),
+            timers: Schedule::new(ports),
+            switch,
+            switch_latency: star.switch_latency,
+            arbitration: Stream::new(setup.seed, "switch/arbitration"),
+            ports: vec![PortCounters::default(); ports],
+            client: Client::new(setup),
+            servers: (0..star.servers).map(|index| Server::new(setup, index)).collect(),
+            start_jitter: setup.start_jitter.clone(),
+            barrier: Barrier::new(setup.warmup_iterations, iterations),
+            base: (setup.warmup_iterations == 0).then(Snapshot::default),
+            measure_from: Time::ZERO,
+            iteration_began: Time::ZERO,
+            now: Time::ZERO,
+        }
+    }
+
+    /// Runs all iterations; `on_iteration` hears of each that has ended.
+    pub(crate) fn run(mut self, on_iteration: &mut dyn FnMut() -> ControlFlow<()>) -> Result<Outcome, String> {
+        self.timers.set(0, Time::ZERO);
+        loop {
+            let (port, arrival) = self.arrivals.earliest();
+            let (host, timer) = self.timers.earliest();
+            let grant = self.switch.next_grant();
+            let read = self.barrier.due();
+            self.now = arrival.min(timer).min(grant).min(read);
+            // The order at equal times, as the crate's documentation says.
+            if timer == self.now {
+                self.check_progress()?;
+                self.handle_timer(host);
+            } else if grant == self.now {
+                self.handle_grant();
+            } else if arrival == self.now {
+                self.handle_arrival(port);
+            } else {
+                if on_iteration().is_break() {
+                    return Err("stopped before its end".to_owned());
+                }
+                if self.end_iteration() {
+                    return Ok(self.finish());
+                }
+            }
+        }
+    }
+
+    /// The frame at the head of `port` has arrived at the switch.
+    #[inline]
+    fn handle_arrival(&mut self, port: usize) {
+        let queue = &mut self.on_the_way[port];
+        let frame = queue.pop_front().expect("a port has an arrival only with a frame on the way");
+        self.arrivals.set(port, queue.front().map_or(Time::NEVER, |next| next.arrival));
+        let egress = if port == 0 { frame.connection + 1 } else { 0 };
+        let arrival = Arrival {
+            now: frame.arrival,
+            ready: frame.arrival + self.switch_latency,
+            ingress: port as u32,
+            egress,
+            frame_bytes: frame.frame_bytes,
+        };
+        let counters = &mut self.ports[egress as usize];
+        match self.switch.offer(&arrival, &frame) {
+            Verdict::Dropped => {
+                counters.frames_dropped += 1;
+                counters.bytes_dropped += u64::from(frame.frame_bytes);
+                return;
+            }
+            Verdict::Departs(departs) => self.deliver(egress, departs, &frame),
+            Verdict::Held => {}
+        }
+        let counters = &mut self.ports[egress as usize];
+        counters.frames_forwarded += 1;
+        counters.bytes_forwarded += u64::from(frame.frame_bytes);
+    }
+
+    fn handle_grant(&mut self) {
+        if let Some(grant) = self.switch.grant(&mut self.arbitration) {
+            self.deliver(grant.egress, grant.departs, &grant.frame);
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, egress: u32, departs: Time, frame: &Frame) {
+        if egress == 0 {
+            let now = self.client.nic.received_at(departs);
+            self.client_receives(now, frame.connection as usize, &frame.segment);
+        } else {
+            let index = egress as usize - 1;
+            let now = self.servers[index].nic.received_at(departs);
+            self.server_receives(now, index, &frame.segment);
+        }
+    }
+
+    fn handle_timer(&mut self, host: usize) {
+        if host == 0 {
+            self.fire_client_timers(self.now);
+        } else {
+            self.fire_server_timers(host - 1, self.now);
+        }
+    }
+
+    fn send(&mut self, port: usize, frame: Option<Frame>) {
+        let Some(frame) = frame else { return };
+        let queue = &mut self.on_the_way[port];
+        if queue.is_empty() {
+            self.arrivals.set(port, frame.arrival);
+        }
+        queue.push_back(frame);
+    }
+
+    // ---- client
+
+    #[inline]
+    fn client_receives(&mut self, now: Time, connection: usize, segment: &Segment) {
+        if self.timers.time(0) <= now {
+            self.fire_client_timers(now);
+        }
+        let end = &mut self.client.ends[connection];
+        let before = end.bytes_received();
+        let was_open = end.is_open();
+        end.handle_segment(now, segment);
+        let total = end.bytes_received();
+        if !was_open && self.client.ends[connection].is_open() {
+            self.client.connecting -= 1;
+            if self.client.connecting == 0 {
+                self.begin(now);
+            }
+        }
+        self.pump_client(now, connection);
+        if total > before {
+            self.client_reads(now, connection, before, total);
+        }
+    }
+
+    fn begin(&mut self, now: Time) {
+        self.client.app.start(now);
+        self.measure_from = now;
+        self.iteration_began = now;
+        self.lower_client_timer(now);
+    }
+
+    #[inline]
+    fn client_reads(&mut self, now: Time, connection: usize, before: u64, total: u64) {
+        let ended = self.client.app.handle_received(now, connection as u32, before, total);
+        if let Some(iteration) = ended {
+            self.barrier.completed(iteration);
+            self.lower_client_timer(self.client.app.next_request());
+        }
+    }
+
+    /// Sends all that a connection of the client has to send.
+    #[inline]
+    fn pump_client(&mut self, now: Time, connection: usize) {
+        while let Some(segment) = self.client.ends[connection].poll_transmit(now) {
+            let frame = self.client.nic.send(now, connection as u32, segment);
+            self.send(0, frame);
+        }
+        let bound = self.client.ends[connection].timeout_bound();
+        if bound < self.client.timers_from {
+            self.client.timers_from = bound;
+            self.lower_client_timer(bound);
+        }
+    }
+
+    #[inline]
+    fn lower_client_timer(&mut self, time: Time) {
+        if time < self.timers.time(0) {
+            self.timers.set(0, time);
+        }
+    }
+
+    /// Does all that is due at the client by `until`, in the order of time: requests before timers
+    /// of connections, those in the order of connections.
+    fn fire_client_timers(&mut self, until: Time) {
+        loop {
+            let start = self.client.next_start();
+            if start <= until && start <= self.client.timers_from {
+                self.client_starts(start);
+                continue;
+            }
+            if self.client.timers_from > until {
+                self.timers.set(0, start.min(self.client.timers_from));
+                return;
+            }
+            let (due, connection) = self.client.earliest_timeout();
+            self.client.timers_from = due;
+            if due <= until && due < start {
+                self.client.ends[connection].handle_timeout(due);
+                self.pump_client(due, connection);
+            }
+        }
+    }
+
+    /// Opens the next connection, or sends the next request.
+    fn client_starts(&mut self, now: Time) {
+        let connection = match self.client.app.poll_request(now) {
+            Some(server) => {
+                let bytes = self.client.app.config().request_bytes;
+                self.client.ends[server as usize].write(now, bytes);
+                server
+            }
+            None => self.client.connect_next(),
+        };
+        self.pump_client(now, connection as usize);
+    }
+
+    // ---- servers
+
+    #[inline]
+    fn server_receives(&mut self, now: Time, index: usize, segment: &Segment) {
+        if self.timers.time(index + 1) <= now {
+            self.fire_server_timers(index, now);
+        }
+        let server = &mut self.servers[index];
+        server.end.handle_segment(now, segment);
+        if segment.len > 0 && server.app.poll_request(server.end.bytes_received()) {
+            server.answer_at = now + draw(&self.start_jitter, &mut server.jitter);
+        }
+        self.pump_server(now, index);
+    }
+
+    #[inline]
+    fn pump_server(&mut self, now: Time, index: usize) {
+        while let Some(segment) = self.servers[index].end.poll_transmit(now) {
+            let frame = self.servers[index].nic.send(now, index as u32, segment);
+            self.send(index + 1, frame);
+        }
+        let server = &self.servers[index];
+        let bound = server.end.timeout_bound().min(server.answer_at);
+        if bound < self.timers.time(index + 1) {
+            self.timers.set(index + 1, bound);
+        }
+    }
+
+    /// Does all that is due at a server by `until`, in the order of time, answers first.
+    fn fire_server_timers(&mut self, index: usize, until: Time) {
+        loop {
+            let server = &mut self.servers[index];
+            let timeout = server.end.next_timeout();
+            let due = timeout.min(server.answer_at);
+            if due > until {
+                self.timers.set(index + 1, due);
+                return;
+            }
+            if server.answer_at == due {
+                server.answer_at = Time::NEVER;
+                server.end.write(due, server.response_bytes);
+            } else {
+                server.end.handle_timeout(due);
+            }
+            self.pump_server(due, index);
+        }
+    }
+
+    // ---- measuring
+
+    /// Reads the counters at the end of an iteration. Whether it was the last one.
+    fn end_iteration(&mut self) -> bool {
+        let totals = self.totals();
+        if let Some(iteration) = self.barrier.read(totals) {
+            self.iteration_began = iteration.ended;
+            if self.base.is_none() && self.barrier.measures_after(&iteration) {
+                self.base = Some(self.snapshot());
+                self.measure_from = iteration.ended;
+            }
+        }
+        self.client.app.is_done()
+    }
+
+    fn totals(&self) -> Totals {
+        let mut totals = Totals {
+            dropped_packets: self.ports.iter().map(|port| port.frames_dropped).sum(),
+            ..Totals::default()
+        };
+        for end in self.client.ends.iter().chain(self.servers.iter().map(|server| &server.end)) {
+            totals.retransmissions += end.counters().segments_retransmitted;
+            totals.timeouts += end.counters().timeouts;
+        }
+        totals
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot { client_port: self.ports[0], ..Snapshot::default() };
+        snapshot.client_nic_drops = self.client.nic.counters().queue_drops;
+        for end in &self.client.ends {
+            snapshot.client.add(end.counters());
+        }
+        for (server, port) in self.servers.iter().zip(&self.ports[1..]) {
+            snapshot.servers.add(server.end.counters());
+            snapshot.server_ports.add(port);
+            snapshot.server_nic_drops += server.nic.counters().queue_drops;
+        }
+        snapshot
+    }
+
+    fn check_progress(&self) -> Result<(), String> {
+        if self.now == Time::NEVER {
+            return Err("nothing is left to happen, yet the iteration has not ended".to_owned());
+        }
+        if self.now.since(self.iteration_began) > ITERATION_TIME_MAX {
+            return Err(format!("an iteration has not ended after {ITERATION_TIME_MAX}"));
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Outcome {
+        let nics = self.servers.iter().map(|server| &server.nic).chain([&self.client.nic]);
+        let on_the_way: usize = self.on_the_way.iter().map(VecDeque::len).sum();
+        let server_ports = 1..=self.servers.len() as u32;
+        Outcome {
+            measure_from: self.measure_from,
+            measure_to: self.iteration_began,
+            end: self.snapshot(),
+            frames_sent: nics.map(|nic| nic.counters().frames_sent).sum(),
+            frames_under_way: on_the_way as u64,
+            client_queue_bytes_max: self.switch.queue_bytes_max(0),
+            server_queue_bytes_max: server_ports
+                .map(|port| self.switch.queue_bytes_max(port))
+                .max()
+                .unwrap_or(0),
+            base: self.base.unwrap_or_default(),
+            samples: self.barrier.into_samples(),
+        }
+    }
+}
+
+impl Client {
+    fn new(setup: &Setup<'_>) -> Self {
+        let star = setup.star;
+        let tcp = star.client.tcp_with_phase(setup.seed, "client");
+        Self {
+            nic: Nic::new(&star.client, star.cuts_through(&star.client.link)),
+            ends: (0..star.servers).map(|_| Endpoint::connect(tcp)).collect(),
+            app: Incast::new(setup.workload),
+            timers_from: Time::NEVER,
+            connecting: star.servers,
+            next_connect: 0,
+            connect_spacing: setup.workload.request_spacing,
+        }
+    }
+
+    /// When the next connection is to be opened or the next request to be sent.
+    fn next_start(&self) -> Time {
+        if self.next_connect < self.ends.len() as u32 {
+            return Time::ZERO + self.connect_spacing * u64::from(self.next_connect);
+        }
+        self.app.next_request()
+    }
+
+    fn connect_next(&mut self) -> u32 {
+        self.next_connect += 1;
+        self.next_connect - 1
+    }
+
+    fn earliest_timeout(&self) -> (Time, usize) {
+        let timeouts = self.ends.iter().enumerate().map(|(index, end)| (end.next_timeout(), index));
+        timeouts.min().unwrap_or((Time::NEVER, 0))
+    }
+}
+
+impl Server {
+    fn new(setup: &Setup<'_>, index: u32) -> Self {
+        let star = setup.star;
+        let name = format!("server/{}", index + 1);
+        Self {
+            nic: Nic::new(&star.server, star.cuts_through(&star.server.link)),
+            end: Endpoint::listen(star.server.tcp_with_phase(setup.seed, &name)),
+            app: Responder::new(setup.workload.request_bytes),
+            response_bytes: setup.workload.response_bytes(index),
+            jitter: Stream::new(setup.seed, &format!("{name}/start")),
+            answer_at: Time::NEVER,
+        }
+    }
+}
+
+fn draw(jitter: &Jitter, stream: &mut Stream) -> Duration {
+    match jitter {
+        Jitter::None => Duration::ZERO,
+        Jitter::Uniform { max_ns } => stream.uniform_span(Duration::from_ns(*max_ns)),
+        Jitter::Exponential { mean_ns } => stream.exponential(Duration::from_ns(*mean_ns)),
+    }
+}

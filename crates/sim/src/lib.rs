@@ -1,0 +1,21 @@
+//! The simulator: hosts, links and a switch in virtual time.
+//!
+//! Hosts are ahead of the clock. A frame that leaves a switch port reaches its host over a FIFO, and
+//! whatever the host sends in answer reaches the switch later than that, so a host can take a frame
+//! as soon as it is known when it will arrive. What is left as events are arrivals at the switch,
+//! choices of an egress among held frames, and timers. `docs/concepts/simulator.md` tells more.
+//!
+//! At equal times, timers come first, then choices of the switch, then arrivals, in the order of
+//! ports; frames of one port stay in order.
+
+mod barrier;
+mod hosts;
+mod incast;
+mod random;
+mod run;
+mod schedule;
+mod wiring;
+
+pub use random::Stream;
+pub use run::{Progress, run, useful_packets};
+pub use schedule::Schedule;

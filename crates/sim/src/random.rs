@@ -1,0 +1,89 @@
+use netstudy_fabric::Chance;
+use netstudy_units::Duration;
+use rand_core::RngCore;
+use rand_pcg::Pcg64Mcg;
+use sha2::{Digest, Sha256};
+
+/// A named stream of random numbers.
+///
+/// Its state is a hash of the run's seed and the name, so that a further stream shifts no other. The
+/// generator and the arithmetic are the same on every machine.
+#[derive(Clone, Debug)]
+pub struct Stream(Pcg64Mcg);
+
+impl Stream {
+    /// The stream `name` of the run with the seed `seed`.
+    #[must_use]
+    pub fn new(seed: &str, name: &str) -> Self {
+        let digest = Sha256::new().chain_update(seed).chain_update([0]).chain_update(name);
+        let digest: [u8; 32] = digest.finalize().into();
+        let (state, _) = digest.split_at(16);
+        Self(Pcg64Mcg::new(u128::from_le_bytes(state.try_into().expect("16 of 32 bytes"))))
+    }
+
+    /// A number from 0 up to, not including, 1, with 53 random bits.
+    pub fn uniform(&mut self) -> f64 {
+        const SCALE: f64 = 1.0 / (1u64 << 53) as f64;
+        (self.0.next_u64() >> 11) as f64 * SCALE
+    }
+
+    /// A span from zero to `max`, each as likely.
+    pub fn uniform_span(&mut self, max: Duration) -> Duration {
+        span(self.uniform() * max.as_ps() as f64)
+    }
+
+    /// A span of the exponential distribution with the mean `mean`.
+    pub fn exponential(&mut self, mean: Duration) -> Duration {
+        // libm, not the platform's: the same bits everywhere.
+        span(-libm::log(1.0 - self.uniform()) * mean.as_ps() as f64)
+    }
+}
+
+#[allow(clippy::cast_sign_loss, reason = "spans are not negative")]
+const fn span(ps: f64) -> Duration {
+    Duration::from_ps(ps as u64)
+}
+
+impl Chance for Stream {
+    fn below(&mut self, n: u32) -> u32 {
+        // Multiply and shift; the bias of 2^-32 x n is far below what a study can see.
+        ((u64::from(self.0.next_u32()) * u64::from(n)) >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_depends_on_seed_and_name_only() {
+        let mut one = Stream::new("00ff", "server/3/start");
+        let mut other = Stream::new("00ff", "server/4/start");
+        let mut again = Stream::new("00ff", "server/3/start");
+        let first = one.uniform();
+        assert_eq!(first.to_bits(), again.uniform().to_bits());
+        assert_ne!(first.to_bits(), other.uniform().to_bits());
+    }
+
+    #[test]
+    fn exponential_spans_have_their_mean() {
+        let mut stream = Stream::new("7", "mean");
+        let mean = Duration::from_us(75);
+        let n = 100_000;
+        let sum: u64 = (0..n).map(|_| stream.exponential(mean).as_ps()).sum();
+        let error = (sum / n).abs_diff(mean.as_ps()) as f64 / mean.as_ps() as f64;
+        // Five standard errors of a mean of n exponentials: 5 / sqrt(n).
+        assert!(error < 5.0 / (n as f64).sqrt(), "mean off by {error}");
+    }
+
+    #[test]
+    fn choices_are_even() {
+        let mut stream = Stream::new("7", "even");
+        let mut counts = [0u32; 7];
+        for _ in 0..70_000 {
+            counts[stream.below(7) as usize] += 1;
+        }
+        // Five standard deviations of a binomial count: 5 x sqrt(70000 x 1/7 x 6/7) = 463.
+        assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 463), "{counts:?}");
+    }
+}

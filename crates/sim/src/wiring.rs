@@ -1,0 +1,136 @@
+//! From a plan's network to links, switch ports and TCP configurations.
+//!
+//! Port 0 of the switch leads to the client; port i + 1 leads to the server with the index i.
+
+use netstudy_fabric::Link;
+use netstudy_records as records;
+use netstudy_tcp::{Config, Congestion, Reno};
+use netstudy_units::{Duration, Rate};
+
+use crate::Stream;
+
+/// One kind of host: its link, its interface, its TCP.
+#[derive(Clone, Debug)]
+pub(crate) struct HostKind {
+    pub(crate) link: Link,
+    pub(crate) send_latency: Duration,
+    pub(crate) receive_latency: Duration,
+    pub(crate) transmit_queue_frames: usize,
+    pub(crate) tcp: Config,
+}
+
+/// A star: one client and some servers around a switch.
+#[derive(Clone, Debug)]
+pub(crate) struct Star {
+    pub(crate) client: HostKind,
+    pub(crate) server: HostKind,
+    pub(crate) servers: u32,
+    pub(crate) switch_latency: Duration,
+    pub(crate) cut_through: bool,
+}
+
+impl Star {
+    /// Reads the star out of a run, or says what does not fit.
+    pub(crate) fn new(run: &records::Run) -> Result<Self, String> {
+        let records::Workload::Incast(incast) = &run.workload;
+        let network = &run.network;
+        let client = group(network, &incast.client)?;
+        let servers = group(network, &incast.servers)?;
+        if client.count != 1 {
+            return Err(format!("the client group {:?} has {} hosts", client.name, client.count));
+        }
+        if incast.client == incast.servers {
+            return Err(format!("client and servers are both {:?}", client.name));
+        }
+        let hosts = servers.count + 1;
+        if hosts > network.switch.ports {
+            let ports = network.switch.ports;
+            return Err(format!("{hosts} hosts do not fit a switch of {ports} ports"));
+        }
+        if incast.request_bytes == 0 || incast.block_bytes < u64::from(servers.count) {
+            return Err("requests and blocks need at least one byte a server".to_owned());
+        }
+        Ok(Self {
+            client: HostKind::new(network, client)?,
+            server: HostKind::new(network, servers)?,
+            servers: servers.count,
+            switch_latency: Duration::from_ns(network.switch.latency_ns),
+            cut_through: network.switch.forwarding == records::Forwarding::CutThrough,
+        })
+    }
+
+    /// The links behind the switch's ports.
+    pub(crate) fn port_links(&self) -> Vec<Link> {
+        let mut links = vec![self.server.link; self.servers as usize + 1];
+        links[0] = self.client.link;
+        links
+    }
+
+    /// Whether frames that enter over `link` may leave before they are in whole: no egress may be
+    /// faster, or it would run out of bits.
+    pub(crate) fn cuts_through(&self, link: &Link) -> bool {
+        let fastest = self.client.link.rate().max(self.server.link.rate());
+        self.cut_through && link.rate() >= fastest
+    }
+}
+
+impl HostKind {
+    fn new(network: &records::Network, group: &records::HostGroup) -> Result<Self, String> {
+        let link = network
+            .links
+            .iter()
+            .find(|link| link.between.0 == group.name || link.between.1 == group.name)
+            .ok_or_else(|| format!("the host group {:?} has no link", group.name))?;
+        if link.rate_bps == 0 {
+            return Err(format!("the link of {:?} has a rate of 0", group.name));
+        }
+        Ok(Self {
+            link: Link::new(Rate::from_bps(link.rate_bps), Duration::from_ns(link.delay_ns)),
+            send_latency: Duration::from_ns(group.nic.send_latency_ns),
+            receive_latency: Duration::from_ns(group.nic.receive_latency_ns),
+            transmit_queue_frames: group.nic.transmit_queue_frames as usize,
+            tcp: tcp_config(&group.tcp, link.mtu_bytes)?,
+        })
+    }
+
+    /// The TCP of one such host: its retransmission clock ticks in a phase of its own.
+    pub(crate) fn tcp_with_phase(&self, seed: &str, host: &str) -> Config {
+        let mut clock = Stream::new(seed, &format!("{host}/clock"));
+        Config { clock_phase: clock.uniform_span(self.tcp.clock_tick), ..self.tcp }
+    }
+}
+
+fn group<'a>(network: &'a records::Network, name: &str) -> Result<&'a records::HostGroup, String> {
+    let found = network.hosts.iter().find(|group| group.name == name);
+    found.ok_or_else(|| format!("there is no host group {name:?}"))
+}
+
+fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
+    if !(576..=65_535).contains(&mtu_bytes) {
+        return Err(format!("an MTU of {mtu_bytes} B is outside of 576 B to 65535 B"));
+    }
+    if tcp.ack_every_segments == 0 {
+        return Err("acknowledgments every 0 segments make no sense".to_owned());
+    }
+    let congestion = match tcp.congestion_control {
+        records::CongestionControl::Reno => Congestion::Reno(Reno),
+    };
+    Ok(Config {
+        mtu_bytes,
+        congestion,
+        sack: tcp.sack,
+        timestamps: tcp.timestamps,
+        initial_window_segments: tcp.initial_window_segments,
+        initial_rto: Duration::from_ns(tcp.initial_rto_ns),
+        min_rto: Duration::from_ns(tcp.min_rto_ns),
+        max_rto: Duration::from_ns(tcp.max_rto_ns),
+        clock_tick: Duration::from_ns(tcp.clock_tick_ns),
+        clock_phase: Duration::ZERO,
+        delayed_ack: Duration::from_ns(tcp.delayed_ack_ns),
+        ack_every_segments: tcp.ack_every_segments,
+        quick_ack_segments: tcp.quick_ack_segments,
+        restart_after_idle: tcp.restart_after_idle,
+        send_buffer_bytes: tcp.send_buffer_bytes,
+        receive_buffer_bytes: tcp.receive_buffer_bytes,
+    })
+}

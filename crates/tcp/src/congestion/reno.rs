@@ -1,0 +1,63 @@
+use super::{Acked, CongestionControl, Window};
+
+/// Slow start and additive increase, multiplicative decrease (RFC 5681).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reno;
+
+impl CongestionControl for Reno {
+    #[inline]
+    fn on_ack(&mut self, acked: Acked, window: &mut Window) {
+        if window.in_slow_start() {
+            // RFC 5681 (2): cwnd += min(N, SMSS), so one segment an acknowledgment.
+            window.cwnd += 1;
+            return;
+        }
+        // RFC 5681 (3): one segment a window that was acknowledged.
+        window.credit += acked.segments;
+        if window.credit >= window.cwnd {
+            window.credit -= window.cwnd;
+            window.cwnd += 1;
+        }
+    }
+
+    fn ssthresh_after_loss(&mut self, in_flight: u32, _window: &Window) -> u32 {
+        // RFC 5681 (4): max(FlightSize / 2, 2 SMSS).
+        (in_flight / 2).max(2)
+    }
+
+    fn on_timeout(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netstudy_units::Time;
+
+    fn ack(segments: u32) -> Acked {
+        Acked { now: Time::ZERO, segments, srtt: None }
+    }
+
+    #[test]
+    fn slow_start_grows_by_one_segment_an_acknowledgment() {
+        let mut window = Window::new(3);
+        Reno.on_ack(ack(2), &mut window);
+        assert_eq!(window.cwnd, 4);
+    }
+
+    #[test]
+    fn congestion_avoidance_grows_by_one_segment_a_window() {
+        let mut window = Window { cwnd: 10, ssthresh: 10, credit: 0 };
+        for _ in 0..5 {
+            assert_eq!(window.cwnd, 10);
+            Reno.on_ack(ack(2), &mut window);
+        }
+        assert_eq!(window.cwnd, 11);
+    }
+
+    #[test]
+    fn a_loss_halves_what_is_in_flight_but_leaves_two_segments() {
+        let window = Window::new(40);
+        assert_eq!(Reno.ssthresh_after_loss(40, &window), 20);
+        assert_eq!(Reno.ssthresh_after_loss(3, &window), 2);
+    }
+}

@@ -1,0 +1,37 @@
+/// What a host's TCP counts, with the names of Linux where it has one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments sent with payload, SYN or FIN, retransmissions included.
+    pub segments_sent: u64,
+    /// Segments received with payload, SYN or FIN.
+    pub segments_received: u64,
+    /// `RetransSegs`: segments sent again, for whatever reason.
+    pub segments_retransmitted: u64,
+    /// `TCPTimeouts`: expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Times that fast recovery began (RFC 6675, 5).
+    pub fast_recoveries: u64,
+    /// Segments sent that carry nothing but an acknowledgment.
+    pub acks_sent: u64,
+    /// Acknowledgments received that advance nothing while data is outstanding.
+    pub duplicate_acks_received: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Payload bytes received in order and handed to the application.
+    pub bytes_received: u64,
+}
+
+impl Counters {
+    /// Adds `other` to each counter.
+    pub const fn add(&mut self, other: &Self) {
+        self.segments_sent += other.segments_sent;
+        self.segments_received += other.segments_received;
+        self.segments_retransmitted += other.segments_retransmitted;
+        self.timeouts += other.timeouts;
+        self.fast_recoveries += other.fast_recoveries;
+        self.acks_sent += other.acks_sent;
+        self.duplicate_acks_received += other.duplicate_acks_received;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+    }
+}

@@ -1,0 +1,161 @@
+//! Acknowledgments coming in: round-trip times, loss recovery, growth of the window.
+
+use netstudy_units::{Duration, Time};
+
+use super::{Endpoint, Phase};
+use crate::recovery::{Acknowledged, DUP_THRESH};
+use crate::{Acked, CongestionControl, Segment};
+
+impl Endpoint {
+    #[inline]
+    pub(super) fn handle_ack(&mut self, now: Time, segment: &Segment) {
+        if segment.ack < self.snd_una {
+            return;
+        }
+        let shift = if segment.flags.contains(crate::Flags::SYN) { 0 } else { self.snd_wnd_scale };
+        let window = u64::from(segment.window) << shift;
+        let window_changed = window != self.snd_wnd;
+        self.snd_wnd = window;
+        let in_flight = self.in_flight();
+        if segment.ack > self.snd_una {
+            self.advance(now, segment, in_flight);
+        } else if !self.sent.is_empty() && segment.len == 0 {
+            self.handle_duplicate(now, segment, window_changed);
+        }
+        self.keep_probing(now);
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Time, segment: &Segment, in_flight: u32) {
+        let acked = self.sent.acknowledge(segment.ack);
+        self.snd_una = segment.ack;
+        self.take_rtt(now, segment, &acked);
+        self.rto_at = if self.sent.is_empty() { Time::NEVER } else { now + self.rtt.rto() };
+        // Only duplicates above what is now acknowledged are still held by the receiver.
+        self.dup_acks = self.dup_acks.saturating_sub(acked.segments.saturating_sub(1));
+        if !segment.sack.is_empty() {
+            self.sent.sack(segment.ack, &segment.sack);
+        }
+        if self.phase == Phase::Open && self.sent.sacked() == 0 {
+            self.grow(now, &acked, in_flight);
+        } else {
+            self.advance_recovery(now, &acked, in_flight);
+        }
+    }
+
+    /// A sample from the segments themselves if none was sent twice, else from the echoed timestamp.
+    #[inline]
+    fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) {
+        if let Some(sent_at) = acked.sent_at {
+            self.rtt.sample(now.since(sent_at));
+        } else if self.timestamps && segment.timestamps {
+            let ticks = Self::timestamp(now).wrapping_sub(segment.ts_echo);
+            self.rtt.sample(Duration::from_us(u64::from(ticks)));
+        }
+    }
+
+    /// The window grows only when it was what held sending back (RFC 2861, 3).
+    #[inline]
+    fn grow(&mut self, now: Time, acked: &Acknowledged, in_flight: u32) {
+        if in_flight >= self.window.cwnd {
+            let acked = Acked { now, segments: acked.segments, srtt: self.rtt.srtt() };
+            self.congestion.on_ack(acked, &mut self.window);
+        }
+    }
+
+    #[cold]
+    fn advance_recovery(&mut self, now: Time, acked: &Acknowledged, in_flight: u32) {
+        match self.phase {
+            Phase::Open | Phase::Disorder => {
+                self.dup_acks = 0;
+                self.grow(now, acked, in_flight);
+            }
+            Phase::Recovery if self.snd_una >= self.recovery_point => self.end_recovery(),
+            Phase::Recovery => self.repair_partial(),
+            Phase::Loss if self.snd_una >= self.recovery_point => self.phase = Phase::Open,
+            Phase::Loss => {
+                self.repair_partial();
+                self.grow_in_loss(now, acked);
+            }
+        }
+        self.react_to_losses();
+    }
+
+    /// RFC 6675 (5): the window is the threshold when recovery ends; RFC 6582 (3.2) likewise.
+    const fn end_recovery(&mut self) {
+        self.window.cwnd = self.window.ssthresh;
+        self.window.credit = 0;
+        self.dup_acks = 0;
+        self.phase = Phase::Open;
+    }
+
+    /// Without SACK, a partial acknowledgment says that the next segment is lost too (RFC 6582, 3.2).
+    fn repair_partial(&mut self) {
+        if !self.sack {
+            self.sent.lose_oldest();
+        }
+    }
+
+    fn grow_in_loss(&mut self, now: Time, acked: &Acknowledged) {
+        let acked = Acked { now, segments: acked.segments, srtt: self.rtt.srtt() };
+        self.congestion.on_ack(acked, &mut self.window);
+    }
+
+    #[cold]
+    fn handle_duplicate(&mut self, _now: Time, segment: &Segment, window_changed: bool) {
+        self.counters.duplicate_acks_received += 1;
+        if self.sack {
+            if !segment.sack.is_empty() {
+                self.sent.sack(segment.ack, &segment.sack);
+            }
+        } else if !window_changed {
+            self.count_duplicate();
+        }
+        self.react_to_losses();
+    }
+
+    fn count_duplicate(&mut self) {
+        self.dup_acks = (self.dup_acks + 1).min(self.sent.len());
+        // RFC 6582 (3.2, step 1): not for what an earlier recovery or timeout already covers.
+        let covered = self.snd_una < self.recovery_point && self.phase != Phase::Open;
+        if self.dup_acks >= DUP_THRESH && !covered && self.phase != Phase::Recovery {
+            self.sent.lose_oldest();
+        }
+    }
+
+    /// Enters recovery when a loss was found, and tells order from disorder.
+    fn react_to_losses(&mut self) {
+        if matches!(self.phase, Phase::Recovery | Phase::Loss) {
+            return;
+        }
+        if self.sent.lost() > 0 {
+            self.enter_recovery();
+        } else if self.sent.sacked() > 0 || self.dup_acks > 0 {
+            self.phase = Phase::Disorder;
+        } else {
+            self.phase = Phase::Open;
+        }
+    }
+
+    fn enter_recovery(&mut self) {
+        // RFC 6675 (5, step 4.2) takes FlightSize: what is sent and not acknowledged, losses included.
+        let flight = self.sent.len();
+        self.window.ssthresh = self.congestion.ssthresh_after_loss(flight, &self.window);
+        self.window.cwnd = self.window.ssthresh;
+        self.window.credit = 0;
+        self.recovery_point = self.snd_nxt;
+        self.phase = Phase::Recovery;
+        self.counters.fast_recoveries += 1;
+    }
+
+    /// Keeps the timer running while data waits for a window that is shut.
+    fn keep_probing(&mut self, now: Time) {
+        if self.rto_at == Time::NEVER
+            && self.sent.is_empty()
+            && self.snd_nxt < self.write_end
+            && self.snd_wnd == 0
+        {
+            self.rto_at = now + self.rtt.rto();
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Opening and closing (RFC 9293, 3.5 and 3.6).
+
+use netstudy_units::{Duration, Time};
+
+use super::{Config, Endpoint, State};
+use crate::{Flags, Segment, SynOptions, Window};
+
+/// Twice the maximum segment lifetime; Linux takes 60 s (`TCP_TIMEWAIT_LEN`).
+const TIME_WAIT: Duration = Duration::from_secs(60);
+
+impl Endpoint {
+    /// An endpoint that opens the connection: its SYN is ready to be sent.
+    #[must_use]
+    pub fn connect(config: Config) -> Self {
+        let mut endpoint = Self::new(config, State::SynSent);
+        endpoint.rcv_wnd_scale = endpoint.own_window_scale();
+        endpoint
+    }
+
+    /// An endpoint that waits for a connection.
+    #[must_use]
+    pub fn listen(config: Config) -> Self {
+        Self::new(config, State::Listen)
+    }
+
+    /// Whether data can be sent.
+    #[must_use]
+    #[inline]
+    pub const fn is_open(&self) -> bool {
+        matches!(self.state, State::Established | State::CloseWait)
+    }
+
+    /// Sends a FIN behind all that was written; nothing may be written afterwards.
+    pub const fn close(&mut self) {
+        match self.state {
+            State::Listen | State::SynSent => self.state = State::Closed,
+            _ => self.fin_queued = true,
+        }
+    }
+
+    /// Takes a segment that arrived at `now`; to be followed by [`Self::poll_transmit`].
+    #[inline]
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        if self.state == State::Established
+            && segment.flags == Flags::ACK
+            && segment.ack <= self.snd_nxt
+        {
+            self.handle_ack(now, segment);
+            if segment.len > 0 {
+                self.handle_data(now, segment);
+            }
+            return;
+        }
+        self.handle_unusual(now, segment);
+    }
+
+    #[cold]
+    fn handle_unusual(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            self.reset();
+            return;
+        }
+        match self.state {
+            State::Closed => {}
+            State::Listen => self.accept(segment),
+            State::SynSent => self.handle_syn_ack(now, segment),
+            _ => self.handle_synchronized(now, segment),
+        }
+    }
+
+    const fn reset(&mut self) {
+        self.state = State::Closed;
+        self.rto_at = Time::NEVER;
+        self.ack_at = Time::NEVER;
+        self.ack_now = false;
+    }
+
+    fn accept(&mut self, segment: &Segment) {
+        if segment.flags != Flags::SYN {
+            return;
+        }
+        self.take_syn(segment);
+        self.state = State::SynReceived;
+    }
+
+    fn handle_syn_ack(&mut self, now: Time, segment: &Segment) {
+        if !segment.flags.contains(Flags::SYN | Flags::ACK) || segment.ack != 1 {
+            return;
+        }
+        self.take_syn(segment);
+        self.ack_now = true;
+        self.handle_ack(now, segment);
+        self.established(segment);
+    }
+
+    fn handle_synchronized(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) || segment.ack > self.snd_nxt {
+            // A copy of the SYN, or an acknowledgment of what was never sent (RFC 9293, 3.10.7.4).
+            self.ack_now = true;
+            return;
+        }
+        if self.state == State::SynReceived {
+            if segment.ack < 1 {
+                return;
+            }
+            self.established(segment);
+        }
+        self.handle_ack(now, segment);
+        self.advance_closing(now);
+        if segment.flags.contains(Flags::FIN) {
+            self.peer_fin_at = Some(segment.seq + u64::from(segment.len));
+        }
+        if segment.sequence_len() > 0 {
+            self.handle_data(now, segment);
+        }
+    }
+
+    fn take_syn(&mut self, segment: &Segment) {
+        self.received.insert(crate::Range { start: 0, end: 1 });
+        self.counters.segments_received += 1;
+        self.sack &= segment.syn.sack_permitted;
+        self.timestamps &= segment.syn.timestamps;
+        self.ts_recent = segment.ts_value;
+        self.mss = self.mss.min(u32::from(segment.syn.mss_bytes));
+        if self.timestamps {
+            self.mss -= Segment::TIMESTAMPS_BYTES;
+        }
+        match segment.syn.window_scale {
+            Some(scale) => {
+                self.snd_wnd_scale = scale;
+                self.rcv_wnd_scale = self.own_window_scale();
+            }
+            None => self.rcv_wnd_scale = 0,
+        }
+        // The window of a SYN is never scaled (RFC 7323, 2.2).
+        self.snd_wnd = u64::from(segment.window);
+    }
+
+    fn established(&mut self, segment: &Segment) {
+        self.state = State::Established;
+        self.window = Window::new(self.initial_window());
+        if !segment.flags.contains(Flags::SYN) {
+            self.snd_wnd = u64::from(segment.window) << self.snd_wnd_scale;
+        }
+    }
+
+    /// The initial window in segments (RFC 3390 unless configured).
+    pub(super) fn initial_window(&self) -> u32 {
+        self.config
+            .initial_window_segments
+            .unwrap_or_else(|| (4 * self.mss).min((2 * self.mss).max(4380)) / self.mss)
+    }
+
+    /// The least shift that lets 16 bits express the receive buffer (RFC 7323, 2.3: at most 14).
+    fn own_window_scale(&self) -> u8 {
+        let bits = 32 - self.config.receive_buffer_bytes.leading_zeros();
+        bits.saturating_sub(16).min(14) as u8
+    }
+
+    pub(super) fn syn_options(&self) -> SynOptions {
+        let own_mss = self.config.mtu_bytes - Segment::BASE_HEADER_BYTES;
+        SynOptions {
+            mss_bytes: own_mss.min(u32::from(u16::MAX)) as u16,
+            window_scale: Some(self.own_window_scale()),
+            sack_permitted: self.sack,
+            timestamps: self.timestamps,
+        }
+    }
+
+    /// The FIN went out.
+    pub(super) const fn fin_sent(&mut self) {
+        match self.state {
+            State::Established => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            _ => {}
+        }
+    }
+
+    /// Our FIN may have been acknowledged.
+    fn advance_closing(&mut self, now: Time) {
+        if !self.fin_queued || self.snd_una <= self.write_end {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => self.state = State::Closed,
+            _ => {}
+        }
+    }
+
+    /// Takes the peer's FIN once everything before it is there.
+    #[cold]
+    pub(super) fn take_fin(&mut self, now: Time) {
+        if self.peer_fin_at != Some(self.received.next()) {
+            return;
+        }
+        let fin = self.received.next();
+        self.received.insert(crate::Range { start: fin, end: fin + 1 });
+        self.peer_fin_at = None;
+        self.ack_now = true;
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(now),
+            _ => {}
+        }
+    }
+
+    fn enter_time_wait(&mut self, now: Time) {
+        self.state = State::TimeWait;
+        self.close_at = now + TIME_WAIT;
+    }
+}

@@ -1,0 +1,257 @@
+//! One end of a connection.
+//!
+//! The parts: `connection` opens and closes, `transmit` decides what to send, `acknowledged` takes
+//! acknowledgments and runs loss recovery, `receive` takes data and decides when to acknowledge it.
+
+mod acknowledged;
+mod connection;
+mod receive;
+mod transmit;
+
+use netstudy_units::{Duration, Time};
+
+use crate::{Congestion, Counters, Reassembly, RttEstimator, SentSegments, Window};
+
+/// How an endpoint behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Largest IP packet on the path. A larger one means fewer packets, and more bytes lost with each.
+    pub mtu_bytes: u32,
+    /// Congestion control.
+    pub congestion: Congestion,
+    /// Selective acknowledgments (RFC 2018); without them, NewReno (RFC 6582).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Initial congestion window in segments; none: by RFC 3390.
+    pub initial_window_segments: Option<u32>,
+    /// Timeout before the first round-trip time is known (RFC 6298, 2.1).
+    pub initial_rto: Duration,
+    /// Least timeout. A larger one makes each timeout dearer; a smaller one risks spurious ones.
+    pub min_rto: Duration,
+    /// Largest timeout.
+    pub max_rto: Duration,
+    /// Tick of the retransmission clock: timeouts fire on ticks. Zero is exact.
+    pub clock_tick: Duration,
+    /// When the clock ticks for the first time.
+    pub clock_phase: Duration,
+    /// How long an acknowledgment may wait for a second segment (RFC 1122, 4.2.3.2).
+    pub delayed_ack: Duration,
+    /// Full segments after which an acknowledgment waits no longer.
+    pub ack_every_segments: u32,
+    /// Segments acknowledged at once from the start of the connection.
+    pub quick_ack_segments: u32,
+    /// Shrink the window after an idle time (RFC 2861, as Linux does).
+    pub restart_after_idle: bool,
+    /// Most bytes sent and not yet acknowledged.
+    pub send_buffer_bytes: u32,
+    /// Most bytes received and not yet in order; the window that is advertised.
+    pub receive_buffer_bytes: u32,
+}
+
+/// States of a connection (RFC 9293, 3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No connection.
+    Closed,
+    /// Waits for a SYN.
+    Listen,
+    /// Sent a SYN, waits for the peer's.
+    SynSent,
+    /// Got a SYN and sent its own, waits for the acknowledgment.
+    SynReceived,
+    /// Open both ways.
+    Established,
+    /// Closed here, the FIN is not acknowledged yet.
+    FinWait1,
+    /// Closed here, waits for the peer's FIN.
+    FinWait2,
+    /// The peer closed, this side may still send.
+    CloseWait,
+    /// Both closed at the same time.
+    Closing,
+    /// The peer closed first, the FIN from here is not acknowledged yet.
+    LastAck,
+    /// Waits until no copy of a segment can be on the way.
+    TimeWait,
+}
+
+/// Where loss recovery stands, with the names of Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing looks lost.
+    Open,
+    /// Something arrived out of order.
+    Disorder,
+    /// Fast recovery, until `recovery_point` is acknowledged (RFC 6675, 5; RFC 6582, 3.2).
+    Recovery,
+    /// Slow start after a timeout, until `recovery_point` is acknowledged.
+    Loss,
+}
+
+/// One end of a connection: see the crate's documentation for the order of calls.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    config: Config,
+    state: State,
+    counters: Counters,
+
+    sent: SentSegments,
+    snd_una: u64,
+    snd_nxt: u64,
+    /// Everything below was written by the application.
+    write_end: u64,
+    fin_queued: bool,
+    /// The peer's window in bytes from `snd_una` on.
+    snd_wnd: u64,
+    snd_wnd_scale: u8,
+    /// Payload bytes of a full segment.
+    mss: u32,
+    window: Window,
+    congestion: Congestion,
+    phase: Phase,
+    recovery_point: u64,
+    /// Duplicate acknowledgments since `snd_una` advanced, on a connection without SACK.
+    dup_acks: u32,
+    rtt: RttEstimator,
+    rto_at: Time,
+    last_sent_at: Time,
+    must_probe_window: bool,
+
+    received: Reassembly,
+    rcv_wnd_scale: u8,
+    /// Right edge of the window that was advertised: it never moves left (RFC 9293, 3.8.6).
+    rcv_edge: u64,
+    /// Acknowledged to the peer up to here.
+    last_ack_sent: u64,
+    peer_fin_at: Option<u64>,
+    ack_now: bool,
+    ack_at: Time,
+    quick_acks_left: u32,
+    ts_recent: u32,
+    sack: bool,
+    timestamps: bool,
+    close_at: Time,
+}
+
+impl Endpoint {
+    fn new(config: Config, state: State) -> Self {
+        let granularity = config.clock_tick.max(Duration::from_us(1));
+        Self {
+            config,
+            state,
+            counters: Counters::default(),
+            sent: SentSegments::default(),
+            snd_una: 0,
+            snd_nxt: 0,
+            write_end: 1,
+            fin_queued: false,
+            snd_wnd: 0,
+            snd_wnd_scale: 0,
+            mss: config.mtu_bytes - crate::Segment::BASE_HEADER_BYTES,
+            window: Window::new(1),
+            congestion: config.congestion,
+            phase: Phase::Open,
+            recovery_point: 0,
+            dup_acks: 0,
+            rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto, granularity),
+            rto_at: Time::NEVER,
+            last_sent_at: Time::ZERO,
+            must_probe_window: false,
+            received: Reassembly::new(0),
+            rcv_wnd_scale: 0,
+            rcv_edge: 0,
+            last_ack_sent: 0,
+            peer_fin_at: None,
+            ack_now: false,
+            ack_at: Time::NEVER,
+            quick_acks_left: config.quick_ack_segments,
+            ts_recent: 0,
+            sack: config.sack,
+            timestamps: config.timestamps,
+            close_at: Time::NEVER,
+        }
+    }
+
+    /// The state of the connection.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// What was counted since the start.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The congestion window and its threshold.
+    #[must_use]
+    pub const fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Payload bytes of a full segment.
+    #[must_use]
+    pub const fn mss_bytes(&self) -> u32 {
+        self.mss
+    }
+
+    /// Whether all that was written is acknowledged.
+    #[must_use]
+    pub const fn all_acknowledged(&self) -> bool {
+        self.snd_una >= self.write_end
+    }
+
+    /// Segments believed to be in the network.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.sent.in_flight().saturating_sub(self.dup_acks)
+    }
+
+    /// The earliest time at which [`Self::handle_timeout`] has something to do.
+    #[must_use]
+    #[inline]
+    pub fn next_timeout(&self) -> Time {
+        self.rto_due().min(self.ack_at).min(self.close_at)
+    }
+
+    /// A time not later than [`Self::next_timeout`], at no cost.
+    #[must_use]
+    #[inline]
+    pub fn timeout_bound(&self) -> Time {
+        self.rto_at.min(self.ack_at).min(self.close_at)
+    }
+
+    /// Does what is due at `now`; to be followed by [`Self::poll_transmit`].
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.ack_at <= now {
+            self.ack_now = true;
+            self.ack_at = Time::NEVER;
+        }
+        if self.rto_due() <= now {
+            self.retransmission_timeout(now);
+        }
+        if self.close_at <= now {
+            self.state = State::Closed;
+            self.close_at = Time::NEVER;
+        }
+    }
+
+    /// When the retransmission timer fires: on the next tick of the clock.
+    fn rto_due(&self) -> Time {
+        let tick = self.config.clock_tick;
+        if self.rto_at == Time::NEVER || tick == Duration::ZERO {
+            return self.rto_at;
+        }
+        let after_phase = self.rto_at.since(Time::ZERO + self.config.clock_phase);
+        let ticks = after_phase.as_ps().div_ceil(tick.as_ps());
+        Time::ZERO + self.config.clock_phase + tick * ticks
+    }
+
+    /// The value of the timestamp clock: microseconds (RFC 7323, 5.4 allows 1 µs to 1 s with 64-bit
+    /// offsets, which need no protection against wrapped sequence numbers).
+    const fn timestamp(now: Time) -> u32 {
+        now.as_us() as u32
+    }
+}

@@ -1,0 +1,56 @@
+//! Data coming in, and when to acknowledge it (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
+
+use netstudy_units::Time;
+
+use super::Endpoint;
+use crate::{Range, Segment};
+
+impl Endpoint {
+    /// Payload bytes received in order so far; the application takes them at once.
+    #[must_use]
+    #[inline]
+    pub const fn bytes_received(&self) -> u64 {
+        self.counters.bytes_received
+    }
+
+    #[inline]
+    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment) {
+        self.counters.segments_received += 1;
+        // RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
+        if segment.seq <= self.last_ack_sent {
+            self.ts_recent = segment.ts_value;
+        }
+        let range = Range { start: segment.seq, end: segment.seq + u64::from(segment.len) };
+        if range.end > self.rcv_edge {
+            // Outside of the window (RFC 9293, 3.10.7.4).
+            self.ack_now = true;
+            return;
+        }
+        let had_islands = self.received.has_islands();
+        let advanced = self.received.insert(range);
+        self.counters.bytes_received += advanced;
+        if had_islands || advanced == 0 {
+            // RFC 5681 (4.2): at once when out of order, or when a gap is filled.
+            self.ack_now = true;
+        } else {
+            self.delay_ack(now);
+        }
+        if self.peer_fin_at.is_some() {
+            self.take_fin(now);
+        }
+    }
+
+    #[inline]
+    fn delay_ack(&mut self, now: Time) {
+        let waiting = self.received.next() - self.last_ack_sent;
+        let enough = u64::from(self.config.ack_every_segments - 1) * u64::from(self.mss);
+        if self.quick_acks_left > 0 {
+            self.quick_acks_left -= 1;
+            self.ack_now = true;
+        } else if waiting > enough {
+            self.ack_now = true;
+        } else if self.ack_at == Time::NEVER {
+            self.ack_at = now + self.config.delayed_ack;
+        }
+    }
+}

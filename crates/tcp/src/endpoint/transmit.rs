@@ -1,0 +1,225 @@
+//! What to send next.
+
+use netstudy_units::Time;
+
+use super::{Endpoint, Phase, State};
+use crate::{Flags, Segment, SentSegment};
+
+impl Endpoint {
+    /// The application writes `bytes` at `now`.
+    pub fn write(&mut self, now: Time, bytes: u64) {
+        if self.config.restart_after_idle && self.sent.is_empty() && self.write_end == self.snd_nxt
+        {
+            self.shrink_after_idle(now);
+        }
+        self.write_end += bytes;
+    }
+
+    /// The next segment to send at `now`, if there is one.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if self.sent.may_retransmit()
+            && let Some(segment) = self.poll_retransmission(now)
+        {
+            return Some(segment);
+        }
+        if let Some(segment) = self.poll_new_data(now) {
+            return Some(segment);
+        }
+        if self.state != State::Established
+            && let Some(segment) = self.poll_control(now)
+        {
+            return Some(segment);
+        }
+        if self.fin_queued
+            && let Some(segment) = self.poll_fin(now)
+        {
+            return Some(segment);
+        }
+        self.poll_ack(now)
+    }
+
+    fn poll_retransmission(&mut self, now: Time) -> Option<Segment> {
+        if self.in_flight() >= self.window.cwnd {
+            return None;
+        }
+        let again = self.sent.retransmit_next(now)?;
+        self.counters.segments_retransmitted += 1;
+        Some(self.build(now, &again))
+    }
+
+    #[inline]
+    fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
+        if self.snd_nxt >= self.write_end || !self.may_send_data() {
+            return None;
+        }
+        if self.in_flight() >= self.window.cwnd && !self.must_probe_window {
+            return None;
+        }
+        let len = self.new_data_len()?;
+        let fresh = SentSegment::fresh(self.snd_nxt, len, now);
+        self.send_fresh(&fresh);
+        Some(self.build(now, &fresh))
+    }
+
+    const fn may_send_data(&self) -> bool {
+        // With a FIN queued, data written before it still goes out.
+        self.snd_nxt > 0 && matches!(self.state, State::Established | State::CloseWait)
+    }
+
+    /// Payload bytes of the next new segment: a full one, or all that is left. A remnant of the
+    /// window is not used for a short one (sender's silly window avoidance, RFC 9293, 3.8.6.2.1).
+    #[inline]
+    fn new_data_len(&mut self) -> Option<u32> {
+        let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
+        let window = self.snd_wnd.min(u64::from(self.config.send_buffer_bytes));
+        let room = (self.snd_una + window).saturating_sub(self.snd_nxt);
+        if room >= wanted {
+            self.must_probe_window = false;
+            return Some(wanted as u32);
+        }
+        if self.must_probe_window {
+            self.must_probe_window = false;
+            return Some(room.clamp(1, wanted) as u32);
+        }
+        (self.sent.is_empty() && room > 0).then_some(room as u32)
+    }
+
+    #[inline]
+    fn send_fresh(&mut self, fresh: &SentSegment) {
+        self.sent.push(*fresh);
+        self.snd_nxt = fresh.end();
+        if self.rto_at == Time::NEVER {
+            self.rto_at = fresh.sent_at + self.rtt.rto();
+        }
+    }
+
+    /// The SYN of either side.
+    fn poll_control(&mut self, now: Time) -> Option<Segment> {
+        if self.snd_nxt > 0 || !matches!(self.state, State::SynSent | State::SynReceived) {
+            return None;
+        }
+        let syn = SentSegment::fresh(0, 1, now);
+        self.send_fresh(&syn);
+        Some(self.build(now, &syn))
+    }
+
+    fn poll_fin(&mut self, now: Time) -> Option<Segment> {
+        if self.snd_nxt != self.write_end || !self.is_open() {
+            return None;
+        }
+        let fin = SentSegment::fresh(self.write_end, 1, now);
+        self.send_fresh(&fin);
+        self.fin_sent();
+        Some(self.build(now, &fin))
+    }
+
+    fn poll_ack(&mut self, now: Time) -> Option<Segment> {
+        if !self.ack_now || matches!(self.state, State::Closed | State::Listen | State::SynSent) {
+            return None;
+        }
+        self.counters.acks_sent += 1;
+        Some(self.stamp(now, Segment { seq: self.snd_nxt, ..Segment::default() }))
+    }
+
+    /// The segment that carries what `sent` stands for.
+    #[inline]
+    fn build(&mut self, now: Time, sent: &SentSegment) -> Segment {
+        self.last_sent_at = now;
+        self.counters.segments_sent += 1;
+        let mut segment = Segment { seq: sent.start, len: sent.len, ..Segment::default() };
+        if sent.start == 0 {
+            segment.len = 0;
+            segment.flags = Flags::SYN;
+            segment.syn = self.syn_options();
+        } else if sent.start >= self.write_end {
+            segment.len = 0;
+            segment.flags = Flags::FIN;
+        } else {
+            self.counters.bytes_sent += u64::from(sent.len);
+        }
+        self.stamp(now, segment)
+    }
+
+    /// Adds what every segment carries: acknowledgment, window, timestamps, SACK.
+    #[inline]
+    fn stamp(&mut self, now: Time, mut segment: Segment) -> Segment {
+        segment.timestamps = self.timestamps;
+        segment.ts_value = Self::timestamp(now);
+        segment.window = self.advertise(segment.flags.contains(Flags::SYN));
+        if self.state != State::SynSent {
+            segment.flags = segment.flags | Flags::ACK;
+            segment.ack = self.received.next();
+            segment.ts_echo = self.ts_recent;
+            if self.sack && self.received.has_islands() {
+                segment.sack = self.received.sack_blocks();
+            }
+            self.last_ack_sent = segment.ack;
+            self.ack_now = false;
+            self.ack_at = Time::NEVER;
+        }
+        segment
+    }
+
+    /// The window field; its right edge never moves left (RFC 9293, 3.8.6).
+    #[inline]
+    fn advertise(&mut self, is_syn: bool) -> u16 {
+        let next = self.received.next();
+        let mut room = u64::from(self.config.receive_buffer_bytes);
+        if self.received.has_islands() {
+            room = room.saturating_sub(self.received.island_bytes());
+        }
+        self.rcv_edge = self.rcv_edge.max(next + room);
+        let scale = if is_syn { 0 } else { self.rcv_wnd_scale };
+        ((self.rcv_edge - next) >> scale).min(u64::from(u16::MAX)) as u16
+    }
+
+    /// Halves the window for each timeout that passed idle, not below the initial one, and remembers
+    /// three quarters of it as the threshold (RFC 2861, 3; Linux `tcp_cwnd_restart`).
+    fn shrink_after_idle(&mut self, now: Time) {
+        let rto = self.rtt.rto();
+        let idle = now.since(self.last_sent_at);
+        if self.snd_nxt <= 1 || idle < rto {
+            return;
+        }
+        let floor = self.initial_window().min(self.window.cwnd);
+        let three_quarters = self.window.cwnd / 2 + self.window.cwnd / 4;
+        self.window.ssthresh = self.window.ssthresh.max(three_quarters);
+        let halvings = idle.times(rto).min(31) as u32;
+        self.window.cwnd = (self.window.cwnd >> halvings).max(floor).max(1);
+        self.window.credit = 0;
+    }
+
+    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7), or the peer's window stays shut
+    /// (RFC 9293, 3.8.6.1).
+    #[cold]
+    pub(super) fn retransmission_timeout(&mut self, now: Time) {
+        self.rtt.back_off();
+        self.rto_at = now + self.rtt.rto();
+        if self.sent.is_empty() {
+            self.must_probe_window = self.snd_nxt < self.write_end;
+            if !self.must_probe_window {
+                self.rto_at = Time::NEVER;
+            }
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.enter_loss();
+    }
+
+    fn enter_loss(&mut self) {
+        use crate::CongestionControl;
+        // RFC 5681 (3.1): the threshold falls once for one loss event.
+        if self.phase != Phase::Loss || self.snd_una >= self.recovery_point {
+            self.window.ssthresh =
+                self.congestion.ssthresh_after_loss(self.in_flight(), &self.window);
+        }
+        self.congestion.on_timeout();
+        self.window.cwnd = 1;
+        self.window.credit = 0;
+        self.phase = Phase::Loss;
+        self.recovery_point = self.snd_nxt;
+        self.dup_acks = 0;
+        self.sent.lose_all();
+    }
+}

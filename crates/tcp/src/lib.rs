@@ -1,0 +1,28 @@
+//! Sans-IO TCP.
+//!
+//! An [`Endpoint`] is one end of one connection. Facts go in by `handle_*` (a segment arrived, a
+//! timer is due) and by [`Endpoint::write`]; work comes out of [`Endpoint::poll_transmit`], to be
+//! called until it has none; [`Endpoint::next_timeout`] tells when to call again. Nothing in here
+//! reads a clock or a random generator.
+//!
+//! Sequence numbers are 64-bit stream offsets from an initial sequence number of 0, so that they
+//! never wrap; the 32-bit wrap of the wire is a matter of encoding.
+#![no_std]
+
+extern crate alloc;
+
+mod congestion;
+mod counters;
+mod endpoint;
+mod reassembly;
+mod recovery;
+mod rtt;
+mod segment;
+
+pub use congestion::{Acked, Congestion, CongestionControl, Reno, Window};
+pub use counters::Counters;
+pub use endpoint::{Config, Endpoint, State};
+pub use reassembly::{Range, Reassembly};
+pub use recovery::{SentSegment, SentSegments};
+pub use rtt::RttEstimator;
+pub use segment::{Flags, SackBlocks, Segment, SynOptions};

@@ -1,0 +1,138 @@
+use alloc::vec::Vec;
+
+use crate::SackBlocks;
+
+/// A half-open range of stream offsets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Range {
+    /// First offset inside.
+    pub start: u64,
+    /// First offset behind.
+    pub end: u64,
+}
+
+impl Range {
+    const fn touches(&self, other: &Self) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+}
+
+/// What a receiver holds: everything below `next`, and islands above it.
+#[derive(Clone, Debug)]
+pub struct Reassembly {
+    next: u64,
+    /// Islands in ascending order, neither touching nor empty.
+    islands: Vec<Range>,
+    /// Islands by how recently they changed: what the SACK option reports first (RFC 2018, 4).
+    recent: [Range; SackBlocks::MAX],
+    recent_len: usize,
+}
+
+impl Reassembly {
+    /// A receiver that expects the offset `next`.
+    #[must_use]
+    pub const fn new(next: u64) -> Self {
+        Self {
+            next,
+            islands: Vec::new(),
+            recent: [Range { start: 0, end: 0 }; SackBlocks::MAX],
+            recent_len: 0,
+        }
+    }
+
+    /// The lowest offset that is missing.
+    #[must_use]
+    #[inline]
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether anything above `next` is held.
+    #[must_use]
+    #[inline]
+    pub fn has_islands(&self) -> bool {
+        !self.islands.is_empty()
+    }
+
+    /// Bytes held above `next`.
+    #[must_use]
+    pub fn island_bytes(&self) -> u64 {
+        self.islands.iter().map(|island| island.end - island.start).sum()
+    }
+
+    /// Takes the bytes of `range`, and returns how far `next` advanced.
+    #[inline]
+    pub fn insert(&mut self, range: Range) -> u64 {
+        let before = self.next;
+        if range.end <= self.next {
+            return 0;
+        }
+        if range.start <= self.next {
+            self.next = range.end;
+            if self.has_islands() {
+                self.absorb_islands();
+            }
+        } else {
+            let island = self.merge(range);
+            self.report(island);
+        }
+        self.next - before
+    }
+
+    /// The SACK option of an acknowledgment sent now: the island that changed last comes first.
+    #[must_use]
+    pub fn sack_blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        for island in &self.recent[..self.recent_len] {
+            blocks.push(*island);
+        }
+        blocks
+    }
+
+    fn absorb_islands(&mut self) {
+        let reached = self.islands.partition_point(|island| island.start <= self.next);
+        if let Some(last) = self.islands[..reached].last() {
+            self.next = self.next.max(last.end);
+        }
+        self.islands.drain(..reached);
+        let next = self.next;
+        self.forget_reports(|island| island.end <= next);
+    }
+
+    /// Joins `range` with every island that it touches and returns the result.
+    fn merge(&mut self, range: Range) -> Range {
+        let from = self.islands.partition_point(|island| island.end < range.start);
+        let touching =
+            self.islands[from..].iter().take_while(|island| island.touches(&range)).count();
+        if touching == 0 {
+            self.islands.insert(from, range);
+            return range;
+        }
+        let merged = Range {
+            start: range.start.min(self.islands[from].start),
+            end: range.end.max(self.islands[from + touching - 1].end),
+        };
+        self.islands[from] = merged;
+        self.islands.drain(from + 1..from + touching);
+        merged
+    }
+
+    fn report(&mut self, island: Range) {
+        self.forget_reports(|old| old.touches(&island));
+        let kept = self.recent_len.min(SackBlocks::MAX - 1);
+        self.recent.copy_within(..kept, 1);
+        self.recent[0] = island;
+        self.recent_len = kept + 1;
+    }
+
+    fn forget_reports(&mut self, gone: impl Fn(&Range) -> bool) {
+        let mut kept = 0;
+        for index in 0..self.recent_len {
+            if !gone(&self.recent[index]) {
+                self.recent[kept] = self.recent[index];
+                kept += 1;
+            }
+        }
+        self.recent_len = kept;
+    }
+}

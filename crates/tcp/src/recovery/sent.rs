@@ -1,0 +1,294 @@
+use alloc::collections::VecDeque;
+
+use netstudy_units::Time;
+
+use super::DUP_THRESH;
+use crate::{Range, SackBlocks};
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+const RETRANSMITTED: u8 = 4;
+const EVER_RETRANSMITTED: u8 = 8;
+
+/// A segment that was sent and is not yet acknowledged cumulatively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentSegment {
+    /// Its first offset.
+    pub start: u64,
+    /// Its length in sequence space.
+    pub len: u32,
+    /// When it was last sent.
+    pub sent_at: Time,
+    state: u8,
+}
+
+impl SentSegment {
+    /// A segment that is sent for the first time, at `now`.
+    #[must_use]
+    #[inline]
+    pub const fn fresh(start: u64, len: u32, now: Time) -> Self {
+        Self { start, len, sent_at: now, state: 0 }
+    }
+
+    /// The first offset behind it.
+    #[must_use]
+    #[inline]
+    pub const fn end(&self) -> u64 {
+        self.start + self.len as u64
+    }
+
+    const fn is(&self, state: u8) -> bool {
+        self.state & state == state
+    }
+}
+
+/// What a cumulative acknowledgment took off the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Acknowledged {
+    /// Segments acknowledged in whole.
+    pub(crate) segments: u32,
+    /// When the newest of them was sent, if none of them was ever sent twice (Karn's algorithm).
+    pub(crate) sent_at: Option<Time>,
+}
+
+/// The queue of sent segments and the SACK scoreboard over it (RFC 6675, 3).
+///
+/// Segments are numbered in the order of first transmission; `first` is the number of the oldest one
+/// here. A segment is taken for lost when [`DUP_THRESH`] later ones are SACKed (`IsLost` of RFC 6675
+/// in its segment-counting form). The mark up to which this was decided only moves forward, so the
+/// cost of an acknowledgment does not grow with the window.
+#[derive(Clone, Debug, Default)]
+pub struct SentSegments {
+    queue: VecDeque<SentSegment>,
+    first: u64,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// Segments below this number are decided: SACKed, or lost.
+    decided: u64,
+    /// SACKed segments from `decided` on.
+    sacked_undecided: u32,
+    /// No lost segment below this number waits for its retransmission.
+    retransmit_from: u64,
+    /// Blocks of the last acknowledgment with SACK: what they cover is SACKed already.
+    known: [Range; SackBlocks::MAX],
+}
+
+impl SentSegments {
+    /// How many segments are not yet acknowledged.
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.queue.len() as u32
+    }
+
+    /// Whether everything is acknowledged.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Segments that the receiver holds out of order.
+    #[must_use]
+    #[inline]
+    pub const fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Segments taken for lost, whether or not sent again.
+    #[must_use]
+    #[inline]
+    pub const fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Segments believed to be in the network (`pipe` of RFC 6675, 4).
+    #[must_use]
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.len() - self.sacked - self.lost + self.retransmitted
+    }
+
+    /// The segments from the oldest to the newest.
+    pub fn iter(&self) -> impl Iterator<Item = &SentSegment> {
+        self.queue.iter()
+    }
+
+    /// Whether `segment` is known to have arrived.
+    #[must_use]
+    pub const fn is_sacked(segment: &SentSegment) -> bool {
+        segment.is(SACKED)
+    }
+
+    /// Whether `segment` is taken for lost.
+    #[must_use]
+    pub const fn is_lost(segment: &SentSegment) -> bool {
+        segment.is(LOST)
+    }
+
+    /// A new segment went out.
+    #[inline]
+    pub fn push(&mut self, segment: SentSegment) {
+        self.queue.push_back(segment);
+    }
+
+    /// Everything below `ack` arrived.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, ack: u64) -> Acknowledged {
+        let mut acked = Acknowledged::default();
+        let mut twice = false;
+        while let Some(segment) = self.queue.front_mut() {
+            if segment.end() > ack {
+                trim_front(segment, ack);
+                break;
+            }
+            acked.segments += 1;
+            twice |= segment.is(EVER_RETRANSMITTED);
+            acked.sent_at = Some(segment.sent_at);
+            let state = segment.state;
+            self.queue.pop_front();
+            if state != 0 || self.decided > self.first {
+                self.forget(state);
+            }
+            self.first += 1;
+        }
+        self.decided = self.decided.max(self.first);
+        if twice {
+            acked.sent_at = None;
+        }
+        acked
+    }
+
+    /// Takes the segment `first`, which had `state`, out of the counts.
+    fn forget(&mut self, state: u8) {
+        self.sacked -= u32::from(state & SACKED != 0);
+        self.lost -= u32::from(state & LOST != 0);
+        self.retransmitted -= u32::from(state & RETRANSMITTED != 0);
+        self.sacked_undecided -= u32::from(state & SACKED != 0 && self.first >= self.decided);
+    }
+
+    /// The receiver reports `blocks` beside the acknowledgment `ack`. Returns how many segments
+    /// became SACKed, and decides which are lost.
+    pub fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
+        let before = self.sacked;
+        let mut seen = [Range::default(); SackBlocks::MAX];
+        for (index, block) in blocks.iter(ack).enumerate() {
+            self.sack_block(block);
+            seen[index] = block;
+        }
+        self.known = seen;
+        self.decide_lost();
+        self.sacked - before
+    }
+
+    fn sack_block(&mut self, block: Range) {
+        let inside = |known: &&Range| {
+            known.start < known.end && block.start <= known.start && known.end <= block.end
+        };
+        match self.known.iter().filter(inside).max_by_key(|known| known.end - known.start).copied()
+        {
+            Some(known) => {
+                self.sack_range(Range { start: block.start, end: known.start });
+                self.sack_range(Range { start: known.end, end: block.end });
+            }
+            None => self.sack_range(block),
+        }
+    }
+
+    fn sack_range(&mut self, range: Range) {
+        if range.start >= range.end {
+            return;
+        }
+        let mut index = self.queue.partition_point(|segment| segment.start < range.start);
+        while index < self.queue.len() && self.queue[index].end() <= range.end {
+            self.sack_segment(index);
+            index += 1;
+        }
+    }
+
+    fn sack_segment(&mut self, index: usize) {
+        let segment = &mut self.queue[index];
+        if segment.is(SACKED) {
+            return;
+        }
+        let state = segment.state;
+        segment.state = (state & EVER_RETRANSMITTED) | SACKED;
+        self.sacked += 1;
+        self.lost -= u32::from(state & LOST != 0);
+        self.retransmitted -= u32::from(state & RETRANSMITTED != 0);
+        self.sacked_undecided += u32::from(self.first + index as u64 >= self.decided);
+    }
+
+    /// Moves `decided` forward while [`DUP_THRESH`] SACKed segments lie above it.
+    fn decide_lost(&mut self) {
+        while self.sacked_undecided >= DUP_THRESH {
+            let index = (self.decided - self.first) as usize;
+            if self.queue[index].is(SACKED) {
+                self.sacked_undecided -= 1;
+            } else {
+                self.lose(index);
+            }
+            self.decided += 1;
+        }
+    }
+
+    fn lose(&mut self, index: usize) {
+        let segment = &mut self.queue[index];
+        if !segment.is(LOST) {
+            segment.state |= LOST;
+            self.lost += 1;
+            self.retransmit_from = self.retransmit_from.min(self.first + index as u64);
+        }
+    }
+
+    /// The oldest segment is lost (without SACK: by duplicate or partial acknowledgments).
+    pub(crate) fn lose_oldest(&mut self) {
+        if !self.is_empty() {
+            self.lose(0);
+        }
+    }
+
+    /// The retransmission timer expired: all that is not SACKed is lost, copies on the way as well.
+    pub fn lose_all(&mut self) {
+        for index in 0..self.queue.len() {
+            if !self.queue[index].is(SACKED) {
+                self.lose(index);
+            }
+            self.queue[index].state &= !RETRANSMITTED;
+        }
+        self.retransmitted = 0;
+        self.decided = self.first + self.queue.len() as u64;
+        self.sacked_undecided = 0;
+        self.retransmit_from = self.first;
+    }
+
+    /// Whether a lost segment may wait for its retransmission. False is certain.
+    #[must_use]
+    #[inline]
+    pub const fn may_retransmit(&self) -> bool {
+        self.lost > self.retransmitted
+    }
+
+    /// The oldest lost segment that was not sent again yet is sent now (`NextSeg` (1) of RFC 6675).
+    pub fn retransmit_next(&mut self, now: Time) -> Option<SentSegment> {
+        let from = self.retransmit_from.max(self.first);
+        let waits = |segment: &SentSegment| segment.is(LOST) && !segment.is(RETRANSMITTED);
+        let ahead = self.queue.iter().skip((from - self.first) as usize).position(waits)?;
+        let number = from + ahead as u64;
+        self.retransmit_from = number + 1;
+        let segment = &mut self.queue[(number - self.first) as usize];
+        segment.state |= RETRANSMITTED | EVER_RETRANSMITTED;
+        segment.sent_at = now;
+        self.retransmitted += 1;
+        Some(*segment)
+    }
+}
+
+/// Cuts off what lies below `ack`: a receiver may acknowledge a part of a segment.
+const fn trim_front(segment: &mut SentSegment, ack: u64) {
+    if ack > segment.start {
+        segment.len -= (ack - segment.start) as u32;
+        segment.start = ack;
+    }
+}

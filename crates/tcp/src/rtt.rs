@@ -1,0 +1,139 @@
+use netstudy_units::Duration;
+
+/// Retransmission timeout from round-trip times (RFC 6298).
+#[derive(Clone, Copy, Debug)]
+pub struct RttEstimator {
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    initial_rto: Duration,
+    min_rto: Duration,
+    max_rto: Duration,
+    granularity: Duration,
+    backoff: u32,
+}
+
+impl RttEstimator {
+    /// An estimator without a sample.
+    ///
+    /// `granularity` is the clock's G of RFC 6298 (2): a coarser clock gives a later timeout.
+    #[must_use]
+    pub const fn new(
+        initial_rto: Duration,
+        min_rto: Duration,
+        max_rto: Duration,
+        granularity: Duration,
+    ) -> Self {
+        Self {
+            srtt: None,
+            rttvar: Duration::ZERO,
+            initial_rto,
+            min_rto,
+            max_rto,
+            granularity,
+            backoff: 0,
+        }
+    }
+
+    /// The smoothed round-trip time, once there was a sample.
+    #[must_use]
+    pub const fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    /// Takes a round-trip time that belongs to one transmission without doubt (Karn's algorithm or
+    /// timestamps), and ends the backoff (RFC 6298, 5.7 note).
+    #[inline]
+    pub fn sample(&mut self, rtt: Duration) {
+        self.backoff = 0;
+        match self.srtt {
+            // RFC 6298 (2.2)
+            None => {
+                self.srtt = Some(rtt);
+                self.rttvar = rtt.div(2);
+            }
+            // RFC 6298 (2.3): beta = 1/4, alpha = 1/8; RTTVAR first, with the old SRTT.
+            Some(srtt) => {
+                let error = srtt.abs_diff(rtt);
+                self.rttvar = Duration::from_ps((3 * self.rttvar.as_ps() + error.as_ps()) / 4);
+                self.srtt = Some(Duration::from_ps((7 * srtt.as_ps() + rtt.as_ps()) / 8));
+            }
+        }
+    }
+
+    /// The timeout is due and doubles (RFC 6298, 5.5).
+    pub const fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// The retransmission timeout, backoff included.
+    #[must_use]
+    #[inline]
+    pub fn rto(&self) -> Duration {
+        let base = match self.srtt {
+            None => self.initial_rto,
+            // RFC 6298 (2.3): K = 4; (2.4): not below the minimum.
+            Some(srtt) => (srtt + (self.rttvar * 4).max(self.granularity)).max(self.min_rto),
+        };
+        // RFC 6298 (2.5): a maximum may be placed on it.
+        let doubled = base.as_ps().saturating_mul(1 << self.backoff.min(20));
+        Duration::from_ps(doubled).min(self.max_rto)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator(min_rto_ms: u64) -> RttEstimator {
+        RttEstimator::new(
+            Duration::from_secs(1),
+            Duration::from_ms(min_rto_ms),
+            Duration::from_secs(60),
+            Duration::from_ms(1),
+        )
+    }
+
+    #[test]
+    fn before_the_first_sample_the_timeout_is_one_second() {
+        assert_eq!(estimator(0).rto(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn samples_worked_by_hand() {
+        let mut rtt = estimator(0);
+        // (2.2) R = 80: SRTT = 80, RTTVAR = 40, RTO = 80 + 4 x 40.
+        rtt.sample(Duration::from_ms(80));
+        assert_eq!(rtt.rto(), Duration::from_ms(240));
+        // (2.3) R' = 48: RTTVAR = 3/4 x 40 + 1/4 x 32 = 38, SRTT = 7/8 x 80 + 1/8 x 48 = 76.
+        rtt.sample(Duration::from_ms(48));
+        assert_eq!(rtt.srtt(), Some(Duration::from_ms(76)));
+        assert_eq!(rtt.rto(), Duration::from_ms(76 + 4 * 38));
+    }
+
+    #[test]
+    fn a_steady_round_trip_is_held_up_by_the_minimum_and_the_clock() {
+        let mut rtt = estimator(200);
+        for _ in 0..100 {
+            rtt.sample(Duration::from_us(50));
+        }
+        assert_eq!(rtt.rto(), Duration::from_ms(200));
+        let mut fine = estimator(0);
+        for _ in 0..200 {
+            fine.sample(Duration::from_us(50));
+        }
+        assert_eq!(fine.rto(), Duration::from_us(50) + Duration::from_ms(1), "SRTT + G");
+    }
+
+    #[test]
+    fn each_expiry_doubles_up_to_the_maximum_and_a_sample_ends_it() {
+        let mut rtt = estimator(200);
+        rtt.sample(Duration::from_us(50));
+        for factor in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
+            assert_eq!(rtt.rto(), Duration::from_ms(200 * factor));
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+        rtt.sample(Duration::from_us(50));
+        assert_eq!(rtt.rto(), Duration::from_ms(200));
+    }
+}

@@ -1,0 +1,184 @@
+use core::ops::BitOr;
+
+use crate::Range;
+
+/// The control bits of a segment (RFC 9293, 3.1) that this TCP uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// Acknowledgment field is significant.
+    pub const ACK: Self = Self(1);
+    /// Synchronize sequence numbers.
+    pub const SYN: Self = Self(2);
+    /// No more data from the sender.
+    pub const FIN: Self = Self(4);
+    /// Reset the connection.
+    pub const RST: Self = Self(8);
+
+    /// Whether all bits of `other` are set.
+    #[must_use]
+    #[inline]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether any bit of `other` is set.
+    #[must_use]
+    #[inline]
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The SACK option: up to three blocks, which is what fits beside timestamps (RFC 2018, 3).
+///
+/// The edges are the low 32 bits of stream offsets, as on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    edges: [(u32, u32); Self::MAX],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// The most blocks that a segment carries.
+    pub const MAX: usize = 3;
+
+    /// Whether there is no block.
+    #[must_use]
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many blocks there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Adds a block; one that does not fit is left out.
+    pub fn push(&mut self, block: Range) {
+        if self.len() < Self::MAX {
+            self.edges[self.len()] = (block.start as u32, block.end as u32);
+            self.count += 1;
+        }
+    }
+
+    /// The blocks as stream offsets, unwrapped around the offset `near`.
+    pub fn iter(&self, near: u64) -> impl Iterator<Item = Range> + use<'_> {
+        self.edges[..self.len()].iter().map(move |&(start, end)| Range {
+            start: unwrap_near(start, near),
+            end: unwrap_near(end, near),
+        })
+    }
+}
+
+/// The 64-bit offset with the low bits `low` that is closest to `near`.
+const fn unwrap_near(low: u32, near: u64) -> u64 {
+    let distance = low.wrapping_sub(near as u32).cast_signed();
+    near.wrapping_add_signed(distance as i64)
+}
+
+/// Options that only a SYN carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Maximum segment size that the sender of the SYN takes, in bytes of payload and options.
+    pub mss_bytes: u16,
+    /// Window scale shift (RFC 7323, 2), or none.
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018, 2).
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323, 3).
+    pub timestamps: bool,
+}
+
+/// A TCP segment without its payload: the bytes themselves do not matter here, only their places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Offset of the first byte (the SYN itself is at 0, the first data byte at 1).
+    pub seq: u64,
+    /// Next offset that the sender expects, if [`Flags::ACK`].
+    pub ack: u64,
+    /// Bytes of payload.
+    pub len: u32,
+    /// Receive window as on the wire, before scaling.
+    pub window: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// Timestamp value (RFC 7323, 3.2), in the sender's clock ticks.
+    pub ts_value: u32,
+    /// Timestamp echo reply.
+    pub ts_echo: u32,
+    /// What has arrived out of order.
+    pub sack: SackBlocks,
+    /// Options of a SYN.
+    pub syn: SynOptions,
+    /// Whether the timestamps option is on the segment.
+    pub timestamps: bool,
+}
+
+impl Segment {
+    /// Header bytes without options: IPv4 and TCP.
+    pub const BASE_HEADER_BYTES: u32 = 40;
+    /// The timestamps option, padded (RFC 7323, appendix A).
+    pub const TIMESTAMPS_BYTES: u32 = 12;
+
+    /// Sequence space that the segment takes: payload, SYN and FIN.
+    #[must_use]
+    #[inline]
+    pub const fn sequence_len(&self) -> u64 {
+        self.len as u64
+            + self.flags.contains(Flags::SYN) as u64
+            + self.flags.contains(Flags::FIN) as u64
+    }
+
+    /// Bytes of the IPv4 packet: header, options and payload.
+    #[must_use]
+    #[inline]
+    pub const fn ip_bytes(&self) -> u32 {
+        let mut bytes = Self::BASE_HEADER_BYTES + self.len;
+        if self.timestamps {
+            bytes += Self::TIMESTAMPS_BYTES;
+        }
+        if !self.sack.is_empty() {
+            bytes += 4 + 8 * self.sack.count as u32;
+        }
+        if self.flags.contains(Flags::SYN) {
+            // MSS 4, SACK permitted and padding 4, window scale and padding 4.
+            bytes += 12;
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_survive_the_32_bit_wrap() {
+        let mut blocks = SackBlocks::default();
+        let block = Range { start: (1 << 32) - 100, end: (1 << 32) + 900 };
+        blocks.push(block);
+        assert_eq!(blocks.iter(block.start - 5000).next(), Some(block));
+        assert_eq!(blocks.iter(block.end + 5000).next(), Some(block), "a block below the ack");
+    }
+
+    #[test]
+    fn header_bytes_count_the_options() {
+        let data = Segment { len: 8948, timestamps: true, ..Segment::default() };
+        assert_eq!(data.ip_bytes(), 9000);
+        let mut ack = Segment { timestamps: true, ..Segment::default() };
+        assert_eq!(ack.ip_bytes(), 52);
+        ack.sack.push(Range { start: 1, end: 2 });
+        assert_eq!(ack.ip_bytes(), 64);
+    }
+}

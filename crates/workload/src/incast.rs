@@ -1,0 +1,225 @@
+use alloc::vec;
+use alloc::vec::Vec;
+
+use netstudy_units::{Duration, Time};
+
+/// A synchronized read: what the client asks for and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IncastConfig {
+    /// How many servers are asked.
+    pub servers: u32,
+    /// Unstriped: what each server sends. Striped: what all of them send together.
+    pub block_bytes: u64,
+    /// Whether the block is spread over the servers.
+    pub striped: bool,
+    /// How often all of it is done, warm-up included.
+    pub iterations: u32,
+    /// Size of a request.
+    pub request_bytes: u64,
+    /// Time between the request to one server and that to the next.
+    pub request_spacing: Duration,
+}
+
+impl IncastConfig {
+    /// What the server with the index `server` sends for one request. A block that does not divide
+    /// evenly gives the first servers a byte more.
+    #[must_use]
+    pub fn response_bytes(&self, server: u32) -> u64 {
+        if !self.striped {
+            return self.block_bytes;
+        }
+        let servers = u64::from(self.servers);
+        self.block_bytes / servers + u64::from(u64::from(server) < self.block_bytes % servers)
+    }
+
+    /// What the client receives in one iteration.
+    #[must_use]
+    pub fn iteration_bytes(&self) -> u64 {
+        if self.striped { self.block_bytes } else { self.block_bytes * u64::from(self.servers) }
+    }
+}
+
+/// An iteration that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// Its number, from 0.
+    pub iteration: u32,
+    /// When its first request was due.
+    pub started: Time,
+    /// When the last byte was there.
+    pub ended: Time,
+}
+
+/// The client: asks every server at once, waits for all, repeats.
+#[derive(Clone, Debug)]
+pub struct Incast {
+    config: IncastConfig,
+    iteration: u32,
+    started: Time,
+    asked: u32,
+    /// Bytes that each server's connection will have delivered when this iteration is done.
+    expected: Vec<u64>,
+    waiting_for: u32,
+}
+
+impl Incast {
+    /// A client that has not started.
+    #[must_use]
+    pub fn new(config: IncastConfig) -> Self {
+        Self {
+            config,
+            iteration: 0,
+            started: Time::NEVER,
+            asked: config.servers,
+            expected: vec![0; config.servers as usize],
+            waiting_for: 0,
+        }
+    }
+
+    /// What it was told to do.
+    #[must_use]
+    pub const fn config(&self) -> &IncastConfig {
+        &self.config
+    }
+
+    /// Begins the first iteration at `now`: requests come out of [`Self::poll_request`].
+    pub fn start(&mut self, now: Time) {
+        self.started = now;
+        self.asked = 0;
+        self.waiting_for = self.config.servers;
+    }
+
+    /// When the next request is due.
+    #[must_use]
+    #[inline]
+    pub fn next_request(&self) -> Time {
+        if self.asked == self.config.servers {
+            return Time::NEVER;
+        }
+        self.started + self.config.request_spacing * u64::from(self.asked)
+    }
+
+    /// The server to be asked now, if a request is due at `now`.
+    pub fn poll_request(&mut self, now: Time) -> Option<u32> {
+        if self.next_request() > now {
+            return None;
+        }
+        let server = self.asked;
+        self.asked += 1;
+        self.expected[server as usize] += self.config.response_bytes(server);
+        Some(server)
+    }
+
+    /// A server's connection has delivered `total` bytes since it was opened, the last of them at
+    /// `now`, and `before` that until then. Returns the iteration if this ended it; the next one has
+    /// begun then, unless it was the last.
+    #[inline]
+    pub fn handle_received(
+        &mut self,
+        now: Time,
+        server: u32,
+        before: u64,
+        total: u64,
+    ) -> Option<Completed> {
+        let expected = self.expected[server as usize];
+        if total < expected || before >= expected {
+            return None;
+        }
+        self.waiting_for -= 1;
+        (self.waiting_for == 0).then(|| self.complete(now))
+    }
+
+    fn complete(&mut self, now: Time) -> Completed {
+        let completed = Completed { iteration: self.iteration, started: self.started, ended: now };
+        self.iteration += 1;
+        if self.iteration < self.config.iterations {
+            self.start(now);
+        }
+        completed
+    }
+
+    /// Whether all iterations have ended.
+    #[must_use]
+    #[inline]
+    pub const fn is_done(&self) -> bool {
+        self.iteration >= self.config.iterations
+    }
+}
+
+/// A server: answers each whole request with its part of the block.
+#[derive(Clone, Copy, Debug)]
+pub struct Responder {
+    request_bytes: u64,
+    answered: u64,
+}
+
+impl Responder {
+    /// A server that knows how long a request is.
+    #[must_use]
+    pub const fn new(request_bytes: u64) -> Self {
+        Self { request_bytes, answered: 0 }
+    }
+
+    /// The connection has delivered `total` bytes since it was opened. Whether a request is complete
+    /// that was not answered yet.
+    #[inline]
+    pub const fn poll_request(&mut self, total: u64) -> bool {
+        let asked = (self.answered + 1) * self.request_bytes <= total;
+        if asked {
+            self.answered += 1;
+        }
+        asked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(servers: u32, striped: bool) -> IncastConfig {
+        IncastConfig {
+            servers,
+            block_bytes: 10,
+            striped,
+            iterations: 2,
+            request_bytes: 64,
+            request_spacing: Duration::from_us(5),
+        }
+    }
+
+    #[test]
+    fn a_striped_block_is_sent_whole() {
+        let striped = config(3, true);
+        let parts = [0, 1, 2].map(|server| striped.response_bytes(server));
+        assert_eq!(parts, [4, 3, 3]);
+        assert_eq!(striped.iteration_bytes(), 10);
+        assert_eq!(config(3, false).iteration_bytes(), 30);
+    }
+
+    #[test]
+    fn requests_are_spaced_and_the_barrier_waits_for_all() {
+        let mut client = Incast::new(config(2, false));
+        client.start(Time::ZERO);
+        assert_eq!(client.poll_request(Time::ZERO), Some(0));
+        assert_eq!(client.poll_request(Time::ZERO), None);
+        let second = Time::ZERO + Duration::from_us(5);
+        assert_eq!(client.next_request(), second);
+        assert_eq!(client.poll_request(second), Some(1));
+
+        let ms = |n| Time::ZERO + Duration::from_ms(n);
+        assert_eq!(client.handle_received(ms(1), 1, 0, 10), None);
+        assert_eq!(client.handle_received(ms(2), 0, 0, 9), None);
+        let ended = client.handle_received(ms(3), 0, 9, 10);
+        assert_eq!(ended, Some(Completed { iteration: 0, started: Time::ZERO, ended: ms(3) }));
+        assert_eq!(client.next_request(), ms(3), "the next iteration begins at once");
+    }
+
+    #[test]
+    fn a_server_answers_only_whole_requests() {
+        let mut server = Responder::new(64);
+        assert!(!server.poll_request(63));
+        assert!(server.poll_request(64));
+        assert!(!server.poll_request(64), "and each of them once");
+        assert!(server.poll_request(128));
+    }
+}

@@ -1,0 +1,9 @@
+//! Traffic patterns as pure state machines, shared by everything that drives traffic: they are told
+//! what happened and when, and answer what to do.
+#![no_std]
+
+extern crate alloc;
+
+mod incast;
+
+pub use incast::{Completed, Incast, IncastConfig, Responder};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use netstudy_records::{Plan, Record, RecordSchema};
+use netstudy_sim as sim;
 
 use crate::pool::{self, Event};
 use crate::writer::Writer;
@@ -60,7 +61,7 @@ impl From<io::Error> for Failure {
 }
 
 /// Reads the plan, makes its runs, writes their records.
-pub(crate) fn sim(arguments: &SimArguments) -> Result<(), Failure> {
+pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     let plan = read_plan()?;
     let mut writer = Writer::new(io::stdout().lock(), plan.runs.len(), arguments.as_completed);
     writer.write(&Record::Engine {
@@ -69,10 +70,16 @@ pub(crate) fn sim(arguments: &SimArguments) -> Result<(), Failure> {
         testbed: "sim".to_owned(),
     })?;
     let threads = arguments.threads.unwrap_or_else(default_threads);
+    let packets_planned = plan.runs.iter().map(sim::useful_packets).sum();
     let every = arguments.progress_ms.map(Duration::from_millis);
     pool::make_runs(&plan.runs, threads, every, |event| match event {
-        Event::Ended(index, record) => writer.write_run(index, *record),
-        Event::Progress(progress) => writer.write(&progress),
+        Event::Ended(index, record) => writer.write_run(index, record),
+        Event::Progress { runs_done, packets } => writer.write(&Record::Progress {
+            runs_done,
+            runs: plan.runs.len(),
+            packets,
+            packets_planned,
+        }),
     })?;
     writer.write(&Record::End { runs: plan.runs.len() })?;
     Ok(())

@@ -28,7 +28,7 @@ enum Testbed {
 
 fn main() -> ExitCode {
     let Testbed::Sim(arguments) = Arguments::parse().testbed;
-    match command::sim(&arguments) {
+    match command::simulate(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("netstudy-engine: {failure}");

@@ -1,5 +1,6 @@
 //! Runs spread over threads.
 
+use std::cmp::Reverse;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -7,15 +8,20 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netstudy_records::{Record, Run, RunRecord};
+use netstudy_records::{Run, RunRecord};
 use netstudy_sim as sim;
 
 /// What the writer hears.
 pub(crate) enum Event {
     /// The run with this index has ended.
     Ended(usize, Box<RunRecord>),
-    /// It is time for a progress record.
-    Progress(Record),
+    /// It is time to tell how far the runs are.
+    Progress {
+        /// Runs that have ended.
+        runs_done: usize,
+        /// Useful data packets so far.
+        packets: u64,
+    },
 }
 
 /// Shared by all threads.
@@ -44,38 +50,31 @@ pub(crate) fn make_runs<E>(
     progress_every: Option<Duration>,
     mut on_event: impl FnMut(Event) -> Result<(), E>,
 ) -> Result<(), E> {
-    let costs: Vec<u64> = runs.iter().map(sim::useful_packets).collect();
     let mut order: Vec<usize> = (0..runs.len()).collect();
-    order.sort_by_key(|&index| (std::cmp::Reverse(costs[index]), index));
+    order.sort_by_cached_key(|&index| (Reverse(sim::useful_packets(&runs[index])), index));
     let shared = Shared {
         next: AtomicUsize::new(0),
         packets: AtomicU64::new(0),
         stopped: AtomicBool::new(false),
     };
-    let progress = |done: usize| Record::Progress {
-        runs_done: done,
-        runs: runs.len(),
-        packets: shared.packets.load(Ordering::Relaxed),
-        packets_planned: costs.iter().sum(),
-    };
     thread::scope(|scope| {
         let (sender, ended) = mpsc::channel();
         for _ in 0..threads.get().min(runs.len()) {
-            let sender = sender.clone();
-            scope.spawn(|| work(runs, &order, &shared, sender));
+            let (sender, order, shared) = (sender.clone(), &order, &shared);
+            scope.spawn(move || work(runs, order, shared, &sender));
         }
         drop(sender);
-        let mut done = 0;
+        let mut runs_done = 0;
         let mut due = progress_every.map(|every| Instant::now() + every);
         loop {
             let event = match wait(&ended, due) {
                 Ok((index, record)) => {
-                    done += 1;
+                    runs_done += 1;
                     Event::Ended(index, record)
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     due = progress_every.map(|every| Instant::now() + every);
-                    Event::Progress(progress(done))
+                    Event::Progress { runs_done, packets: shared.packets.load(Ordering::Relaxed) }
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
@@ -96,7 +95,7 @@ fn wait(ended: &mpsc::Receiver<Ended>, due: Option<Instant>) -> Result<Ended, Re
     }
 }
 
-fn work(runs: &[Run], order: &[usize], shared: &Shared, sender: Sender<Ended>) {
+fn work(runs: &[Run], order: &[usize], shared: &Shared, sender: &Sender<Ended>) {
     while !shared.stopped.load(Ordering::Relaxed) {
         let place = shared.next.fetch_add(1, Ordering::Relaxed);
         let Some(&index) = order.get(place) else { return };

@@ -10,7 +10,7 @@ pub(crate) struct Writer<W> {
     out: W,
     as_completed: bool,
     /// Runs that ended before an earlier one did.
-    early: BTreeMap<usize, RunRecord>,
+    early: BTreeMap<usize, Box<RunRecord>>,
     next: usize,
     runs: usize,
 }
@@ -29,7 +29,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Takes the record of the run with the index `index`.
-    pub(crate) fn write_run(&mut self, index: usize, record: RunRecord) -> io::Result<()> {
+    pub(crate) fn write_run(&mut self, index: usize, record: Box<RunRecord>) -> io::Result<()> {
         debug_assert!(index < self.runs, "a run of the plan");
         if self.as_completed {
             return self.write(&Record::Run(record));

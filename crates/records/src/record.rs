@@ -37,7 +37,7 @@ pub enum Record {
         packets_planned: u64,
     },
     /// The outcome of a run.
-    Run(RunRecord),
+    Run(Box<RunRecord>),
     /// The stream came to its end: the last record.
     End {
         /// Runs that have ended.

@@ -8,6 +8,7 @@ use crate::wiring::HostKind;
 
 /// A segment in its frame, on the way to the switch or held there.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_field_names, reason = "the field's word for it")]
 pub(crate) struct Frame {
     /// When the switch can judge it.
     pub(crate) arrival: Time,

@@ -121,7 +121,10 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     }
 
     /// Runs all iterations; `on_iteration` hears of each that has ended.
-    pub(crate) fn run(mut self, on_iteration: &mut dyn FnMut() -> ControlFlow<()>) -> Result<Outcome, String> {
+    pub(crate) fn run(
+        mut self,
+        on_iteration: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Outcome, String> {
         self.timers.set(0, Time::ZERO);
         loop {
             let (port, arrival) = self.arrivals.earliest();

@@ -16,9 +16,9 @@ impl Stream {
     #[must_use]
     pub fn new(seed: &str, name: &str) -> Self {
         let digest = Sha256::new().chain_update(seed).chain_update([0]).chain_update(name);
-        let digest: [u8; 32] = digest.finalize().into();
-        let (state, _) = digest.split_at(16);
-        Self(Pcg64Mcg::new(u128::from_le_bytes(state.try_into().expect("16 of 32 bytes"))))
+        let mut state = [0; 16];
+        state.copy_from_slice(&digest.finalize()[..16]);
+        Self(Pcg64Mcg::new(u128::from_le_bytes(state)))
     }
 
     /// A number from 0 up to, not including, 1, with 53 random bits.

@@ -60,6 +60,17 @@ impl RttEstimator {
         }
     }
 
+    /// Ends the backoff without a sample: the peer has answered.
+    pub const fn end_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// The SYN had to be sent again: without a sample, data starts with 3 s (RFC 6298, 5.7).
+    pub fn restart_after_lost_syn(&mut self) {
+        self.backoff = 0;
+        self.initial_rto = self.initial_rto.max(Duration::from_secs(3));
+    }
+
     /// The timeout is due and doubles (RFC 6298, 5.5).
     pub const fn back_off(&mut self) {
         self.backoff += 1;

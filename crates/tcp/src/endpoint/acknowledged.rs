@@ -19,8 +19,10 @@ impl Endpoint {
         let in_flight = self.in_flight();
         if segment.ack > self.snd_una {
             self.advance(now, segment, in_flight);
-        } else if !self.sent.is_empty() && segment.len == 0 {
-            self.handle_duplicate(now, segment, window_changed);
+        } else if !self.sent.is_empty()
+            && (segment.sequence_len() == 0 || !segment.sack.is_empty())
+        {
+            self.handle_duplicate(segment, window_changed);
         }
         self.keep_probing(now);
     }
@@ -72,11 +74,8 @@ impl Endpoint {
             }
             Phase::Recovery if self.snd_una >= self.recovery_point => self.end_recovery(),
             Phase::Recovery => self.repair_partial(),
-            Phase::Loss if self.snd_una >= self.recovery_point => self.phase = Phase::Open,
-            Phase::Loss => {
-                self.repair_partial();
-                self.grow_in_loss(now, acked);
-            }
+            Phase::Loss if self.snd_una >= self.recovery_point => self.end_loss(),
+            Phase::Loss => self.grow_in_loss(now, acked),
         }
         self.react_to_losses();
     }
@@ -89,10 +88,17 @@ impl Endpoint {
         self.phase = Phase::Open;
     }
 
-    /// Without SACK, a partial acknowledgment says that the next segment is lost too (RFC 6582, 3.2).
+    const fn end_loss(&mut self) {
+        self.dup_acks = 0;
+        self.phase = Phase::Open;
+    }
+
+    /// Without SACK, a partial acknowledgment says that the next segment is lost too, and that it is
+    /// sent again at once (RFC 6582, 3.2, step 3).
     fn repair_partial(&mut self) {
         if !self.sack {
             self.sent.lose_oldest();
+            self.retransmit_at_once = self.sent.may_retransmit();
         }
     }
 
@@ -102,7 +108,7 @@ impl Endpoint {
     }
 
     #[cold]
-    fn handle_duplicate(&mut self, _now: Time, segment: &Segment, window_changed: bool) {
+    fn handle_duplicate(&mut self, segment: &Segment, window_changed: bool) {
         self.counters.duplicate_acks_received += 1;
         if self.sack {
             if !segment.sack.is_empty() {
@@ -116,9 +122,9 @@ impl Endpoint {
 
     fn count_duplicate(&mut self) {
         self.dup_acks = (self.dup_acks + 1).min(self.sent.len());
-        // RFC 6582 (3.2, step 1): not for what an earlier recovery or timeout already covers.
-        let covered = self.snd_una < self.recovery_point && self.phase != Phase::Open;
-        if self.dup_acks >= DUP_THRESH && !covered && self.phase != Phase::Recovery {
+        // RFC 6582 (3.2, step 1): only if more is acknowledged than was sent when an earlier recovery
+        // began or a timeout fired: else the duplicates may come from what was sent again in vain.
+        if self.dup_acks >= DUP_THRESH && self.snd_una > self.recovery_point {
             self.sent.lose_oldest();
         }
     }
@@ -138,24 +144,35 @@ impl Endpoint {
     }
 
     fn enter_recovery(&mut self) {
-        // RFC 6675 (5, step 4.2) takes FlightSize: what is sent and not acknowledged, losses included.
-        let flight = self.sent.len();
-        self.window.ssthresh = self.congestion.ssthresh_after_loss(flight, &self.window);
+        self.window.ssthresh =
+            self.congestion.ssthresh_after_loss(self.flight_size(), &self.window);
         self.window.cwnd = self.window.ssthresh;
         self.window.credit = 0;
         self.recovery_point = self.snd_nxt;
         self.phase = Phase::Recovery;
+        // RFC 6675 (5, step 4.3); RFC 5681 (3.2, step 3): whatever the window allows.
+        self.retransmit_at_once = self.sent.may_retransmit();
         self.counters.fast_recoveries += 1;
     }
 
-    /// Keeps the timer running while data waits for a window that is shut.
-    fn keep_probing(&mut self, now: Time) {
-        if self.rto_at == Time::NEVER
-            && self.sent.is_empty()
-            && self.snd_nxt < self.write_end
-            && self.snd_wnd == 0
-        {
+    /// `FlightSize` of RFC 5681 (2): sent and not acknowledged cumulatively, losses included. What
+    /// limited transmit added beyond the window does not count (RFC 6675, 5, step 4.2).
+    pub(super) fn flight_size(&self) -> u32 {
+        self.sent.len().min(self.window.cwnd)
+    }
+
+    /// Runs the timer while data waits for a window that is shut, and no longer.
+    #[inline]
+    pub(super) fn keep_probing(&mut self, now: Time) {
+        if !self.sent.is_empty() {
+            return;
+        }
+        let shut = self.snd_wnd == 0 && self.snd_nxt < self.write_end;
+        if shut && self.rto_at == Time::NEVER {
             self.rto_at = now + self.rtt.rto();
+        } else if !shut && self.rto_at != Time::NEVER {
+            self.rto_at = Time::NEVER;
+            self.rtt.end_backoff();
         }
     }
 }

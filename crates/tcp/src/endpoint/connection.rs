@@ -3,7 +3,7 @@
 use netstudy_units::{Duration, Time};
 
 use super::{Config, Endpoint, State};
-use crate::{Flags, Segment, SynOptions, Window};
+use crate::{Flags, Segment, SentSegments, SynOptions, Window};
 
 /// Twice the maximum segment lifetime; Linux takes 60 s (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
@@ -31,9 +31,9 @@ impl Endpoint {
     }
 
     /// Sends a FIN behind all that was written; nothing may be written afterwards.
-    pub const fn close(&mut self) {
+    pub fn close(&mut self) {
         match self.state {
-            State::Listen | State::SynSent => self.state = State::Closed,
+            State::Listen | State::SynSent => self.reset(),
             _ => self.fin_queued = true,
         }
     }
@@ -46,9 +46,7 @@ impl Endpoint {
             && segment.ack <= self.snd_nxt
         {
             self.handle_ack(now, segment);
-            if segment.len > 0 {
-                self.handle_data(now, segment);
-            }
+            self.handle_text(now, segment);
             return;
         }
         self.handle_unusual(now, segment);
@@ -57,7 +55,7 @@ impl Endpoint {
     #[cold]
     fn handle_unusual(&mut self, now: Time, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
-            self.reset();
+            self.handle_rst(segment);
             return;
         }
         match self.state {
@@ -68,10 +66,38 @@ impl Endpoint {
         }
     }
 
-    const fn reset(&mut self) {
+    /// Takes the text of a segment, FIN included. One without text that lies below the window, such as
+    /// a window probe, is answered (RFC 9293, 3.10.7.4).
+    #[inline]
+    fn handle_text(&mut self, now: Time, segment: &Segment) {
+        if segment.sequence_len() > 0 {
+            self.handle_data(now, segment);
+        } else if segment.seq < self.received.next() {
+            self.ack_now = true;
+        }
+    }
+
+    /// RFC 9293 (3.10.7): a reset ends the connection where it must be meant for it; elsewhere in the
+    /// window it is questioned.
+    fn handle_rst(&mut self, segment: &Segment) {
+        let next = self.received.next();
+        match self.state {
+            State::Closed | State::Listen => {}
+            State::SynSent if segment.flags.contains(Flags::ACK) && segment.ack == self.snd_nxt => {
+                self.reset();
+            }
+            State::SynSent => {}
+            _ if segment.seq == next => self.reset(),
+            _ => self.ack_now |= segment.seq > next && segment.seq < self.rcv_edge,
+        }
+    }
+
+    fn reset(&mut self) {
         self.state = State::Closed;
+        self.sent = SentSegments::default();
         self.rto_at = Time::NEVER;
         self.ack_at = Time::NEVER;
+        self.close_at = Time::NEVER;
         self.ack_now = false;
     }
 
@@ -90,7 +116,7 @@ impl Endpoint {
         self.take_syn(segment);
         self.ack_now = true;
         self.handle_ack(now, segment);
-        self.established(segment);
+        self.established();
     }
 
     fn handle_synchronized(&mut self, now: Time, segment: &Segment) {
@@ -99,19 +125,28 @@ impl Endpoint {
             self.ack_now = true;
             return;
         }
-        if self.state == State::SynReceived {
-            if segment.ack < 1 {
-                return;
-            }
-            self.established(segment);
+        let opens = self.state == State::SynReceived;
+        if opens && segment.ack < 1 {
+            return;
         }
         self.handle_ack(now, segment);
+        if opens {
+            self.established();
+        }
         self.advance_closing(now);
         if segment.flags.contains(Flags::FIN) {
-            self.peer_fin_at = Some(segment.seq + u64::from(segment.len));
+            self.note_fin(now, segment.seq + u64::from(segment.len));
         }
-        if segment.sequence_len() > 0 {
-            self.handle_data(now, segment);
+        self.handle_text(now, segment);
+    }
+
+    /// The peer's FIN is at `fin`.
+    fn note_fin(&mut self, now: Time, fin: u64) {
+        if fin >= self.received.next() {
+            self.peer_fin_at = Some(fin);
+        } else if self.state == State::TimeWait {
+            // RFC 9293 (3.10.7.4): a copy of it restarts the wait.
+            self.enter_time_wait(now);
         }
     }
 
@@ -136,11 +171,13 @@ impl Endpoint {
         self.snd_wnd = u64::from(segment.window);
     }
 
-    fn established(&mut self, segment: &Segment) {
+    fn established(&mut self) {
         self.state = State::Established;
         self.window = Window::new(self.initial_window());
-        if !segment.flags.contains(Flags::SYN) {
-            self.snd_wnd = u64::from(segment.window) << self.snd_wnd_scale;
+        if self.counters.timeouts > 0 {
+            // The SYN was lost: RFC 5681 (3.1), RFC 6298 (5.7).
+            self.window = Window::new(1);
+            self.rtt.restart_after_lost_syn();
         }
     }
 
@@ -192,12 +229,12 @@ impl Endpoint {
     /// Takes the peer's FIN once everything before it is there.
     #[cold]
     pub(super) fn take_fin(&mut self, now: Time) {
-        if self.peer_fin_at != Some(self.received.next()) {
+        if self.peer_fin_at.is_none_or(|fin| fin >= self.received.next()) {
             return;
         }
-        let fin = self.received.next();
-        self.received.insert(crate::Range { start: fin, end: fin + 1 });
         self.peer_fin_at = None;
+        // Its place was counted among the bytes.
+        self.counters.bytes_received -= 1;
         self.ack_now = true;
         match self.state {
             State::Established => self.state = State::CloseWait,

@@ -91,6 +91,7 @@ enum Phase {
 
 /// One end of a connection: see the crate's documentation for the order of calls.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "options and what is due are independent")]
 pub struct Endpoint {
     config: Config,
     state: State,
@@ -113,10 +114,12 @@ pub struct Endpoint {
     recovery_point: u64,
     /// Duplicate acknowledgments since `snd_una` advanced, on a connection without SACK.
     dup_acks: u32,
+    /// The next retransmission does not wait for room in the window.
+    retransmit_at_once: bool,
     rtt: RttEstimator,
     rto_at: Time,
     last_sent_at: Time,
-    must_probe_window: bool,
+    probe_window: bool,
 
     received: Reassembly,
     rcv_wnd_scale: u8,
@@ -154,10 +157,11 @@ impl Endpoint {
             phase: Phase::Open,
             recovery_point: 0,
             dup_acks: 0,
+            retransmit_at_once: false,
             rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto, granularity),
             rto_at: Time::NEVER,
             last_sent_at: Time::ZERO,
-            must_probe_window: false,
+            probe_window: false,
             received: Reassembly::new(0),
             rcv_wnd_scale: 0,
             rcv_edge: 0,

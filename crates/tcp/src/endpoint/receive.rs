@@ -3,7 +3,7 @@
 use netstudy_units::Time;
 
 use super::Endpoint;
-use crate::{Range, Segment};
+use crate::{Flags, Range, Segment};
 
 impl Endpoint {
     /// Payload bytes received in order so far; the application takes them at once.
@@ -17,15 +17,18 @@ impl Endpoint {
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment) {
         self.counters.segments_received += 1;
         // RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
-        if segment.seq <= self.last_ack_sent {
+        let newer = segment.ts_value.wrapping_sub(self.ts_recent).cast_signed() >= 0;
+        if newer && segment.seq <= self.last_ack_sent {
             self.ts_recent = segment.ts_value;
         }
-        let range = Range { start: segment.seq, end: segment.seq + u64::from(segment.len) };
+        let mut range = Range { start: segment.seq, end: segment.seq + u64::from(segment.len) };
         if range.end > self.rcv_edge {
             // Outside of the window (RFC 9293, 3.10.7.4).
             self.ack_now = true;
             return;
         }
+        // A FIN takes a place in the sequence space, and is taken when the window is full, as in Linux.
+        range.end += u64::from(segment.flags.contains(Flags::FIN));
         let had_islands = self.received.has_islands();
         let advanced = self.received.insert(range);
         self.counters.bytes_received += advanced;

@@ -13,6 +13,9 @@ impl Endpoint {
             self.shrink_after_idle(now);
         }
         self.write_end += bytes;
+        if self.is_open() {
+            self.keep_probing(now);
+        }
     }
 
     /// The next segment to send at `now`, if there is one.
@@ -40,10 +43,11 @@ impl Endpoint {
     }
 
     fn poll_retransmission(&mut self, now: Time) -> Option<Segment> {
-        if self.in_flight() >= self.window.cwnd {
+        if self.in_flight() >= self.window.cwnd && !self.retransmit_at_once {
             return None;
         }
         let again = self.sent.retransmit_next(now)?;
+        self.retransmit_at_once = false;
         self.counters.segments_retransmitted += 1;
         Some(self.build(now, &again))
     }
@@ -53,7 +57,7 @@ impl Endpoint {
         if self.snd_nxt >= self.write_end || !self.may_send_data() {
             return None;
         }
-        if self.in_flight() >= self.window.cwnd && !self.must_probe_window {
+        if self.in_flight() >= self.window.cwnd {
             return None;
         }
         let len = self.new_data_len()?;
@@ -70,17 +74,12 @@ impl Endpoint {
     /// Payload bytes of the next new segment: a full one, or all that is left. A remnant of the
     /// window is not used for a short one (sender's silly window avoidance, RFC 9293, 3.8.6.2.1).
     #[inline]
-    fn new_data_len(&mut self) -> Option<u32> {
+    fn new_data_len(&self) -> Option<u32> {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
         let window = self.snd_wnd.min(u64::from(self.config.send_buffer_bytes));
         let room = (self.snd_una + window).saturating_sub(self.snd_nxt);
         if room >= wanted {
-            self.must_probe_window = false;
             return Some(wanted as u32);
-        }
-        if self.must_probe_window {
-            self.must_probe_window = false;
-            return Some(room.clamp(1, wanted) as u32);
         }
         (self.sent.is_empty() && room > 0).then_some(room as u32)
     }
@@ -119,7 +118,8 @@ impl Endpoint {
             return None;
         }
         self.counters.acks_sent += 1;
-        Some(self.stamp(now, Segment { seq: self.snd_nxt, ..Segment::default() }))
+        let seq = self.snd_nxt - u64::from(core::mem::take(&mut self.probe_window));
+        Some(self.stamp(now, Segment { seq, ..Segment::default() }))
     }
 
     /// The segment that carries what `sent` stands for.
@@ -151,11 +151,13 @@ impl Endpoint {
             segment.flags = segment.flags | Flags::ACK;
             segment.ack = self.received.next();
             segment.ts_echo = self.ts_recent;
-            if self.sack && self.received.has_islands() {
+            let reports = self.sack && self.received.has_islands();
+            if reports && segment.len == 0 {
                 segment.sack = self.received.sack_blocks();
             }
             self.last_ack_sent = segment.ack;
-            self.ack_now = false;
+            // Beside a full segment the SACK option would exceed the MTU: it travels on its own.
+            self.ack_now &= reports && segment.len > 0;
             self.ack_at = Time::NEVER;
         }
         segment
@@ -190,17 +192,16 @@ impl Endpoint {
         self.window.credit = 0;
     }
 
-    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7), or the peer's window stays shut
-    /// (RFC 9293, 3.8.6.1).
+    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7), or the peer's window stays shut: then
+    /// a segment below the window, which must be answered, asks for it. It carries no new octet, unlike
+    /// in RFC 9293 (3.8.6.1) and as in Linux, so that nothing is left to repair when the window opens.
     #[cold]
     pub(super) fn retransmission_timeout(&mut self, now: Time) {
         self.rtt.back_off();
         self.rto_at = now + self.rtt.rto();
         if self.sent.is_empty() {
-            self.must_probe_window = self.snd_nxt < self.write_end;
-            if !self.must_probe_window {
-                self.rto_at = Time::NEVER;
-            }
+            self.probe_window = true;
+            self.ack_now = true;
             return;
         }
         self.counters.timeouts += 1;
@@ -212,7 +213,7 @@ impl Endpoint {
         // RFC 5681 (3.1): the threshold falls once for one loss event.
         if self.phase != Phase::Loss || self.snd_una >= self.recovery_point {
             self.window.ssthresh =
-                self.congestion.ssthresh_after_loss(self.in_flight(), &self.window);
+                self.congestion.ssthresh_after_loss(self.flight_size(), &self.window);
         }
         self.congestion.on_timeout();
         self.window.cwnd = 1;

@@ -1,0 +1,159 @@
+//! The engine as its front sees it: a plan in, records out.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Output, Stdio};
+
+use netstudy_records::{Plan, Record, Status};
+
+fn engine(arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_netstudy-engine"))
+        .arg("sim")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the engine starts")
+}
+
+fn run(arguments: &[&str], plan: &str) -> Output {
+    let mut child = engine(arguments);
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(plan.as_bytes()).expect("the engine reads its plan");
+    drop(stdin);
+    child.wait_with_output().expect("the engine ends")
+}
+
+/// The plan that both languages are tested against, with few iterations.
+fn plan() -> Plan {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples/plan.json");
+    let text = std::fs::read_to_string(path).expect("the example is there");
+    let mut plan: Plan = serde_json::from_str(&text).expect("the example is a plan");
+    let base = plan.runs.clone();
+    for (place, seed) in ["aa", "bb", "cc"].iter().enumerate() {
+        plan.runs.extend(base.iter().cloned().map(|mut run| {
+            run.id = format!("{place}{}", &run.id[1..]);
+            run.seed = format!("{seed}{}", &run.seed[2..]);
+            run
+        }));
+    }
+    for (place, run) in plan.runs.iter_mut().enumerate() {
+        let netstudy_records::Workload::Incast(incast) = &mut run.workload;
+        // The first run of the plan is the longest one, so that others end before it.
+        incast.iterations = if place == 0 { 200 } else { 20 };
+    }
+    plan
+}
+
+fn plan_text() -> String {
+    serde_json::to_string(&plan()).expect("a plan is JSON")
+}
+
+fn records(stdout: &[u8]) -> Vec<Record> {
+    let lines = stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).expect("a line is a record")).collect()
+}
+
+fn run_ids(records: &[Record]) -> Vec<String> {
+    let id = |record: &Record| match record {
+        Record::Run(run) => Some(run.run.clone()),
+        _ => None,
+    };
+    records.iter().filter_map(id).collect()
+}
+
+#[test]
+fn records_come_in_the_order_of_the_plan_between_engine_and_end() {
+    let output = run(&["--threads", "2"], &plan_text());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let records = records(&output.stdout);
+    assert!(matches!(records.first(), Some(Record::Engine { .. })));
+    assert!(matches!(records.last(), Some(Record::End { runs: 8 })));
+    let planned: Vec<_> = plan().runs.into_iter().map(|run| run.id).collect();
+    assert_eq!(run_ids(&records), planned);
+    for record in &records {
+        if let Record::Run(run) = record {
+            assert_eq!(run.status, Status::Ok, "{:?}", run.error);
+        }
+    }
+}
+
+#[test]
+fn one_thread_and_two_give_the_same_bytes_and_so_does_a_second_time() {
+    let plan = plan_text();
+    let one = run(&["--threads", "1"], &plan).stdout;
+    assert_eq!(one, run(&["--threads", "2"], &plan).stdout);
+    assert_eq!(one, run(&["--threads", "2"], &plan).stdout);
+}
+
+#[test]
+fn as_completed_gives_the_same_records_in_another_order() {
+    let plan = plan_text();
+    let sorted = |output: Output| {
+        let mut lines: Vec<_> =
+            output.stdout.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+        lines.sort();
+        lines
+    };
+    let in_order = sorted(run(&[], &plan));
+    assert_eq!(in_order, sorted(run(&["--as-completed"], &plan)));
+}
+
+#[test]
+fn progress_counts_useful_packets_and_is_not_written_unasked() {
+    let mut plan = plan();
+    for run in &mut plan.runs {
+        let netstudy_records::Workload::Incast(incast) = &mut run.workload;
+        incast.iterations = 5_000;
+    }
+    let text = serde_json::to_string(&plan).expect("a plan is JSON");
+    let output = run(&["--progress-ms", "1"], &text);
+    let progress: Vec<_> = records(&output.stdout)
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Progress { packets, packets_planned, runs, .. } => {
+                Some((packets, packets_planned, runs))
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(!progress.is_empty(), "five thousand iterations take more than a millisecond");
+    assert!(progress.is_sorted());
+    assert!(progress.iter().all(|&(packets, planned, runs)| packets <= planned && runs == 8));
+}
+
+#[test]
+fn what_is_no_plan_is_refused_with_its_place() {
+    for (plan, expected) in [
+        ("", "EOF while parsing a value at line 1 column 0"),
+        ("{\"schema\": \"netstudy/plan/9\"}", "unknown variant `netstudy/plan/9`"),
+        ("{\"scema\": 1}", "unknown field `scema`"),
+    ] {
+        let output = run(&[], plan);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stdout.is_empty(), "nothing is written for a plan that cannot be read");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(message.contains(expected), "{message}");
+        assert!(message.contains("the plan on standard input"), "{message}");
+    }
+}
+
+#[test]
+fn the_engine_ends_when_nobody_reads_any_more() {
+    let mut plan = plan();
+    for run in &mut plan.runs {
+        let netstudy_records::Workload::Incast(incast) = &mut run.workload;
+        // Days of work, if it went on.
+        incast.iterations = 100_000_000;
+    }
+    let mut child = engine(&["--progress-ms", "5"]);
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(serde_json::to_string(&plan).expect("JSON").as_bytes()).expect("it reads");
+    drop(stdin);
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("the first record");
+    drop(stdout);
+    let status = child.wait().expect("the engine ends");
+    assert_eq!(status.code(), Some(3));
+}

@@ -1,0 +1,55 @@
+//! A small incast table, frozen: a change of it is a change of the model, to be explained.
+//!
+//! What the figures must be near to is in `oracles.rs`; here stands that they do not move. After an
+//! intended change: `UPDATE_GOLDEN=1 cargo test -p netstudy-sim --test golden`.
+
+mod lab;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use lab::{DROP_TAIL, GUARANTEED, INGRESS, incast, make_ok};
+use netstudy_records::{Buffer, Forwarding, Jitter};
+
+const ITERATIONS: u32 = 50;
+
+#[test]
+fn the_incast_table_does_not_move() {
+    let mut table = String::from("buffer servers completion_us drops retransmissions timeouts\n");
+    for (name, buffer) in [("drop-tail", DROP_TAIL), ("shared", GUARANTEED), ("ingress", INGRESS)] {
+        for servers in [1, 2, 8, 23] {
+            writeln!(table, "{name} {servers} {}", row(servers, &buffer)).expect("a string grows");
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/incast.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &table).expect("the golden can be written");
+    }
+    let golden = std::fs::read_to_string(&path).expect("the golden is there");
+    assert_eq!(table, golden);
+}
+
+/// Sums over all iterations, the completion time in whole microseconds.
+fn row(servers: u32, buffer: &Buffer) -> String {
+    let mut run = lab::run(servers, buffer.clone());
+    run.network.switch.forwarding = match buffer {
+        Buffer::IngressQueued { .. } => Forwarding::CutThrough,
+        _ => Forwarding::StoreAndForward,
+    };
+    *incast(&mut run) = netstudy_records::Incast {
+        iterations: ITERATIONS,
+        warmup_iterations: 10,
+        request_spacing_ns: 5_000,
+        start_jitter: Jitter::Exponential { mean_ns: 75_000 },
+        ..incast(&mut run).clone()
+    };
+    let samples = make_ok(&run).iterations.expect("an ended run has samples");
+    let sum = |values: &[u64]| values.iter().sum::<u64>();
+    format!(
+        "{} {} {} {}",
+        sum(&samples.completion_ns) / 1000 / u64::from(ITERATIONS),
+        sum(&samples.dropped_packets),
+        sum(&samples.retransmissions),
+        sum(&samples.timeouts),
+    )
+}

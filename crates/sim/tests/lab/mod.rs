@@ -1,0 +1,122 @@
+//! Runs of a plan, written so that a test shows only what it is about.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::ops::ControlFlow;
+
+use netstudy_records::{
+    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic, Run,
+    RunRecord, Status, Switch, Tcp, Treatment, Workload,
+};
+use netstudy_sim::Progress;
+
+pub(crate) const GUARANTEED: Buffer = Buffer::SharedMemory {
+    pool_bytes: 435_000,
+    port_reserve_bytes: 0,
+    cell_bytes: 512,
+    alpha: 8.0,
+    ingress_guarantee_frames: 1,
+};
+pub(crate) const INGRESS: Buffer = Buffer::IngressQueued {
+    ingress_buffer_bytes: 86_000,
+    egress_buffer_bytes: 7_000,
+    random_arbitration_pct: 75,
+};
+pub(crate) const DROP_TAIL: Buffer = Buffer::OutputQueued { port_buffer_bytes: 512_000 };
+pub(crate) const DEEP: Buffer = Buffer::OutputQueued { port_buffer_bytes: 1 << 40 };
+
+/// 10 Gbit/s, 1 µs a link, MTU 9000, one block of 4 MB from each server, once, no random delay.
+pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
+    let host = |name: &str, count| HostGroup {
+        name: name.to_owned(),
+        count,
+        profile: "lab".to_owned(),
+        tcp: tcp(),
+        nic: Nic { send_latency_ns: 0, receive_latency_ns: 0, transmit_queue_frames: 10_000 },
+    };
+    let link = |name: &str| Link {
+        between: (name.to_owned(), "switch".to_owned()),
+        rate_bps: 10_000_000_000,
+        delay_ns: 1_000,
+        mtu_bytes: 9_000,
+    };
+    Run {
+        id: "000000000000".to_owned(),
+        cases: vec!["lab".to_owned()],
+        treatment: Treatment::new(),
+        replicate: 1,
+        seed: "0123456789abcdef".to_owned(),
+        network: Network {
+            hosts: vec![host("client", 1), host("server", servers)],
+            switch: Switch {
+                profile: "lab".to_owned(),
+                ports: 4096,
+                buffer,
+                forwarding: Forwarding::StoreAndForward,
+                latency_ns: 0,
+            },
+            links: vec![link("client"), link("server")],
+        },
+        workload: Workload::Incast(Incast {
+            client: "client".to_owned(),
+            servers: "server".to_owned(),
+            block_bytes: 4_000_000,
+            striped: false,
+            iterations: 1,
+            warmup_iterations: 0,
+            request_bytes: 64,
+            request_spacing_ns: 0,
+            start_jitter: Jitter::None,
+        }),
+    }
+}
+
+fn tcp() -> Tcp {
+    Tcp {
+        profile: "rfc".to_owned(),
+        congestion_control: CongestionControl::Reno,
+        sack: true,
+        timestamps: true,
+        initial_window_segments: None,
+        initial_rto_ns: 1_000_000_000,
+        min_rto_ns: 200_000_000,
+        max_rto_ns: 120_000_000_000,
+        clock_tick_ns: 0,
+        delayed_ack_ns: 40_000_000,
+        ack_every_segments: 2,
+        quick_ack_segments: 0,
+        restart_after_idle: true,
+        send_buffer_bytes: 4_194_304,
+        receive_buffer_bytes: 6_291_456,
+    }
+}
+
+/// The incast workload of a run, to be changed.
+pub(crate) fn incast(run: &mut Run) -> &mut Incast {
+    let Workload::Incast(incast) = &mut run.workload;
+    incast
+}
+
+struct Silent;
+
+impl Progress for Silent {
+    fn iteration(&mut self, _packets: u64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Makes the run, whatever becomes of it.
+pub(crate) fn make(run: &Run) -> RunRecord {
+    netstudy_sim::run(run, &mut Silent)
+}
+
+/// Makes the run, which must come to a valid end.
+pub(crate) fn make_ok(run: &Run) -> RunRecord {
+    let record = make(run);
+    assert_eq!(record.status, Status::Ok, "{:?} {:?}", record.error, record.checks);
+    record
+}
+
+pub(crate) fn counter(record: &RunRecord, node: &str, name: &str) -> u64 {
+    record.counters[node][name]
+}

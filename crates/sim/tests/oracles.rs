@@ -1,0 +1,236 @@
+//! Runs whose outcome can be worked out by hand.
+
+mod lab;
+
+use lab::{DEEP, DROP_TAIL, GUARANTEED, INGRESS, counter, incast, make, make_ok};
+use netstudy_records::{Buffer, Forwarding, Jitter, Run, Status};
+
+/// Picoseconds a byte at 10 Gbit/s.
+const BYTE_PS: u64 = 800;
+/// Ethernet header, check sequence, preamble and gap.
+const ETHERNET_BYTES: u64 = 38;
+/// IPv4, TCP and timestamps.
+const HEADERS_BYTES: u64 = 52;
+const LINK_PS: u64 = 1_000_000;
+
+/// From the socket of one host to that of another: twice on a wire, twice over a link.
+fn one_way_ps(payload_bytes: u64) -> u64 {
+    2 * ((payload_bytes + HEADERS_BYTES + ETHERNET_BYTES) * BYTE_PS + LINK_PS)
+}
+
+/// A run of two blocks of one segment, of which the second is measured: its request leaves alone,
+/// while the first one leaves behind the last acknowledgment of the handshake.
+fn one_segment() -> Run {
+    let mut run = lab::run(1, DEEP);
+    incast(&mut run).block_bytes = 8_948;
+    incast(&mut run).warmup_iterations = 1;
+    run
+}
+
+fn completion_ns(run: &Run) -> u64 {
+    make_ok(run).iterations.expect("an ended run has samples").completion_ns[0]
+}
+
+#[test]
+fn one_segment_takes_its_serialization_and_propagation_time() {
+    let run = one_segment();
+    assert_eq!(completion_ns(&run), (one_way_ps(64) + one_way_ps(8_948)) / 1000);
+}
+
+#[test]
+fn latencies_of_hosts_and_switch_add_up() {
+    let mut run = one_segment();
+    run.network.switch.latency_ns = 500;
+    for group in &mut run.network.hosts {
+        group.nic.send_latency_ns = 3_000;
+        group.nic.receive_latency_ns = 7_000;
+    }
+    let latencies_ns = 2 * (500 + 3_000 + 7_000);
+    let expected = (one_way_ps(64) + one_way_ps(8_948)) / 1000 + latencies_ns;
+    assert_eq!(completion_ns(&run), expected);
+}
+
+#[test]
+fn cutting_through_saves_all_of_a_frame_but_its_first_64_bytes() {
+    let mut run = one_segment();
+    run.network.switch.forwarding = Forwarding::CutThrough;
+    let saved = |payload: u64| (payload + HEADERS_BYTES + 18 - 64) * BYTE_PS;
+    let stored = one_way_ps(64) + one_way_ps(8_948);
+    assert_eq!(completion_ns(&run), (stored - saved(64) - saved(8_948)) / 1000);
+}
+
+#[test]
+fn a_slower_ingress_is_stored_even_by_a_switch_that_cuts_through() {
+    let mut run = one_segment();
+    run.network.links[1].rate_bps = 1_000_000_000;
+    let stored = completion_ns(&run);
+    run.network.switch.forwarding = Forwarding::CutThrough;
+    // Only the request, which comes from the fast side, gains.
+    let saved_ps = (64 + HEADERS_BYTES + 18 - 64) * BYTE_PS;
+    assert_eq!(completion_ns(&run), stored - saved_ps / 1000);
+}
+
+#[test]
+fn a_block_without_loss_takes_its_time_on_the_wire_and_the_round_trips_of_slow_start() {
+    let mut run = lab::run(1, DEEP);
+    // 2 + 4 + 8 + 16 segments: an initial window of 2 (RFC 3390 at this size), doubled each round
+    // because each segment is acknowledged. A link of 1 ms keeps the rounds apart.
+    incast(&mut run).block_bytes = 30 * 8_948;
+    for link in &mut run.network.links {
+        link.delay_ns = 1_000_000;
+    }
+    for group in &mut run.network.hosts {
+        group.tcp.ack_every_segments = 1;
+    }
+    let far = 2 * (1_000_000_000 - LINK_PS);
+    let round_trip = one_way_ps(8_948) + one_way_ps(0) + 2 * far;
+    let segment = (9_000 + ETHERNET_BYTES) * BYTE_PS;
+    // The request leaves behind the handshake's last acknowledgment, the data behind that of the
+    // request.
+    let acknowledgments = 2 * (HEADERS_BYTES + ETHERNET_BYTES) * BYTE_PS;
+    let expected = acknowledgments
+        + one_way_ps(64)
+        + far
+        + 3 * round_trip
+        + one_way_ps(8_948)
+        + far
+        + 15 * segment;
+    assert_eq!(completion_ns(&run), expected / 1000);
+}
+
+#[test]
+fn a_large_block_fills_the_link() {
+    let mut run = lab::run(1, DEEP);
+    incast(&mut run).block_bytes = 1_000_000_000;
+    // A full frame carries 8948 of 9038 bytes; slow start costs some round trips of 20 µs.
+    let wire_ns = 1_000_000_000 * 9_038 / 8_948 * BYTE_PS / 1000;
+    let took = completion_ns(&run);
+    assert!(took >= wire_ns, "faster than the wire: {took} ns against {wire_ns} ns");
+    assert!(took - wire_ns < 1_000_000, "{} ns lost", took - wire_ns);
+}
+
+#[test]
+fn a_striped_block_comes_from_all_servers_and_is_as_large() {
+    let mut run = lab::run(7, DEEP);
+    incast(&mut run).striped = true;
+    let record = make_ok(&run);
+    assert_eq!(record.bytes_received, Some(4_000_000));
+    assert_eq!(counter(&record, "server", "segments_retransmitted"), 0);
+}
+
+#[test]
+fn every_byte_arrives_once_and_no_queue_exceeds_its_room() {
+    let frame = 9_018;
+    for (buffer, room) in [(DROP_TAIL, 512_000), (GUARANTEED, 435_000 + 16 * frame)] {
+        let mut run = lab::run(16, buffer);
+        incast(&mut run).iterations = 20;
+        incast(&mut run).start_jitter = Jitter::Exponential { mean_ns: 75_000 };
+        let record = make_ok(&run);
+        assert_eq!(record.bytes_received, Some(16 * 20 * 4_000_000));
+        let longest = counter(&record, "switch.client", "queue_bytes_max");
+        assert!(longest <= room, "{longest} B in {room} B");
+        assert!(longest > room / 2, "the queue was never put to the test");
+    }
+}
+
+#[test]
+fn samples_add_up_to_the_counters() {
+    for buffer in [DROP_TAIL, GUARANTEED, INGRESS] {
+        let mut run = lab::run(12, buffer);
+        incast(&mut run).iterations = 30;
+        incast(&mut run).warmup_iterations = 5;
+        let record = make_ok(&run);
+        let samples = record.iterations.as_ref().expect("an ended run has samples");
+        assert_eq!(samples.completion_ns.len(), 30);
+        let dropped = counter(&record, "switch.client", "frames_dropped")
+            + counter(&record, "switch.server", "frames_dropped");
+        assert_eq!(samples.dropped_packets.iter().sum::<u64>(), dropped);
+        assert!(dropped > 0, "an incast of 12 x 4 MB loses frames");
+        let again = counter(&record, "server", "segments_retransmitted")
+            + counter(&record, "client", "segments_retransmitted");
+        assert_eq!(samples.retransmissions.iter().sum::<u64>(), again);
+        let timeouts =
+            counter(&record, "server", "timeouts") + counter(&record, "client", "timeouts");
+        assert_eq!(samples.timeouts.iter().sum::<u64>(), timeouts);
+        let measure = record.measure.expect("an ended run has a measuring phase");
+        let total: u64 = samples.completion_ns.iter().sum();
+        // Each sample is rounded down to a nanosecond.
+        assert!((measure.end_ns - measure.start_ns).abs_diff(total) <= 31);
+    }
+}
+
+#[test]
+fn each_frame_dropped_is_sent_again() {
+    let mut run = lab::run(12, DROP_TAIL);
+    incast(&mut run).iterations = 20;
+    let record = make_ok(&run);
+    let dropped = counter(&record, "switch.client", "frames_dropped");
+    let again = counter(&record, "server", "segments_retransmitted");
+    assert!(again >= dropped, "{dropped} dropped, {again} sent again");
+}
+
+#[test]
+fn an_iteration_with_a_timeout_lasts_at_least_the_minimum_rto() {
+    let mut run = lab::run(8, DROP_TAIL);
+    incast(&mut run).iterations = 50;
+    let samples = make_ok(&run).iterations.expect("an ended run has samples");
+    let with_timeout: Vec<_> =
+        samples.completion_ns.iter().zip(&samples.timeouts).filter(|pair| *pair.1 > 0).collect();
+    assert!(!with_timeout.is_empty(), "eight servers through 512 kB time out");
+    assert!(with_timeout.iter().all(|pair| *pair.0 >= 200_000_000), "{with_timeout:?}");
+}
+
+#[test]
+fn the_same_run_gives_the_same_record_and_another_seed_another() {
+    let mut run = lab::run(6, INGRESS);
+    incast(&mut run).iterations = 20;
+    incast(&mut run).start_jitter = Jitter::Exponential { mean_ns: 75_000 };
+    let first = make_ok(&run);
+    assert_eq!(first, make_ok(&run));
+    run.seed = "0123456789abcdee".to_owned();
+    assert_ne!(first.iterations, make_ok(&run).iterations);
+}
+
+#[test]
+fn a_server_more_leaves_the_start_delays_of_the_others_alone() {
+    // One segment each, far apart: completion is set by the largest start delay.
+    let delays = |servers| {
+        let mut run = lab::run(servers, DEEP);
+        incast(&mut run).block_bytes = 100;
+        incast(&mut run).iterations = 50;
+        incast(&mut run).start_jitter = Jitter::Exponential { mean_ns: 10_000_000 };
+        make_ok(&run).iterations.expect("an ended run has samples").completion_ns
+    };
+    let (three, four) = (delays(3), delays(4));
+    assert!(three.iter().zip(&four).all(|(three, four)| three <= four));
+    assert!(three.iter().zip(&four).any(|(three, four)| three == four));
+}
+
+#[test]
+fn what_cannot_be_simulated_is_a_failed_record_that_says_why() {
+    let failure = |change: &dyn Fn(&mut Run)| {
+        let mut run = lab::run(4, DEEP);
+        change(&mut run);
+        let record = make(&run);
+        assert_eq!(record.status, Status::Failed);
+        record.error.expect("a failed run says why")
+    };
+    let ports = failure(&|run| run.network.switch.ports = 4);
+    assert_eq!(ports, "5 hosts do not fit a switch of 4 ports");
+    let link = failure(&|run| run.network.links.truncate(1));
+    assert_eq!(link, "the host group \"server\" has no link");
+    let rate = failure(&|run| run.network.links[0].rate_bps = 0);
+    assert_eq!(rate, "the link of \"client\" has a rate of 0");
+    let name = failure(&|run| incast(run).servers = "servers".to_owned());
+    assert_eq!(name, "there is no host group \"servers\"");
+}
+
+#[test]
+fn a_buffer_smaller_than_a_frame_ends_as_a_failure_not_as_a_hang() {
+    let mut run = lab::run(1, Buffer::OutputQueued { port_buffer_bytes: 1_000 });
+    incast(&mut run).block_bytes = 8_948;
+    let record = make(&run);
+    assert_eq!(record.status, Status::Failed);
+    let error = record.error.expect("a failed run says why");
+    assert!(error.contains("has not ended after"), "{error}");
+}

@@ -1,0 +1,96 @@
+//! What must hold at every segment, whatever the test: checked from the segments alone.
+
+use netstudy_tcp::{Endpoint, Flags, Segment, State};
+
+use super::Side;
+
+/// What an observer beside one end knows.
+#[derive(Default)]
+struct Observer {
+    mtu_bytes: u32,
+    /// Which places of the sequence space have arrived here.
+    arrived: Vec<bool>,
+    /// The first place that has not.
+    next: u64,
+    /// The place of the peer's FIN.
+    fin: Option<u64>,
+    /// Right edge of the window that the peer granted.
+    granted: u64,
+    /// Window scale of this end's SYN.
+    scale: u8,
+}
+
+impl Observer {
+    /// Payload bytes that have arrived in order: all but SYN and FIN.
+    fn payload(&self) -> u64 {
+        let fin = self.fin.is_some_and(|fin| fin < self.next);
+        self.next.saturating_sub(1) - u64::from(fin)
+    }
+
+    fn take(&mut self, segment: &Segment) {
+        let start = segment.seq as usize;
+        let end = start + segment.sequence_len() as usize;
+        if self.arrived.len() < end {
+            self.arrived.resize(end, false);
+        }
+        self.arrived[start..end].fill(true);
+        let ahead = self.arrived[self.next as usize..].iter().take_while(|&&here| here).count();
+        self.next += ahead as u64;
+        if segment.flags.contains(Flags::FIN) {
+            self.fin = Some(segment.seq + u64::from(segment.len));
+        }
+    }
+}
+
+pub(crate) struct Laws {
+    observers: [Observer; 2],
+}
+
+impl Laws {
+    pub(crate) fn new(mtu_bytes: [u32; 2]) -> Self {
+        let [client, server] = mtu_bytes;
+        let observer = || Observer { mtu_bytes: client.min(server), ..Observer::default() };
+        Self { observers: [observer(), observer()] }
+    }
+
+    /// `side` sent `segment` and is now as `end`.
+    pub(crate) fn sent(&mut self, side: Side, segment: &Segment, end: &Endpoint) {
+        let observer = &mut self.observers[side as usize];
+        let past = segment.seq + u64::from(segment.len);
+        assert!(segment.ip_bytes() <= observer.mtu_bytes, "{side:?} exceeds its MTU: {segment:?}");
+        assert!(segment.len == 0 || past <= observer.granted, "beyond the window: {segment:?}");
+        if segment.flags.contains(Flags::SYN) {
+            observer.scale = segment.syn.window_scale.unwrap_or(0);
+        }
+        if segment.flags.contains(Flags::ACK) {
+            assert_eq!(segment.ack, observer.next, "{side:?} acknowledges what is in order");
+            check_sack(side, segment, observer);
+        }
+        assert!(u64::from(end.in_flight()) <= end.counters().segments_sent, "pipe underflow");
+        assert!(end.window().cwnd > 0);
+    }
+
+    /// `segment` arrived on `side`, which is now as `end`.
+    pub(crate) fn arrived(&mut self, side: Side, segment: &Segment, end: &Endpoint) {
+        if end.state() == State::Closed {
+            return;
+        }
+        let scale = self.observers[side.other() as usize].scale;
+        let observer = &mut self.observers[side as usize];
+        observer.take(segment);
+        if segment.flags.contains(Flags::ACK) {
+            let shift = if segment.flags.contains(Flags::SYN) { 0 } else { scale };
+            let edge = segment.ack + (u64::from(segment.window) << shift);
+            observer.granted = observer.granted.max(edge);
+        }
+        assert_eq!(end.bytes_received(), observer.payload(), "{side:?}: in order, once");
+    }
+}
+
+fn check_sack(side: Side, segment: &Segment, observer: &Observer) {
+    for block in segment.sack.iter(segment.ack) {
+        assert!(segment.ack < block.start && block.start < block.end, "{side:?}: {block:?}");
+        let held = &observer.arrived[block.start as usize..block.end as usize];
+        assert!(held.iter().all(|&here| here), "{side:?} reports what has not arrived: {block:?}");
+    }
+}

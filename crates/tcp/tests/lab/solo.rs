@@ -1,0 +1,63 @@
+//! One endpoint whose peer is the test, for what the other endpoint would never say.
+
+use netstudy_tcp::{Config, Endpoint, Flags, Segment, SynOptions};
+use netstudy_units::{Duration, Time};
+
+/// An acknowledgment of all below `ack`, with a window of 65,535 bytes.
+pub(crate) fn ack(ack: u64) -> Segment {
+    Segment { seq: 1, ack, window: u16::MAX, flags: Flags::ACK, ..Segment::default() }
+}
+
+/// `len` bytes from `seq` on, beside an acknowledgment of the SYN.
+pub(crate) fn data(seq: u64, len: u32) -> Segment {
+    Segment { seq, len, ..ack(1) }
+}
+
+pub(crate) struct Solo {
+    end: Endpoint,
+}
+
+impl Solo {
+    /// It connected at once, to a peer that has no options but an MSS.
+    pub(crate) fn open(config: Config) -> Self {
+        let mut solo = Self { end: Endpoint::connect(config) };
+        solo.says(Duration::ZERO);
+        let syn = SynOptions { mss_bytes: u16::MAX, ..SynOptions::default() };
+        let syn_ack = Segment { seq: 0, flags: Flags::SYN | Flags::ACK, syn, ..ack(1) };
+        solo.hears(Duration::ZERO, &syn_ack);
+        solo
+    }
+
+    pub(crate) const fn end(&self) -> &Endpoint {
+        &self.end
+    }
+
+    /// Hears `segment` and answers.
+    pub(crate) fn hears(&mut self, at: Duration, segment: &Segment) -> Vec<Segment> {
+        self.end.handle_segment(Time::ZERO + at, segment);
+        self.says(at)
+    }
+
+    pub(crate) fn writes(&mut self, at: Duration, bytes: u64) -> Vec<Segment> {
+        self.end.write(Time::ZERO + at, bytes);
+        self.says(at)
+    }
+
+    pub(crate) fn closes(&mut self, at: Duration) -> Vec<Segment> {
+        self.end.close();
+        self.says(at)
+    }
+
+    /// Waits for the next timer and says what follows, and when that was.
+    pub(crate) fn waits(&mut self) -> (Duration, Vec<Segment>) {
+        let at = self.end.next_timeout();
+        assert_ne!(at, Time::NEVER, "no timer runs");
+        self.end.handle_timeout(at);
+        let at = at.since(Time::ZERO);
+        (at, self.says(at))
+    }
+
+    fn says(&mut self, at: Duration) -> Vec<Segment> {
+        std::iter::from_fn(|| self.end.poll_transmit(Time::ZERO + at)).collect()
+    }
+}

@@ -1,5 +1,7 @@
 //! Hosts: connections, and the interface by which their segments leave.
 
+use std::collections::VecDeque;
+
 use netstudy_fabric::{Transmitter, ethernet};
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Time};
@@ -64,17 +66,23 @@ impl Nic {
         departs + self.delay + self.receive_latency
     }
 
-    /// Sends `segment` at `now`. None if too many frames wait already.
+    /// Sends `segment` at `now`, behind the frames `on_the_way` to the switch. None if too many of
+    /// them have not left yet.
     #[inline]
-    pub(crate) fn send(&mut self, now: Time, connection: u32, segment: Segment) -> Option<Frame> {
-        self.transmitter.release(now, |_| {});
-        if self.transmitter.frames() >= self.queue_frames {
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        connection: u32,
+        segment: Segment,
+        on_the_way: &VecDeque<Frame>,
+    ) -> Option<Frame> {
+        if on_the_way.len() >= self.queue_frames && self.is_queue_full(now, on_the_way) {
             self.counters.queue_drops += 1;
             return None;
         }
         self.counters.frames_sent += 1;
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
-        let sent = self.transmitter.send(now + self.send_latency, frame_bytes, frame_bytes, 0);
+        let sent = self.transmitter.transmit(now + self.send_latency, frame_bytes);
         let judged = if self.cuts_through {
             let link = self.transmitter.link();
             let rest = link.serialization(frame_bytes) - link.serialization(CUT_THROUGH_BYTES);
@@ -83,5 +91,13 @@ impl Nic {
             sent
         };
         Some(Frame { arrival: judged + self.delay, connection, frame_bytes, segment })
+    }
+
+    /// Frames that the switch judges later than a frame leaving now are still queued.
+    #[cold]
+    fn is_queue_full(&self, now: Time, on_the_way: &VecDeque<Frame>) -> bool {
+        let left = now + self.delay;
+        on_the_way.iter().rev().take_while(|frame| frame.arrival > left).count()
+            >= self.queue_frames
     }
 }

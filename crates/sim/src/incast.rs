@@ -259,7 +259,8 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     #[inline]
     fn pump_client(&mut self, now: Time, connection: usize) {
         while let Some(segment) = self.client.ends[connection].poll_transmit(now) {
-            let frame = self.client.nic.send(now, connection as u32, segment);
+            let queue = &self.on_the_way[0];
+            let frame = self.client.nic.send(now, connection as u32, segment, queue);
             self.send(0, frame);
         }
         let bound = self.client.ends[connection].timeout_bound();
@@ -329,7 +330,8 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     #[inline]
     fn pump_server(&mut self, now: Time, index: usize) {
         while let Some(segment) = self.servers[index].end.poll_transmit(now) {
-            let frame = self.servers[index].nic.send(now, index as u32, segment);
+            let queue = &self.on_the_way[index + 1];
+            let frame = self.servers[index].nic.send(now, index as u32, segment, queue);
             self.send(index + 1, frame);
         }
         let server = &self.servers[index];

@@ -2,14 +2,25 @@ use netstudy_units::Time;
 
 /// The next time of each of a fixed set of sources, and the earliest of all: a tournament tree.
 ///
-/// At equal times the lower source wins. An update costs one comparison a level of the tree.
+/// At equal times the lower source wins. An update costs at most one comparison a level of the tree,
+/// and which nodes it compares depends on the source alone, so that a processor can load them at once.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    times: Vec<Time>,
-    /// `winners[1]` is the earliest source; the children of node n are 2n and 2n + 1, those of the
-    /// lowest level being the sources themselves.
-    winners: Vec<u32>,
-    leaves: usize,
+    /// `nodes[1]` is the earliest; the children of node n are 2n and 2n + 1; the second half holds
+    /// the sources themselves.
+    nodes: Vec<Entry>,
+}
+
+/// A time and, in the low bits, its source: the earlier is the smaller, at equal times the lower
+/// source.
+type Entry = u128;
+
+const fn entry(time: Time, source: usize) -> Entry {
+    ((time.as_ps() as Entry) << 64) | source as Entry
+}
+
+const fn time(entry: Entry) -> Time {
+    Time::from_ps((entry >> 64) as u64)
 }
 
 impl Schedule {
@@ -17,54 +28,44 @@ impl Schedule {
     #[must_use]
     pub fn new(sources: usize) -> Self {
         let leaves = sources.next_power_of_two().max(2);
-        let mut schedule =
-            Self { times: vec![Time::NEVER; leaves], winners: vec![0; leaves], leaves };
-        for source in (0..leaves).step_by(2) {
-            schedule.set(source, Time::NEVER);
+        let mut nodes: Vec<Entry> =
+            (0..2 * leaves).map(|node| entry(Time::NEVER, node % leaves)).collect();
+        for node in (1..leaves).rev() {
+            nodes[node] = nodes[2 * node].min(nodes[2 * node + 1]);
         }
-        schedule
+        Self { nodes }
     }
 
     /// The earliest source and its time; the time is [`Time::NEVER`] if no source has one.
     #[must_use]
     #[inline]
     pub fn earliest(&self) -> (usize, Time) {
-        let source = self.winners[1] as usize;
-        (source, self.times[source])
+        let earliest = self.nodes[1];
+        (earliest as u64 as usize, time(earliest))
     }
 
     /// The time of `source`.
     #[must_use]
     #[inline]
     pub fn time(&self, source: usize) -> Time {
-        self.times[source]
+        time(self.nodes[self.nodes.len() / 2 + source])
     }
 
     /// Sets the next time of `source`.
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
-        self.times[source] = time;
-        let even = source & !1;
-        let mut node = (self.leaves + source) / 2;
-        let mut winner = self.earlier(even, even + 1);
-        loop {
-            self.winners[node] = winner as u32;
-            if node == 1 {
+        let nodes = self.nodes.as_mut_slice();
+        let mut node = nodes.len() / 2 + source;
+        let mut winner = entry(time, source);
+        nodes[node] = winner;
+        while node > 1 {
+            winner = winner.min(nodes[node ^ 1]);
+            node /= 2;
+            if nodes[node] == winner {
                 return;
             }
-            let sibling = self.winners[node ^ 1] as usize;
-            winner = if node & 1 == 0 {
-                self.earlier(winner, sibling)
-            } else {
-                self.earlier(sibling, winner)
-            };
-            node /= 2;
+            nodes[node] = winner;
         }
-    }
-
-    #[inline]
-    fn earlier(&self, left: usize, right: usize) -> usize {
-        if self.times[right] < self.times[left] { right } else { left }
     }
 }
 

@@ -1,27 +1,22 @@
-mod lab;
-use lab::{Client, Server, lab, ms};
+//! What two ends say to each other, event by event.
+//!
+//! Unless a test says otherwise the template of the lab holds: segments of 1000 bytes, 5 ms each way,
+//! a path without a limit of its own, a window of ten segments to begin with, a timeout of 200 ms, an
+//! acknowledgment after every second segment or 40 ms.
 
-#[test]
-fn explore() {
-    let mut lab1 = lab().unopened();
-    lab1.connect();
-    lab1.run_to_completion();
-    println!("{}", lab1.conversation());
-    for sack in [true, false] {
-    let mut l = lab().both(|c| c.sack = sack).open();
-    l.lose(Server.data(2));
-    l.lose(Server.data(6));
-    l.write(Server, 10_000);
-    l.run_to_completion();
-    println!("{}{:?}", l.conversation(), l.counters(Server));
-    }
-    let mut l = lab().open();
-    l.write(Server, 10_000);
-    l.write(Client, 10_000);
-    l.lose(Client.data(2));
-    l.close(Client);
-    l.run_until(ms(100));
-    l.close(Server);
-    l.run_to_completion();
-    println!("{}{:?}", l.conversation(), l.counters(Server));
-}
+mod lab;
+
+#[path = "conversations/acknowledgments.rs"]
+mod acknowledgments;
+#[path = "conversations/closing.rs"]
+mod closing;
+#[path = "conversations/handshake.rs"]
+mod handshake;
+#[path = "conversations/loss.rs"]
+mod loss;
+#[path = "conversations/timeout.rs"]
+mod timeout;
+#[path = "conversations/traffic.rs"]
+mod traffic;
+#[path = "conversations/window.rs"]
+mod window;

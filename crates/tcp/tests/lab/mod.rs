@@ -186,6 +186,28 @@ impl Lab {
     /// Lets all happen that follows from what was done.
     pub(crate) fn run_to_completion(&mut self) {
         while self.step(Time::from_ps(Time::NEVER.as_ps() - 1)) {}
+        for path in &self.paths {
+            let unused = path.unused_rules();
+            assert!(unused.is_empty(), "never sent: {unused:?}\n{}", self.conversation());
+        }
+    }
+
+    /// Runs until all that `side` wrote is acknowledged, and returns when that was.
+    pub(crate) fn run_until_acknowledged(&mut self, side: Side) -> Duration {
+        while !self.end(side).all_acknowledged() {
+            let more = self.step(Time::from_ps(Time::NEVER.as_ps() - 1));
+            assert!(more, "stuck\n{}", self.conversation());
+        }
+        self.now()
+    }
+
+    /// Runs until the application on `side` has `bytes`, and returns when that was.
+    pub(crate) fn run_until_received(&mut self, side: Side, bytes: u64) -> Duration {
+        while self.end(side).bytes_received() < bytes {
+            let more = self.step(Time::from_ps(Time::NEVER.as_ps() - 1));
+            assert!(more, "stuck\n{}", self.conversation());
+        }
+        self.now()
     }
 
     /// Takes the next event if it is due by `until`.

@@ -59,6 +59,11 @@ impl Path {
         self.fates = fates.into_iter().collect();
     }
 
+    /// What was to befall segments that were never sent.
+    pub(crate) fn unused_rules(&self) -> &[(Pick, Fate)] {
+        &self.rules
+    }
+
     pub(crate) const fn carried(&self) -> u64 {
         self.carried
     }
@@ -105,8 +110,8 @@ impl Path {
         if self.cut {
             return Fate::Lost;
         }
-        if let Some(&(_, fate)) = self.rules.iter().find(|(rule, _)| *rule == pick) {
-            return fate;
+        if let Some(rule) = self.rules.iter().position(|(rule, _)| *rule == pick) {
+            return self.rules.swap_remove(rule).1;
         }
         let fate = self.fates.pop_front();
         if fate.is_some() {

@@ -1,0 +1,87 @@
+//! When a receiver acknowledges (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
+
+use netstudy_units::Duration;
+
+use crate::lab::{Client, Server, Setup, lab, ms};
+
+/// When which acknowledgment leaves the client for a write of `bytes` by the server.
+fn acks_of(setup: Setup, bytes: u64) -> Vec<(Duration, u64)> {
+    let mut lab = setup.open();
+    lab.write(Server, bytes);
+    lab.run_to_completion();
+    lab.acks(Client)
+}
+
+#[test]
+fn every_second_full_segment_is_acknowledged_at_once() {
+    assert_eq!(acks_of(lab(), 6000), [(ms(5), 2001), (ms(5), 4001), (ms(5), 6001)]);
+}
+
+#[test]
+fn an_odd_last_segment_waits_40_ms() {
+    assert_eq!(acks_of(lab(), 1000), [(ms(45), 1001)]);
+    assert_eq!(acks_of(lab(), 3000), [(ms(5), 2001), (ms(45), 3001)]);
+}
+
+#[test]
+fn more_than_one_full_segment_waits_no_longer() {
+    // As in Linux: 1500 bytes are more than one segment.
+    assert_eq!(acks_of(lab(), 1500), [(ms(5), 1501)]);
+    assert_eq!(acks_of(lab(), 2500), [(ms(5), 2001), (ms(45), 2501)]);
+}
+
+#[test]
+fn the_first_segments_of_a_connection_are_acknowledged_one_by_one() {
+    let quick = lab().both(|c| c.quick_ack_segments = 3);
+    assert_eq!(
+        acks_of(quick, 7000),
+        [(ms(5), 1001), (ms(5), 2001), (ms(5), 3001), (ms(5), 5001), (ms(5), 7001)]
+    );
+}
+
+#[test]
+fn acknowledgments_may_be_rarer() {
+    let rare = lab().both(|c| c.ack_every_segments = 4);
+    assert_eq!(acks_of(rare, 10_000), [(ms(5), 4001), (ms(5), 8001), (ms(45), 10_001)]);
+}
+
+#[test]
+fn a_delayed_acknowledgment_rides_on_data() {
+    let mut lab = lab().open();
+    lab.write(Server, 1000);
+    lab.run_until(ms(20));
+    lab.write(Client, 500);
+    lab.run_to_completion();
+    lab.assert_conversation(
+        "0.000 server 1..1001 ack 1
+        20.000 client 1..501 ack 1001
+        65.000 server ack 501",
+    );
+}
+
+#[test]
+fn a_segment_that_fills_a_gap_is_acknowledged_at_once() {
+    let mut lab = lab().open();
+    lab.delay(Server.data(1), ms(10));
+    lab.write(Server, 2000);
+    lab.run_to_completion();
+    lab.assert_conversation(
+        "0.000 server 1..1001 ack 1 (late by 10.000000 ms)
+         0.000 server 1001..2001 ack 1
+         5.000 client ack 1 sack 1001..2001
+        15.000 client ack 2001",
+    );
+}
+
+#[test]
+fn an_old_segment_below_the_window_is_answered() {
+    let mut lab = lab().open();
+    lab.delay(Client.ack(1), ms(100));
+    lab.write(Server, 2000);
+    lab.run_until(ms(6));
+    // The client's acknowledgment with sequence number 1 is on the way when its data overtakes it.
+    lab.write(Client, 2000);
+    lab.run_to_completion();
+    // RFC 9293 (3.10.7.4): the server answers the late one at 105 ms.
+    assert_eq!(lab.acks(Server), [(ms(11), 2001), (ms(110), 2001)]);
+}

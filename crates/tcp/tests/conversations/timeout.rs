@@ -1,0 +1,185 @@
+//! The retransmission timer, its backoff, and the window after idle times.
+
+use netstudy_units::{Duration, Time};
+
+use crate::lab::{Client, Lab, Server, lab, ms, us};
+
+#[test]
+fn the_timeout_doubles_while_the_path_is_cut_and_the_first_copy_that_arrives_repairs_it() {
+    let mut lab = lab().open();
+    lab.cut(Server);
+    lab.write(Server, 1000);
+    lab.run_until(ms(2000));
+    lab.heal(Server);
+    let done = lab.run_until_acknowledged(Server);
+    // RFC 6298 (5.5): 200, 400, 800, 1600 ms after the one before.
+    assert_eq!(lab.sent(Server.data(1)), [ms(0), ms(200), ms(600), ms(1400), ms(3000)]);
+    // 5 ms there, 40 ms delayed, 5 ms back.
+    assert_eq!(done, ms(3050));
+    assert_eq!(lab.counters(Server).timeouts, 4);
+    assert_eq!(lab.counters(Server).segments_retransmitted, 4);
+}
+
+#[test]
+fn the_timeout_does_not_double_beyond_its_maximum() {
+    let mut lab = lab().both(|c| c.max_rto = ms(500)).open();
+    lab.cut(Server);
+    lab.write(Server, 1000);
+    lab.run_until(ms(1700));
+    lab.heal(Server);
+    lab.run_to_completion();
+    assert_eq!(lab.sent(Server.data(1)), [ms(0), ms(200), ms(600), ms(1100), ms(1600), ms(2100)]);
+}
+
+/// Loses the first copy of one segment, then the first of the next, and returns the second timeout.
+fn timeout_after_a_repaired_one(timestamps: bool) -> Duration {
+    let mut lab = lab().both(|c| c.timestamps = timestamps).open();
+    for nth in 1..=2 {
+        lab.lose(Server.data(nth));
+        lab.write(Server, 900);
+        lab.run_to_completion();
+    }
+    let sent = lab.sent(Server.data(2));
+    sent[1] - sent[0]
+}
+
+#[test]
+fn a_copy_gives_no_sample_and_leaves_the_backoff() {
+    // Karn's algorithm: who knows which copy was acknowledged (RFC 6298, 3 and 5.7).
+    assert_eq!(timeout_after_a_repaired_one(false), ms(400));
+}
+
+#[test]
+fn timestamps_tell_which_copy_was_acknowledged_and_end_the_backoff() {
+    // 50 ms after 10 ms: SRTT = 15, RTTVAR = 3/4 x 5 + 1/4 x 40 = 13.75, so the minimum holds.
+    assert_eq!(timeout_after_a_repaired_one(true), ms(200));
+}
+
+#[test]
+fn the_timeout_follows_the_round_trip_time_above_its_minimum() {
+    let mut lab = lab().both(|c| c.min_rto = ms(1)).delay(ms(50)).open();
+    lab.lose(Server.data(1));
+    lab.write(Server, 1000);
+    lab.run_to_completion();
+    // RFC 6298 (2.2): the handshake took R = 100 ms, so SRTT + 4 RTTVAR = 100 + 4 x 50 ms.
+    assert_eq!(lab.sent(Server.data(1)), [ms(0), ms(300)]);
+}
+
+/// When a lost segment is repeated under a clock that ticks each 4 ms, the first time at `phase`.
+fn repeated_with_phase(phase: Duration) -> (Lab, Duration) {
+    let mut lab = lab()
+        .both(|c| {
+            c.clock_tick = ms(4);
+            c.clock_phase = phase;
+        })
+        .open();
+    lab.lose(Server.data(1));
+    lab.write(Server, 1000);
+    lab.run_to_completion();
+    let repeated = lab.sent(Server.data(1))[1];
+    (lab, repeated)
+}
+
+#[test]
+fn the_timer_fires_on_the_next_tick_of_the_clock() {
+    // The connection is open at 15 ms of the clock, so the timer expires at 215 ms of it.
+    let (lab, _) = repeated_with_phase(ms(0));
+    assert_eq!(lab.opened_at(), Time::ZERO + ms(15));
+    for (phase, tick) in [(ms(0), ms(216)), (ms(1), ms(217)), (ms(2), ms(218)), (us(2500), us(218_500))] {
+        assert_eq!(repeated_with_phase(phase).1, tick - ms(15));
+    }
+    assert_eq!(repeated_with_phase(ms(3)).1, ms(200), "the timer expires on a tick");
+}
+
+/// A connection whose window has grown from 4 to 33 segments by slow start: 4 + 8 + 16 + 32 segments,
+/// and one more when the last flight began to be acknowledged.
+fn grown_to_33_segments(restart_after_idle: bool) -> Lab {
+    let mut lab = lab()
+        .both(|c| {
+            c.initial_window_segments = Some(4);
+            c.ack_every_segments = 1;
+            c.restart_after_idle = restart_after_idle;
+        })
+        .open();
+    lab.write(Server, 60_000);
+    lab.run_to_completion();
+    assert_eq!(lab.end(Server).window().cwnd, 33);
+    lab
+}
+
+/// The window after an idle time of `idle` since the last segment was sent, at 30 ms.
+fn window_after(mut lab: Lab, idle: Duration) -> u32 {
+    lab.run_until(ms(30) + idle);
+    let before = lab.segments(Server).count();
+    lab.write(Server, 100_000);
+    let cwnd = lab.end(Server).window().cwnd;
+    assert_eq!(lab.segments(Server).count() - before, cwnd as usize, "sent at once");
+    cwnd
+}
+
+#[test]
+fn an_idle_time_halves_the_window_for_each_timeout_that_passes() {
+    // RFC 2861 (3.2): 33 / 2 = 16, 8, 4, and not below the initial window.
+    for (idle_ms, cwnd) in [(199, 33), (200, 16), (399, 16), (400, 8), (600, 4), (5000, 4)] {
+        let lab = grown_to_33_segments(true);
+        assert_eq!(window_after(lab, ms(idle_ms)), cwnd, "after {idle_ms} ms");
+    }
+}
+
+#[test]
+fn the_window_outlives_an_idle_time_when_restart_is_off() {
+    assert_eq!(window_after(grown_to_33_segments(false), ms(5000)), 33);
+}
+
+#[test]
+fn an_idle_time_is_remembered_in_the_threshold() {
+    let mut lab = grown_to_33_segments(true);
+    // A loss leaves 33 / 2 = 16 for both.
+    lab.lose(Server.data(61));
+    lab.write(Server, 33_000);
+    lab.run_to_completion();
+    let window = lab.end(Server).window();
+    assert_eq!((window.cwnd, window.ssthresh), (16, 16));
+    lab.run_until(lab.now() + ms(1000));
+    lab.write(Server, 1000);
+    // RFC 2861 (3.2): ssthresh = max(ssthresh, 3/4 cwnd) keeps 16, the window starts over.
+    let window = lab.end(Server).window();
+    assert_eq!((window.cwnd, window.ssthresh), (4, 16));
+}
+
+#[test]
+fn a_timeout_starts_over_with_one_segment() {
+    let mut lab = lab().both(|c| c.ack_every_segments = 1).open();
+    lab.cut(Client);
+    lab.write(Server, 30_000);
+    lab.run_until(ms(200));
+    // RFC 5681 (3.1): cwnd is one segment, ssthresh half of the ten in flight.
+    let window = lab.end(Server).window();
+    assert_eq!((window.cwnd, window.ssthresh), (1, 5));
+    assert_eq!(lab.sent(Server.data(1)), [ms(0), ms(200)]);
+    assert_eq!(lab.sent(Server.data(2)), [ms(0)]);
+    lab.run_until(ms(204));
+    lab.heal(Client);
+    lab.run_to_completion();
+    assert_eq!(lab.counters(Client).bytes_received, 30_000);
+    assert_eq!(lab.counters(Server).segments_retransmitted, 1);
+}
+
+#[test]
+fn after_a_timeout_slow_start_repairs_what_is_lost() {
+    let mut lab = lab().both(|c| c.ack_every_segments = 1).open();
+    lab.cut(Server);
+    lab.write(Server, 10_000);
+    lab.run_until(ms(1));
+    lab.heal(Server);
+    let done = lab.run_until_acknowledged(Server);
+    // Flights of 1, 2 and 4 in slow start; then ssthresh = 5 holds, and the last three follow.
+    let repeated = |nth| lab.sent(Server.data(nth))[1];
+    assert_eq!(repeated(1), ms(200));
+    assert_eq!((repeated(2), repeated(3)), (ms(210), ms(210)));
+    assert_eq!((repeated(4), repeated(7)), (ms(220), ms(220)));
+    assert_eq!((repeated(8), repeated(10)), (ms(230), ms(230)));
+    assert_eq!(done, ms(240));
+    assert_eq!(lab.counters(Server).timeouts, 1);
+    assert_eq!(lab.counters(Server).segments_retransmitted, 10);
+}

@@ -8,12 +8,12 @@ the name says otherwise, so that the same plan gives the same bytes on every mac
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-PLAN_SCHEMA = "netstudy/plan/1"
-RECORD_SCHEMA = "netstudy/record/1"
+PLAN_SCHEMA: Final = "netstudy/plan/1"
+RECORD_SCHEMA: Final = "netstudy/record/1"
 
 Level = str | int | float | bool
 """The level of a factor as a plan names it: what tables print and `--only` selects."""
@@ -22,7 +22,7 @@ Level = str | int | float | bool
 class Wire(BaseModel):
     """Base of everything on the wire: immutable, and closed against unknown fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Tcp(Wire):
@@ -58,7 +58,7 @@ class Nic(Wire):
 
 
 class HostGroup(Wire):
-    """`count` identical hosts; with count 1 the host bears the group's name, else name-1, name-2 …"""
+    """`count` identical hosts. A single one bears the group's name, several name-1, name-2 …"""
 
     name: str
     count: int = Field(ge=1)
@@ -113,7 +113,10 @@ class Switch(Wire):
 
 
 class Link(Wire):
-    """A full-duplex Ethernet link from each host of a group to the switch (`between: [group, switch]`)."""
+    """A full-duplex Ethernet link from each host of a group to the switch.
+
+    `between` names the group and the switch.
+    """
 
     between: tuple[str, str]
     rate_bps: int = Field(gt=0)
@@ -244,7 +247,7 @@ class RunRecord(Wire):
     """Application bytes that the client received in the measuring phase."""
     iterations: IterationSamples | None = None
     counters: dict[str, dict[str, int]] = {}
-    """Node or port name -> counter -> its growth over the measuring phase (maxima: over the run)."""
+    """Node or port -> counter -> its growth over the measuring phase (maxima: over the run)."""
 
 
 class EndRecord(Wire):

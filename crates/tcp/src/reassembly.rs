@@ -60,9 +60,10 @@ impl Reassembly {
         self.islands.iter().map(|island| island.end - island.start).sum()
     }
 
-    /// Takes the bytes of `range`, and returns how far `next` advanced.
+    /// Takes the bytes of `range`, which is not empty, and returns how far `next` advanced.
     #[inline]
     pub fn insert(&mut self, range: Range) -> u64 {
+        debug_assert!(range.start < range.end, "an empty range would be an island");
         let before = self.next;
         if range.end <= self.next {
             return 0;

@@ -19,8 +19,7 @@ impl Endpoint {
         let in_flight = self.in_flight();
         if segment.ack > self.snd_una {
             self.advance(now, segment, in_flight);
-        } else if !self.sent.is_empty()
-            && (segment.sequence_len() == 0 || !segment.sack.is_empty())
+        } else if !self.sent.is_empty() && (segment.sequence_len() == 0 || !segment.sack.is_empty())
         {
             self.handle_duplicate(segment, window_changed);
         }

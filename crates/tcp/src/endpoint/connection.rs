@@ -82,11 +82,10 @@ impl Endpoint {
     fn handle_rst(&mut self, segment: &Segment) {
         let next = self.received.next();
         match self.state {
-            State::Closed | State::Listen => {}
             State::SynSent if segment.flags.contains(Flags::ACK) && segment.ack == self.snd_nxt => {
                 self.reset();
             }
-            State::SynSent => {}
+            State::Closed | State::Listen | State::SynSent => {}
             _ if segment.seq == next => self.reset(),
             _ => self.ack_now |= segment.seq > next && segment.seq < self.rcv_edge,
         }
@@ -122,6 +121,7 @@ impl Endpoint {
     fn handle_synchronized(&mut self, now: Time, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) || segment.ack > self.snd_nxt {
             // A copy of the SYN, or an acknowledgment of what was never sent (RFC 9293, 3.10.7.4).
+            self.counters.segments_received += u64::from(segment.sequence_len() > 0);
             self.ack_now = true;
             return;
         }

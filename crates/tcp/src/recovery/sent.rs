@@ -235,7 +235,7 @@ impl SentSegments {
 
     fn lose(&mut self, index: usize) {
         let segment = &mut self.queue[index];
-        if !segment.is(LOST) {
+        if segment.state & (LOST | SACKED) == 0 {
             segment.state |= LOST;
             self.lost += 1;
             self.retransmit_from = self.retransmit_from.min(self.first + index as u64);
@@ -252,9 +252,7 @@ impl SentSegments {
     /// The retransmission timer expired: all that is not SACKed is lost, copies on the way as well.
     pub fn lose_all(&mut self) {
         for index in 0..self.queue.len() {
-            if !self.queue[index].is(SACKED) {
-                self.lose(index);
-            }
+            self.lose(index);
             self.queue[index].state &= !RETRANSMITTED;
         }
         self.retransmitted = 0;
@@ -292,3 +290,6 @@ const fn trim_front(segment: &mut SentSegment, ack: u64) {
         segment.start = ack;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,8 @@
 
 use netstudy_tcp::{Segment, State};
 
-use crate::lab::{Client, Lab, Server, Solo, ack, data, lab, ms};
+use crate::lab::solo::{Solo, ack, data};
+use crate::lab::{Client, Lab, Server, lab, ms};
 
 /// Sends from the start, and returns how many segments the first flight has.
 fn first_flight(mut lab: Lab) -> usize {
@@ -161,7 +162,7 @@ fn the_smaller_mtu_rules_both_directions() {
     let mut lab = lab().client(|c| c.mtu_bytes = 9000).server(|c| c.mtu_bytes = 1500).open();
     for side in [Client, Server] {
         lab.write(side, 100_000);
-        let largest = lab.segments(side).map(|segment| segment.ip_bytes()).max();
+        let largest = lab.segments(side).map(Segment::ip_bytes).max();
         assert_eq!(largest, Some(1500));
         assert_eq!(lab.end(side).mss_bytes(), 1460);
     }
@@ -192,7 +193,11 @@ fn an_initial_window_of_one_is_one_on_both_sides() {
 #[test]
 fn a_peer_without_window_scaling_is_given_and_gives_windows_of_16_bits() {
     let mut solo = Solo::open(lab().client_config());
-    assert_eq!(solo.hears(ms(1), &data(1, 2000))[0].window, u16::MAX, "1,000,000 bytes, in 16 bits");
+    assert_eq!(
+        solo.hears(ms(1), &data(1, 2000))[0].window,
+        u16::MAX,
+        "1,000,000 bytes, in 16 bits"
+    );
     solo.hears(ms(2), &Segment { window: 3000, ..ack(1) });
     // Not 3000 << 4.
     assert_eq!(solo.writes(ms(2), 10_000).len(), 3);

@@ -98,9 +98,20 @@ fn a_lost_retransmission_waits_for_the_timer() {
         let counters = lab.counters(Server);
         assert_eq!((counters.fast_recoveries, counters.timeouts), (1, 1));
         assert_eq!(counters.segments_retransmitted, 2);
-        // RFC 5681 (4.3): two indications of congestion, 10 / 2 / 2.
-        assert_eq!(lab.end(Server).window().ssthresh, 2);
     }
+}
+
+#[test]
+fn a_lost_retransmission_lowers_the_threshold_twice() {
+    let mut lab = lab().both(|c| c.initial_window_segments = Some(40)).open();
+    lab.lose(Server.data(1));
+    lab.lose(Server.data(1).copy(2));
+    lab.write(Server, 40_000);
+    lab.run_until(ms(100));
+    assert_eq!(lab.end(Server).window().ssthresh, 20);
+    lab.run_until(ms(200));
+    // RFC 5681 (4.3): the loss of a retransmission is a second indication of congestion.
+    assert_eq!(lab.end(Server).window().ssthresh, 10);
 }
 
 #[test]
@@ -160,9 +171,8 @@ fn a_retransmission_goes_out_on_the_third_duplicate_whatever_the_window_allows()
         lab.write(Server, 20_000);
         lab.run_to_completion();
         // Segments leave one behind the other; each from the second on is answered.
-        let answered = |nth| {
-            SLOW.serialization(1040) * nth + ms(5) + SLOW.serialization(ack_bytes) + ms(5)
-        };
+        let answered =
+            |nth| SLOW.serialization(1040) * nth + ms(5) + SLOW.serialization(ack_bytes) + ms(5);
         // RFC 3042: one new segment for each of the first two duplicates.
         assert_eq!(lab.sent(Server.data(11)), [answered(2)]);
         assert_eq!(lab.sent(Server.data(12)), [answered(3)]);

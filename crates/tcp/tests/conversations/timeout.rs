@@ -56,6 +56,24 @@ fn timestamps_tell_which_copy_was_acknowledged_and_end_the_backoff() {
 }
 
 #[test]
+fn an_old_copy_does_not_turn_the_echoed_timestamp_back() {
+    let mut lab = lab().both(|c| c.timestamps = true).open();
+    lab.delay(Server.data(1), ms(475));
+    lab.write(Server, 900);
+    lab.run_until(ms(260));
+    lab.lose(Server.data(2));
+    lab.write(Server, 900);
+    lab.run_until(ms(490));
+    // The second segment's copy of 460 ms waits for its acknowledgment when the first segment's first copy
+    // turns up at 480 ms. The answer must echo 460 ms, not 0 (RFC 7323, 4.3): a sample of 25 ms.
+    assert_eq!(lab.acks(Client).last(), Some(&(ms(480), 1801)));
+    lab.lose(Server.data(3));
+    lab.write(Server, 900);
+    lab.run_to_completion();
+    assert_eq!(lab.sent(Server.data(3)), [ms(490), ms(690)]);
+}
+
+#[test]
 fn the_timeout_follows_the_round_trip_time_above_its_minimum() {
     let mut lab = lab().both(|c| c.min_rto = ms(1)).delay(ms(50)).open();
     lab.lose(Server.data(1));
@@ -85,7 +103,9 @@ fn the_timer_fires_on_the_next_tick_of_the_clock() {
     // The connection is open at 15 ms of the clock, so the timer expires at 215 ms of it.
     let (lab, _) = repeated_with_phase(ms(0));
     assert_eq!(lab.opened_at(), Time::ZERO + ms(15));
-    for (phase, tick) in [(ms(0), ms(216)), (ms(1), ms(217)), (ms(2), ms(218)), (us(2500), us(218_500))] {
+    for (phase, tick) in
+        [(ms(0), ms(216)), (ms(1), ms(217)), (ms(2), ms(218)), (us(2500), us(218_500))]
+    {
         assert_eq!(repeated_with_phase(phase).1, tick - ms(15));
     }
     assert_eq!(repeated_with_phase(ms(3)).1, ms(200), "the timer expires on a tick");
@@ -163,6 +183,30 @@ fn a_timeout_starts_over_with_one_segment() {
     lab.run_to_completion();
     assert_eq!(lab.counters(Client).bytes_received, 30_000);
     assert_eq!(lab.counters(Server).segments_retransmitted, 1);
+}
+
+#[test]
+fn the_threshold_after_a_timeout_is_half_of_all_that_is_not_acknowledged() {
+    let mut lab = lab().open();
+    for nth in 1..=8 {
+        lab.lose(Server.data(nth));
+    }
+    lab.write(Server, 10_000);
+    lab.run_until(ms(200));
+    // RFC 5681 (2): FlightSize counts the two segments that are SACKed.
+    let window = lab.end(Server).window();
+    assert_eq!((window.cwnd, window.ssthresh), (1, 5));
+}
+
+#[test]
+fn a_timeout_that_follows_a_timeout_leaves_the_threshold() {
+    let mut lab = lab().open();
+    lab.cut(Server);
+    lab.write(Server, 10_000);
+    lab.run_until(ms(1400));
+    assert_eq!(lab.counters(Server).timeouts, 3);
+    // RFC 5681 (3.1): once for a segment that the timer has already repeated.
+    assert_eq!(lab.end(Server).window().ssthresh, 5);
 }
 
 #[test]

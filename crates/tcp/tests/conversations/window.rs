@@ -2,7 +2,8 @@
 
 use netstudy_tcp::Segment;
 
-use crate::lab::{Client, Server, Solo, ack, lab, ms};
+use crate::lab::solo::{Solo, ack};
+use crate::lab::{Client, Server, lab, ms};
 
 fn window(ack_at: u64, window: u16) -> Segment {
     Segment { window, ..ack(ack_at) }
@@ -66,7 +67,11 @@ fn a_shut_window_is_probed_ever_more_rarely_until_it_opens() {
     assert!(solo.writes(ms(20), 2000).is_empty());
     for at in [220, 620, 1420] {
         let (fired, probe) = solo.waits();
-        assert_eq!(fired, ms(at), "RFC 9293 (3.8.6.1): as the retransmission timer, 200, 400, 800 ms");
+        assert_eq!(
+            fired,
+            ms(at),
+            "RFC 9293 (3.8.6.1): as the retransmission timer, 200, 400, 800 ms"
+        );
         assert_eq!((probe.len(), probe[0].seq, probe[0].len), (1, 1000, 0));
         assert!(solo.hears(fired, &window(1001, 0)).is_empty());
     }

@@ -2,7 +2,9 @@
 
 use netstudy_tcp::{Endpoint, Flags, Segment, State};
 
-use super::Side;
+use netstudy_units::Time;
+
+use super::{Pick, Side};
 
 /// What an observer beside one end knows.
 #[derive(Default)]
@@ -53,8 +55,9 @@ impl Laws {
         Self { observers: [observer(), observer()] }
     }
 
-    /// `side` sent `segment` and is now as `end`.
-    pub(crate) fn sent(&mut self, side: Side, segment: &Segment, end: &Endpoint) {
+    /// `segment` was sent, and its sender is now as `end`.
+    pub(crate) fn sent(&mut self, pick: Pick, segment: &Segment, end: &Endpoint) {
+        let side = pick.side;
         let observer = &mut self.observers[side as usize];
         let past = segment.seq + u64::from(segment.len);
         assert!(segment.ip_bytes() <= observer.mtu_bytes, "{side:?} exceeds its MTU: {segment:?}");
@@ -66,8 +69,13 @@ impl Laws {
             assert_eq!(segment.ack, observer.next, "{side:?} acknowledges what is in order");
             check_sack(side, segment, observer);
         }
+        if segment.len > 0 && pick.is_first() {
+            assert!(end.in_flight() <= end.window().cwnd, "beyond the congestion window");
+        }
+        if segment.sequence_len() > 0 {
+            assert_ne!(end.next_timeout(), Time::NEVER, "no timer for what is on the way");
+        }
         assert!(u64::from(end.in_flight()) <= end.counters().segments_sent, "pipe underflow");
-        assert!(end.window().cwnd > 0);
     }
 
     /// `segment` arrived on `side`, which is now as `end`.

@@ -11,7 +11,7 @@
 mod laws;
 mod path;
 mod setup;
-mod solo;
+pub(crate) mod solo;
 mod trace;
 
 use netstudy_tcp::{Counters, Endpoint, Segment, State};
@@ -21,8 +21,7 @@ use laws::Laws;
 pub(crate) use path::Fate;
 use path::Path;
 pub(crate) use setup::{Setup, lab};
-pub(crate) use solo::{Solo, ack, data};
-pub(crate) use trace::{Entry, Pick};
+pub(crate) use trace::{Entry, Pick, Tally};
 use trace::{Kind, Trace};
 
 /// Events after which a run is taken for endless.
@@ -87,6 +86,8 @@ pub(crate) struct Lab {
     trace: Trace,
     /// When which side's application had how many bytes.
     progress: [Vec<(Time, u64)>; 2],
+    /// Segments with data, SYN or FIN that each side heard.
+    heard: [u64; 2],
     steps: u64,
 }
 
@@ -100,6 +101,7 @@ impl Lab {
             laws,
             trace: Trace::default(),
             progress: [Vec::new(), Vec::new()],
+            heard: [0, 0],
             steps: 0,
         }
     }
@@ -241,6 +243,7 @@ impl Lab {
 
     fn deliver(&mut self, side: Side, segment: &Segment) {
         let end = &mut self.ends[side as usize];
+        self.heard[side as usize] += u64::from(segment.sequence_len() > 0);
         end.handle_segment(self.now, segment);
         self.laws.arrived(side, segment, end);
         let bytes = end.bytes_received();
@@ -260,7 +263,7 @@ impl Lab {
             let pick = self.trace.name(side, &segment);
             let fate = self.paths[side as usize].send(self.now, pick, &segment);
             self.trace.push(Entry { at: self.now, pick, segment, fate });
-            self.laws.sent(side, &segment, &self.ends[side as usize]);
+            self.laws.sent(pick, &segment, &self.ends[side as usize]);
         }
         panic!("endless burst\n{}", self.conversation());
     }
@@ -301,9 +304,14 @@ impl Lab {
         self.trace.from(side).map(|entry| &entry.segment)
     }
 
-    /// Copies of segments from `side` that the path delivered or will deliver.
-    pub(crate) fn carried(&self, side: Side) -> u64 {
-        self.paths[side as usize].carried()
+    /// What `side` sent since the connection was opened, counted from its segments.
+    pub(crate) fn tally(&self, side: Side) -> Tally {
+        self.trace.tally(side)
+    }
+
+    /// Copies of segments with data, SYN or FIN from `side` that were heard by the other one.
+    pub(crate) const fn segments_carried(&self, side: Side) -> u64 {
+        self.heard[side.other() as usize]
     }
 
     /// When the application on `side` had `bytes`.

@@ -64,10 +64,6 @@ impl Path {
         &self.rules
     }
 
-    pub(crate) const fn carried(&self) -> u64 {
-        self.carried
-    }
-
     pub(crate) const fn last_trouble(&self) -> Time {
         self.last_trouble
     }

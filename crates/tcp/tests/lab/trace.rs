@@ -34,6 +34,10 @@ impl Pick {
         Self { side, kind, copy: 1 }
     }
 
+    pub(crate) const fn is_first(self) -> bool {
+        self.copy == 1
+    }
+
     /// The `copy`-th transmission, from 1.
     pub(crate) const fn copy(self, copy: u32) -> Self {
         Self { copy, ..self }
@@ -47,6 +51,18 @@ pub(crate) struct Entry {
     pub(crate) pick: Pick,
     pub(crate) segment: Segment,
     pub(crate) fate: Fate,
+}
+
+/// What a side's counters should say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// With data, SYN or FIN.
+    pub(crate) segments: u64,
+    /// Of these, other than the first transmission.
+    pub(crate) copies: u64,
+    pub(crate) copied_bytes: u64,
+    /// Without.
+    pub(crate) acks: u64,
 }
 
 #[derive(Default)]
@@ -65,6 +81,22 @@ impl Trace {
 
     pub(crate) fn from(&self, side: Side) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.pick.side == side)
+    }
+
+    pub(crate) fn tally(&self, side: Side) -> Tally {
+        let mut tally = Tally::default();
+        for Entry { pick, segment, .. } in self.from(side) {
+            if let Kind::Ack(_) = pick.kind {
+                tally.acks += 1;
+                continue;
+            }
+            tally.segments += 1;
+            if pick.copy > 1 {
+                tally.copies += 1;
+                tally.copied_bytes += u64::from(segment.len);
+            }
+        }
+        tally
     }
 
     /// The name of a segment that is about to be sent.

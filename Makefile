@@ -1,0 +1,72 @@
+# The only entry point. Everything is set up inside the checkout, by the first target that needs it.
+
+SHELL := /bin/sh
+.SHELLFLAGS := -ec
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Caches stay in the checkout too. A cargo configuration of the user (a mirror, a proxy) still counts:
+# tools/setup links to it. Rust comes from the user; nothing here installs a toolchain behind their back.
+export USER_CARGO_HOME := $(if $(CARGO_HOME),$(CARGO_HOME),$(HOME)/.cargo)
+export CARGO_HOME := $(CURDIR)/.cache/cargo
+export CARGO_TARGET_DIR := $(CURDIR)/target
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
+export UV_CACHE_DIR := $(CURDIR)/.cache/uv
+export XDG_CACHE_HOME := $(CURDIR)/.cache/xdg
+export RUSTUP_AUTO_INSTALL := 0
+# Where rustup puts cargo before a new shell knows of it.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+unexport CARGO_BUILD_TARGET
+
+comma := ,
+say = @printf '  %s\n' "$(1)"
+
+.PHONY: help build run test check check-slow bench docs lock clean lint
+
+help: ## print this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+build: ## set everything up; leaves .venv/bin/netstudy and .venv/bin/netstudy-engine
+	@tools/setup run
+
+run: build ## set up and carry out the incast study in the simulator (ARGS="--quick" and the like)
+	@.venv/bin/netstudy run studies/incast $(ARGS)
+
+lint: # everything of `check` but the docs' examples, which `test` runs with the other tests
+	@tools/setup dev
+	$(call say,cargo fmt)
+	@cargo fmt --all --check
+	$(call say,cargo clippy)
+	@tools/clippy
+	$(call say,ruff check)
+	@.venv/bin/ruff check --quiet .
+	$(call say,ruff format)
+	@.venv/bin/ruff format --quiet --check .
+	$(call say,mypy --strict)
+	@.venv/bin/mypy --no-error-summary
+	$(call say,lint-imports)
+	@.venv/bin/lint-imports --no-logo >.cache/lint-imports.log 2>&1 || { cat .cache/lint-imports.log; exit 1; }
+
+check: lint ## linters, types, layers, generated pages, the docs' examples
+	$(call say,pages: examples$(comma) links$(comma) generated parts)
+	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m "not slow" tests/docs
+
+test: lint ## set up, install what tests need, check, run every test
+	@tools/programs
+	@tools/tests
+
+check-slow: ## the tests that take minutes: set-up in a fresh clone, the incast study in full
+	@tools/setup dev
+	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m slow
+
+docs: ## write the generated pages of docs/reference and the schemas again
+	@tools/setup dev
+	@.venv/bin/python -m tools.generate
+
+lock: ## resolve the dependencies anew into Cargo.lock and the requirements files
+	@tools/setup dev
+	@tools/lock
+
+clean: ## remove what was built and downloaded; results/ stays
+	rm -rf .venv .cache target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

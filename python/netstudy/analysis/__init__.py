@@ -1,0 +1,1 @@
+"""From records to findings: arrays in, frozen dataclasses out. Nothing here prints or draws."""

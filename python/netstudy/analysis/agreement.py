@@ -1,0 +1,108 @@
+"""How well simulated values agree with published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.rank import RankCorrelation, rank_correlation
+from netstudy.wire import Level
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One published value beside the simulated one; None where either is missing."""
+
+    x: Level | None
+    published: float | None
+    simulated: float | None
+
+    @property
+    def error(self) -> float | None:
+        """Simulated minus published."""
+        if self.published is None or self.simulated is None:
+            return None
+        return self.simulated - self.published
+
+    @property
+    def error_pct(self) -> float | None:
+        """The error in percent of the published value; None where that is 0."""
+        if self.error is None or not self.published:
+            return None
+        return 100 * self.error / self.published
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One metric of one level: published beside simulated along x."""
+
+    metric: Metric
+    level: Level | None
+    rows: tuple[Beside, ...]
+    ranks: RankCorrelation
+
+    @property
+    def compared(self) -> int:
+        """Rows that have both values."""
+        return sum(row.error is not None for row in self.rows)
+
+    @property
+    def median_abs_pct(self) -> float | None:
+        """Median of the absolute percentage errors; None without a published value but 0."""
+        errors = [abs(row.error_pct) for row in self.rows if row.error_pct is not None]
+        return float(np.median(errors)) if errors else None
+
+    @property
+    def worst(self) -> Beside | None:
+        """The row with the largest absolute percentage error."""
+        rows = [row for row in self.rows if row.error_pct is not None]
+        return max(rows, key=lambda row: abs(row.error_pct or 0.0), default=None)
+
+
+@dataclass(frozen=True)
+class RatioAgreement:
+    """The ratio of two levels at one x: as published, and as simulated."""
+
+    metric: Metric
+    x: Level | None
+    level: Level
+    base: Level
+    published: float | None
+    simulated: float | None
+
+
+def agreement(
+    metric: Metric, level: Level | None, rows: Sequence[Beside], *, test: bool = True
+) -> Agreement:
+    """Summarises the rows of one metric of one level."""
+    ranks = rank_correlation(
+        [row.published for row in rows], [row.simulated for row in rows], test=test
+    )
+    return Agreement(metric, level, tuple(rows), ranks)
+
+
+def ratio_agreement(level: Agreement, base: Agreement) -> RatioAgreement | None:
+    """The ratio level/base at the largest x for which all four values exist."""
+    if level.level is None or base.level is None:
+        return None
+    others = {row.x: row for row in base.rows if row.error is not None}
+    shared = [row for row in level.rows if row.error is not None and row.x in others]
+    if not shared:
+        return None
+    last = shared[-1]
+    other = others[last.x]
+    return RatioAgreement(
+        metric=level.metric,
+        x=last.x,
+        level=level.level,
+        base=base.level,
+        published=_ratio(last.published, other.published),
+        simulated=_ratio(last.simulated, other.simulated),
+    )
+
+
+def _ratio(a: float | None, b: float | None) -> float | None:
+    return None if a is None or not b else a / b

@@ -1,0 +1,188 @@
+"""Records pooled into cells: one row a treatment, its replicates together.
+
+Failed and invalid runs do not enter the numbers; they are counted and kept by name, as is a run
+that was planned and is not there. A value that was not measured is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from netstudy.analysis.intervals import Estimate, over_runs, quantile
+from netstudy.analysis.metrics import METRICS, Metric
+from netstudy.analysis.samples import NS_PER_MS, QUANTILES, RunSample, sample_of, terms
+from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+
+ProblemKind = Literal["failed", "invalid", "missing"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A planned run that gives no numbers, and why."""
+
+    run: str
+    replicate: int
+    kind: ProblemKind
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class CellRow:
+    """One treatment: its runs, what is wrong with the others, and an estimate a metric."""
+
+    treatment: Treatment
+    cases: tuple[str, ...]
+    planned: tuple[Run, ...]
+    runs: tuple[RunSample, ...]
+    problems: tuple[Problem, ...]
+    estimates: Mapping[str, Estimate]
+
+    def estimate(self, metric: Metric) -> Estimate | None:
+        """The estimate of a metric, or None when it was not measured."""
+        return self.estimates.get(metric.name)
+
+    def value(self, metric: Metric) -> float | None:
+        """The value of a metric, or None when it was not measured."""
+        estimate = self.estimate(metric)
+        return None if estimate is None else estimate.value
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """All cells of a results folder in the order of their levels."""
+
+    study: str
+    factors: Mapping[str, tuple[Level, ...]]
+    """Factor -> its levels: numbers ascending, names in the order of the study."""
+    cases: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    rows: tuple[CellRow, ...]
+
+    def of_case(self, case: str) -> tuple[CellRow, ...]:
+        """The cells that a test case uses."""
+        return tuple(row for row in self.rows if case in row.cases)
+
+    @property
+    def problems(self) -> tuple[tuple[CellRow, Problem], ...]:
+        """Every planned run that gave no numbers, with its cell."""
+        return tuple((row, problem) for row in self.rows for problem in row.problems)
+
+
+def cell_table(folder: Folder) -> CellTable:
+    """The cells of a results folder, finished or not; named levels in the order of its study."""
+    order = {name: factor.names for name, factor in folder.study().factors.items()}
+    return pool(folder.plan(), folder.records(), order)
+
+
+def pool(
+    plan: Plan, records: Sequence[RunRecord], levels: Mapping[str, Sequence[Level]] | None = None
+) -> CellTable:
+    """Pools records into cells. Without `levels`, named levels stand in the order of the plan."""
+    by_run = {record.run: record for record in records}
+    factors = _factors(plan, levels or {})
+    groups: dict[tuple[tuple[str, Level], ...], list[Run]] = {}
+    for run in plan.runs:
+        groups.setdefault(_key(run.treatment), []).append(run)
+    rows = [_row(runs, by_run) for runs in groups.values()]
+    rows.sort(key=lambda row: _position(row.treatment, factors))
+    cases = dict.fromkeys(case for run in plan.runs for case in run.cases)
+    return CellTable(plan.study, factors, tuple(cases), METRICS, tuple(rows))
+
+
+def _key(treatment: Treatment) -> tuple[tuple[str, Level], ...]:
+    return tuple(sorted(treatment.items(), key=lambda item: item[0]))
+
+
+def is_numeric(levels: Iterable[Level]) -> bool:
+    """Whether all levels are numbers, so that they have an order and a distance."""
+    return all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels)
+
+
+def _factors(plan: Plan, order: Mapping[str, Sequence[Level]]) -> dict[str, tuple[Level, ...]]:
+    seen: dict[str, dict[Level, None]] = {}
+    for run in plan.runs:
+        for factor, level in run.treatment.items():
+            seen.setdefault(factor, {})[level] = None
+    return {name: _ordered(list(levels), order.get(name, ())) for name, levels in seen.items()}
+
+
+def _ordered(levels: list[Level], order: Sequence[Level]) -> tuple[Level, ...]:
+    if is_numeric(levels):
+        return tuple(sorted(levels, key=lambda level: float(level)))
+    known = [level for level in order if level in levels]
+    return tuple(known + [level for level in levels if level not in known])
+
+
+def _position(treatment: Treatment, factors: Mapping[str, tuple[Level, ...]]) -> tuple[int, ...]:
+    """Place of a treatment in the order of levels; one without a factor stands before the rest."""
+    return tuple(
+        levels.index(treatment[name]) if name in treatment else -1
+        for name, levels in factors.items()
+    )
+
+
+def _row(planned: list[Run], records: Mapping[str, RunRecord]) -> CellRow:
+    samples: list[RunSample] = []
+    problems: list[Problem] = []
+    for run in planned:
+        outcome = _outcome(run, records.get(run.id))
+        if isinstance(outcome, Problem):
+            problems.append(outcome)
+        else:
+            samples.append(outcome)
+    cases = dict.fromkeys(case for run in planned for case in run.cases)
+    return CellRow(
+        treatment=planned[0].treatment,
+        cases=tuple(cases),
+        planned=tuple(planned),
+        runs=tuple(samples),
+        problems=tuple(problems),
+        estimates=_estimates(samples),
+    )
+
+
+def _outcome(run: Run, record: RunRecord | None) -> RunSample | Problem:
+    if record is None:
+        return Problem(run.id, run.replicate, "missing", "no record")
+    if record.status == "failed":
+        return Problem(run.id, run.replicate, "failed", record.error or "no reason given")
+    if record.status == "invalid":
+        return Problem(run.id, run.replicate, "invalid", _broken_laws(record))
+    sample = sample_of(record)
+    if sample is None:
+        return Problem(run.id, run.replicate, "failed", "the record holds no iterations")
+    return sample
+
+
+def _broken_laws(record: RunRecord) -> str:
+    broken = [f"{check.law}: {check.detail}" for check in record.checks if not check.holds]
+    return "; ".join(broken) or record.error or "no reason given"
+
+
+def _estimates(samples: Sequence[RunSample]) -> dict[str, Estimate]:
+    found = ((metric.name, _estimate(metric, samples)) for metric in METRICS)
+    return {name: estimate for name, estimate in found if estimate is not None}
+
+
+def _estimate(metric: Metric, samples: Sequence[RunSample]) -> Estimate | None:
+    if not samples:
+        return None
+    if metric.name in QUANTILES:
+        return _quantile(QUANTILES[metric.name], samples)
+    runs = [terms(metric, sample) for sample in samples]
+    measured = [run for run in runs if run is not None]
+    return over_runs(measured) if measured else None
+
+
+def _quantile(q: float, samples: Sequence[RunSample]) -> Estimate | None:
+    """A percentile of the pooled iterations; its uncertainty is not estimated."""
+    pooled = np.concatenate([sample.completion_ns for sample in samples]) / NS_PER_MS
+    value = quantile(pooled, q)
+    return None if value is None else Estimate(value, None, 0, len(samples), "none")

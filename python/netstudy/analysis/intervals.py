@@ -1,0 +1,145 @@
+"""Estimates with their uncertainty. The unit is the run: everything restarted, so independent.
+
+Inside a run the samples are autocorrelated; an interval from one run alone therefore comes from
+batch means (Law & Kelton, Simulation Modeling and Analysis, 9.5.3), and speaks of that run only.
+A ratio of sums has the linearised variance of a ratio estimator (Cochran, Sampling Techniques,
+6.3), which for equal denominators is the textbook Student interval of the mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+from netstudy.analysis.samples import Floats, Terms
+
+CONFIDENCE = 0.95
+BATCH_COUNTS = (32, 16, 8)
+"""Numbers of batches tried, from the most degrees of freedom to the least correlation."""
+BATCH_MIN_SIZE = 5
+LAG_ONE_QUANTILE = 1.645
+"""One-sided 5 % point of the normal: batches more correlated than chance are made longer."""
+
+Unit = Literal["run", "batch", "none"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval; both ends in the unit of the estimate."""
+
+    low: float
+    high: float
+
+    def inside(self, low: float, high: float) -> bool:
+        """Whether the whole interval lies between the two bounds."""
+        return low <= self.low and self.high <= high
+
+    def holds(self, value: float) -> bool:
+        """Whether the interval contains the value."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and the variance of that value, with its degrees of freedom.
+
+    `unit` says what was repeated: independent runs, batches of one run, or nothing.
+    """
+
+    value: float
+    variance: float | None
+    df: float
+    n: int
+    unit: Unit
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % Student interval; None when nothing was repeated."""
+        return student_interval(self.value, self.variance, self.df)
+
+
+def student_quantile(p: float, df: float) -> float:
+    """Quantile of Student's t."""
+    return float(stdtrit(df, p))
+
+
+def student_interval(
+    value: float, variance: float | None, df: float, confidence: float = CONFIDENCE
+) -> Interval | None:
+    """Value ± t × standard error."""
+    if variance is None:
+        return None
+    half = student_quantile(0.5 + confidence / 2, df) * math.sqrt(variance)
+    return Interval(value - half, value + half)
+
+
+def ratio_of_sums(numerators: Floats, denominators: Floats, unit: Unit) -> Estimate | None:
+    """Sum over sum, its variance from the n units that the sums run over.
+
+    None when there is nothing to divide by. With one unit the variance is unknown.
+    """
+    total = float(denominators.sum())
+    if denominators.size == 0 or total == 0:
+        return None
+    n = int(denominators.size)
+    value = float(numerators.sum()) / total
+    if n < 2:
+        return Estimate(value, None, 0, n, "none")
+    residuals = numerators - value * denominators
+    variance = float(residuals @ residuals) / (n - 1) * n / total**2
+    return Estimate(value, variance, n - 1, n, unit)
+
+
+def over_runs(runs: Sequence[Terms]) -> Estimate | None:
+    """The estimate over independent runs; batch means when there is one run only."""
+    if len(runs) == 1:
+        return batch_means(*runs[0])
+    numerators = np.array([numerator.sum() for numerator, _ in runs])
+    denominators = np.array([denominator.sum() for _, denominator in runs])
+    return ratio_of_sums(numerators, denominators, "run")
+
+
+def batch_means(numerator: Floats, denominator: Floats) -> Estimate | None:
+    """The estimate inside one run, from the fewest assumptions that its length allows.
+
+    Tries many short batches first and lengthens them while neighbours are still correlated.
+    A run too short for eight batches of five has a value and no interval.
+    """
+    estimate = ratio_of_sums(numerator.sum(keepdims=True), denominator.sum(keepdims=True), "none")
+    for count in BATCH_COUNTS:
+        if numerator.size < count * BATCH_MIN_SIZE:
+            continue
+        tops, bottoms = _batch_sums(numerator, count), _batch_sums(denominator, count)
+        batched = ratio_of_sums(tops, bottoms, "batch")
+        if batched is None or estimate is None:
+            return None
+        estimate = Estimate(estimate.value, batched.variance, batched.df, count, "batch")
+        residuals = tops - batched.value * bottoms
+        if lag_one(residuals) <= LAG_ONE_QUANTILE / math.sqrt(count):
+            break
+    return estimate
+
+
+def _batch_sums(values: Floats, count: int) -> Floats:
+    """Sums of `count` equal batches; the few oldest samples that do not fit are left out."""
+    size = values.size // count
+    return np.asarray(values[values.size - size * count :].reshape(count, size).sum(axis=1))
+
+
+def lag_one(values: Floats) -> float:
+    """Autocorrelation at lag one; 0 for a constant series."""
+    centred = values - values.mean()
+    power = float(centred @ centred)
+    return float(centred[:-1] @ centred[1:]) / power if power > 0 else 0.0
+
+
+def quantile(values: Floats, q: float) -> float | None:
+    """The q-quantile (linear interpolation); None beyond the 1/(10 n) that n samples can show."""
+    if values.size == 0 or min(q, 1 - q) < 1 / (10 * values.size):
+        return None
+    return float(np.quantile(values, q))

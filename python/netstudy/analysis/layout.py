@@ -1,0 +1,133 @@
+"""How the cells of a test case are laid out: what runs along x, what is compared, what is held.
+
+A panel holds the cells that agree in every factor but x and series; it becomes one table and one
+set of figures. The layout follows from the levels alone, so that it fits any study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from netstudy.analysis.cells import CellRow, CellTable, is_numeric
+from netstudy.wire import Level, Treatment
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The cells of one table: every combination of x and series at fixed other levels."""
+
+    fixed: Treatment
+    x: str | None
+    x_levels: tuple[Level | None, ...]
+    """Levels of x; a single None where nothing runs along x."""
+    x_numeric: bool
+    series: str | None
+    series_levels: tuple[Level | None, ...]
+    cells: Mapping[tuple[Level | None, Level | None], CellRow]
+
+    def cell(self, x: Level | None, series: Level | None) -> CellRow | None:
+        """The cell at a level of x and of the series; None where the plan has a hole."""
+        return self.cells.get((x, series))
+
+    def along_x(self, series: Level | None) -> tuple[CellRow, ...]:
+        """The cells of one series in the order of x."""
+        found = (self.cell(x, series) for x in self.x_levels)
+        return tuple(cell for cell in found if cell is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A test case laid out: its factors, the one along x, the one compared, and the panels."""
+
+    case: str
+    factors: Mapping[str, tuple[Level, ...]]
+    x: str | None
+    series: str | None
+    panels: tuple[Panel, ...]
+
+
+def layout(table: CellTable, case: str, compared: str | None) -> Layout:
+    """Lays out a case: the compared factor makes the series, the first numeric other one runs on x.
+
+    Without a comparison the first named factor with several levels makes the series. A factor
+    with one level is held, unless there is no other.
+    """
+    rows = table.of_case(case)
+    factors = _factors_of(table, rows)
+    series = compared if compared in factors else None
+    x = _x_factor(factors, series)
+    if series is None:
+        series = _first([f for f in factors if f != x and not is_numeric(factors[f])], factors)
+    return Layout(case, factors, x, series, _panels(rows, factors, x, series))
+
+
+def _factors_of(table: CellTable, rows: Sequence[CellRow]) -> dict[str, tuple[Level, ...]]:
+    """The factors that the rows use, with the levels that occur in them."""
+    return {
+        name: tuple(level for level in levels if _occurs(rows, name, level))
+        for name, levels in table.factors.items()
+        if any(name in row.treatment for row in rows)
+    }
+
+
+def _occurs(rows: Sequence[CellRow], name: str, level: Level) -> bool:
+    return any(name in row.treatment and row.treatment[name] == level for row in rows)
+
+
+def _x_factor(factors: Mapping[str, tuple[Level, ...]], series: str | None) -> str | None:
+    others = [name for name in factors if name != series]
+    numeric = [name for name in others if is_numeric(factors[name])]
+    several = _first(numeric, factors) or _first(others, factors)
+    return several or next(iter(numeric or others), None)
+
+
+def _first(names: Sequence[str], factors: Mapping[str, tuple[Level, ...]]) -> str | None:
+    """The first of the factors with more than one level."""
+    return next((name for name in names if len(factors[name]) > 1), None)
+
+
+def _panels(
+    rows: Sequence[CellRow],
+    factors: Mapping[str, tuple[Level, ...]],
+    x: str | None,
+    series: str | None,
+) -> tuple[Panel, ...]:
+    groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
+    for row in rows:
+        fixed = tuple((f, v) for f, v in row.treatment.items() if f not in (x, series))
+        groups.setdefault(fixed, []).append(row)
+    return tuple(
+        _panel(dict(fixed), members, factors, x, series) for fixed, members in groups.items()
+    )
+
+
+def _panel(
+    fixed: Treatment,
+    rows: Sequence[CellRow],
+    factors: Mapping[str, tuple[Level, ...]],
+    x: str | None,
+    series: str | None,
+) -> Panel:
+    cells = {(_level(row, x), _level(row, series)): row for row in rows}
+    return Panel(
+        fixed=fixed,
+        x=x,
+        x_levels=_levels(rows, factors, x),
+        x_numeric=x is not None and is_numeric(factors[x]),
+        series=series,
+        series_levels=_levels(rows, factors, series),
+        cells=cells,
+    )
+
+
+def _level(row: CellRow, factor: str | None) -> Level | None:
+    return None if factor is None else row.treatment.get(factor)
+
+
+def _levels(
+    rows: Sequence[CellRow], factors: Mapping[str, tuple[Level, ...]], factor: str | None
+) -> tuple[Level | None, ...]:
+    if factor is None:
+        return (None,)
+    return tuple(level for level in factors[factor] if _occurs(rows, factor, level))

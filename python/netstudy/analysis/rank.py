@@ -1,0 +1,83 @@
+"""Spearman's rank correlation with an interval and a permutation test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from netstudy.analysis.intervals import CONFIDENCE, Interval
+from netstudy.analysis.samples import Floats
+
+PERMUTATIONS = 9_999
+SEED = 20_260_101
+"""Fixed, so that the same records give the same report."""
+MIN_PAIRS = 4
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Spearman's rho over n pairs; all None where a constant side or too few pairs leave none."""
+
+    n: int
+    rho: float | None
+    interval: Interval | None
+    p: float | None
+    """Two-sided, by permutation."""
+
+
+def ranks(values: Floats) -> Floats:
+    """Ranks from 1; ties share their mean rank."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[inverse], dtype=np.float64)
+
+
+def rho(x: Floats, y: Floats) -> float | None:
+    """Spearman's rho; None when a side is constant."""
+    a, b = _standard(ranks(x)), _standard(ranks(y))
+    return None if a is None or b is None else float(np.clip(a @ b, -1.0, 1.0))
+
+
+def _standard(values: Floats) -> Floats | None:
+    centred = values - values.mean()
+    length = math.sqrt(float(centred @ centred))
+    return centred / length if length > 0 else None
+
+
+def rank_correlation(
+    x: Sequence[float | None], y: Sequence[float | None], *, test: bool = True
+) -> RankCorrelation:
+    """Rho over the pairs of which both sides were measured; `test` False leaves out the p."""
+    both = [(a, b) for a, b in zip(x, y, strict=True) if a is not None and b is not None]
+    if len(both) < MIN_PAIRS:
+        return RankCorrelation(len(both), None, None, None)
+    left, right = np.array(both, dtype=np.float64).T
+    value = rho(left, right)
+    if value is None:
+        return RankCorrelation(len(both), None, None, None)
+    p = _permutation_p(ranks(left), ranks(right), value) if test else None
+    return RankCorrelation(len(both), value, _interval(value, len(both)), p)
+
+
+def _interval(value: float, n: int) -> Interval | None:
+    """Fisher's z with the variance of Bonett & Wright (2000); none at the ends of the scale."""
+    if abs(value) > 1 - 1e-12:
+        return None
+    half = float(ndtri(0.5 + CONFIDENCE / 2)) * math.sqrt((1 + value**2 / 2) / (n - 3))
+    z = math.atanh(value)
+    return Interval(math.tanh(z - half), math.tanh(z + half))
+
+
+def _permutation_p(x: Floats, y: Floats, value: float) -> float:
+    """Share of random pairings at least as correlated, the observed one counted."""
+    rng = np.random.default_rng(SEED)
+    a, b = _standard(x), _standard(y)
+    assert a is not None, "a constant side has no correlation to test"
+    assert b is not None, "a constant side has no correlation to test"
+    shuffled = rng.permuted(np.tile(b, (PERMUTATIONS, 1)), axis=1)
+    reached = np.abs(shuffled @ a) >= abs(value) - 1e-12
+    return float(1 + reached.sum()) / (PERMUTATIONS + 1)

@@ -1,0 +1,74 @@
+"""Two estimates against each other: ratio, interval, difference and equivalence tests, Holm.
+
+All four speak of the same t statistic with the same degrees of freedom, so that the interval and
+the tests agree: Fieller's interval holds 1 exactly when Welch's test does not reject, and lies in
+the noise band exactly when the two one-sided tests (Schuirmann 1987) both reject.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from scipy.special import stdtr
+
+from netstudy.analysis.intervals import CONFIDENCE, Estimate, Interval, student_quantile
+
+
+def welch_df(a: Estimate, b: Estimate) -> float:
+    """Welch-Satterthwaite degrees of freedom of a - b."""
+    va, vb = a.variance or 0.0, b.variance or 0.0
+    spread = (va**2 / a.df if a.df else 0.0) + (vb**2 / b.df if b.df else 0.0)
+    return (va + vb) ** 2 / spread if spread > 0 else a.df + b.df
+
+
+def fieller(a: Estimate, b: Estimate, confidence: float = CONFIDENCE) -> Interval | None:
+    """Fieller's (1954) interval of a/b; None when b is too uncertain to be divided by.
+
+    The ends solve (a - ρ b)² = t² (var a + ρ² var b).
+    """
+    if a.variance is None or b.variance is None or b.value == 0:
+        return None
+    t2 = student_quantile(0.5 + confidence / 2, welch_df(a, b)) ** 2
+    square = b.value**2 - t2 * b.variance
+    if square <= 0:
+        return None
+    middle = a.value * b.value
+    root = math.sqrt(max(0.0, middle**2 - square * (a.value**2 - t2 * a.variance)))
+    low, high = sorted(((middle - root) / square, (middle + root) / square))
+    return Interval(low, high)
+
+
+def p_different(a: Estimate, b: Estimate) -> float | None:
+    """Two-sided p of "both means are equal" (Welch 1947)."""
+    if a.variance is None or b.variance is None:
+        return None
+    return min(1.0, 2 * _tail(abs(a.value - b.value), a, b, 1.0))
+
+
+def p_same(a: Estimate, b: Estimate, noise: float) -> float | None:
+    """p of "the ratio lies outside 1 ± noise", the larger of the two one-sided tests (TOST)."""
+    if a.variance is None or b.variance is None:
+        return None
+    below = _tail((1 + noise) * b.value - a.value, a, b, 1 + noise)
+    above = _tail(a.value - (1 - noise) * b.value, a, b, 1 - noise)
+    return max(below, above)
+
+
+def _tail(distance: float, a: Estimate, b: Estimate, rho: float) -> float:
+    """Upper tail of t for a distance between a and ρ b; without any spread it is 0, ½ or 1."""
+    variance = (a.variance or 0.0) + rho**2 * (b.variance or 0.0)
+    if variance == 0:
+        return 0.5 if distance == 0 else float(distance < 0)
+    return float(stdtr(welch_df(a, b), -distance / math.sqrt(variance)))
+
+
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """p values adjusted for their number by Holm (1979); missing ones stay missing."""
+    order = sorted((p, i) for i, p in enumerate(values) if p is not None)
+    adjusted: list[float | None] = [None] * len(values)
+    worst = 0.0
+    for rank, (p, i) in enumerate(order):
+        worst = max(worst, min(1.0, p * (len(order) - rank)))
+        adjusted[i] = worst
+    return adjusted

@@ -1,0 +1,98 @@
+"""The samples of one run as arrays, and every metric as a numerator and a denominator a sample.
+
+A metric that is a ratio of sums (a mean an iteration, a goodput, a share) is written as two arrays,
+one entry an iteration. The sums may then be taken over a run, over a batch of iterations or over
+all replicates of a cell with the same code, and never as a mean of ratios.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netstudy.analysis.metrics import Metric
+from netstudy.wire import RunRecord
+
+Floats = NDArray[np.float64]
+Terms = tuple[Floats, Floats]
+
+NS_PER_MS = 1e6
+NS_PER_S = 1e9
+BITS_PER_MEGABIT = 1e6
+
+QUANTILES: dict[str, float] = {"completion_ms_p50": 0.50, "completion_ms_p99": 0.99}
+
+
+@dataclass(frozen=True, eq=False)
+class RunSample:
+    """The measuring phase of one run, one entry an iteration; None where no instrument counted."""
+
+    run: str
+    replicate: int
+    completion_ns: Floats
+    dropped_packets: Floats | None
+    retransmissions: Floats | None
+    timeouts: Floats | None
+    bytes_received: int | None
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations measured."""
+        return int(self.completion_ns.size)
+
+
+def sample_of(record: RunRecord) -> RunSample | None:
+    """The samples of a record; None when it holds no iterations."""
+    if record.iterations is None or not record.iterations.completion_ns:
+        return None
+    it = record.iterations
+    return RunSample(
+        run=record.run,
+        replicate=record.replicate,
+        completion_ns=np.asarray(it.completion_ns, dtype=np.float64),
+        dropped_packets=_counts(it.dropped_packets),
+        retransmissions=_counts(it.retransmissions),
+        timeouts=_counts(it.timeouts),
+        bytes_received=record.bytes_received,
+    )
+
+
+def _counts(values: tuple[int, ...]) -> Floats | None:
+    return np.asarray(values, dtype=np.float64) if values else None
+
+
+def terms(metric: Metric, sample: RunSample) -> Terms | None:
+    """Numerator and denominator of a ratio-of-sums metric, an iteration; None when not measured."""
+    numerator = _numerator(metric.name, sample)
+    if numerator is None:
+        return None
+    if metric.name == "goodput_mbps":
+        return numerator, sample.completion_ns / NS_PER_S
+    return numerator, np.ones(sample.iterations)
+
+
+def _numerator(name: str, sample: RunSample) -> Floats | None:
+    match name:
+        case "completion_ms_mean":
+            return sample.completion_ns / NS_PER_MS
+        case "goodput_mbps":
+            return _megabits(sample)
+        case "drops_per_iteration":
+            return sample.dropped_packets
+        case "retransmissions_per_iteration":
+            return sample.retransmissions
+        case "timeouts_per_iteration":
+            return sample.timeouts
+        case "timeout_iterations_pct":
+            return None if sample.timeouts is None else np.where(sample.timeouts > 0, 100.0, 0.0)
+    raise KeyError(f"{name} is not a ratio of sums")
+
+
+def _megabits(sample: RunSample) -> Floats | None:
+    """Every iteration carries the same bytes, so the total is spread evenly over them."""
+    if sample.bytes_received is None:
+        return None
+    each = sample.bytes_received * 8 / BITS_PER_MEGABIT / sample.iterations
+    return np.full(sample.iterations, each)

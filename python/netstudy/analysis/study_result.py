@@ -1,0 +1,253 @@
+"""Everything that a report of a results folder says, found once: `analyse(folder)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netstudy.analysis.causes import Causes, causes
+from netstudy.analysis.cells import CellRow, CellTable, Problem, cell_table
+from netstudy.analysis.layout import Layout, Panel, layout
+from netstudy.analysis.metrics import (
+    BY_FIGURE,
+    COMPLETION,
+    DROPS,
+    FIGURES,
+    HEADLINE,
+    RETRANSMISSIONS,
+    TIMEOUTS,
+    Metric,
+)
+from netstudy.analysis.reference import (
+    PanelReference,
+    Published,
+    beside,
+    metric_named,
+    read_reference,
+)
+from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
+from netstudy.analysis.warmup import WarmUp, alarms
+from netstudy.errors import StudyError
+from netstudy.wire import Level, Plan
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+    from netstudy.study import Case, Study
+
+COMPARED_ON = (COMPLETION, DROPS, RETRANSMISSIONS, TIMEOUTS)
+"""Metrics compared where the study names none; goodput is completion time seen the other way."""
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """What the study compares: a factor, its base level, and what counts as noise."""
+
+    factor: str
+    base: Level
+    noise_pct: float | None
+    on: tuple[Metric, ...]
+    """The metrics compared, the deciding one first."""
+
+
+@dataclass(frozen=True, eq=False)
+class PanelResult:
+    """The findings of one panel: its verdicts, causes, and what was published of it."""
+
+    panel: Panel
+    verdicts: tuple[VerdictTable, ...]
+    causes: Causes
+    reference: PanelReference | None
+
+    def verdict(self, metric: Metric, level: Level) -> VerdictTable | None:
+        """The verdicts on a metric for one level against the base."""
+        found = (v for v in self.verdicts if v.metric == metric and v.level == level)
+        return next(found, None)
+
+
+@dataclass(frozen=True, eq=False)
+class CaseResult:
+    """The findings of one test case."""
+
+    name: str
+    description: str | None
+    layout: Layout
+    panels: tuple[PanelResult, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Warnings:
+    """Reasons to look before trusting the result; empty fields when there are none."""
+
+    problems: tuple[tuple[CellRow, Problem], ...]
+    """Failed, invalid and missing runs with their cells."""
+    empty_cells: tuple[CellRow, ...]
+    """Cells of which no run gives numbers."""
+    few_runs: tuple[CellRow, ...]
+    """Cells with fewer runs than recommended."""
+    warm_up: tuple[tuple[CellRow, WarmUp], ...]
+    reference: tuple[str, ...]
+    """Reference data that could not be read, and why."""
+    not_shown: tuple[str, ...]
+    """Columns and figures that the study asks for and this version does not show."""
+
+    def any(self) -> bool:
+        """Whether there is anything to warn of."""
+        return any(
+            (
+                self.problems,
+                self.empty_cells,
+                self.few_runs,
+                self.warm_up,
+                self.reference,
+                self.not_shown,
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """A study carried out: its cells and what they say."""
+
+    study: str
+    title: str | None
+    question: str
+    expectation: str | None
+    comparing: Comparing | None
+    cells: CellTable
+    cases: tuple[CaseResult, ...]
+    headline: tuple[Metric, ...]
+    """The columns of the main table."""
+    figures: tuple[Metric, ...]
+    sources: tuple[str, ...]
+    """Where the published values come from."""
+    plan: Plan
+    warnings: Warnings
+
+
+def analyse(folder: Folder) -> StudyResult:
+    """Reads a results folder, finished or not, and finds what it says."""
+    study = folder.study()
+    cells = cell_table(folder)
+    comparing = _comparing(study)
+    published, unread = _published(study)
+    figures, not_drawn = _figures(study)
+    headline, not_tabled = _headline(study)
+    cases = tuple(
+        _case(cells, case, comparing, published) for case in study.cases if case.name in cells.cases
+    )
+    return StudyResult(
+        study=study.study,
+        title=study.report.title,
+        question=study.question,
+        expectation=study.expectation,
+        comparing=comparing,
+        cells=cells,
+        cases=cases,
+        headline=headline,
+        figures=figures,
+        sources=tuple(reference.source for reference in study.reference),
+        plan=folder.plan(),
+        warnings=_warnings(cells, unread, (*not_tabled, *not_drawn)),
+    )
+
+
+def _comparing(study: Study) -> Comparing | None:
+    if study.compare is None:
+        return None
+    named = [metric for name in study.compare.on if (metric := metric_named(name)) is not None]
+    on = tuple(named) or COMPARED_ON
+    return Comparing(study.compare.factor, study.compare.base, study.compare.noise_pct, on)
+
+
+def _published(study: Study) -> tuple[tuple[Published, ...], tuple[str, ...]]:
+    values: list[Published] = []
+    unread: list[str] = []
+    for reference in study.reference:
+        try:
+            values.extend(read_reference(reference, study.folder))
+        except StudyError as error:
+            unread.append(str(error))
+    return tuple(values), tuple(unread)
+
+
+def _headline(study: Study) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+    """The metrics that the study's tables ask for, and the names that mean none known here."""
+    names = dict.fromkeys(
+        name
+        for table in study.report.tables
+        for name in (table.cell or table.columns)
+        if name not in study.factors
+    )
+    known = {metric.name: metric for name in names if (metric := metric_named(name)) is not None}
+    unknown = tuple(name for name in names if metric_named(name) is None)
+    return tuple(known.values()) or HEADLINE, unknown
+
+
+def _figures(study: Study) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+    """The metrics to draw, and what is asked for beyond the standard figures."""
+    asked = study.report.figures
+    if not asked:
+        return FIGURES, ()
+    known = [BY_FIGURE[one.name] for one in asked if one.name in BY_FIGURE]
+    unknown = [one.title or one.kind for one in asked if one.name not in BY_FIGURE]
+    return tuple(known), tuple(unknown)
+
+
+def _case(
+    cells: CellTable, case: Case, comparing: Comparing | None, published: Sequence[Published]
+) -> CaseResult:
+    laid = layout(cells, case.name, comparing.factor if comparing else None)
+    return CaseResult(
+        name=case.name,
+        description=case.description,
+        layout=laid,
+        panels=tuple(_panel(panel, comparing, published) for panel in laid.panels),
+    )
+
+
+def _panel(
+    panel: Panel, comparing: Comparing | None, published: Sequence[Published]
+) -> PanelResult:
+    compared = comparing is not None and panel.series == comparing.factor
+    base = comparing.base if comparing and compared else panel.series_levels[0]
+    reference = beside(panel, published, base)
+    return PanelResult(
+        panel=panel,
+        verdicts=tuple(_verdicts(panel, comparing)) if comparing and compared else (),
+        causes=causes(panel, base),
+        reference=reference if reference.agreements else None,
+    )
+
+
+def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
+    """One table a metric and a level besides the base; none where the base is not there."""
+    if comparing.base not in panel.series_levels:
+        return
+    for metric in comparing.on:
+        for level in panel.series_levels:
+            if level is None or level == comparing.base:
+                continue
+            pairs = [
+                Pair(x, panel.cell(x, level), panel.cell(x, comparing.base)) for x in panel.x_levels
+            ]
+            yield verdict_table(
+                pairs,
+                metric=metric,
+                factor=comparing.factor,
+                level=level,
+                base=comparing.base,
+                x=panel.x,
+                noise_pct=comparing.noise_pct,
+            )
+
+
+def _warnings(cells: CellTable, unread: tuple[str, ...], not_shown: tuple[str, ...]) -> Warnings:
+    return Warnings(
+        problems=cells.problems,
+        empty_cells=tuple(row for row in cells.rows if not row.runs),
+        few_runs=tuple(row for row in cells.rows if len(row.runs) < RUNS_RECOMMENDED),
+        warm_up=alarms(cells.rows),
+        reference=unread,
+        not_shown=not_shown,
+    )

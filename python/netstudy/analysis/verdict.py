@@ -1,0 +1,256 @@
+"""A against B, treatment by treatment: the ratio of means, what it may be called, and who wins.
+
+A pair of cells differs in the level of the compared factor alone. "same" is an equivalence inside
+the study's noise band, "different" a ratio outside the band whose test rejects after Holm; all
+else is undecided, with the number of runs that would probably decide it. One run a cell decides
+nothing: what differs between runs has not been seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.intervals import Estimate, Interval, student_quantile
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.ratio import fieller, holm, p_different, p_same
+from netstudy.wire import Level
+
+ALPHA = 0.05
+POWER = 0.80
+RUNS_RECOMMENDED = 5
+"""Three runs against three can never reach p < 0.05 by permutation; five against five can."""
+RUNS_SEARCHED = 1000
+
+Outcome = Literal["different", "same", "undecided", "missing"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One pair of cells and what may be said of it."""
+
+    x: Level | None
+    """Level of the factor along which the table runs; None when there is none."""
+    value: float | None
+    base_value: float | None
+    ratio: float | None
+    """value ÷ base_value, from unrounded values."""
+    interval: Interval | None
+    """95 % Fieller interval of the ratio."""
+    p_different: float | None
+    """p of equality, after Holm inside the table."""
+    p_same: float | None
+    """p of a ratio outside the noise band, after Holm inside the table."""
+    noise_pct: float | None
+    """What two series of identical runs would differ by, from the replicates (A/A)."""
+    outcome: Outcome
+    winner: Level | None
+    """The better level where the two differ."""
+    more_runs: int | None
+    """Runs to add to each cell of an undecided pair; None when more than a thousand, or decided."""
+    within_one_run: bool
+    """The uncertainty comes from batches of one run: it leaves out what differs between runs."""
+
+    @property
+    def change_pct(self) -> float | None:
+        """Relative change against the base in percent of the base."""
+        return None if self.ratio is None else (self.ratio - 1) * 100
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """Where the lead passes from one level to the other, between two values of x."""
+
+    after: Level
+    before: Level
+    from_level: Level
+    to_level: Level
+
+
+@dataclass(frozen=True)
+class VerdictTable:
+    """The comparisons of one metric along x, for one level against the base."""
+
+    metric: Metric
+    factor: str
+    level: Level
+    base: Level
+    x: str | None
+    noise_pct: float | None
+    """The study's own threshold."""
+    rows: tuple[Comparison, ...]
+    crossovers: tuple[Crossover, ...]
+
+    def with_outcome(self, outcome: Outcome) -> tuple[Comparison, ...]:
+        """The rows with a given outcome."""
+        return tuple(row for row in self.rows if row.outcome == outcome)
+
+    def won_by(self, level: Level) -> tuple[Comparison, ...]:
+        """The rows that a level wins."""
+        return tuple(row for row in self.rows if row.winner == level)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two cells that differ in the compared factor alone; None where a cell is not there."""
+
+    x: Level | None
+    a: CellRow | None
+    base: CellRow | None
+
+
+def verdict_table(
+    pairs: Sequence[Pair],
+    *,
+    metric: Metric,
+    factor: str,
+    level: Level,
+    base: Level,
+    x: str | None,
+    noise_pct: float | None,
+) -> VerdictTable:
+    """Compares every pair; the p values are adjusted over the rows of this table."""
+    noise = None if noise_pct is None else noise_pct / 100
+    tests = [_Test.of(pair, metric, noise) for pair in pairs]
+    differ = holm([test.p_different for test in tests])
+    same = holm([test.p_same for test in tests])
+    compared = max(1, sum(p is not None for p in differ))
+    rows = tuple(
+        _judge(test, d, s, metric, (level, base), noise, compared)
+        for test, d, s in zip(tests, differ, same, strict=True)
+    )
+    return VerdictTable(metric, factor, level, base, x, noise_pct, rows, _crossovers(rows))
+
+
+@dataclass(frozen=True)
+class _Test:
+    """The estimates of a pair and its raw p values."""
+
+    x: Level | None
+    a: Estimate | None
+    b: Estimate | None
+    p_different: float | None
+    p_same: float | None
+
+    @classmethod
+    def of(cls, pair: Pair, metric: Metric, noise: float | None) -> _Test:
+        a = pair.a.estimate(metric) if pair.a else None
+        b = pair.base.estimate(metric) if pair.base else None
+        if a is None or b is None:
+            return cls(pair.x, a, b, None, None)
+        same = None if noise is None else p_same(a, b, noise)
+        return cls(pair.x, a, b, p_different(a, b), same)
+
+
+def _judge(
+    test: _Test,
+    differ: float | None,
+    same: float | None,
+    metric: Metric,
+    levels: tuple[Level, Level],
+    noise: float | None,
+    compared: int,
+) -> Comparison:
+    a, b = test.a, test.b
+    within = any(e is not None and e.unit != "run" for e in (a, b))
+    outcome = "undecided" if within and a and b else _outcome(a, b, differ, same, noise)
+    undecided = outcome == "undecided" and a is not None and b is not None
+    return Comparison(
+        x=test.x,
+        value=a.value if a else None,
+        base_value=b.value if b else None,
+        ratio=_ratio(a, b),
+        interval=fieller(a, b) if a and b else None,
+        p_different=differ,
+        p_same=same,
+        noise_pct=_largest(aa_noise_pct(e) for e in (a, b)),
+        outcome=outcome,
+        winner=_winner(a, b, metric, levels) if outcome == "different" else None,
+        more_runs=_more_runs(a, b, noise, compared) if undecided and a and b else None,
+        within_one_run=within,
+    )
+
+
+def _ratio(a: Estimate | None, b: Estimate | None) -> float | None:
+    return None if a is None or b is None or b.value == 0 else a.value / b.value
+
+
+def _outcome(
+    a: Estimate | None,
+    b: Estimate | None,
+    differ: float | None,
+    same: float | None,
+    noise: float | None,
+) -> Outcome:
+    if a is None or b is None:
+        return "missing"
+    if same is not None and same < ALPHA:
+        return "same"
+    if a.value == b.value == 0 and not a.variance and not b.variance:
+        return "same"
+    beyond = abs(a.value - b.value) > (noise or 0.0) * abs(b.value)
+    if differ is not None and differ < ALPHA and beyond:
+        return "different"
+    return "undecided"
+
+
+def _winner(
+    a: Estimate | None, b: Estimate | None, metric: Metric, levels: tuple[Level, Level]
+) -> Level | None:
+    if a is None or b is None or metric.direction == "neutral":
+        return None
+    a_better = a.value < b.value if metric.direction == "lower" else a.value > b.value
+    return levels[0] if a_better else levels[1]
+
+
+def aa_noise_pct(estimate: Estimate | None) -> float | None:
+    """t(.975) s √(2/n) in % of the mean: by how much two series of n equal runs may differ."""
+    if estimate is None or estimate.unit != "run" or not estimate.value:
+        return None
+    spread = math.sqrt(2 * (estimate.variance or 0.0))
+    return 100 * student_quantile(1 - ALPHA / 2, estimate.df) * spread / abs(estimate.value)
+
+
+def _largest(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _more_runs(a: Estimate, b: Estimate, noise: float | None, compared: int) -> int | None:
+    """Runs to add to each cell so that the nearer verdict is reached with 80 % power.
+
+    Plans with the variances seen so far and Bonferroni's level for the rows compared.
+    """
+    have = min(a.n, b.n)
+    if a.unit != "run" or b.unit != "run":
+        return RUNS_RECOMMENDED - 1
+    gap = abs(a.value - b.value)
+    band = (noise or 0.0) * abs(b.value)
+    n = np.arange(have + 1, RUNS_SEARCHED + 1)
+    one_run = (a.variance or 0.0) * a.n + (b.variance or 0.0) * b.n
+    level = ALPHA / compared / (2 if gap > band else 1)
+    reach = stdtrit(2 * (n - 1), 1 - level) + stdtrit(2 * (n - 1), POWER)
+    distance = gap if gap > band else band - gap
+    enough = n[reach * np.sqrt(one_run / n) <= distance]
+    return int(enough[0]) - have if enough.size else None
+
+
+def _crossovers(rows: Sequence[Comparison]) -> tuple[Crossover, ...]:
+    """Changes of the lead between decided rows; the rows must stand in ascending numeric x."""
+    led = [row for row in rows if row.winner is not None and isinstance(row.x, int | float)]
+    return tuple(
+        Crossover(_known(before.x), _known(after.x), _known(before.winner), _known(after.winner))
+        for before, after in pairwise(led)
+        if before.winner != after.winner
+    )
+
+
+def _known(level: Level | None) -> Level:
+    assert level is not None, "only rows with an x and a winner are led"
+    return level

@@ -1,0 +1,88 @@
+"""MSER-5 as an alarm: does the measuring phase still hold a warm-up that the plan did not cut?
+
+MSER (White 1997) picks the truncation point that minimises the standard error of the mean of what
+is left; MSER-5 does so on means of five. On a stationary series it cuts a little at random, so an
+alarm asks besides that the part to be cut differs from the rest by more than chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.intervals import batch_means, student_quantile
+from netstudy.analysis.samples import NS_PER_MS, Floats
+
+BATCH = 5
+MIN_BATCHES = 16
+"""Shorter series cannot show a steady part beside a warm-up."""
+FALSE_ALARM = 0.001
+"""Chance that a stationary cell raises the alarm; many cells are looked at."""
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What MSER-5 found in the iterations of one cell, averaged over its runs."""
+
+    cut: int
+    """Iterations that MSER-5 would cut."""
+    cut_mean_ms: float | None
+    kept_mean_ms: float
+    alarm: bool
+    length: int
+    """Iterations of the series."""
+
+    @property
+    def effect_pct(self) -> float:
+        """How much higher or lower the mean is for what was not cut, in percent of the rest's."""
+        if self.cut_mean_ms is None:
+            return 0.0
+        excess = (self.cut_mean_ms - self.kept_mean_ms) * self.cut / self.length
+        return 100 * excess / self.kept_mean_ms
+
+
+def mser5(values: Floats) -> int:
+    """Samples to cut from the front, a multiple of five and at most half of them."""
+    batches = values[: values.size // BATCH * BATCH].reshape(-1, BATCH).mean(axis=1)
+    if batches.size < 2:
+        return 0
+    candidates = range(batches.size // 2 + 1)
+    errors = [float(batches[d:].var()) / (batches.size - d) for d in candidates]
+    return int(np.argmin(errors)) * BATCH
+
+
+def warm_up_of(cell: CellRow) -> WarmUp | None:
+    """The alarm for a cell; None when its runs are too short to tell.
+
+    The iterations are first averaged over the runs (Welch's procedure), which keeps a warm-up that
+    all runs share and averages the rest away.
+    """
+    series = [run.completion_ns / NS_PER_MS for run in cell.runs]
+    length = min((s.size for s in series), default=0)
+    if length < MIN_BATCHES * BATCH:
+        return None
+    mean = np.mean([s[:length] for s in series], axis=0)
+    return _alarm(mean, mser5(mean))
+
+
+def _alarm(series: Floats, cut: int) -> WarmUp:
+    kept = batch_means(series[cut:], np.ones(series.size - cut))
+    assert kept is not None, "at least half of the series is kept"
+    if cut == 0:
+        return WarmUp(0, None, kept.value, alarm=False, length=series.size)
+    cut_mean = float(series[:cut].mean())
+    per_sample = (kept.variance or 0.0) * (series.size - cut)
+    error = math.sqrt((kept.variance or 0.0) + per_sample / cut)
+    limit = student_quantile(1 - FALSE_ALARM / 2, max(1.0, kept.df)) * error
+    differs = abs(cut_mean - kept.value) > limit
+    return WarmUp(cut, cut_mean, kept.value, alarm=differs, length=series.size)
+
+
+def alarms(cells: Sequence[CellRow]) -> tuple[tuple[CellRow, WarmUp], ...]:
+    """The cells whose iterations look as if the warm-up was too short."""
+    found = ((cell, warm_up_of(cell)) for cell in cells)
+    return tuple((cell, warm) for cell, warm in found if warm is not None and warm.alarm)

@@ -1,0 +1,83 @@
+"""The command line: one file a verb, results on standard output, messages on standard error.
+
+Modules of this package import nothing heavy at their head, so that `--help` is there at once; a
+verb imports what it needs when it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from netstudy import __version__
+from netstudy.cli import (
+    clean,
+    doctor,
+    export,
+    init,
+    ls,
+    plan,
+    report,
+    run,
+    status,
+    validate,
+)
+from netstudy.errors import NetstudyError
+
+app = typer.Typer(
+    name="netstudy",
+    help="Design, run, analyse and publish network performance studies.",
+    epilog="Example: netstudy init --from incast mine, then: netstudy run mine --quick",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for verb in (init, validate, plan, run, status, ls, report, export, doctor, clean):
+    app.command(verb.NAME, epilog=verb.EPILOG)(verb.command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"netstudy {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Design, run, analyse and publish network performance studies."""
+
+
+def main() -> None:
+    """The command `netstudy`."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `netstudy export | head` ends quietly
+    sys.exit(invoke(sys.argv[1:]))
+
+
+def invoke(arguments: Sequence[str]) -> int:
+    """Carry out one command line; its exit code.
+
+    An error that a user can mend is one message on standard error, never a traceback.
+    """
+    try:
+        app(list(arguments), prog_name="netstudy")
+    except NetstudyError as error:
+        print(f"netstudy: {error}", file=sys.stderr)
+        return error.exit_code
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except Exception:  # a mistake of ours: 1 would say that a threshold failed
+        traceback.print_exc()
+        return os.EX_SOFTWARE
+    return 0

@@ -1,0 +1,54 @@
+"""What a plan will cost: time and disk, estimated before anything is started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netstudy.cli._output import duration
+from netstudy.errors import StudyError
+
+if TYPE_CHECKING:
+    from netstudy.plan import PlannedStudy
+    from netstudy.testbed.base import Testbed
+
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An estimate of what carrying out a plan takes; None: not known before it is run."""
+
+    runs: int
+    packets: int | None
+    seconds: float | None
+    disk_bytes: int | None
+
+
+def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
+    """The plan's cost on a testbed."""
+    from netstudy.store.create import disk_bytes
+
+    packets, record_bytes = planned.estimate.packets, planned.estimate.record_bytes
+    return Cost(
+        runs=planned.estimate.runs,
+        packets=packets,
+        seconds=None if packets is None else testbed.seconds(packets, threads=threads),
+        disk_bytes=None if record_bytes is None else disk_bytes(planned.plan, record_bytes),
+    )
+
+
+def check_time(cost: Cost, max_time: str) -> None:
+    """Refuse a plan that would take longer than `max_time` ("24h")."""
+    from netstudy.units import parse_duration
+
+    try:
+        limit_s = parse_duration(max_time) / _NS_PER_S
+    except ValueError as error:
+        raise StudyError(str(error), "--max-time") from error
+    if cost.seconds is not None and cost.seconds > limit_s:
+        raise StudyError(
+            f"the plan would take about {duration(cost.seconds)} ({cost.runs:,} runs, "
+            f"{cost.packets:,} packets), longer than --max-time {max_time}; make it smaller with "
+            "--quick, --only or --set, or allow the time with --max-time"
+        )

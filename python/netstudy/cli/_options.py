@@ -1,0 +1,52 @@
+"""Arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RESULTS_VARIABLE = "NETSTUDY_RESULTS"
+
+StudyPath = Annotated[
+    Path, typer.Argument(metavar="STUDY", help="A study.yaml, or the folder that holds it.")
+]
+RunName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[RUN]",
+        help="A results folder, or a study's name or path for its newest; else the newest of all.",
+    ),
+]
+Results = Annotated[
+    Path,
+    typer.Option("--results", envvar=RESULTS_VARIABLE, help="The folder that results are in."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", min=0, max=2**63 - 1, help="Root of all random numbers. [default: the study's]"
+    ),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="FACTOR=LEVELS", help="A subset: servers=1..6, or a,b,c."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Another value, for this run only."),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="The study's own short form.")]
+TestbedName = Annotated[
+    str | None, typer.Option("--testbed", help="Where to run: sim. [default: sim]")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="Processors to use; results are the same with any."),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+RESULTS = Path("results")
+"""Where results go unless told otherwise."""

@@ -1,0 +1,100 @@
+"""Progress of a run: a live bar on a terminal, plain lines elsewhere. On standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from netstudy.cli._output import duration, say
+from netstudy.cli._words import explain, treatment
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from netstudy.wire import ProgressRecord, RunRecord
+
+_LINES = 10
+"""Plain lines that a run prints from its start to its end."""
+
+
+class Shown(Protocol):
+    """Something that shows how far a run is."""
+
+    def show(self, done: int, packets: int, planned: int, rate: float) -> None:
+        """Show the runs done, the packets of this session, and the packets a second."""
+
+
+class Meter:
+    """Counts what is done and hands it to what shows it."""
+
+    def __init__(self, shown: Shown, done_before: int) -> None:
+        """`done_before` runs were there when this session started."""
+        self._shown = shown
+        self._before = done_before
+        self._start_s = time.monotonic()
+
+    def on_progress(self, record: ProgressRecord | RunRecord) -> None:
+        """Take in one record of the testbed."""
+        if record.kind == "progress":
+            rate = record.packets / max(time.monotonic() - self._start_s, 1e-3)
+            done = self._before + record.runs_done
+            self._shown.show(done, record.packets, record.packets_planned, rate)
+        elif record.status != "ok":
+            say(f"run {record.run} ({treatment(record)}) {record.status}: {explain(record)}")
+
+
+@contextmanager
+def meter(runs: int, done_before: int) -> Iterator[Meter]:
+    """Show progress during the block, in the way that fits standard error."""
+    if sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+        with _bar() as progress:
+            task = progress.add_task("", total=1, done=done_before, runs=runs, rate=0.0)
+            yield Meter(_Bar(progress, task), done_before)
+    else:
+        yield Meter(_Lines(runs), done_before)
+
+
+def _bar() -> Progress:
+    from rich import progress
+    from rich.console import Console
+
+    return progress.Progress(
+        progress.BarColumn(),
+        progress.TextColumn("{task.fields[done]}/{task.fields[runs]} runs"),
+        progress.TextColumn("{task.fields[rate]:.1f} M packets/s"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,  # no thread: the engine is forked from this process
+        transient=True,
+    )
+
+
+class _Bar:
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+
+    def show(self, done: int, packets: int, planned: int, rate: float) -> None:
+        self._progress.update(
+            self._task, completed=packets, total=planned or 1, done=done, rate=rate / 1e6
+        )
+        self._progress.refresh()
+
+
+class _Lines:
+    def __init__(self, runs: int) -> None:
+        self._runs = runs
+        self._next = 1
+
+    def show(self, done: int, packets: int, planned: int, rate: float) -> None:
+        if packets * _LINES < planned * self._next:
+            return
+        self._next = packets * _LINES // max(planned, 1) + 1
+        left = duration((planned - packets) / rate) if rate else "unknown"
+        say(f"{done}/{self._runs} runs, {rate / 1e6:.1f} M packets/s, {left} left")

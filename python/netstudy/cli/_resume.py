@@ -1,0 +1,99 @@
+"""Finding the results folder that `run --resume` is to continue.
+
+What the folder holds wins: its study, its plan, its options. Options that are given must agree
+with it, and so must the study file, so that nobody resumes something else than they believe.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netstudy.cli._prepare import Asked, pairs
+from netstudy.cli._words import continue_with
+from netstudy.errors import StudyError
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+    from netstudy.study import Study
+
+
+def to_resume(asked: Asked, results: Path) -> Folder:
+    """The folder to continue: the one that is named, else the study's newest unfinished one.
+
+    A folder that is done is returned when there is no unfinished one: nothing is left to do.
+    Raises StudyError when there is none, or when it differs from what was asked for.
+    """
+    from netstudy.store import Folder
+
+    named = Folder.at(asked.study)
+    if named is not None:
+        _refuse(named, _differences(named, asked, named.study()))
+        return named
+    return _newest(asked, results)
+
+
+def _newest(asked: Asked, results: Path) -> Folder:
+    from netstudy.store import Results
+    from netstudy.study import load
+
+    study = load(asked.study)
+    folders = Results(results).folders(study.study)
+    if not folders:
+        raise StudyError(f"nothing to resume: there are no results of {study.study} in {results}")
+    folders.sort(key=lambda folder: folder.is_done())  # unfinished first, else as they were
+    differences = [_all_differences(folder, asked, study) for folder in folders]
+    agreeing = [folder for folder, found in zip(folders, differences, strict=True) if not found]
+    if not agreeing:
+        _refuse(folders[0], differences[0])
+    return agreeing[0]
+
+
+def _all_differences(folder: Folder, asked: Asked, study: Study) -> list[str]:
+    return [*_text_difference(folder, study), *_differences(folder, asked, study)]
+
+
+def _refuse(folder: Folder, differences: list[str]) -> None:
+    if differences:
+        raise StudyError(
+            f"{folder.path} was begun differently: {'; '.join(differences)}. Continue it as it "
+            f"was with `{continue_with(folder)}`, or run anew without --resume"
+        )
+
+
+def _differences(folder: Folder, asked: Asked, study: Study) -> list[str]:
+    """What was asked for and differs from how the folder was begun; not given agrees with all."""
+    from netstudy.study import parse_only
+
+    begun = folder.invocation()
+    given = {
+        "seed": asked.seed,
+        "testbed": asked.testbed,
+        "quick": asked.quick or None,
+        "overrides": pairs(asked.overrides, "--set") or None,
+        "only": parse_only(asked.only, study) or None,
+    }
+    return [
+        f"{name} was {getattr(begun, name)}, now {value}"
+        for name, value in given.items()
+        if value is not None and value != getattr(begun, name)
+    ]
+
+
+def _text_difference(folder: Folder, study: Study) -> list[str]:
+    """The first line in which the study file is not what it was."""
+    from netstudy.store.folder import STUDY
+
+    was = (folder.path / STUDY).read_text(encoding="utf-8").splitlines()
+    now = study.source_text.splitlines()
+    matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
+    for tag, was_from, was_to, now_from, now_to in matcher.get_opcodes():
+        if tag != "equal":
+            old, new = was[was_from:was_to][:1], now[now_from:now_to][:1]
+            return [f"line {now_from + 1} of {study.path} was {_shown(old)}, is {_shown(new)}"]
+    return []
+
+
+def _shown(line: list[str]) -> str:
+    return f"'{line[0].strip()}'" if line else "not there"

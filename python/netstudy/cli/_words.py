@@ -1,0 +1,34 @@
+"""How runs and folders are spoken of: the same words in every verb."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+    from netstudy.wire import Run, RunRecord
+
+
+def state(folder: Folder) -> str:
+    """done, running (a process is writing to it), or unfinished."""
+    if folder.is_done():
+        return "done"
+    return "running" if folder.is_running() else "unfinished"
+
+
+def treatment(run: Run | RunRecord) -> str:
+    """The levels and the replicate of a run."""
+    levels = [f"{factor}={level}" for factor, level in run.treatment.items()]
+    return ", ".join([*levels, f"replicate {run.replicate}"])
+
+
+def explain(record: RunRecord) -> str:
+    """Why a run failed or is invalid: its error, and the laws that it broke."""
+    broken = [f"{check.law}: {check.detail}" for check in record.checks if not check.holds]
+    return "; ".join([record.error, *broken] if record.error else broken) or "no reason given"
+
+
+def continue_with(folder: Folder) -> str:
+    """The command that finishes an unfinished folder."""
+    return f"netstudy run {shlex.quote(str(folder.path))} --resume"

@@ -1,0 +1,100 @@
+"""`netstudy doctor`: what this machine has, what it lacks, and how to get that."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import typer
+
+from netstudy.cli import _options as options
+from netstudy.cli._output import print_json
+from netstudy.errors import StudyError, TestbedError
+
+NAME = "doctor"
+EPILOG = "Example: netstudy doctor --json"
+
+_FREE_BYTES_MIN = 100_000_000
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    found: str
+    needed: bool = True
+    """Whether a study cannot be run without it."""
+    advice: str | None = None
+    """What to do when it is not well."""
+
+
+def command(results: options.Results = options.RESULTS, json: options.Json = False) -> None:
+    """Look at the engine, the machine and the programs that netstudy uses.
+
+    Exit code 2 when something is missing without which no study can be run.
+    """
+    findings = [_engine(), _python(), _processors(), _memory(), _disk(results), _browser()]
+    if json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            _tell(finding)
+    well = all(finding.ok or not finding.needed for finding in findings)
+    raise typer.Exit(0 if well else StudyError.exit_code)
+
+
+def _tell(finding: Finding) -> None:
+    mark = "ok" if finding.ok else "missing" if finding.needed else "optional"
+    print(f"{mark:9}{finding.name:11}{finding.found}")
+    if not finding.ok and finding.advice:
+        print(f"{'':20}{finding.advice}")
+
+
+def _engine() -> Finding:
+    from netstudy.testbed.engine import engine_version, find_engine
+
+    try:
+        engine = find_engine()
+        version = engine_version(engine)
+    except TestbedError as error:
+        return Finding("engine", False, str(error), advice="make build")
+    return Finding("engine", True, f"{version} at {engine}")
+
+
+def _python() -> Finding:
+    from netstudy.store.environment import host
+
+    return Finding("python", True, f"{host()['python']} at {sys.executable}")
+
+
+def _processors() -> Finding:
+    from netstudy.store.environment import cores, cpu_name
+
+    return Finding("processors", True, f"{cores()} x {cpu_name() or 'unknown'}")
+
+
+def _memory() -> Finding:
+    from netstudy.store.environment import memory_bytes
+
+    return Finding("memory", True, f"{memory_bytes() / 2**30:.1f} GiB")
+
+
+def _disk(results: Path) -> Finding:
+    where = next(
+        path for path in (results.absolute(), *results.absolute().parents) if path.exists()
+    )
+    free = shutil.disk_usage(where).free
+    found = f"{free / 1e9:.1f} GB free for {results}"
+    advice = "free some space, or choose another folder with --results"
+    return Finding("disk", free >= _FREE_BYTES_MIN, found, advice=advice)
+
+
+def _browser() -> Finding:
+    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    advice = "needed by the tests alone: sudo apt-get install chromium"
+    return Finding("chromium", found is not None, found or "not found", False, advice)

@@ -1,0 +1,51 @@
+"""`netstudy ls`: the results that are there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from netstudy.cli import _options as options
+from netstudy.cli._output import output, print_json
+from netstudy.cli._words import state
+from netstudy.errors import StudyError
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+
+NAME = "ls"
+EPILOG = "Example: netstudy ls --results /data/results"
+
+
+def command(results: options.Results = options.RESULTS, json: options.Json = False) -> None:
+    """List the results folders, newest first: study, time, runs done, state."""
+    from netstudy.store import Results
+
+    rows = [_row(folder) for folder in Results(results).folders()]
+    if json:
+        print_json(rows)
+    else:
+        _print_table(rows)
+
+
+def _row(folder: Folder) -> dict[str, Any]:
+    where = {"study": folder.path.parent.name, "time": folder.path.name}
+    return {**where, **_progress(folder), "folder": str(folder.path)}
+
+
+def _progress(folder: Folder) -> dict[str, Any]:
+    """Runs, runs done and state; one folder that cannot be read does not hide the others."""
+    try:
+        runs = len(folder.plan().runs)
+        return {"runs": runs, "done": runs - len(folder.missing()), "state": state(folder)}
+    except StudyError:
+        return {"runs": None, "done": None, "state": "unreadable"}
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table("study", "time (UTC)", "runs done", "state", "folder", box=None)
+    for row in rows:
+        done = "" if row["runs"] is None else f"{row['done']}/{row['runs']}"
+        table.add_row(row["study"], row["time"], done, row["state"], row["folder"])
+    output().print(table)

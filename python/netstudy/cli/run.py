@@ -1,0 +1,182 @@
+"""`netstudy run`: carry out a study, or what an interrupted run of it left undone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netstudy.cli import _options as options
+from netstudy.cli._output import output, print_json, say
+from netstudy.cli._prepare import Asked, Prepared, prepare
+from netstudy.cli._progress import meter
+from netstudy.cli._words import continue_with
+from netstudy.errors import NetstudyError, StudyError, TestbedError
+
+if TYPE_CHECKING:
+    from netstudy.cli._publish import Published
+    from netstudy.store import Folder
+    from netstudy.testbed.base import Testbed
+
+NAME = "run"
+EPILOG = "Example: netstudy run studies/incast --only servers=1..6 --set replicates=1"
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How to run: nothing here changes a result."""
+
+    results: Path
+    threads: int | None
+    json: bool
+
+
+def command(
+    study: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STUDY", help="A study.yaml, its folder, or with --resume a results folder."
+        ),
+    ],
+    testbed: options.TestbedName = None,
+    seed: options.Seed = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Do what an interrupted run left undone.")
+    ] = False,
+    only: options.Only = None,
+    overrides: options.Set = None,
+    results: options.Results = options.RESULTS,
+    quick: options.Quick = False,
+    threads: options.Threads = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan and touch nothing.")
+    ] = False,
+    max_time: Annotated[
+        str, typer.Option("--max-time", help="Refuse a plan estimated to take longer.")
+    ] = "24h",
+    json: options.Json = False,
+) -> None:
+    """Carry out a study and end with its table, its verdict and the path of its report.
+
+    A run that is interrupted keeps what it finished; --resume does the remainder, with the study
+    as it was. Failed and invalid runs count as carried out: the same plan gives the same outcome.
+    Exit codes: 0 done, 2 bad input, 3 the testbed failed, or a run failed or is invalid.
+    """
+    asked = Asked(study, seed, only or (), overrides or (), quick, testbed)
+    if dry_run:
+        from netstudy.cli.plan import show_plan
+
+        show_plan(prepare(asked), threads, json=json)
+        return
+    manner = Manner(results, threads, json)
+    raise typer.Exit(_resume(asked, manner) if resume else _begin(asked, manner, max_time))
+
+
+def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
+    from netstudy.cli._cost import check_time, cost
+    from netstudy.store import Folder
+    from netstudy.testbed import named
+
+    if Folder.at(asked.study) is not None:
+        raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
+    prepared = prepare(asked)
+    _refuse_unsupported(prepared.unsupported())
+    testbed = named(prepared.invocation.testbed)
+    check_time(cost(prepared.planned, testbed, manner.threads), max_time)
+    testbed.check()
+    return _carry_out(_new_folder(prepared, manner.results), testbed, manner)
+
+
+def _new_folder(prepared: Prepared, results: Path) -> Folder:
+    from netstudy.hardware import HardwareLibrary
+    from netstudy.store import create, gather
+    from netstudy.store.environment import utc_now
+
+    study, plan = prepared.study, prepared.planned.plan
+    files = gather(study, plan, HardwareLibrary.default(study.folder))
+    record_bytes = prepared.planned.estimate.record_bytes or 0
+    return create(results, plan, prepared.invocation, files, record_bytes, utc_now())
+
+
+def _refuse_unsupported(parts: list[str]) -> None:
+    if parts:
+        listed = "".join(f"\n  - {part}" for part in parts)
+        raise StudyError(f"this version cannot carry out the study:{listed}")
+
+
+def _resume(asked: Asked, manner: Manner) -> int:
+    from netstudy.cli._resume import to_resume
+    from netstudy.testbed import named
+
+    folder = to_resume(asked, manner.results)
+    if folder.is_done():
+        say(f"{folder.path} is done: nothing is missing")
+        from netstudy.cli._publish import published
+
+        return _end(folder, published(folder), manner)
+    return _carry_out(folder, named(folder.invocation().testbed), manner)
+
+
+def _carry_out(folder: Folder, testbed: Testbed, manner: Manner) -> int:
+    """Run what is missing, publish, and tell how to go on when it does not come to its end."""
+    from netstudy.cli._interrupt import Interrupted, interruptible
+    from netstudy.cli._publish import finish
+
+    try:
+        with interruptible(), folder.writing():
+            _run_missing(folder, testbed, manner.threads)
+            published = finish(folder)
+    except Interrupted as signal:
+        say(f"netstudy: stopped by {signal}; {_kept(folder)}")
+        return signal.exit_code
+    except NetstudyError as error:
+        say(f"netstudy: {error}")
+        say(f"netstudy: {_kept(folder)}")
+        return error.exit_code
+    return _end(folder, published, manner)
+
+
+def _run_missing(folder: Folder, testbed: Testbed, threads: int | None) -> Counter[str]:
+    from netstudy.execute import carry_out
+
+    runs, missing = len(folder.plan().runs), len(folder.missing())
+    done = runs - missing
+    say(f"{folder.path}: {missing} runs to do" + (f", {done} are there" if done else ""))
+    with meter(runs, done) as shown:
+        return carry_out(folder, testbed, threads=threads, on_progress=shown.on_progress)
+
+
+def _kept(folder: Folder) -> str:
+    runs = len(folder.plan().runs)
+    there = runs - len(folder.missing())
+    again = continue_with(folder)
+    return f"{there} of {runs} runs are kept in {folder.path}; continue with: {again}"
+
+
+def _end(folder: Folder, published: Published, manner: Manner) -> int:
+    """The table, the verdict, the path of the report; the exit code."""
+    statuses = Counter[str](record.status for record in folder.records())
+    if manner.json:
+        print_json(_as_json(folder, published, statuses))
+    else:
+        from netstudy.report.terminal import print_summary
+
+        print_summary(published.result, output())
+        print(f"report: {published.report.html}")
+    return 0 if set(statuses) <= {"ok"} else TestbedError.exit_code
+
+
+def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> dict[str, Any]:
+    from netstudy.report.prose.summary import summary
+
+    return {
+        "study": published.result.study,
+        "folder": str(folder.path),
+        "runs": {status: statuses[status] for status in ("ok", "failed", "invalid")},
+        "report": {"html": str(published.report.html), "markdown": str(published.report.md)},
+        "cells": str(published.cells),
+        "summary": [str(sentence) for sentence in summary(published.result)],
+    }

@@ -1,0 +1,289 @@
+"""The types of single values in YAML files: quantities with units, counts, choices, names.
+
+Each type is an Annotated alias around a `Scalar`, which parses one YAML value, says in words what
+is wrong with another, and describes itself in the JSON Schema. A study file may write `${factor}`
+wherever a value varies; there the value is a `Ref` until a treatment gives it a level. The plain
+aliases (`Rate`, `Size` …) take both, the `…Value` ones take values alone.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.source import Written
+from netstudy.documents.validation import describe, fault
+from netstudy.units import (
+    DURATION,
+    PACKET_RATE,
+    PERCENT,
+    RATE,
+    SIZE,
+    Dimension,
+    UnitError,
+    parse_duration,
+    parse_packet_rate,
+    parse_percent,
+    parse_rate,
+    parse_size,
+)
+
+_REF = re.compile(r"\$\{\s*([^{}]+?)\s*\}")
+
+
+class Scalar(ABC):
+    """A kind of single value."""
+
+    @abstractmethod
+    def parse(self, value: object) -> Any:
+        """Turn a YAML value into the typed one. Raises ValueError saying what would be right."""
+
+    @abstractmethod
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema of what a file may write."""
+
+
+@dataclass(frozen=True)
+class Ref:
+    """`${name}`: the level of a factor, or a field of it, that a treatment will fill in."""
+
+    name: str
+    scalar: Scalar = field(compare=False, repr=False)
+    """How the level will be read."""
+
+
+def reference_name(value: object) -> str | None:
+    """The name inside `${name}`, or None when the value is not a reference."""
+    match = _REF.fullmatch(value) if isinstance(value, str) else None
+    return match[1] if match else None
+
+
+@dataclass(frozen=True)
+class Typed:
+    """Makes pydantic read a field through a Scalar."""
+
+    scalar: Scalar
+    refs: bool = True
+
+    def read(self, value: object) -> Any:
+        """The typed value, or the Ref that stands for it."""
+        if self.refs and (name := reference_name(value)):
+            return Ref(name, self.scalar)
+        if self.refs and isinstance(value, str) and "${" in value:
+            raise fault(f'"{value}": a reference stands alone, as "${{name}}"')
+        try:
+            return self.scalar.parse(value)
+        except ValueError as error:
+            raise fault(str(error)) from None
+
+    def __get_pydantic_core_schema__(
+        self, _source: object, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Read with `read`, whatever the annotated type."""
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """The scalar's own schema, and a reference beside it where one is allowed."""
+        own = self.scalar.json_schema()
+        if not self.refs:
+            return own
+        reference = {"type": "string", "pattern": r"^\$\{[^{}]+\}$"}
+        return {"anyOf": [own, {**reference, "description": "The level of a factor."}]}
+
+
+@dataclass(frozen=True)
+class Quantity(Scalar):
+    """A number with a unit."""
+
+    dimension: Dimension
+    read: Callable[[object], int | float]
+
+    def parse(self, value: object) -> int | float:
+        """Read in the base unit of the dimension."""
+        return self.read(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Text that ends in one of the units."""
+        units = "|".join(re.escape(unit) for unit in self.dimension.units)
+        return {
+            "type": "string",
+            "pattern": rf"^\d+(\.\d+)? ?({units})$",
+            "examples": [self.dimension.example],
+        }
+
+
+@dataclass(frozen=True)
+class Mtu(Scalar):
+    """Bytes of an IP packet; the one size that may be written without its unit, as everywhere."""
+
+    def parse(self, value: object) -> int:
+        """Read bytes, within what IPv4 can carry (RFC 791: 576 to 65,535)."""
+        is_bare = isinstance(value, int) and not isinstance(value, bool)
+        size = int(value) if is_bare else parse_size(value)  # type: ignore[call-overload]
+        if not 576 <= size <= 65_535:
+            raise UnitError(f"an MTU is between 576 and 65535 bytes, not {size}")
+        return int(size)
+
+    def json_schema(self) -> dict[str, Any]:
+        """A bare number of bytes, or a size."""
+        bare = {"type": "integer", "minimum": 576, "maximum": 65_535}
+        return {"anyOf": [bare, Quantity(SIZE, parse_size).json_schema()]}
+
+
+@dataclass(frozen=True)
+class Whole(Scalar):
+    """A whole number without a unit."""
+
+    least: int
+    most: int | None = None
+
+    def parse(self, value: object) -> int:
+        """Read an integer within the bounds."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"must be a whole number, not {describe(value)}")
+        if value < self.least:
+            raise ValueError(f"must be at least {self.least}, not {value}")
+        if self.most is not None and value > self.most:
+            raise ValueError(f"must be at most {self.most}, not {value}")
+        return int(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """An integer with its bounds."""
+        most = {} if self.most is None else {"maximum": self.most}
+        return {"type": "integer", "minimum": self.least, **most}
+
+
+@dataclass(frozen=True)
+class Number(Scalar):
+    """A decimal number without a unit, not negative."""
+
+    def parse(self, value: object) -> float:
+        """Read a finite number, also from text that is one."""
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError(f"must be a number, not {describe(value)}")
+        try:
+            number = Decimal(str(value))
+        except InvalidOperation:
+            raise ValueError(f"must be a number, not {describe(value)}") from None
+        if not number.is_finite() or number < 0:
+            raise ValueError(f"must be a number that is not negative, not {describe(value)}")
+        return float(number)
+
+    def json_schema(self) -> dict[str, Any]:
+        """A number from 0."""
+        return {"type": "number", "minimum": 0}
+
+
+@dataclass(frozen=True)
+class Flag(Scalar):
+    """true or false."""
+
+    def parse(self, value: object) -> bool:
+        """Read a YAML boolean."""
+        if not isinstance(value, bool):
+            raise ValueError(f"must be true or false, not {describe(value)}")
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        """A boolean."""
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Text(Scalar):
+    """Text; a number is taken as it was written, so that release 1.10 is not 1.1."""
+
+    def parse(self, value: object) -> str:
+        """Read text that is not empty."""
+        text = value.text if isinstance(value, Written) else value
+        if isinstance(text, int | float) and not isinstance(text, bool):
+            text = str(text)
+        if not isinstance(text, str):
+            raise ValueError(f"must be text, not {describe(value)}")
+        if not text.strip():
+            raise ValueError("must not be empty")
+        return text.strip()
+
+    def json_schema(self) -> dict[str, Any]:
+        """A string, or a number read as its text."""
+        return {"type": ["string", "number"]}
+
+
+@dataclass(frozen=True)
+class Name(Text):
+    """A name that can stand in a path: letters, digits, `_`, `-`, beginning with a letter."""
+
+    def parse(self, value: object) -> str:
+        """Read a name."""
+        text = super().parse(value)
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", text):
+            raise ValueError(f'"{text}" is not a name; use letters, digits, "_" and "-"')
+        return text
+
+    def json_schema(self) -> dict[str, Any]:
+        """A string with the pattern of a name."""
+        return {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]*$"}
+
+
+@dataclass(frozen=True)
+class Choice(Scalar):
+    """One of a closed list of words."""
+
+    options: tuple[str, ...]
+    what: str
+    """What the words are, in a message: "a protocol"."""
+
+    def parse(self, value: object) -> str:
+        """Read one of the words."""
+        if isinstance(value, str) and value in self.options:
+            return value
+        wrong = value.text if isinstance(value, Written) else str(value)
+        raise ValueError(f"{describe(value)} is not {self.what}{did_you_mean(wrong, self.options)}")
+
+    def json_schema(self) -> dict[str, Any]:
+        """An enumeration."""
+        return {"enum": list(self.options)}
+
+
+_RATE = Quantity(RATE, parse_rate)
+_SIZE = Quantity(SIZE, parse_size)
+_DURATION = Quantity(DURATION, parse_duration)
+_PERCENT = Quantity(PERCENT, parse_percent)
+
+Rate = Annotated[int | Ref, Typed(_RATE)]
+"""bit/s."""
+RateValue = Annotated[int, Typed(_RATE, refs=False)]
+Size = Annotated[int | Ref, Typed(_SIZE)]
+"""bytes."""
+SizeValue = Annotated[int, Typed(_SIZE, refs=False)]
+Duration = Annotated[int | Ref, Typed(_DURATION)]
+"""nanoseconds."""
+DurationValue = Annotated[int, Typed(_DURATION, refs=False)]
+Percent = Annotated[float | Ref, Typed(_PERCENT)]
+PacketRateValue = Annotated[int, Typed(Quantity(PACKET_RATE, parse_packet_rate), refs=False)]
+"""packets a second."""
+PercentValue = Annotated[float, Typed(_PERCENT, refs=False)]
+MtuSize = Annotated[int | Ref, Typed(Mtu())]
+Count = Annotated[int | Ref, Typed(Whole(1))]
+"""A whole number from 1."""
+CountValue = Annotated[int, Typed(Whole(1), refs=False)]
+Count0 = Annotated[int | Ref, Typed(Whole(0))]
+"""A whole number from 0."""
+Count0Value = Annotated[int, Typed(Whole(0), refs=False)]
+Decimals = Annotated[float | Ref, Typed(Number())]
+DecimalsValue = Annotated[float, Typed(Number(), refs=False)]
+Switched = Annotated[bool | Ref, Typed(Flag())]
+SwitchedValue = Annotated[bool, Typed(Flag(), refs=False)]
+Words = Annotated[str | Ref, Typed(Text())]
+WordsValue = Annotated[str, Typed(Text(), refs=False)]
+NameValue = Annotated[str, Typed(Name(), refs=False)]

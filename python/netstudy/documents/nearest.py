@@ -1,0 +1,38 @@
+"""The nearest right name to a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+_ALIKE = 0.6
+"""Share of letters in common from which two names count as alike (difflib's own cutoff)."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, or None when none is alike."""
+    scored = [(_likeness(name, candidate), candidate) for candidate in known]
+    best, candidate = max(scored, default=(0.0, ""), key=lambda pair: pair[0])
+    return candidate if best >= _ALIKE else None
+
+
+def did_you_mean(name: str, known: Iterable[str], *, limit: int = 12) -> str:
+    """The end of a message: `; did you mean "x"?`, else the list of what is known."""
+    names = list(known)
+    if hint := suggestion(name, names):
+        return hint
+    listed = ", ".join(names[:limit])
+    return f"; known: {listed}{' …' if len(names) > limit else ''}" if names else ""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?` when a known name is alike, else nothing."""
+    found = nearest(name, known)
+    return f'; did you mean "{found}"?' if found else ""
+
+
+def _likeness(name: str, candidate: str) -> float:
+    one, other = name.lower(), candidate.lower()
+    if one.replace("_", " ").replace("-", " ") == other.replace("_", " ").replace("-", " "):
+        return 1.0
+    return SequenceMatcher(None, one, other).ratio()

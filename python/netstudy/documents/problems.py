@@ -1,0 +1,74 @@
+"""What is wrong with a document: each problem with its place, several at once.
+
+pydantic reports a tuple of keys and a code; `problems_of` turns that into
+`file:line:column: path: message`, in words that say what would be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from netstudy.errors import StudyError
+
+Path = tuple[str | int, ...]
+"""The keys and list indices that lead to a part of a document."""
+
+_SHOWN_MAX = 10
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A file, or a command-line option, and the line and column in it (from 1; 0: it has none)."""
+
+    source: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        """`file:line:column`."""
+        return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One mistake: where it stands, which part it is about, and what is wrong with it."""
+
+    place: Place
+    part: str
+    """Dotted path of the part, such as `topology.link.delay`; empty for the whole document."""
+    message: str
+
+    def __str__(self) -> str:
+        """`file:line:column: path: message`."""
+        return ": ".join(part for part in (str(self.place), self.part, self.message) if part)
+
+
+class DocumentError(StudyError):
+    """One or several problems, in the order of the file."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        """Show up to ten problems, and say how many more there are."""
+        self.problems = tuple(problems)
+        lines = [str(problem) for problem in self.problems[:_SHOWN_MAX]]
+        if len(self.problems) > _SHOWN_MAX:
+            lines.append(f"and {len(self.problems) - _SHOWN_MAX} more problems")
+        super().__init__("\n".join(lines))
+
+
+def fail(problem: Problem) -> NoReturn:
+    """Raise a DocumentError of one problem."""
+    raise DocumentError([problem])
+
+
+def raise_problems(problems: Iterable[Problem]) -> None:
+    """Raise a DocumentError when there are problems, in file order; do nothing otherwise."""
+    found = sorted(set(problems))
+    if found:
+        raise DocumentError(found)
+
+
+def dotted(path: Path) -> str:
+    """A path as messages and `--set` write it: `("links", 0, "rate")` -> `links.0.rate`."""
+    return ".".join(str(part) for part in path)

@@ -1,0 +1,122 @@
+"""Short forms and alternatives that several kinds of file share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.validation import describe, fault, keys_of, unknown_key
+
+
+class Short:
+    """Lets a map be written as its one telling value: `nexus-5010` for `{profile: nexus-5010}`."""
+
+    def __init__(self, key: str) -> None:
+        """`key` is what the value alone stands for."""
+        self.key = key
+
+    def _expanded(self, value: object) -> object:
+        if not isinstance(value, str | dict):
+            raise fault(f"must be a word or a map, not {describe(value)}")
+        return {self.key: value} if isinstance(value, str) else value
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Expand text before the model reads it."""
+        return core_schema.no_info_before_validator_function(self._expanded, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """What the key takes, or the map."""
+        whole = handler(schema)
+        alone = dict(handler.resolve_ref_schema(whole)["properties"][self.key])
+        alone.pop("default", None)
+        return {"anyOf": [alone, whole]}
+
+
+class Word(Short):
+    """Lets one word stand for a map in which only that key is true: `none` for `{none: true}`."""
+
+    def __init__(self, word: str, otherwise: str) -> None:
+        """`otherwise` says what else to write when another word is given."""
+        super().__init__(word)
+        self.otherwise = otherwise
+
+    def _expanded(self, value: object) -> object:
+        if isinstance(value, str) and value != self.key:
+            raise fault(f'"{value}" is not known here; write {self.key}, or {self.otherwise}')
+        return {self.key: True} if value == self.key else value
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """The word, or the map."""
+        return {"anyOf": [{"const": self.key}, handler(schema)]}
+
+
+class OneOrMore:
+    """Lets a list of one item be written as the item."""
+
+    def _listed(self, value: object) -> object:
+        return value if isinstance(value, list) else [value]
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Put a lone item into a list before the list is read."""
+        return core_schema.no_info_before_validator_function(self._listed, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """An item or a list of them."""
+        listed = handler(schema)
+        return {"anyOf": [listed.get("items", {}), listed]}
+
+
+class ByKey:
+    """Tells models apart by the one key that only they have: `{limit: …}`, `{knee: …}`.
+
+    A word alone, such as `bottleneck`, stands for the key with the value true.
+    """
+
+    def __init__(self, **models: type[BaseModel]) -> None:
+        """Each argument: the telling key, with `_` for a space, and the model it tells of."""
+        self.models = {key.replace("_", " "): model for key, model in models.items()}
+
+    def _read(self, value: object) -> BaseModel:
+        if isinstance(value, str):
+            if value not in self.models:
+                raise fault(f'"{value}" is not known here{did_you_mean(value, self.models)}')
+            value = {value: True}
+        if not isinstance(value, dict):
+            raise fault(f"must be a word or a map, not {describe(value)}")
+        telling = [key for key in value if key in self.models]
+        if not telling:
+            raise self._untold(value)
+        return self.models[telling[0]].model_validate(value)
+
+    def _untold(self, value: dict[str, Any]) -> Exception:
+        others = {key for model in self.models.values() for key in keys_of(model)}
+        strange = [key for key in value if key not in others]
+        if strange:
+            return unknown_key(strange[0], self.models)
+        return fault(f"needs one of the keys {', '.join(self.models)}")
+
+    def __get_pydantic_core_schema__(
+        self, _source: object, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Read through the model that the key tells of."""
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """A word or one of the maps."""
+        maps = [handler(model.__pydantic_core_schema__) for model in self.models.values()]
+        return {"anyOf": [{"enum": list(self.models)}, *maps]}

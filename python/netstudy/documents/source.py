@@ -1,0 +1,290 @@
+"""Reading YAML 1.2 into plain data that remembers where it stood.
+
+The data are dict, list, str, int, float, bool and None. Numbers keep their written text
+(`Written`), so that `1.10` can stay "1.10" where text is meant. What YAML leaves open is refused
+here, each with its position: duplicate keys, keys that are not text, tags, several documents, text
+that is not UTF-8, an alias that contains itself, a file that its aliases blow up.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
+
+from netstudy.documents.problems import (
+    DocumentError,
+    Path,
+    Place,
+    Problem,
+    dotted,
+    fail,
+    raise_problems,
+)
+
+_CORE = "tag:yaml.org,2002:"
+_NODES_MAX = 100_000
+"""A study file has hundreds of nodes; only aliases of aliases reach this many."""
+
+
+class Written:
+    """A mark on numbers: `text` is how the file wrote them."""
+
+    text: str
+
+
+class WrittenInt(int, Written):
+    """An integer with the text that the file had for it."""
+
+
+class WrittenFloat(float, Written):
+    """A decimal with the text that the file had for it."""
+
+
+@dataclass
+class Document:
+    """A YAML file: its data, its exact text, and the place of each part by path."""
+
+    name: str
+    """As the user wrote it: what messages begin with."""
+    text: str
+    data: dict[str, Any]
+    values: dict[Path, Place] = field(default_factory=dict)
+    keys: dict[Path, Place] = field(default_factory=dict)
+
+    def place(self, path: Path, *, of_key: bool = False) -> Place:
+        """The place of the deepest part of `path` that the file has: of its key or its value."""
+        for end in range(len(path), 0, -1):
+            part = path[:end]
+            if of_key and part in self.keys:
+                return self.keys[part]
+            if part in self.values:
+                return self.values[part]
+        return Place(self.name, 1, 1)
+
+    def problem(self, path: Path, message: str, *, of_key: bool = False) -> Problem:
+        """A problem about one part of this document, which may be a key that it lacks."""
+        while path and isinstance(path[-1], int) and path not in self.values:
+            path = path[:-1]  # a lone item that stands for a list of one
+        return Problem(self.place(path, of_key=of_key), dotted(path), message)
+
+    def overridden(self, path: Path, value: object, source: str) -> Document:
+        """A copy with one value set; messages about it name `source` instead of a line."""
+        path = _numbered(self.data, path)
+        twin = Document(self.name, self.text, copy.deepcopy(self.data))
+        twin.values = _outside(self.values, path)
+        twin.keys = _outside(self.keys, path)
+        for end in range(1, len(path) + 1):
+            if end == len(path) or not isinstance(_at(self.data, path[:end]), dict | list):
+                twin.values[path[:end]] = twin.keys[path[:end]] = Place(source)
+        _put(twin.data, path, value, source)
+        return twin
+
+
+def read(path: FilePath, name: str | None = None) -> Document:
+    """Read a file. Raises DocumentError for a missing, unreadable or malformed one."""
+    shown = name or str(path)
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        fail(Problem(Place(shown), "", "no such file"))
+    except OSError as error:
+        fail(Problem(Place(shown), "", f"cannot be read: {error.strerror}"))
+    return read_text(_decode(raw, shown), shown)
+
+
+def read_text(text: str, name: str) -> Document:
+    """Read YAML text; `name` is what messages call it. Raises DocumentError."""
+    node = _compose(text, name)
+    if node is None:
+        fail(Problem(Place(name, 1, 1), "", "the file is empty"))
+    if not isinstance(node, MappingNode):
+        message = "the file must be a map of keys, such as `study: incast`"
+        fail(Problem(Place(name, 1, 1), "", message))
+    builder = _Builder(Document(name, text, {}))
+    builder.document.data = builder.build(node, ())
+    raise_problems(builder.problems)
+    return builder.document
+
+
+def parse_value(text: str, name: str) -> object:
+    """Read one YAML value, such as the right side of `--set path=value`. Raises DocumentError."""
+    try:
+        return read_text(f"value: {text}", name).data["value"]
+    except DocumentError as error:
+        fail(Problem(Place(name), "", error.problems[0].message))
+
+
+def _compose(text: str, name: str) -> Node | None:
+    try:
+        node: Node | None = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        fail(_syntax_problem(error, name))
+    except ReaderError as error:
+        message = f"the character U+{error.character:04X} is not allowed in YAML"
+        fail(Problem(_place_at(text, error.position, name), "", message))
+    except YAMLError as error:
+        fail(Problem(Place(name, 1, 1), "", f"not YAML: {error}"))
+    return node
+
+
+def _decode(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode("utf-8")
+        message = f"byte 0x{raw[error.start]:02X} is not UTF-8; save the file as UTF-8"
+        fail(Problem(_place_at(before, len(before), name), "", message))
+
+
+def _place_at(text: str, offset: int, name: str) -> Place:
+    before = text[:offset]
+    return Place(name, before.count("\n") + 1, offset - before.rfind("\n"))
+
+
+def _syntax_problem(error: MarkedYAMLError, name: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    place = Place(name, mark.line + 1, mark.column + 1) if mark else Place(name, 1, 1)
+    said = ", ".join(part for part in (error.context, error.problem) if part)
+    hint = '; a value that begins with "!" must be in quotes' if "a tag" in said else ""
+    return Problem(place, "", f"not YAML: {said}{hint}")
+
+
+class _Builder:
+    """Turns ruamel's nodes into data, and notes their places."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.problems: list[Problem] = []
+        self._ancestors: list[Node] = []
+        self._nodes = 0
+
+    def build(self, node: Node, path: Path) -> Any:
+        self.document.values[path] = self._place(node)
+        self._nodes += 1
+        if self._nodes > _NODES_MAX or any(node is ancestor for ancestor in self._ancestors):
+            fail(Problem(self._place(node), dotted(path), "aliases make the file endless"))
+        self._ancestors.append(node)
+        value = self._value(node, path)
+        self._ancestors.pop()
+        return value
+
+    def _value(self, node: Node, path: Path) -> Any:
+        if isinstance(node, MappingNode):
+            return self._map(node, path)
+        if isinstance(node, SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self._scalar(node, path)
+
+    def _map(self, node: MappingNode, path: Path) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            here = (*path, key)
+            if not isinstance(key_node, ScalarNode):
+                self._problem(key_node, path, "a key must be text")
+            elif key in data:
+                line = self.document.keys[here].line
+                message = f"the key is given twice; it stands in line {line} too"
+                self._problem(key_node, here, message)
+            else:
+                self.document.keys[here] = self._place(key_node)
+                data[key] = self.build(value_node, here)
+        return data
+
+    def _scalar(self, node: Node, path: Path) -> Any:
+        text, tag = str(node.value), str(node.tag)
+        if not tag.startswith(_CORE):
+            shown = f"{tag} {text}".strip()
+            self._problem(node, path, f'bare, {shown} is a YAML tag; write "{shown}" in quotes')
+            return text
+        match tag.removeprefix(_CORE):
+            case "null":
+                return None
+            case "bool":
+                return text.lower() == "true"
+            case "int":
+                return _integer(text)
+            case "float":
+                return _decimal(text)
+        return text
+
+    def _problem(self, node: Node, path: Path, message: str) -> None:
+        self.problems.append(Problem(self._place(node), dotted(path), message))
+
+    def _place(self, node: Node) -> Place:
+        mark = node.start_mark
+        return Place(self.document.name, mark.line + 1, mark.column + 1)
+
+
+def _integer(text: str) -> int:
+    digits = text.replace("_", "")
+    base = {"0x": 16, "0o": 8, "0b": 2}.get(digits.lstrip("+-")[:2].lower(), 10)
+    value = WrittenInt(digits, base)
+    value.text = text
+    return value
+
+
+def _decimal(text: str) -> float:
+    digits = text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan")
+    value = WrittenFloat(digits)
+    value.text = text
+    return value
+
+
+def _outside(places: dict[Path, Place], path: Path) -> dict[Path, Place]:
+    return {known: place for known, place in places.items() if known[: len(path)] != path}
+
+
+def _numbered(data: Any, path: Path) -> Path:
+    """The path with the items of lists as integers: ("links", "0") -> ("links", 0)."""
+    found: list[str | int] = []
+    for key in path:
+        is_item = isinstance(_at(data, tuple(found)), list) and str(key).isdigit()
+        found.append(int(key) if is_item else key)
+    return tuple(found)
+
+
+def _at(data: Any, path: Path) -> Any:
+    """What stands at a path; None where nothing does."""
+    for key in path:
+        is_item = isinstance(data, list) and isinstance(key, int) and key < len(data)
+        data = data[key] if is_item else data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def _put(part: Any, path: Path, value: object, source: str) -> None:
+    """Set one value inside nested maps and lists, making the maps that are missing."""
+    for depth, key in enumerate(path[:-1]):
+        part = _child(part, key, path[: depth + 1], source)
+    if isinstance(part, list):
+        part[_index(part, path, source)] = value
+    else:
+        part[path[-1]] = value
+
+
+def _child(part: Any, key: str | int, path: Path, source: str) -> Any:
+    if isinstance(part, list):
+        return part[_index(part, path, source)]
+    child = part.get(key, {})
+    if isinstance(child, str):
+        # Where a map is allowed, the name of its profile alone is its short form.
+        child = {"profile": child}
+    if not isinstance(child, dict | list):
+        fail(Problem(Place(source), dotted(path), f"is {child}, which has nothing inside to set"))
+    part[key] = child
+    return child
+
+
+def _index(items: list[Any], path: Path, source: str) -> int:
+    key = path[-1]
+    if not isinstance(key, int) or key >= len(items):
+        message = f"is a list of {len(items)} items, numbered from 0; it has no {key}"
+        fail(Problem(Place(source), dotted(path[:-1]), message))
+    return key

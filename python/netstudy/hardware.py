@@ -1,0 +1,326 @@
+"""Profiles of switches, hosts and network interfaces: every figure with its source.
+
+A profile is one YAML file in a `hardware/` folder. Each figure says its value, whether it is
+documented, fitted on data or assumed, and from where; where sources differ, the others stand beside
+it. A study names a profile and may override a figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import Field, model_validator
+
+from netstudy.documents.fields import (
+    Choice,
+    Count0Value,
+    CountValue,
+    DecimalsValue,
+    DurationValue,
+    NameValue,
+    PacketRateValue,
+    PercentValue,
+    RateValue,
+    SizeValue,
+    SwitchedValue,
+    Typed,
+    WordsValue,
+)
+from netstudy.documents.nearest import suggestion
+from netstudy.documents.problems import fail
+from netstudy.documents.source import Document, read
+from netstudy.documents.validation import Model, describe, fault, validate
+from netstudy.errors import StudyError
+
+T = TypeVar("T")
+
+Kind = Literal["switch", "host", "nic"]
+Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
+SourceKind = Literal["documented", "fitted", "assumed"]
+
+BUFFER_FIGURES: Mapping[str, tuple[str, ...]] = {
+    "output-queued": ("port_buffer",),
+    "shared-memory": ("pool", "port_reserve", "cell", "alpha", "ingress_guarantee"),
+    "ingress-queued": ("ingress_buffer", "egress_buffer", "random_arbitration"),
+}
+"""Architecture -> the figures of its buffer; the first one cannot be left out."""
+
+
+class OtherValue(Model):
+    """What another source says about the same figure."""
+
+    value: WordsValue
+    source: SourceKind
+    from_: WordsValue = Field(alias="from")
+
+
+class Figure(Model, Generic[T]):
+    """One figure of a profile."""
+
+    value: T
+    source: SourceKind
+    """documented (by whom), fitted (on which data), or assumed (why)."""
+    from_: WordsValue = Field(alias="from")
+    """The document; or the data and the interval that fits as well; or the reason."""
+    others: tuple[OtherValue, ...] = ()
+    """Values of other sources, for the reader to judge."""
+
+
+Forwarding = Annotated[
+    str, Typed(Choice(("store-and-forward", "cut-through"), "a way of forwarding"), refs=False)
+]
+CongestionControl = Annotated[str, Typed(Choice(("reno",), "a congestion control"), refs=False)]
+
+
+class SwitchFigures(Model):
+    """What is known of a switch."""
+
+    ports: Figure[CountValue]
+    line_rate: Figure[RateValue]
+    forwarding: Figure[Forwarding] | None = None
+    latency: Figure[DurationValue] | None = None
+    port_buffer: Figure[SizeValue] | None = None
+    pool: Figure[SizeValue] | None = None
+    port_reserve: Figure[SizeValue] | None = None
+    cell: Figure[SizeValue] | None = None
+    alpha: Figure[DecimalsValue] | None = None
+    ingress_guarantee: Figure[Count0Value] | None = None
+    ingress_buffer: Figure[SizeValue] | None = None
+    egress_buffer: Figure[SizeValue] | None = None
+    random_arbitration: Figure[PercentValue] | None = None
+
+
+class TcpFigures(Model):
+    """What is known of a host's TCP."""
+
+    congestion_control: Figure[CongestionControl] | None = None
+    sack: Figure[SwitchedValue] | None = None
+    timestamps: Figure[SwitchedValue] | None = None
+    initial_window: Figure[CountValue] | None = None
+    initial_rto: Figure[DurationValue] | None = None
+    min_rto: Figure[DurationValue] | None = None
+    max_rto: Figure[DurationValue] | None = None
+    clock_tick: Figure[DurationValue] | None = None
+    delayed_ack: Figure[DurationValue] | None = None
+    ack_every: Figure[CountValue] | None = None
+    quick_ack: Figure[Count0Value] | None = None
+    restart_after_idle: Figure[SwitchedValue] | None = None
+    send_buffer: Figure[SizeValue] | None = None
+    receive_buffer: Figure[SizeValue] | None = None
+
+
+class NicFigures(Model):
+    """What is known of a network interface."""
+
+    rate: Figure[RateValue] | None = None
+    packet_rate: Figure[PacketRateValue] | None = None
+    """Packets a second that it carries at most, whatever their size."""
+    buffers: Figure[CountValue] | None = None
+    send_latency: Figure[DurationValue] | None = None
+    receive_latency: Figure[DurationValue] | None = None
+    transmit_queue: Figure[CountValue] | None = None
+
+
+class HostFigures(Model):
+    """What is known of a host apart from its TCP and its interface."""
+
+    processor: Figure[WordsValue] | None = None
+    cpus: Figure[CountValue] | None = None
+    memory: Figure[SizeValue] | None = None
+    system: Figure[WordsValue] | None = None
+    discards: Figure[RateValue] | None = None
+    """Rate at which it receives and discards."""
+    writes: Figure[RateValue] | None = None
+    """Rate at which it receives and writes to disk."""
+
+
+class Profile(Model):
+    """What every profile has."""
+
+    profile: NameValue
+    """Its name, which is the file's name too."""
+    kind: Kind
+    title: WordsValue
+    """The name that a report prints."""
+    notes: WordsValue | None = None
+    """What a reader must know before relying on it."""
+
+
+class SwitchProfile(Profile):
+    """A switch."""
+
+    kind: Literal["switch"]
+    architecture: Architecture
+    """Where frames wait: output-queued, shared-memory or ingress-queued."""
+    figures: SwitchFigures
+
+    @model_validator(mode="after")
+    def _has_its_buffer(self) -> SwitchProfile:
+        for architecture, names in BUFFER_FIGURES.items():
+            own = architecture == self.architecture
+            for name in names:
+                if not own and getattr(self.figures, name) is not None:
+                    raise fault(f"belongs to a switch that is {architecture}", "figures", name)
+            if own and getattr(self.figures, names[0]) is None:
+                raise fault(f"a switch that is {architecture} needs {names[0]}", "figures")
+        return self
+
+
+class HostProfile(Profile):
+    """A host."""
+
+    kind: Literal["host"]
+    figures: HostFigures = HostFigures()
+    tcp: TcpFigures = TcpFigures()
+    nic: NicFigures = NicFigures()
+
+
+class NicProfile(Profile):
+    """A network interface."""
+
+    kind: Literal["nic"]
+    figures: NicFigures
+
+
+AnyProfile = SwitchProfile | HostProfile | NicProfile
+_MODELS: dict[str, type[SwitchProfile] | type[HostProfile] | type[NicProfile]] = {
+    "switch": SwitchProfile,
+    "host": HostProfile,
+    "nic": NicProfile,
+}
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """One figure of a profile as a report's appendix prints it."""
+
+    name: str
+    """`pool`, `tcp.min_rto`."""
+    value: str
+    """As the profile wrote it: "435 kB"."""
+    source: str
+    origin: str
+    others: tuple[str, ...] = ()
+    """What other sources say, each in a phrase."""
+
+
+@dataclass
+class HardwareLibrary:
+    """The profiles that a study may name: of its own folder first, then those of netstudy."""
+
+    folders: tuple[Path, ...]
+    _read: dict[Path, tuple[Document, AnyProfile]] = field(default_factory=dict, repr=False)
+
+    PACKAGED: ClassVar[Path] = Path(__file__).parent / "_hardware"
+    CHECKOUT: ClassVar[Path] = Path(__file__).parents[2] / "hardware"
+
+    @classmethod
+    def default(cls, study_folder: Path | None = None) -> HardwareLibrary:
+        """The study's own `hardware/`, then the checkout's, or the package's where installed."""
+        own = [study_folder / "hardware"] if study_folder else []
+        shared = cls.PACKAGED if cls.PACKAGED.is_dir() else cls.CHECKOUT
+        return cls((*own, shared))
+
+    def names(self, kind: Kind) -> list[str]:
+        """Names of the profiles of one kind, in alphabetical order."""
+        return sorted(name for name, path in self._files.items() if self._kind(path) == kind)
+
+    def switch(self, name: str) -> SwitchProfile:
+        """A switch by name. Raises StudyError with the nearest name."""
+        profile = self._get("switch", name)
+        assert isinstance(profile, SwitchProfile)
+        return profile
+
+    def host(self, name: str) -> HostProfile:
+        """A host by name. Raises StudyError with the nearest name."""
+        profile = self._get("host", name)
+        assert isinstance(profile, HostProfile)
+        return profile
+
+    def nic(self, name: str) -> NicProfile:
+        """A network interface by name. Raises StudyError with the nearest name."""
+        profile = self._get("nic", name)
+        assert isinstance(profile, NicProfile)
+        return profile
+
+    def file(self, name: str) -> Path | None:
+        """The file that a profile is read from."""
+        return self._files.get(name)
+
+    def missing(self, kind: Kind, name: str) -> str | None:
+        """What is wrong with a name, in words; None when the library has it."""
+        path = self.file(name)
+        found = self._kind(path) if path else None
+        if found == kind:
+            return None
+        if found:
+            return f'"{name}" is a {found}, not a {kind}{_listed(kind, self.names(kind))}'
+        names = self.names(kind)
+        return f'no {kind} profile "{name}"{suggestion(name, names)}{_listed(kind, names)}'
+
+    def rows(self, kind: Kind, name: str) -> list[FigureRow]:
+        """Every figure of a profile with its source, for the appendix of a report."""
+        self._get(kind, name)
+        document, _ = self._load(self._files[name])
+        sections = (("", "figures"), ("tcp.", "tcp"), ("nic.", "nic"))
+        return [
+            _row(prefix + figure, said)
+            for prefix, section in sections
+            for figure, said in document.data.get(section, {}).items()
+        ]
+
+    def _get(self, kind: Kind, name: str) -> AnyProfile:
+        if wrong := self.missing(kind, name):
+            raise StudyError(wrong)
+        return self._load(self._files[name])[1]
+
+    @cached_property
+    def _files(self) -> dict[str, Path]:
+        found: dict[str, Path] = {}
+        for folder in reversed(self.folders):
+            found |= {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+        return found
+
+    def _kind(self, path: Path) -> str:
+        return self._load(path)[1].kind
+
+    def _load(self, path: Path) -> tuple[Document, AnyProfile]:
+        if path not in self._read:
+            document = read(path)
+            self._read[path] = (document, _validated(document, path))
+        return self._read[path]
+
+
+def _validated(document: Document, path: Path) -> AnyProfile:
+    kind = document.data.get("kind")
+    model = _MODELS.get(kind) if isinstance(kind, str) else None
+    if model is None:
+        known = ", ".join(_MODELS)
+        fail(document.problem(("kind",), f"must be one of {known}, not {describe(kind)}"))
+    profile = validate(document, model)
+    if profile.profile != path.stem:
+        message = f'the file is called "{path.stem}", so the profile must be too'
+        fail(document.problem(("profile",), message))
+    return profile
+
+
+def _listed(kind: str, names: list[str]) -> str:
+    if not names:
+        return f"; there is no {kind} profile at all"
+    return f" ({kind} profiles: {', '.join(names)})"
+
+
+def _row(name: str, said: dict[str, Any]) -> FigureRow:
+    others = tuple(
+        f"{_as_written(other['value'])} ({other['source']}: {other['from']})"
+        for other in said.get("others", [])
+    )
+    return FigureRow(name, _as_written(said["value"]), said["source"], said["from"], others)
+
+
+def _as_written(value: object) -> str:
+    return describe(value).strip('"')

@@ -1,0 +1,27 @@
+"""The plan: which runs a study makes, in which order, with which seeds. Pure: nothing is touched.
+
+Treatments come in the study's order and make the cells of tables. Runs come in randomised blocks,
+one a replicate, so that a drift of the testbed does not fall on one level alone. A run's id is a
+hash of its treatment and replicate, its seed a hash of these and the plan's seed: leaving runs out
+(`--only`) or changing a value (`--set`) shifts no other run. The same study and seed give the same
+plan, byte for byte; the order comes from hashes too, not from a library's random generator.
+"""
+
+from __future__ import annotations
+
+from netstudy.plan.make import make_plan
+from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
+from netstudy.plan.support import unsupported
+from netstudy.study import parse_only
+
+__all__ = [
+    "Cell",
+    "Estimate",
+    "PlannedRun",
+    "PlannedStudy",
+    "make_plan",
+    "parse_only",
+    "run_id",
+    "run_seed",
+    "unsupported",
+]

@@ -1,0 +1,263 @@
+"""From a study's topology and workload, with a treatment's levels, to the network on the wire.
+
+Each figure comes from the study where it says one, else from the hardware profile, else from the
+wire's own default. What does not fit together (more hosts than ports, a figure of another kind of
+switch) is refused with its place in the study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from pydantic import BaseModel
+
+from netstudy import wire
+from netstudy.documents.problems import Path, fail
+from netstudy.hardware import BUFFER_FIGURES, HardwareLibrary, HostProfile, SwitchProfile
+from netstudy.study import Study
+from netstudy.study.references import concrete, references, resolve
+from netstudy.study.topology import Host, Link, Nic, Switch, Topology
+from netstudy.study.workload import Incast, Jitter
+from netstudy.units import format_rate
+from netstudy.wire import Level
+
+MTU_DEFAULT = 1500
+"""Bytes; the MTU of Ethernet where a study says nothing."""
+
+_TCP_FIELDS = {
+    "congestion_control": "congestion_control",
+    "sack": "sack",
+    "timestamps": "timestamps",
+    "initial_window": "initial_window_segments",
+    "initial_rto": "initial_rto_ns",
+    "min_rto": "min_rto_ns",
+    "max_rto": "max_rto_ns",
+    "clock_tick": "clock_tick_ns",
+    "delayed_ack": "delayed_ack_ns",
+    "ack_every": "ack_every_segments",
+    "quick_ack": "quick_ack_segments",
+    "restart_after_idle": "restart_after_idle",
+    "send_buffer": "send_buffer_bytes",
+    "receive_buffer": "receive_buffer_bytes",
+}
+"""Name in studies and profiles -> name on the wire, which carries the unit."""
+
+_NIC_FIELDS = {
+    "send_latency": "send_latency_ns",
+    "receive_latency": "receive_latency_ns",
+    "transmit_queue": "transmit_queue_frames",
+}
+
+_SWITCH_FIELDS = {"ports": "ports", "forwarding": "forwarding", "latency": "latency_ns"}
+
+_BUFFER_FIELDS = {
+    "port_buffer": "port_buffer_bytes",
+    "pool": "pool_bytes",
+    "port_reserve": "port_reserve_bytes",
+    "cell": "cell_bytes",
+    "alpha": "alpha",
+    "ingress_guarantee": "ingress_guarantee_frames",
+    "ingress_buffer": "ingress_buffer_bytes",
+    "egress_buffer": "egress_buffer_bytes",
+    "random_arbitration": "random_arbitration_pct",
+}
+
+_BUFFERS: Mapping[
+    str, type[wire.OutputQueued] | type[wire.SharedMemory] | type[wire.IngressQueued]
+] = {
+    "output-queued": wire.OutputQueued,
+    "shared-memory": wire.SharedMemory,
+    "ingress-queued": wire.IngressQueued,
+}
+
+
+class Resolver:
+    """Turns treatments of one study into what the wire carries; raises StudyError with places."""
+
+    def __init__(self, study: Study, hardware: HardwareLibrary) -> None:
+        """`hardware` supplies the profiles that the study names."""
+        self.study = study
+        self.hardware = hardware
+        parts = (study.topology, study.workload)
+        self._used = sorted({ref.name for part in parts for _, ref in references(part)})
+        self._known: dict[str, tuple[wire.Network, wire.Incast]] = {}
+
+    def incast(self, treatment: wire.Treatment) -> tuple[wire.Network, wire.Incast]:
+        """The network and the incast of one treatment."""
+        levels = self.study.levels_of(treatment)
+        # Treatments that differ in nothing the network sees share one: a plan may have many.
+        key = repr([levels[name] for name in self._used])
+        if key not in self._known:
+            self._known[key] = self._resolved(levels)
+        return self._known[key]
+
+    def _resolved(self, levels: Mapping[str, Level]) -> tuple[wire.Network, wire.Incast]:
+        topology = resolve(self.study.topology, levels)
+        spec = resolve(self.study.workload, levels).incast
+        assert spec is not None, "only an incast study comes here"
+        network = self._network(topology, spec)
+        return network, self._workload(spec, network)
+
+    def _network(self, topology: Topology, spec: Incast) -> wire.Network:
+        assert topology.switch is not None, "only a topology with a switch comes here"
+        names = (spec.client, spec.servers)
+        if concrete(topology.groups[spec.client].count) != 1:
+            self._refuse((*self._host_path(spec.client), "count"), "an incast has one client")
+        self._check_ports(topology, names)
+        return wire.Network(
+            hosts=tuple(self._host_group(name, topology.groups[name]) for name in names),
+            switch=self._switch(topology.switch),
+            links=tuple(self._link(name, topology) for name in names),
+        )
+
+    def _check_ports(self, topology: Topology, names: Sequence[str]) -> None:
+        assert topology.switch is not None
+        counts = {name: concrete(topology.groups[name].count) for name in names}
+        needed, ports = sum(counts.values()), self._ports(topology.switch)
+        if needed > ports:
+            said = " and ".join(f"{count:,} {name}" for name, count in counts.items())
+            message = f"{needed:,} hosts ({said}) need as many ports, and {topology.switch.profile}"
+            self._refuse((*self._host_path(names[-1]), "count"), f"{message} has {ports}")
+
+    def _ports(self, own: Switch) -> int:
+        ports = concrete(own.ports)
+        return self._switch_profile(own).figures.ports.value if ports is None else ports
+
+    def _switch_profile(self, own: Switch) -> SwitchProfile:
+        return self.hardware.switch(concrete(own.profile))
+
+    def _host_group(self, name: str, host: Host) -> wire.HostGroup:
+        profile_name = concrete(host.profile)
+        if profile_name is None:
+            self._refuse(self._host_path(name), "needs a profile to be simulated")
+        profile = self.hardware.host(profile_name)
+        return wire.HostGroup(
+            name=name,
+            count=concrete(host.count),
+            profile=profile_name,
+            tcp=wire.Tcp(
+                profile=profile_name,
+                **(_figures(profile.tcp, _TCP_FIELDS) | _knobs(host.tcp, _TCP_FIELDS)),
+            ),
+            nic=self._nic(profile, host.nic),
+        )
+
+    def _nic(self, profile: HostProfile, own: Nic | None) -> wire.Nic:
+        values = _figures(profile.nic, _NIC_FIELDS)
+        if own is not None and own.profile is not None:
+            values |= _figures(self.hardware.nic(concrete(own.profile)).figures, _NIC_FIELDS)
+        if own is not None:
+            values |= _knobs(own, _NIC_FIELDS)
+        return wire.Nic(**values)
+
+    def _switch(self, own: Switch) -> wire.Switch:
+        profile = self._switch_profile(own)
+        self._check_knobs(own, profile)
+        values = _figures(profile.figures, _SWITCH_FIELDS) | _knobs(own, _SWITCH_FIELDS)
+        buffer = {name: _BUFFER_FIELDS[name] for name in BUFFER_FIGURES[profile.architecture]}
+        return wire.Switch(
+            profile=profile.profile,
+            buffer=_BUFFERS[profile.architecture](
+                **(_figures(profile.figures, buffer) | _knobs(own, buffer))
+            ),
+            **values,
+        )
+
+    def _check_knobs(self, own: Switch, profile: SwitchProfile) -> None:
+        for architecture, names in BUFFER_FIGURES.items():
+            for name in names:
+                if architecture != profile.architecture and getattr(own, name) is not None:
+                    message = f"belongs to a switch that is {architecture}; {profile.profile} is"
+                    self._refuse(("topology", "switch", name), f"{message} {profile.architecture}")
+
+    def _link(self, name: str, topology: Topology) -> wire.Link:
+        found = [link for link in topology.all_links if set(link.between) == {name, "switch"}]
+        if len(found) != 1:
+            message = f"needs one link from {name} to the switch; it has {len(found)}"
+            self._refuse(("topology",), message)
+        mtu = concrete(found[0].mtu)
+        return wire.Link(
+            between=(name, "switch"),
+            rate_bps=self._rate(found[0], name, topology),
+            delay_ns=concrete(found[0].delay) or 0,
+            mtu_bytes=MTU_DEFAULT if mtu is None else mtu,
+        )
+
+    def _rate(self, link: Link, name: str, topology: Topology) -> int:
+        """The link's rate, or the most that both its ends carry."""
+        limits = self._line_rates(name, topology)
+        owner = min(limits, key=lambda end: limits[end])
+        rate = concrete(link.rate)
+        if rate is not None and rate > limits[owner]:
+            message = f"{format_rate(rate)} is above the {format_rate(limits[owner])} of {owner}"
+            self._refuse((*self._link_path(link), "rate"), message)
+        return limits[owner] if rate is None else rate
+
+    def _line_rates(self, name: str, topology: Topology) -> dict[str, int]:
+        assert topology.switch is not None
+        switch = self._switch_profile(topology.switch)
+        limits = {switch.profile: switch.figures.line_rate.value}
+        host = topology.groups[name]
+        own = concrete(host.nic.rate) if host.nic else None
+        named = concrete(host.nic.profile) if host.nic else None
+        profile = concrete(host.profile)
+        if own is not None:
+            limits[f"the nic of {name}"] = own
+        elif named is not None and (figure := self.hardware.nic(named).figures.rate):
+            limits[named] = figure.value
+        elif profile is not None and (figure := self.hardware.host(profile).nic.rate):
+            limits[profile] = figure.value
+        return limits
+
+    def _workload(self, spec: Incast, network: wire.Network) -> wire.Incast:
+        servers = next(group.count for group in network.hosts if group.name == spec.servers)
+        block = concrete(spec.block)
+        if block < (servers if concrete(spec.striped) else 1):
+            message = f"{block} bytes leave less than one byte for each of {servers} servers"
+            self._refuse(("workload", "incast", "block"), message)
+        return wire.Incast(
+            client=spec.client,
+            servers=spec.servers,
+            block_bytes=block,
+            striped=concrete(spec.striped),
+            iterations=concrete(spec.iterations),
+            warmup_iterations=concrete(spec.warmup),
+            request_bytes=concrete(spec.request),
+            request_spacing_ns=concrete(spec.spacing),
+            start_jitter=_jitter(spec.jitter),
+        )
+
+    def _host_path(self, name: str) -> Path:
+        inside = ("hosts", name) if name in self.study.topology.hosts else (name,)
+        return ("topology", *inside)
+
+    def _link_path(self, link: Link) -> Path:
+        between = [found.between for found in self.study.topology.links]
+        return ("topology", "links", between.index(link.between)) if between else _LINK
+
+    def _refuse(self, path: Path, message: str) -> NoReturn:
+        fail(self.study.document.problem(path, message))
+
+
+_LINK: Path = ("topology", "link")
+
+
+def _figures(figures: BaseModel, fields: Mapping[str, str]) -> dict[str, Any]:
+    """The figures that a profile has, under their names on the wire."""
+    given = {wired: getattr(figures, name) for name, wired in fields.items()}
+    return {wired: figure.value for wired, figure in given.items() if figure is not None}
+
+
+def _knobs(own: BaseModel, fields: Mapping[str, str]) -> dict[str, Any]:
+    """What the study itself says, under the names on the wire."""
+    given = {wired: getattr(own, name) for name, wired in fields.items()}
+    return {wired: value for wired, value in given.items() if value is not None}
+
+
+def _jitter(jitter: Jitter) -> wire.NoJitter | wire.UniformJitter | wire.ExponentialJitter:
+    if jitter.exponential is not None:
+        return wire.ExponentialJitter(mean_ns=concrete(jitter.exponential))
+    if jitter.uniform is not None:
+        return wire.UniformJitter(max_ns=concrete(jitter.uniform))
+    return wire.NoJitter()

@@ -1,0 +1,90 @@
+"""What a plan consists of: cells, runs with their identities, and what they take."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from netstudy import wire
+from netstudy.errors import StudyError
+from netstudy.plan.support import not_on_the_wire
+from netstudy.study import Study
+from netstudy.wire import Treatment
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One treatment of one test case: a row of its tables."""
+
+    case: str
+    treatment: Treatment
+    """Levels of the case's factors, in the order of the study."""
+    run_ids: tuple[str, ...]
+    """Its runs by replicate; another case with the same treatment has the same ones."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One treatment and one replicate, before the network is worked out."""
+
+    id: str
+    cases: tuple[str, ...]
+    treatment: Treatment
+    """Every level that tells the run from others, what a case holds fixed included."""
+    replicate: int
+    seed: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What carrying out the plan takes."""
+
+    runs: int
+    packets: int | None
+    """Useful data packets, warm-up included; None where the workload does not tell."""
+    record_bytes: int | None
+    """Size of the records."""
+
+
+@dataclass(frozen=True)
+class PlannedStudy:
+    """A study laid out: its cells, its runs in order, and what they take."""
+
+    study: Study
+    seed: int
+    cells: tuple[Cell, ...]
+    runs: tuple[PlannedRun, ...]
+    """In the order in which they are to be made."""
+    estimate: Estimate
+    open_ended: tuple[str, ...]
+    """Factors that an outer loop grows: further runs depend on the results."""
+    wired: tuple[wire.Run, ...] | None = field(repr=False)
+
+    @property
+    def plan(self) -> wire.Plan:
+        """What the engine reads. Raises StudyError where this version cannot carry it out."""
+        if self.wired is None:
+            reasons = "; ".join(not_on_the_wire(self.study))
+            raise StudyError(f"this version cannot carry out {self.study.study}: {reasons}")
+        return wire.Plan(study=self.study.study, seed=self.seed, runs=self.wired)
+
+
+def run_id(treatment: Treatment, replicate: int) -> str:
+    """12 hexadecimal digits that tell this run from every other of the study."""
+    return digest("run", canonical(treatment), replicate)[:12]
+
+
+def run_seed(treatment: Treatment, replicate: int, seed: int) -> str:
+    """16 hexadecimal digits: the root of the run's random streams."""
+    return digest("seed", seed, canonical(treatment), replicate)[:16]
+
+
+def canonical(treatment: Treatment) -> str:
+    """A treatment as text that does not depend on the order of its factors."""
+    return json.dumps(treatment, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def digest(*parts: object) -> str:
+    """SHA-256 of the parts, in hexadecimal."""
+    return sha256("\n".join(str(part) for part in parts).encode()).hexdigest()

@@ -1,0 +1,290 @@
+"""The appendix: configuration of every node with its sources, versions, and how to do it again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netstudy.analysis.metrics import METRICS
+from netstudy.errors import StudyError
+from netstudy.hardware import HardwareLibrary
+from netstudy.hardware import Kind as ProfileKind
+from netstudy.report.numbers import duration_text, level_text, with_unit
+from netstudy.report.refs import Name, say
+from netstudy.report.tables import Group, Table, Value
+from netstudy.units import format_rate, format_size
+from netstudy.wire import Run
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder, Invocation
+
+Settings = dict[str, Any]
+FOLDER_FILES = ("study.yaml", "plan.json")
+_UNIT = re.compile(r"_(ns|bps|bytes|frames|segments|pct)$")
+"""Units that end a setting's name; its value is printed with the unit instead."""
+_COUNTED = {"_frames": "frames", "_segments": "segments", "_pct": "%"}
+
+
+@dataclass(frozen=True)
+class Appendix:
+    """What a reader needs to check the study and to repeat it."""
+
+    configuration: tuple[Table, ...]
+    profiles: tuple[Table, ...]
+    missing_profiles: tuple[str, ...]
+    environment: Table
+    commands: tuple[str, ...]
+    hashes: Table
+    metrics: Table
+
+
+def appendix(folder: Folder) -> Appendix:
+    """Reads the folder's plan, invocation and environment."""
+    runs = folder.plan().runs
+    profiles, missing = _profiles(folder, runs)
+    return Appendix(
+        configuration=tuple(_configuration(runs)),
+        profiles=tuple(profiles),
+        missing_profiles=tuple(missing),
+        environment=_environment(folder),
+        commands=_commands(folder),
+        hashes=_hashes(folder),
+        metrics=metrics_table(),
+    )
+
+
+def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
+    """Every value that the plan sets: switches, hosts, links and workload, one column each."""
+    by_switch: dict[str, list[Settings]] = {}
+    for run in runs:
+        switch = run.network.switch
+        by_switch.setdefault(switch.profile, []).append(_flat(switch.model_dump()))
+    yield _settings("switch", "Switch", by_switch)
+    hosts = [{host.name: _flat(host.model_dump()) for host in run.network.hosts} for run in runs]
+    yield _settings("hosts", "Hosts", _gathered(hosts))
+    links = [
+        {" – ".join(link.between): _flat(link.model_dump()) for link in run.network.links}
+        for run in runs
+    ]
+    yield _settings("links", "Links", _gathered(links))
+    work = [_flat(run.workload.model_dump()) for run in runs]
+    yield _settings("workload", "Workload", {runs[0].workload.kind: work})
+
+
+def _gathered(nodes: Sequence[Mapping[str, Settings]]) -> dict[str, list[Settings]]:
+    """Node -> its settings in every run."""
+    found: dict[str, list[Settings]] = {}
+    for one in nodes:
+        for name, settings in one.items():
+            found.setdefault(name, []).append(settings)
+    return found
+
+
+def _flat(value: Any, path: str = "") -> Settings:
+    """Nested settings as path -> value."""
+    if isinstance(value, Mapping):
+        found: Settings = {}
+        for key, inner in value.items():
+            found |= _flat(inner, f"{path}.{key}" if path else str(key))
+        return found
+    return {path: value}
+
+
+def _settings(key: str, title: str, nodes: Mapping[str, Sequence[Settings]]) -> Table:
+    """One row a setting, one column a node; a cell is empty where a node has no such setting."""
+    names = _grouped(name for runs in nodes.values() for one in runs for name in one)
+    rows = tuple(
+        (
+            Name(_UNIT.sub("", name)),
+            *(_all_values(name, [o[name] for o in runs if name in o]) for runs in nodes.values()),
+        )
+        for name in names
+    )
+    groups = (Group("setting"), *(Group(node) for node in nodes))
+    return Table(f"config-{key}", say("{title}", title=Name(title)), groups, rows, sortable=False)
+
+
+def _grouped(names: Iterable[str]) -> list[str]:
+    """Each name once, those with a common head together, in the order of first appearance."""
+    found = list(dict.fromkeys(names))
+    heads = list(dict.fromkeys(name.partition(".")[0] for name in found))
+    return sorted(found, key=lambda name: heads.index(name.partition(".")[0]))
+
+
+def _all_values(name: str, values: Sequence[Any]) -> Name | None:
+    """The values that a setting takes in the plan; many numbers as their range."""
+    found = list(dict.fromkeys(_hashable(value) for value in values))
+    if not found:
+        return None
+    if len(found) > 4 and all(isinstance(value, int) for value in found):
+        return Name(f"{setting_text(name, min(found))} to {setting_text(name, max(found))}")
+    return Name(" or ".join(setting_text(name, value) for value in found))
+
+
+def _hashable(value: Any) -> Any:
+    return " – ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def setting_text(name: str, value: Any) -> str:
+    """A setting with the unit that its name ends in."""
+    if value is None:
+        return "by the standard’s rule"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_ns"):
+        return duration_text(value)
+    if name.endswith("_bps"):
+        return format_rate(value)
+    if name.endswith("mtu_bytes"):
+        return f"{value} B"
+    if name.endswith("_bytes"):
+        return format_size(value)
+    unit = next((unit for end, unit in _COUNTED.items() if name.endswith(end)), "")
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return with_unit(text, unit.removesuffix("s") if text == "1" else unit)
+
+
+def _profiles(folder: Folder, runs: Sequence[Run]) -> tuple[list[Table], list[str]]:
+    """Every figure of the profiles used, with its source."""
+    library = HardwareLibrary.default(folder.study().folder)
+    tables: list[Table] = []
+    missing: list[str] = []
+    for kind, name in _profile_names(runs):
+        try:
+            tables.append(_profile(library, kind, name))
+        except StudyError as error:
+            missing.append(str(error))
+    return tables, missing
+
+
+def _profile_names(runs: Sequence[Run]) -> list[tuple[ProfileKind, str]]:
+    found: dict[tuple[ProfileKind, str], None] = {}
+    for run in runs:
+        found["switch", run.network.switch.profile] = None
+        for host in run.network.hosts:
+            found["host", host.profile] = None
+    return list(found)
+
+
+def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
+    rows: list[tuple[Value, ...]] = [
+        (
+            Name(row.name),
+            Name(row.value),
+            Name(row.source),
+            Name(row.origin),
+            Name("; ".join(row.others)) if row.others else None,
+        )
+        for row in library.rows(kind, name)
+    ]
+    profile = library.switch(name) if kind == "switch" else library.host(name)
+    caption = say(
+        "{title} ({name}). {notes}",
+        title=Name(profile.title),
+        name=Name(name),
+        notes=Name(profile.notes or ""),
+    )
+    heads = ("figure", "value", "source", "from", "other sources")
+    groups = tuple(Group(head) for head in heads)
+    return Table(f"profile-{name}", caption, groups, tuple(rows), sortable=False)
+
+
+def fitted_figures(tables: Iterable[Table]) -> dict[str, list[str]]:
+    """Profile -> its figures whose values were fitted on data."""
+    found: dict[str, list[str]] = {}
+    for table in tables:
+        for row in table.rows:
+            if str(row[2]) == "fitted":
+                found.setdefault(table.id.removeprefix("profile-"), []).append(str(row[0]))
+    return found
+
+
+def _environment(folder: Folder) -> Table:
+    """Versions, seed, and the machine."""
+    invocation, engine = folder.invocation(), folder.engine()
+    facts: dict[str, Any] = {
+        "testbed": invocation.testbed,
+        "seed": invocation.seed,
+        "short form": "yes" if invocation.quick else "no",
+        "engine": engine.version if engine else "",
+        "overrides": _pairs(invocation.overrides),
+        "subset": _pairs({k: ", ".join(map(level_text, v)) for k, v in invocation.only.items()}),
+        "results": folder.path.name,
+        **_machine(folder),
+    }
+    rows = tuple((Name(key), Name(str(value))) for key, value in facts.items() if value != "")
+    caption = say("Versions, seed and host environment")
+    return Table("environment", caption, (Group("what"), Group("value")), rows, sortable=False)
+
+
+def _machine(folder: Folder) -> dict[str, Any]:
+    """The machine of the first session; the number of further sessions."""
+    try:
+        found = folder.environment()
+    except StudyError:
+        return {}
+    resumed = found.pop("resumed", [])
+    memory = found.pop("memory_bytes", None)
+    facts = {key: value for key, value in found.items() if value is not None and key != "engine"}
+    if memory is not None:
+        facts["memory"] = with_unit(f"{memory / 1e9:.1f}", "GB")
+    return {**facts, **({"resumed": f"{len(resumed)} times"} if resumed else {})}
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return "; ".join(f"{key}={value}" for key, value in values.items())
+
+
+def _commands(folder: Folder) -> tuple[str, ...]:
+    """What to type to do it again."""
+    invocation = folder.invocation()
+    study = f"studies/{folder.plan().study}"
+    again = shlex.join(["netstudy", "run", study, *_options(invocation)])
+    return again, "netstudy report", "netstudy export --csv"
+
+
+def _options(invocation: Invocation) -> list[str]:
+    """The options that ask for the same again."""
+    only = [f"{k}={','.join(map(level_text, v))}" for k, v in invocation.only.items()]
+    return [
+        f"--testbed={invocation.testbed}",
+        f"--seed={invocation.seed}",
+        *(["--quick"] if invocation.quick else []),
+        *(f"--only={one}" for one in only),
+        *(f"--set={path}={value}" for path, value in invocation.overrides.items()),
+    ]
+
+
+def _hashes(folder: Folder) -> Table:
+    """SHA-256 of what was asked, and of all records in the order of the plan."""
+    digests = {name: (folder.path / name).read_bytes() for name in FOLDER_FILES}
+    rows = [(Name(name), _digest(content)) for name, content in digests.items()]
+    records = "".join(f"{record.model_dump_json(by_alias=True)}\n" for record in folder.records())
+    rows.append((Name("run records, in plan order"), _digest(records.encode())))
+    groups = (Group("what"), Group("SHA-256"))
+    return Table("hashes", say("Hashes"), groups, tuple(rows), sortable=False)
+
+
+def _digest(content: bytes) -> Name:
+    return Name(hashlib.sha256(content).hexdigest(), code=True)
+
+
+def metrics_table() -> Table:
+    """The vocabulary: name, formula, direction, and where the raw numbers come from."""
+    rows = tuple(
+        (
+            Name(metric.name, code=True),
+            Name(metric.unit),
+            Name(metric.formula),
+            Name(metric.better),
+            Name(", ".join(metric.instruments)),
+        )
+        for metric in METRICS
+    )
+    heads = ("metric", "unit", "formula", "direction", "instruments")
+    groups = tuple(Group(head) for head in heads)
+    return Table("metrics", say("Metrics"), groups, rows, sortable=False)

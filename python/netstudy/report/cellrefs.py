@@ -1,0 +1,100 @@
+"""References to what analysis found: a cell's value, a ratio, a share, each with its source."""
+
+from __future__ import annotations
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.intervals import Estimate, Interval
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.verdict import Comparison, VerdictTable
+from netstudy.report.numbers import counted, level_text, number_text, p_text, with_unit
+from netstudy.report.refs import Name, Number
+from netstudy.wire import Level, Treatment
+
+RATIO_DECIMALS = 3
+PERCENT_DECIMALS = 1
+
+
+def treatment_text(treatment: Treatment) -> str:
+    """A cell's address: factor=level, factor=level."""
+    return ", ".join(f"{factor}={level_text(level)}" for factor, level in treatment.items())
+
+
+def cell_number(cell: CellRow | None, metric: Metric, *, unit: bool = False) -> Number | None:
+    """The value of a metric in a cell; None when it was not measured."""
+    estimate = cell.estimate(metric) if cell else None
+    if cell is None or estimate is None:
+        return None
+    text = number_text(estimate.value, metric.decimals)
+    source = f"{metric.name}, {treatment_text(cell.treatment)}; {_basis(cell, estimate, metric)}"
+    return Number(estimate.value, with_unit(text, metric.unit) if unit else text, source)
+
+
+def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
+    """From how many runs and iterations, and how sure."""
+    iterations = sum(run.iterations for run in cell.runs)
+    basis = f"{len(cell.runs)} runs, {iterations} iterations"
+    if estimate.interval is None:
+        return basis
+    over = "runs" if estimate.unit == "run" else "batches of one run"
+    return f"{basis}; 95 % interval over {over} {interval_text(estimate.interval, metric.decimals)}"
+
+
+def interval_text(interval: Interval, decimals: int) -> str:
+    """low to high."""
+    return f"{number_text(interval.low, decimals)} to {number_text(interval.high, decimals)}"
+
+
+def metric_number(value: float, metric: Metric, what: str) -> Number:
+    """A value of a metric that is no cell's own, with its unit; `what` says what it is."""
+    text = with_unit(number_text(value, metric.decimals), metric.unit)
+    return Number(value, text, f"{metric.name}, {what}")
+
+
+def plain(value: float, decimals: int, unit: str, source: str) -> Number:
+    """Any computed value with its unit."""
+    return Number(value, with_unit(number_text(value, decimals), unit), source)
+
+
+def count(value: int, source: str) -> Number:
+    """A number of things."""
+    return Number(value, f"{value:,}", source)
+
+
+def percent(value: float, source: str) -> Number:
+    """A percentage; `source` names its base."""
+    return plain(value, PERCENT_DECIMALS, "%", source)
+
+
+def p_number(value: float, source: str) -> Number:
+    """A p value."""
+    return Number(value, p_text(value), source)
+
+
+def ratio_number(row: Comparison, table: VerdictTable) -> Number | None:
+    """The ratio of two cells; None without one."""
+    if row.ratio is None:
+        return None
+    return Number(row.ratio, number_text(row.ratio, RATIO_DECIMALS), ratio_source(row, table))
+
+
+def ratio_source(row: Comparison, table: VerdictTable) -> str:
+    """What a ratio divides by what, and where."""
+    return (
+        f"{table.metric.name}, {table.factor}={level_text(table.level)} ÷ "
+        f"{table.factor}={level_text(table.base)}{where(table.x, row.x)}"
+    )
+
+
+def where(factor: str | None, level: Level | None) -> str:
+    """, factor=level; nothing where no factor runs along x."""
+    return "" if factor is None else f", {factor}={level_text(level)}"
+
+
+def level_name(level: Level | None) -> Name:
+    """A level as a word of a sentence."""
+    return Name(level_text(level))
+
+
+def at(factor: str, level: Level | None) -> Name:
+    """A level of the factor along x in a sentence: 23 servers."""
+    return Name(counted(factor, level_text(level)))

@@ -1,0 +1,328 @@
+"""Charts as SVG: a metric against x, a line a series, with intervals, readable without colour.
+
+Series differ in colour (Okabe & Ito's palette, safe for colour-blind readers), in dash and in the
+shape of their points. Intervals are computed beforehand, and a value that is missing leaves a gap.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from netstudy.analysis.agreement import Agreement
+from netstudy.analysis.ideal import ideal_of
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import GOODPUT, Metric
+from netstudy.analysis.samples import RunSample, terms
+from netstudy.report.numbers import level_text, number_text
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe & Ito (2008), darkest first."""
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3])
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+INK = "#222222"
+FAINT = "#666666"
+PAPER = "#ffffff"
+FONT = "Helvetica, Arial, sans-serif"
+POINTS_SHOWN = 120
+"""Up to as many runs in a panel, every run is drawn as a small point of its own."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Inner width and height of a chart in pixels, and its largest font."""
+
+    width: int
+    height: int
+    font: int
+
+
+WIDE = Size(520, 290, 13)
+NARROW = Size(270, 230, 12)
+"""For a telephone held upright."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one series looks: indices into colours, dashes and shapes, and whether it is filled."""
+
+    colour: int
+    dash: int
+    shape: int
+    filled: bool = True
+
+    @property
+    def ink(self) -> str:
+        """Colour of line and outline."""
+        return COLOURS[self.colour % len(COLOURS)]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The data of one chart: its points in x order, its title, and what it needs to be read."""
+
+    title: str
+    subtitle: str
+    x: str
+    x_numeric: bool
+    y: str
+    series: Mapping[str, Style]
+    points: Sequence[Mapping[str, Any]]
+    runs: Sequence[Mapping[str, Any]] = ()
+    rules: Sequence[Mapping[str, Any]] = ()
+
+
+def metric_chart(panel: Panel, metric: Metric) -> Drawn:
+    """A metric against x, one line a level of the series."""
+    points = [point for level in panel.series_levels for point in _points(panel, level, metric)]
+    intervals = any(point["low"] is not None for point in points)
+    return Drawn(
+        title=_title(metric.title, panel),
+        subtitle=f"{_axis(metric)}; {metric.better}{'; bars: 95 % interval' if intervals else ''}",
+        x=panel.x or panel.series or "",
+        x_numeric=panel.x_numeric,
+        y=_axis(metric),
+        series={level_text(v): Style(i, i, i) for i, v in enumerate(panel.series_levels)},
+        points=points,
+        runs=_run_points(panel, metric),
+        rules=_rules(panel, metric),
+    )
+
+
+def overlay_chart(panel: Panel, metric: Metric, agreements: Sequence[Agreement]) -> Drawn:
+    """Published values as points beside the simulated line, a pair a level."""
+    series: dict[str, Style] = {}
+    points: list[dict[str, Any]] = []
+    for index, one in enumerate(agreements):
+        for kind, style in (
+            ("simulated", Style(index, 0, index)),
+            ("published", Style(index, 1, index, filled=False)),
+        ):
+            label = f"{level_text(one.level)} {kind}".strip()
+            series[label] = style
+            for row in one.rows:
+                value = row.simulated if kind == "simulated" else row.published
+                points.append(_point(row.x, label, value, None, None, panel.x_numeric))
+    return Drawn(
+        title=f"{metric.title}: published and simulated",
+        subtitle=f"{_axis(metric)}; {metric.better}",
+        x=panel.x or "",
+        x_numeric=panel.x_numeric,
+        y=_axis(metric),
+        series=series,
+        points=points,
+    )
+
+
+def _title(title: str, panel: Panel) -> str:
+    against = f" against {panel.x}" if panel.x else ""
+    held = ", ".join(f"{factor} {level_text(level)}" for factor, level in panel.fixed.items())
+    return f"{title}{against}{f' ({held})' if held else ''}"
+
+
+def _axis(metric: Metric) -> str:
+    per = " an iteration" if metric.name.endswith("_per_iteration") else ""
+    return f"{metric.unit}{per}"
+
+
+def _points(panel: Panel, level: Any, metric: Metric) -> list[dict[str, Any]]:
+    found = []
+    for x in panel.x_levels:
+        cell = panel.cell(x, level)
+        estimate = cell.estimate(metric) if cell else None
+        interval = estimate.interval if estimate else None
+        found.append(
+            _point(
+                x if panel.x else level,
+                level_text(level),
+                estimate.value if estimate else None,
+                interval.low if interval else None,
+                interval.high if interval else None,
+                panel.x_numeric,
+            )
+        )
+    return found
+
+
+def _point(
+    x: Any, series: str, y: float | None, low: float | None, high: float | None, numeric: bool
+) -> dict[str, Any]:
+    return {
+        "x": x if numeric else level_text(x),
+        "series": series,
+        "y": y,
+        "low": low,
+        "high": high,
+    }
+
+
+def _run_points(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
+    """One point a run, where there are few enough to be seen."""
+    cells = panel.cells.values()
+    runs = sum(len(cell.runs) for cell in cells)
+    if runs > POINTS_SHOWN or runs == len(cells):
+        return []
+    return [
+        _point(x if panel.x else level, level_text(level), value, None, None, panel.x_numeric)
+        for (x, level), cell in panel.cells.items()
+        for run in cell.runs
+        if (value := _of_run(run, metric)) is not None
+    ]
+
+
+def _of_run(run: RunSample, metric: Metric) -> float | None:
+    pair = terms(metric, run)
+    return None if pair is None else float(pair[0].sum() / pair[1].sum())
+
+
+def _rules(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
+    """The line rate and what headers leave of it, in a chart of goodput."""
+    if metric != GOODPUT:
+        return []
+    ideals = [ideal_of(cell.planned[0]) for cell in panel.cells.values()]
+    rates = {ideal.line_rate_bps for ideal in ideals}
+    if len(rates) != 1:
+        return []
+    line = rates.pop() / 1e6
+    best = max(ideal.goodput_mbps for ideal in ideals)
+    text = f"line rate {number_text(line, 0)}, at most {number_text(best, 0)} after headers"
+    return [{"y": line, "text": text}, {"y": best, "text": ""}]
+
+
+def svg(drawn: Drawn, size: Size) -> str:
+    """The chart as SVG text, without a browser."""
+    import vl_convert
+
+    spec = _chart(drawn, size).to_dict()
+    text: str = vl_convert.vegalite_to_svg(json.dumps(spec))
+    return text
+
+
+def _chart(drawn: Drawn, size: Size) -> Any:
+    layers = [*_rule_layers(drawn, size), *_data_layers(drawn, size)]
+    title = alt.TitleParams(
+        text=_wrapped(drawn.title, size), subtitle=_wrapped(drawn.subtitle, size), anchor="start"
+    )
+    chart = (
+        alt.layer(*layers)
+        .resolve_legend(strokeDash="independent")
+        .properties(width=size.width, height=size.height, title=title)
+    )
+    return _configured(chart, size)
+
+
+def _wrapped(text: str, size: Size) -> list[str]:
+    """Lines that fit the chart, broken between words."""
+    fits = size.width // (size.font * 11 // 20)
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".strip()
+        lines = [*lines[:-1], longer] if len(longer) <= fits else [*lines, word]
+    return lines
+
+
+def _data(values: Sequence[Mapping[str, Any]]) -> Any:
+    return alt.Data(values=list(values))  # type: ignore[no-untyped-call]  # altair leaves it so
+
+
+def _data_layers(drawn: Drawn, size: Size) -> list[alt.Chart]:
+    x, y = _x(drawn, size), alt.Y("y:Q", title=drawn.y, scale=alt.Scale(zero=True))
+    stroke, fill, dash, shape = _styles(drawn, size)
+    base = alt.Chart(_data(drawn.points))
+    bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
+    line = base.mark_line(strokeWidth=2, clip=False)
+    dots = base.transform_filter("isValid(datum.y)").mark_point(size=55, opacity=1, strokeWidth=1.5)
+    layers = [bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", stroke=stroke)]
+    if drawn.x_numeric:
+        layers.append(line.encode(x=x, y=y, stroke=stroke, strokeDash=dash))
+    layers.append(dots.encode(x=x, y=y, stroke=stroke, fill=fill, shape=shape))
+    if drawn.runs:
+        runs = alt.Chart(_data(drawn.runs)).mark_point(size=10, opacity=0.6)
+        layers.append(runs.encode(x=x, y=y, stroke=stroke, fill=fill))
+    return layers
+
+
+def _x(drawn: Drawn, size: Size) -> alt.X:
+    if not drawn.x_numeric:
+        return alt.X("x:N", title=drawn.x, sort=None, axis=alt.Axis(labelAngle=0))
+    levels = sorted({point["x"] for point in drawn.points})
+    step = max(1, -(-len(levels) // (size.width // 28)))
+    span = levels[-1] - levels[0] or 1
+    scale = alt.Scale(domain=[levels[0] - span * 0.02, levels[-1] + span * 0.02], nice=False)
+    axis = alt.Axis(values=_ticks(levels, step), format="~", grid=False)
+    return alt.X("x:Q", title=drawn.x, scale=scale, axis=axis)
+
+
+def _ticks(levels: Sequence[float], step: int) -> list[float]:
+    """Every step-th level, the last one among them."""
+    return list(levels[::-1][::step][::-1])
+
+
+def _styles(drawn: Drawn, size: Size) -> tuple[alt.Stroke, alt.Fill, alt.StrokeDash, alt.Shape]:
+    """One look a series; the legend shows the outline, the filling and the shape together."""
+    names, looks = list(drawn.series), list(drawn.series.values())
+    columns = 2 if size.width > 400 else 1
+    legend = None if len(names) < 2 else alt.Legend(title=None, columns=columns)
+
+    def scale(values: Sequence[Any]) -> alt.Scale:
+        return alt.Scale(domain=names, range=values)
+
+    fills = [look.ink if look.filled else PAPER for look in looks]
+    dashes = [DASHES[look.dash % len(DASHES)] for look in looks]
+    shapes = [SHAPES[look.shape % len(SHAPES)] for look in looks]
+    return (
+        alt.Stroke("series:N", scale=scale([look.ink for look in looks]), legend=legend),
+        alt.Fill("series:N", scale=scale(fills), legend=legend),
+        alt.StrokeDash("series:N", scale=scale(dashes), legend=None),
+        alt.Shape("series:N", scale=scale(shapes), legend=legend),
+    )
+
+
+def _rule_layers(drawn: Drawn, size: Size) -> list[alt.Chart]:
+    if not drawn.rules:
+        return []
+    base = alt.Chart(_data(drawn.rules))
+    rule = base.mark_rule(color=FAINT, strokeDash=[3, 3]).encode(y=alt.Y("y:Q"))
+    text = base.mark_text(
+        align="right", baseline="top", dy=10, color=FAINT, fontSize=size.font - 2
+    ).encode(y=alt.Y("y:Q"), x=alt.value(size.width), text="text:N")
+    return [rule, text]
+
+
+def _configured(chart: Any, size: Size) -> Any:
+    small = size.font - 1
+    return (
+        chart.configure(font=FONT, background=PAPER, padding=8, aria=False)
+        .configure_view(stroke=None)
+        .configure_title(
+            fontSize=size.font + 3,
+            subtitleFontSize=size.font,
+            color=INK,
+            subtitleColor=FAINT,
+            offset=10,
+        )
+        .configure_axis(
+            labelFontSize=small,
+            titleFontSize=small,
+            labelColor=INK,
+            titleColor=INK,
+            gridColor="#dddddd",
+            domainColor=FAINT,
+            tickColor=FAINT,
+            titleFontWeight="normal",
+        )
+        .configure_axisY(minExtent=size.font * 3)
+        .configure_legend(
+            orient="top",
+            labelFontSize=size.font,
+            labelLimit=size.width,
+            symbolStrokeWidth=1.5,
+            symbolDash=[1, 0],
+            symbolSize=90,
+            offset=4,
+        )
+    )

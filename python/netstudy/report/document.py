@@ -1,0 +1,327 @@
+"""The report as data: sections of sentences, tables and figures, rendered elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netstudy.analysis.agreement import Agreement
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import COMPLETION, METRICS, Metric
+from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
+from netstudy.analysis.verdict import VerdictTable
+from netstudy.report import charts
+from netstudy.report.appendix import Appendix, appendix, fitted_figures
+from netstudy.report.cellrefs import level_name, treatment_text
+from netstudy.report.drawings import test_bed, test_bed_alt, workload, workload_alt
+from netstudy.report.methods import methods
+from netstudy.report.numbers import level_text
+from netstudy.report.prose.conclude import conclusions
+from netstudy.report.prose.describe import case_description
+from netstudy.report.prose.explain import LIMITS, chain
+from netstudy.report.prose.observe import observations
+from netstudy.report.prose.published import against_published, fitted_note
+from netstudy.report.prose.summary import summary
+from netstudy.report.prose.warn import warnings
+from netstudy.report.prose.words import Point, in_panel
+from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.tables import (
+    Group,
+    Table,
+    account_table,
+    agreement_table,
+    causes_table,
+    ratios_table,
+    reference_table,
+    results_table,
+    verdicts_table,
+)
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing, in one size or in one for the desk and one for the telephone."""
+
+    name: str
+    """Name of its file, without the ending."""
+    alt: str
+    caption: Sentence | None
+    wide: str
+    narrow: str | None
+
+
+@dataclass(frozen=True)
+class PanelSection:
+    """One set of held levels of a test case."""
+
+    id: str
+    heading: str
+    results: Table
+    detail: Table
+    figures: tuple[Figure, ...]
+    observations: tuple[Sentence, ...]
+    verdicts: tuple[Table, ...]
+    """The deciding metric first; the others after it."""
+    causes: Table
+    accounts: Table
+    explanation: tuple[Sentence, ...]
+    conclusion: tuple[Point, ...]
+    agreement: tuple[Table, ...]
+    """How well simulated and published values agree: by metric, and by ratio."""
+    references: tuple[Table, ...]
+    reference_figures: tuple[Figure, ...]
+    reference_text: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True)
+class CaseSection:
+    """A test case."""
+
+    id: str
+    name: str
+    description: tuple[Sentence, ...]
+    panels: tuple[PanelSection, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """The whole report."""
+
+    study: str
+    title: str
+    question: str
+    expectation: str | None
+    provenance: Sentence
+    warnings: tuple[Sentence, ...]
+    problems: Table | None
+    summary: tuple[Point, ...]
+    key_figure: Figure | None
+    bed: Figure
+    workload: Figure
+    cases: tuple[CaseSection, ...]
+    sources: tuple[str, ...]
+    fitted: Sentence | None
+    methods: tuple[Sentence, ...]
+    limits: Sentence
+    appendix: Appendix
+
+    @property
+    def published(self) -> bool:
+        """Whether anything published stands beside the simulated values."""
+        return any(panel.references for case in self.cases for panel in case.panels)
+
+    def figures(self) -> Iterator[Figure]:
+        """Every figure of the report, once."""
+        yield self.bed
+        yield self.workload
+        for case in self.cases:
+            for panel in case.panels:
+                yield from panel.figures
+                yield from panel.reference_figures
+
+
+def document(folder: Folder, result: StudyResult) -> Document:
+    """Puts together everything that the report shows."""
+    runs = result.plan.runs
+    added = appendix(folder)
+    cases = tuple(_case(case, index, result) for index, case in enumerate(result.cases))
+    return Document(
+        study=result.study,
+        title=result.title or result.question,
+        question=result.question,
+        expectation=result.expectation,
+        provenance=_provenance(folder),
+        warnings=tuple(warnings(result)),
+        problems=_problems(result),
+        summary=tuple(summary(result)),
+        key_figure=_key_figure(cases),
+        bed=Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs), None),
+        workload=Figure(
+            "workload", workload_alt(runs), say("One iteration."), workload(runs), None
+        ),
+        cases=cases,
+        sources=result.sources,
+        fitted=fitted_note(fitted_figures(added.profiles)),
+        methods=tuple(methods(result)),
+        limits=LIMITS,
+        appendix=added,
+    )
+
+
+def _provenance(folder: Folder) -> Sentence:
+    """Where the numbers come from, in one line."""
+    invocation, engine = folder.invocation(), folder.engine()
+    return say(
+        "Testbed {testbed}, seed {seed}, netstudy {version}, engine {engine}; results {folder}.",
+        testbed=Name(invocation.testbed),
+        seed=Name(str(invocation.seed)),
+        version=Name(invocation.versions.get("netstudy", "unknown")),
+        engine=Name(engine.version if engine else "unknown"),
+        folder=Name(folder.path.name),
+    )
+
+
+def _key_figure(cases: Sequence[CaseSection]) -> Figure | None:
+    """The figure that the summary shows: the first of the first panel."""
+    figures = (figure for case in cases for panel in case.panels for figure in panel.figures)
+    return next(figures, None)
+
+
+def _problems(result: StudyResult) -> Table | None:
+    """The runs that gave no numbers, by name."""
+    if not result.warnings.problems:
+        return None
+    rows = tuple(
+        (
+            Name(problem.run, code=True),
+            Name(treatment_text(cell.treatment)),
+            Name(str(problem.replicate)),
+            Name(problem.kind),
+            Name(problem.reason),
+        )
+        for cell, problem in result.warnings.problems
+    )
+    groups = tuple(Group(head) for head in ("run", "treatment", "replicate", "kind", "reason"))
+    return Table("problems", say("Runs that gave no numbers"), groups, rows)
+
+
+def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
+    many = len(result.cases) > 1
+    prefix = f"case{index + 1}" if many else "results"
+    return CaseSection(
+        id=prefix,
+        name=f"Test case {case.name}" if many else "Test case",
+        description=tuple(case_description(case, result.comparing)),
+        panels=tuple(
+            _panel(found, f"{prefix}-{number}" if len(case.panels) > 1 else prefix, result)
+            for number, found in enumerate(case.panels, start=1)
+        ),
+    )
+
+
+def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
+    panel = found.panel
+    held = in_panel(panel)
+    return PanelSection(
+        id=key,
+        heading=", ".join(f"{f} {level_text(level)}" for f, level in panel.fixed.items()),
+        results=results_table(panel, result.headline, f"{key}-table", _caption("Results", panel)),
+        detail=results_table(
+            panel,
+            _rest(result),
+            f"{key}-detail",
+            _caption("All other metrics", panel),
+        ),
+        figures=tuple(_figure(panel, metric, key) for metric in result.figures),
+        observations=tuple(observations(found)),
+        verdicts=tuple(
+            verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
+            for n, table in enumerate(found.verdicts, start=1)
+        ),
+        causes=causes_table(
+            found.causes, f"{key}-causes", say("Links of the causal chain{held}", held=held)
+        ),
+        accounts=account_table(
+            panel, found.causes, f"{key}-time", say("Where the time goes{held}", held=held)
+        ),
+        explanation=tuple(chain(found)),
+        conclusion=tuple(conclusions(found)),
+        agreement=tuple(_agreement_tables(found, key)),
+        references=tuple(_references(found, key)),
+        reference_figures=tuple(_reference_figures(found, key)),
+        reference_text=tuple(against_published(found)),
+    )
+
+
+def _rest(result: StudyResult) -> list[Metric]:
+    """What the main table leaves out: no metric is promised and then not tabled."""
+    return [metric for metric in METRICS if metric not in result.headline]
+
+
+def _caption(what: str, panel: Panel) -> Sentence:
+    return say("{what}{held}", what=Name(what), held=in_panel(panel))
+
+
+def _verdict_caption(table: VerdictTable, held: Sentence) -> Sentence:
+    return say(
+        "{metric}: {level} against {base}{held}",
+        metric=Name(table.metric.title),
+        level=level_name(table.level),
+        base=level_name(table.base),
+        held=held,
+    )
+
+
+def _figure(panel: Panel, metric: Metric, key: str) -> Figure:
+    drawn = charts.metric_chart(panel, metric)
+    name = f"{metric.figure}" if key == "results" else f"{key}-{metric.figure}"
+    return _drawn(drawn, name, _alt(panel, metric))
+
+
+def _drawn(drawn: charts.Drawn, name: str, alt: str) -> Figure:
+    return Figure(
+        name=name,
+        alt=alt,
+        caption=None,
+        wide=charts.svg(drawn, charts.WIDE),
+        narrow=charts.svg(drawn, charts.NARROW),
+    )
+
+
+def _alt(panel: Panel, metric: Metric) -> str:
+    """A figure in words: what is drawn, and where each line begins and ends."""
+    lines = [
+        f"{level_text(level) or metric.title}: {_ends(panel.along_x(level), metric)}"
+        for level in panel.series_levels
+    ]
+    against = f" against {panel.x}" if panel.x else ""
+    return f"{metric.title} in {metric.unit}{against}, {metric.better}. {'; '.join(lines)}."
+
+
+def _ends(cells: Sequence[CellRow], metric: Metric) -> str:
+    values = [value for cell in cells if (value := cell.value(metric)) is not None]
+    if not values:
+        return "not measured"
+    return f"from {values[0]:.{metric.decimals}f} to {values[-1]:.{metric.decimals}f}"
+
+
+def _agreement_tables(found: PanelResult, key: str) -> Iterator[Table]:
+    if found.reference is not None:
+        yield agreement_table(found.panel, found.reference, f"{key}-agreement")
+        if found.reference.ratios:
+            yield ratios_table(found.reference, f"{key}-ratios")
+
+
+def _references(found: PanelResult, key: str) -> Iterator[Table]:
+    """Published beside simulated, one table a metric; the completion time first."""
+    for metric in _reference_metrics(found):
+        ones = [a for a in _agreements(found) if a.metric == metric]
+        caption = say(
+            "{metric}{unit}: published beside simulated",
+            metric=Name(metric.title),
+            unit=Name(f" ({metric.unit})" if metric.unit else ""),
+        )
+        yield reference_table(found.panel, ones, f"{key}-published-{metric.figure}", caption)
+
+
+def _reference_figures(found: PanelResult, key: str) -> Iterator[Figure]:
+    for metric in _reference_metrics(found):
+        ones = [a for a in _agreements(found) if a.metric == metric]
+        drawn = charts.overlay_chart(found.panel, metric, ones)
+        alt = f"{metric.title}: published and simulated values; the table has them all."
+        prefix = "" if key == "results" else f"{key}-"
+        yield _drawn(drawn, f"{prefix}published-{metric.figure}", alt)
+
+
+def _agreements(found: PanelResult) -> tuple[Agreement, ...]:
+    return found.reference.agreements if found.reference else ()
+
+
+def _reference_metrics(found: PanelResult) -> list[Metric]:
+    metrics = list(dict.fromkeys(a.metric for a in _agreements(found)))
+    return sorted(metrics, key=lambda metric: metric != COMPLETION)

@@ -1,0 +1,107 @@
+"""One row a cell for other programs: CSV, JSON, Markdown.
+
+CSV holds the factors under their names and the exported metrics; a value that was not measured is
+an empty field. JSON holds every metric, its interval, and the runs behind it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.metrics import EXPORTED, METRICS, Metric
+from netstudy.report.cellrefs import cell_number
+from netstudy.report.markdown import pipe_table
+from netstudy.report.refs import Name, say
+from netstudy.report.tables import Group, Table, numeric_level
+from netstudy.study.levels import level_text
+
+CASES = "cases"
+"""Column with the test cases that use a cell, where the study has several."""
+
+
+def to_csv(table: CellTable) -> str:
+    """One header line, then one line a cell, in the order of the levels."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_columns(table))
+    writer.writerows(_csv_row(row, table) for row in table.rows)
+    return out.getvalue()
+
+
+def _columns(table: CellTable) -> list[str]:
+    return [*_cases(table), *table.factors, *(metric.name for metric in EXPORTED)]
+
+
+def _cases(table: CellTable) -> list[str]:
+    return [CASES] if len(table.cases) > 1 else []
+
+
+def _csv_row(row: CellRow, table: CellTable) -> list[str]:
+    cases = [" ".join(row.cases)] if _cases(table) else []
+    levels = [level_text(row.treatment[f]) if f in row.treatment else "" for f in table.factors]
+    return [*cases, *levels, *(_exact(row, metric) for metric in EXPORTED)]
+
+
+def _exact(row: CellRow, metric: Metric) -> str:
+    """The value with the digits that a double carries; empty when it was not measured."""
+    value = row.value(metric)
+    return "" if value is None else repr(value)
+
+
+def to_json(table: CellTable) -> str:
+    """All cells with their intervals, runs and problems, as indented JSON."""
+    return json.dumps(as_data(table), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_data(table: CellTable) -> dict[str, Any]:
+    """What `to_json` writes."""
+    return {
+        "study": table.study,
+        "factors": {name: list(levels) for name, levels in table.factors.items()},
+        "cells": [_cell(row) for row in table.rows],
+    }
+
+
+def _cell(row: CellRow) -> dict[str, Any]:
+    return {
+        "cases": list(row.cases),
+        "treatment": dict(row.treatment),
+        "runs": len(row.runs),
+        "metrics": {metric.name: _metric(row, metric) for metric in METRICS},
+        "problems": [
+            {"run": p.run, "replicate": p.replicate, "kind": p.kind, "reason": p.reason}
+            for p in row.problems
+        ],
+    }
+
+
+def _metric(row: CellRow, metric: Metric) -> dict[str, Any] | None:
+    estimate = row.estimate(metric)
+    if estimate is None:
+        return None
+    interval = estimate.interval
+    return {
+        "value": estimate.value,
+        "unit": metric.unit,
+        "interval": None if interval is None else [interval.low, interval.high],
+        "interval_over": estimate.unit,
+    }
+
+
+def to_markdown(table: CellTable, metrics: Sequence[Metric] = EXPORTED) -> str:
+    """The same rows as a pipe table, rounded for reading."""
+    groups = (*(Group(name) for name in table.factors), *(Group(m.name) for m in metrics))
+    rows = tuple(
+        (
+            *(numeric_level(row.treatment.get(factor), factor) for factor in table.factors),
+            *(cell_number(row, metric) for metric in metrics),
+        )
+        for row in table.rows
+    )
+    title = say("Cells of {study}", study=Name(table.study))
+    return pipe_table(Table("cells", title, groups, rows, stub=len(table.factors))) + "\n"

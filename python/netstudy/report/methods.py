@@ -1,0 +1,66 @@
+"""How the numbers were made: the methods, with their constants from the code that uses them."""
+
+from __future__ import annotations
+
+from netstudy.analysis.intervals import CONFIDENCE
+from netstudy.analysis.rank import PERMUTATIONS
+from netstudy.analysis.study_result import StudyResult
+from netstudy.analysis.verdict import ALPHA, POWER, RUNS_RECOMMENDED
+from netstudy.report.cellrefs import count, plain
+from netstudy.report.refs import Sentence, say
+
+
+def methods(result: StudyResult) -> list[Sentence]:
+    """The methods that this report used."""
+    level = plain(100 * CONFIDENCE, 0, "%", "confidence of all intervals")
+    return [
+        say(
+            "The unit is the run: everything is started anew for it. Replicates of a cell are "
+            "pooled; means are sums over all iterations ÷ their number, and goodput is all bytes ÷ "
+            "all time (ratios of sums, never means of ratios)."
+        ),
+        say(
+            "Intervals are Student intervals over runs at {level}. Where a cell has one run only, "
+            "they come from batch means inside it, with batches long enough not to be correlated; "
+            "such an interval leaves out what differs between runs.",
+            level=level,
+        ),
+        say(
+            "A level is compared with the base by the ratio of their means, with Fieller’s "
+            "interval. “Same” is an equivalence: both one-sided tests place the ratio inside the "
+            "noise band. “Different” needs a ratio outside the band and a Welch test that "
+            "rejects equality. Both are judged at {alpha} after Holm’s correction inside the "
+            "table. All else is undecided; the number of further runs aims at a power of {power}.",
+            alpha=plain(ALPHA, 2, "", "level of all tests"),
+            power=plain(100 * POWER, 0, "%", "power that further runs aim at"),
+        ),
+        *_noise(result),
+        say(
+            "Rank correlations are Spearman’s, with p by {n} permutations from a fixed seed; p "
+            "between iterations is a sign test over the cells.",
+            n=count(PERMUTATIONS, "random orders"),
+        ),
+        say(
+            "Percentages, ratios and errors are computed from unrounded values. An empty cell was "
+            "not measured; zero is written as a number. No percentile is given beyond what the "
+            "samples can show."
+        ),
+        say(
+            "Warm-up is what the plan cuts; MSER with batches of five is the alarm. At least "
+            "{runs} runs a cell are recommended.",
+            runs=count(RUNS_RECOMMENDED, "recommended runs a cell"),
+        ),
+    ]
+
+
+def _noise(result: StudyResult) -> list[Sentence]:
+    if result.comparing is None or result.comparing.noise_pct is None:
+        return []
+    return [
+        say(
+            "The study’s noise threshold is {noise}: smaller differences are not called "
+            "differences. Beside it stands the A/A noise, t × s × √(two ÷ n) of the replicates in "
+            "percent of their mean: what two series of equal runs may differ by.",
+            noise=plain(result.comparing.noise_pct, 1, "%", "compare.noise of the study"),
+        )
+    ]

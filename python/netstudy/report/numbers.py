@@ -1,0 +1,82 @@
+"""Numbers and names as text: decimals, units, powers of ten, lists of levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netstudy.study import levels
+from netstudy.units import format_duration
+from netstudy.wire import Level
+
+NO_BREAK = "\u00a0"
+"""Between a number and its unit, so that a line never ends between them."""
+MISSING = ""
+"""What a table shows for a value that was not measured."""
+
+
+SMALLEST = 4
+"""Decimals at which even a small value is cut."""
+
+
+def number_text(value: float, decimals: int) -> str:
+    """A value with fixed decimals; one that is small but not zero never looks like zero."""
+    text = f"{value:,.{decimals}f}"
+    if value == 0:
+        return "0"
+    if float(text.replace(",", "")) == 0:
+        text = f"{value:.{SMALLEST}f}" if abs(value) < 10**-SMALLEST else f"{value:.1g}"
+    return text.replace("-", "−")
+
+
+def with_unit(text: str, unit: str) -> str:
+    """The text with its unit, kept on one line."""
+    return f"{text}{NO_BREAK}{unit}" if unit else text
+
+
+def p_text(value: float) -> str:
+    """A p value with three decimals; smaller ones as a bound."""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def level_text(level: Level | None) -> str:
+    """A level as tables print it; nothing where no factor runs."""
+    return MISSING if level is None else levels.level_text(level)
+
+
+def duration_text(duration_ns: int) -> str:
+    """A duration in the shortest exact unit, micro with its own sign."""
+    return format_duration(duration_ns).replace("us", "µs")
+
+
+def counted(factor: str, text: str) -> str:
+    """Levels of a factor in a sentence: "23 servers", "1 server", "rate 600"."""
+    if not factor.endswith("s"):
+        return f"{factor}{NO_BREAK}{text}"
+    return f"{text}{NO_BREAK}{factor[:-1] if text == '1' else factor}"
+
+
+def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[str]:
+    """Levels as the shortest list of spans: 1, 3 to 6 — of all levels in their order."""
+    found: list[str] = []
+    run: list[Level | None] = []
+    for level in of:
+        if level in chosen:
+            run.append(level)
+        elif run:
+            found.append(_span(run))
+            run = []
+    return [*found, _span(run)] if run else found
+
+
+def _span(run: Sequence[Level | None]) -> str:
+    ends = [level_text(run[0]), level_text(run[-1])]
+    if len(run) == 1:
+        return ends[0]
+    return f"{ends[0]} and {ends[1]}" if len(run) == 2 else f"{ends[0]} to {ends[1]}"
+
+
+def listed(texts: Sequence[str], last: str = "and") -> str:
+    """a, b and c."""
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}"

@@ -1,0 +1,297 @@
+"""What follows: who is ahead where, by how much, where the lead changes, what is undecided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.study_result import PanelResult
+from netstudy.analysis.verdict import RUNS_SEARCHED, Comparison, VerdictTable
+from netstudy.report.cellrefs import (
+    RATIO_DECIMALS,
+    at,
+    count,
+    interval_text,
+    level_name,
+    metric_number,
+    percent,
+    plain,
+    ratio_number,
+    ratio_source,
+)
+from netstudy.report.prose.words import (
+    NOTHING,
+    Point,
+    at_level,
+    at_levels,
+    in_panel,
+    point,
+    where_levels,
+)
+from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.wire import Level
+
+
+def conclusions(found: PanelResult) -> list[Point]:
+    """The verdict of a panel; empty without a comparison."""
+    return [
+        one
+        for table in deciding(found)
+        for one in (
+            *verdict_points(found, table),
+            *point("Noise", _noise(table)),
+        )
+    ]
+
+
+def verdict_points(found: PanelResult, table: VerdictTable) -> list[Point]:
+    """What the executive summary repeats: who is ahead where, by how much, what is undecided."""
+    panel = found.panel
+    if all(row.within_one_run for row in table.rows if row.ratio is not None):
+        return point("No verdict", _one_run(panel, table))
+    return [
+        *point(
+            "Verdict",
+            [_counts(panel, table), *_winners(panel, table), *_crossovers(panel, table)],
+        ),
+        *point("Size", _sizes(found, table)),
+        *point("Undecided", _undecided(panel, table)),
+    ]
+
+
+def deciding(found: PanelResult) -> list[VerdictTable]:
+    """The verdicts on the metric that decides: the first that the study compares on."""
+    return [table for table in found.verdicts if table.metric == found.verdicts[0].metric]
+
+
+def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
+    """What one run a cell shows: an order, and nothing of how sure it is."""
+    yield say(
+        "One run of a cell shows nothing of what differs between runs, so nothing is decided"
+        "{held}.",
+        held=in_panel(panel),
+    )
+    rows = [row for row in table.rows if row.ratio is not None]
+    for level, ahead in (
+        (table.level, [row for row in rows if _is_ahead(row, table.metric)]),
+        (table.base, [row for row in rows if _is_behind(row, table.metric)]),
+    ):
+        if ahead:
+            yield say(
+                "In these runs {level} has the {better} {metric}{at}.",
+                level=level_name(level),
+                better=Name(table.metric.direction),
+                metric=Name(table.metric.label),
+                at=at_levels(panel, [row.x for row in ahead]),
+            )
+
+
+def _is_ahead(row: Comparison, metric: Metric) -> bool:
+    ratio = row.ratio or 1.0
+    return ratio < 1 if metric.direction == "lower" else ratio > 1
+
+
+def _is_behind(row: Comparison, metric: Metric) -> bool:
+    return row.ratio != 1 and not _is_ahead(row, metric)
+
+
+def _counts(panel: Panel, table: VerdictTable) -> Sentence:
+    """How many rows are different, the same, undecided."""
+    total = len(table.rows)
+    parts = [
+        say("{word} at {n}", word=Name(word), n=count(len(rows), f"rows that are {word}"))
+        for word, rows in (
+            ("different", table.with_outcome("different")),
+            ("the same within the noise", table.with_outcome("same")),
+            ("undecided", table.with_outcome("undecided")),
+            ("not measured on both sides", table.with_outcome("missing")),
+        )
+        if rows
+    ]
+    return say(
+        "In {metric}{held}, {a} and {b} are {parts} of {total} {points}.",
+        metric=Name(table.metric.label),
+        held=in_panel(panel),
+        a=level_name(table.level),
+        b=level_name(table.base),
+        parts=join(parts),
+        total=count(total, "rows compared"),
+        points=Name(_points(panel, total)),
+    )
+
+
+def _points(panel: Panel, total: int) -> str:
+    if panel.x is None:
+        return "comparison" if total == 1 else "comparisons"
+    return f"{'level' if total == 1 else 'levels'} of {panel.x}"
+
+
+def _winners(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
+    for level in (table.level, table.base):
+        rows = table.won_by(level)
+        if rows:
+            yield say(
+                "{level} has the {better} {metric}{at}.",
+                level=level_name(level),
+                better=Name(table.metric.direction),
+                metric=Name(table.metric.label),
+                at=at_levels(panel, [row.x for row in rows]),
+            )
+
+
+def _crossovers(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
+    if panel.x is None or not panel.x_numeric:
+        return
+    for crossing in table.crossovers:
+        yield say(
+            "The lead passes from {a} to {b} between {after} and {before}.",
+            a=level_name(crossing.from_level),
+            b=level_name(crossing.to_level),
+            after=Name(str(crossing.after)),
+            before=at(panel.x, crossing.before),
+        )
+    if not table.crossovers and len(table.with_outcome("different")) > 1:
+        yield say("The lead never changes hands.")
+
+
+def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
+    """The largest lead of either level, and the difference at the end of the range."""
+    rows = [row for row in table.rows if row.ratio is not None]
+    leads = [row for level in (table.level, table.base) if (row := _largest(rows, level))]
+    for row in leads:
+        lead = say("Largest lead of {level}", level=level_name(row.winner))
+        alone = len(table.rows) == 1
+        yield _size(found.panel, table, row, say("The difference") if alone else lead)
+    last = rows[-1:] if len(table.rows) > 1 and rows and rows[-1] not in leads else []
+    for row in last:
+        yield _size(found.panel, table, row, say("At the end of the range"))
+    drops = found.verdict(DROPS, table.level)
+    if drops is not None and table.metric == COMPLETION:
+        yield from _drops(found.panel, drops, [row.x for row in (*leads, *last)])
+
+
+def _largest(rows: Sequence[Comparison], winner: Level) -> Comparison | None:
+    won = [row for row in rows if row.winner == winner]
+    return max(won, key=lambda row: abs(math.log(row.ratio or 1.0)), default=None)
+
+
+def _size(panel: Panel, table: VerdictTable, row: Comparison, lead: Sentence) -> Sentence:
+    """Both values, the ratio and the change, with the base in absolute value."""
+    assert row.value is not None, "a row with a ratio has both values"
+    assert row.base_value is not None, "a row with a ratio has both values"
+    return say(
+        "{lead}{at}: {value} on {level}, {base_value} on {base}; {compared}{undecided}.",
+        lead=lead,
+        at=NOTHING if panel.x is None else say(", {x}", x=at(panel.x, row.x)),
+        value=_value(table, row.value, table.level),
+        level=level_name(table.level),
+        base_value=_value(table, row.base_value, table.base),
+        base=level_name(table.base),
+        compared=_compared(table, row),
+        undecided=say("; this is undecided") if row.outcome == "undecided" else NOTHING,
+    )
+
+
+def _value(table: VerdictTable, value: float, level: Level) -> Number:
+    return metric_number(value, table.metric, f"{table.factor}={level}")
+
+
+def _compared(table: VerdictTable, row: Comparison) -> Sentence:
+    """How the level stands to the base, in words that fit the metric."""
+    times = ratio_number(row, table)
+    assert times is not None, "only rows with a ratio are put into words"
+    source = f"|change| in % of {table.factor}={table.base}, {ratio_source(row, table)}"
+    if table.metric == COMPLETION:
+        more, less = "{a} is {change} slower than {b}", "{a} takes {change} less time than {b}"
+    else:
+        more, less = "{a} is {change} above {b}", "{a} is {change} below {b}"
+    compared = say(
+        more if times.value >= 1 else less,
+        a=level_name(table.level),
+        b=level_name(table.base),
+        change=percent(abs(row.change_pct or 0.0), source),
+    )
+    return say(
+        "{compared} (ratio {times}{interval})",
+        compared=compared,
+        times=times,
+        interval=_interval(table, row),
+    )
+
+
+def _interval(table: VerdictTable, row: Comparison) -> Sentence:
+    if row.interval is None:
+        return NOTHING
+    text = interval_text(row.interval, RATIO_DECIMALS)
+    middle = (row.interval.low + row.interval.high) / 2
+    number = Number(middle, text, f"95 % Fieller interval, {ratio_source(row, table)}")
+    return say(", interval {interval}", interval=number)
+
+
+def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) -> Iterator[Sentence]:
+    """Dropped packets where the completion times were put into words."""
+    times = {row.x: ratio_number(row, table) for row in table.rows}
+    parts = [
+        say("{times} times as many{at}", times=ratio, at=at_level(panel, x))
+        for x in chosen
+        if (ratio := times.get(x)) is not None
+    ]
+    if parts:
+        yield say(
+            "Dropped packets: {a} has {parts} as {b}.",
+            a=level_name(table.level),
+            b=level_name(table.base),
+            parts=join(parts),
+        )
+
+
+def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
+    """Where nothing is decided, and how many more runs would probably change that."""
+    rows = table.with_outcome("undecided")
+    if not rows:
+        return
+    where = where_levels(panel, [row.x for row in rows])
+    known = [row.more_runs for row in rows if row.more_runs is not None]
+    if len(known) < len(rows):
+        yield say(
+            "{where}: for some of these even {n} runs in each cell would not decide.",
+            where=where,
+            n=count(RUNS_SEARCHED, "largest number of runs considered"),
+        )
+    else:
+        yield say(
+            "{where}: about {n} more runs in each cell would decide all of these.",
+            where=where,
+            n=count(max(known), "largest number of runs to add, at the power of the methods"),
+        )
+
+
+def _noise(table: VerdictTable) -> Iterator[Sentence]:
+    """The study's threshold beside the noise that the replicates show."""
+    measured = [row.noise_pct for row in table.rows if row.noise_pct is not None]
+    if not measured:
+        return
+    refs = {
+        "middle": percent(median(measured), "median of the A/A noise over the rows"),
+        "largest": percent(max(measured), "largest A/A noise of a row"),
+    }
+    if table.noise_pct is None:
+        yield say(
+            "Two series of equal runs would differ by up to {middle} in the median row and "
+            "{largest} in the noisiest; the study states no threshold.",
+            **refs,
+        )
+        return
+    above = sum(noise > table.noise_pct for noise in measured)
+    yield say(
+        "Two series of equal runs would differ by up to {middle} in the median row and "
+        "{largest} in the noisiest; {above} of {total} rows exceed the study’s threshold of "
+        "{threshold}.",
+        threshold=plain(table.noise_pct, 1, "%", "compare.noise of the study"),
+        above=count(above, "rows whose A/A noise exceeds the threshold"),
+        total=count(len(measured), "rows with an A/A noise"),
+        **refs,
+    )

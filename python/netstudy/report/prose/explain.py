@@ -1,0 +1,163 @@
+"""Why: the causal chain in sentences, with what speaks for each link and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from netstudy.analysis.causes import CHAIN, Causes, Link, TimeAccount
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.study_result import PanelResult
+from netstudy.report.cellrefs import count, percent, plain
+from netstudy.report.prose.words import NOTHING, on_level, things
+from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.tables import SCOPES
+from netstudy.wire import Level
+
+
+def chain(found: PanelResult) -> list[Sentence]:
+    """The evidence for the chain from drops to completion time."""
+    return [
+        *_links(found.causes),
+        *_timeout_cost(found.causes),
+        *_accounts(found),
+        *_identity(found),
+    ]
+
+
+def _links(found: Causes) -> Iterator[Sentence]:
+    testable = found.testable()
+    if not testable:
+        yield say("The cells do not differ enough for the causal chain to be tested.")
+        return
+    holding = [link for link in testable if link.holds]
+    yield say(
+        "Of {n} ways to look at the links of the chain, {k} show the link after Holm.",
+        n=count(len(testable), "testable links"),
+        k=count(len(holding), "links with rho > 0 and p below the level after Holm"),
+    )
+    for cause, effect in CHAIN:
+        yield from _one_link(cause, effect, [k for k in testable if _is(k, cause, effect)])
+
+
+def _is(link: Link, cause: Metric, effect: Metric) -> bool:
+    return link.cause == cause and link.effect == effect
+
+
+def _one_link(cause: Metric, effect: Metric, links: Sequence[Link]) -> Iterator[Sentence]:
+    """In which scopes a link holds; a scope counts when it holds for every level."""
+    if not links:
+        return
+    scopes = dict.fromkeys(link.scope for link in links)
+    held = [s for s in scopes if all(link.holds for link in links if link.scope == s)]
+    lost = [s for s in scopes if s not in held]
+    refs = {"cause": Name(cause.title), "effect": Name(effect.label)}
+    shown = join([Name(SCOPES[scope]) for scope in held])
+    missing = join([Name(SCOPES[scope]) for scope in lost], last="or")
+    if held and lost:
+        template = "{cause} → {effect}: shown {shown}; not shown {missing}."
+        yield say(template, shown=shown, missing=missing, **refs)
+    elif held:
+        yield say("{cause} → {effect}: shown {shown}.", shown=shown, **refs)
+    else:
+        yield say("{cause} → {effect}: not shown {missing}.", missing=missing, **refs)
+
+
+def _timeout_cost(found: Causes) -> Iterator[Sentence]:
+    if found.timeout_cost_ms is None:
+        return
+    cost = plain(
+        found.timeout_cost_ms,
+        1,
+        "ms",
+        "mean completion time of iterations with a timeout − without, median over the cells",
+    )
+    cells = things(count(found.timeout_cost_cells, "cells with iterations of both kinds"), "cell")
+    if found.min_rto_ms is None:
+        template = (
+            "In the same cell an iteration with a timeout takes {cost} longer than one without "
+            "(median over {cells})."
+        )
+        yield say(template, cost=cost, cells=cells)
+        return
+    yield say(
+        "In the same cell an iteration with a timeout takes {cost} longer than one without "
+        "(median over {cells}); the servers’ minimum RTO is {rto}.",
+        cost=cost,
+        cells=cells,
+        rto=plain(found.min_rto_ms, 0, "ms", "tcp.min_rto of the servers in the plan"),
+    )
+
+
+def _accounts(found: PanelResult) -> Iterator[Sentence]:
+    """The part of the time beyond the wire that waiting for timeouts makes up."""
+    parts = [
+        say(
+            "{middle}{on}{span}",
+            middle=percent(median(shares), "waiting ÷ (completion time − wire time), median"),
+            on=on_level(found.panel, level),
+            span=_span(shares) if len(shares) > 1 else NOTHING,
+        )
+        for level, shares in _shares(found)
+    ]
+    if parts:
+        yield say(
+            "One minimum RTO in each iteration with a timeout makes up {parts} of the time beyond "
+            "the wire’s own, in the median cell{more}.",
+            parts=join(parts),
+            more=_MORE if any(max(shares) > ALL for _, shares in _shares(found)) else NOTHING,
+        )
+
+
+ALL = 100.0
+_MORE = say("; more than all of it means that some servers wait while others still send")
+
+
+def _span(shares: Sequence[float]) -> Sentence:
+    return say(
+        " (from {low} to {high})",
+        low=percent(min(shares), "waiting ÷ (completion time − wire time), lowest"),
+        high=percent(max(shares), "waiting ÷ (completion time − wire time), highest"),
+    )
+
+
+def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
+    """Each level with the accounted parts of its cells in which some iteration waits."""
+    accounts = found.causes.accounts
+    by_level = [
+        (level, [p for a in accounts if a.level == level and (p := _large_account(a)) is not None])
+        for level in found.panel.series_levels
+    ]
+    return [(level, shares) for level, shares in by_level if shares]
+
+
+def _large_account(account: TimeAccount) -> float | None:
+    """The accounted part of a cell in which some iteration waits; else None."""
+    return account.accounted_pct if account.waiting_ms else None
+
+
+def _identity(found: PanelResult) -> Iterator[Sentence]:
+    if any(account.completion_ms for account in found.causes.accounts):
+        yield say(
+            "Goodput × completion time is the bytes of an iteration in every row: the two are one "
+            "observation, and goodput is no evidence of its own."
+        )
+
+
+MOST = 50.0
+"""In percent: waiting beyond half of the time is called most of it."""
+
+
+def cause_summary(found: PanelResult) -> list[Sentence]:
+    """The answer to why, in the words of the executive summary."""
+    shares = _shares(found)
+    waits = bool(shares) and all(median(values) > MOST for _, values in shares)
+    lead = [say("Waiting for retransmission timeouts is most of the time lost.")] if waits else []
+    return [*lead, *_timeout_cost(found.causes), *_accounts(found)]
+
+
+LIMITS = say(
+    "What this can show: between the iterations of one cell only chance differs, so that look is "
+    "the strongest; along x the number itself drives both sides, so that look is the weakest. "
+    "None of them replaces an experiment that changes one cause alone."
+)

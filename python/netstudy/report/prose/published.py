@@ -1,0 +1,149 @@
+"""How the simulated values stand to the published ones, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from netstudy.analysis.agreement import Agreement, RatioAgreement
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import COMPLETION, DROPS, RETRANSMISSIONS
+from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.study_result import PanelResult
+from netstudy.report.cellrefs import count, level_name, percent, plain
+from netstudy.report.prose.words import at_level, on_level
+from netstudy.report.refs import Name, Sentence, join, say
+
+
+def against_published(found: PanelResult) -> list[Sentence]:
+    """The completion time in words, and what is odd in the published rows."""
+    if found.reference is None:
+        return []
+    panel, reference = found.panel, found.reference
+    return [
+        *published_summary(found),
+        *_law(panel, reference),
+        *_resent(found, reference.agreements),
+    ]
+
+
+def published_summary(found: PanelResult) -> list[Sentence]:
+    """The agreement in completion time, for the executive summary."""
+    if found.reference is None:
+        return []
+    ones = [one for one in found.reference.agreements if one.metric == COMPLETION]
+    ratios = [ratio for ratio in found.reference.ratios if ratio.metric == COMPLETION]
+    return [
+        *(s for one in ones for s in _error(found.panel, one)),
+        *(s for ratio in ratios for s in _ratio(found.panel, ratio)),
+    ]
+
+
+def _error(panel: Panel, one: Agreement) -> Iterator[Sentence]:
+    middle, worst = one.median_abs_pct, one.worst
+    if middle is None or worst is None or worst.error_pct is None:
+        return
+    what = f"{one.metric.name}{'' if one.level is None else f', {panel.series}={one.level}'}"
+    rho = one.ranks.rho
+    order = (
+        say("")
+        if rho is None
+        else say("; rank correlation {rho}", rho=plain(rho, 2, "", f"Spearman's rho, {what}"))
+    )
+    yield say(
+        "{metric}{on}: the median absolute error against the published values is {middle}, the "
+        "largest error {worst}{at} ({n} rows{order}).",
+        metric=Name(one.metric.title),
+        on=on_level(panel, one.level),
+        middle=percent(middle, f"median of |simulated − published| ÷ published, {what}"),
+        worst=percent(worst.error_pct, f"(simulated − published) ÷ published, {what}"),
+        at=at_level(panel, worst.x),
+        n=count(one.compared, "rows with both values"),
+        order=order,
+    )
+
+
+def _ratio(panel: Panel, ratio: RatioAgreement) -> Iterator[Sentence]:
+    if ratio.published is None or ratio.simulated is None:
+        return
+    what = f"{ratio.metric.name}, {ratio.level} ÷ {ratio.base}"
+    yield say(
+        "{metric}{at}: {level} ÷ {base} is {published} in the published data and {simulated} here.",
+        metric=Name(ratio.metric.title),
+        at=at_level(panel, ratio.x),
+        level=level_name(ratio.level),
+        base=level_name(ratio.base),
+        published=plain(ratio.published, 2, "", f"{what}, published"),
+        simulated=plain(ratio.simulated, 2, "", f"{what}, simulated"),
+    )
+
+
+def _law(panel: Panel, reference: PanelReference) -> Iterator[Sentence]:
+    """Whether published goodput x completion time is the bytes, row by row."""
+    if not reference.checked:
+        return
+    checked = count(reference.checked, "published rows with goodput and completion time")
+    if not reference.broken:
+        yield say(
+            "In all {n} published rows goodput × completion time is the bytes, within rounding.",
+            n=checked,
+        )
+        return
+    rows = [
+        say(
+            "{ratio} of the bytes{on}{at}",
+            ratio=plain(100 * law.ratio, 2, "%", "published goodput × completion time ÷ bytes"),
+            on=on_level(panel, law.level),
+            at=at_level(panel, law.x),
+        )
+        for law in reference.broken
+    ]
+    yield say(
+        "Of {n} published rows, {k} break the law goodput × completion time = bytes beyond "
+        "rounding: {rows}.",
+        n=checked,
+        k=count(len(rows), "published rows that break the law"),
+        rows=join(rows),
+    )
+
+
+def _resent(found: PanelResult, agreements: Sequence[Agreement]) -> Iterator[Sentence]:
+    """Retransmissions a dropped packet, published: below one is no honest count."""
+    parts = []
+    for level in found.panel.series_levels:
+        drops = _published_sum(agreements, DROPS.name, level)
+        again = _published_sum(agreements, RETRANSMISSIONS.name, level)
+        if drops and again is not None:
+            ratio = plain(again / drops, 2, "", "sum of published retransmissions ÷ drops")
+            parts.append(say("{ratio}{on}", ratio=ratio, on=on_level(found.panel, level)))
+    here = found.causes.retransmissions_per_drop
+    if parts and here is not None:
+        yield say(
+            "Retransmissions a dropped packet: {parts} as published, {here} here. Fewer than one "
+            "would mean data that were lost and never sent again.",
+            parts=join(parts),
+            here=plain(here, 2, "", "retransmissions ÷ dropped packets, sums over all cells"),
+        )
+
+
+def _published_sum(agreements: Sequence[Agreement], name: str, level: object) -> float | None:
+    found = [one for one in agreements if one.metric.name == name and one.level == level]
+    if not found:
+        return None
+    return sum(row.published for row in found[0].rows if row.published is not None)
+
+
+def fitted_note(fitted: Mapping[str, Sequence[str]]) -> Sentence | None:
+    """That some figures of the profiles were fitted on data; None when none was."""
+    if not fitted:
+        return None
+    parts = [
+        say("{figures} of {profile}", figures=join([Name(f) for f in figures]), profile=Name(name))
+        for name, figures in fitted.items()
+    ]
+    return say(
+        "{n} figures of the hardware profiles were fitted on data: {parts}. The appendix says on "
+        "which. Where these are the published values themselves, agreement with them is no "
+        "independent evidence.",
+        n=count(sum(len(f) for f in fitted.values()), "figures whose source is “fitted”"),
+        parts=join(parts),
+    )

@@ -1,0 +1,104 @@
+"""Look before you trust this result: what is wrong with the runs, in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from netstudy.analysis.cells import CellRow, CellTable, ProblemKind, is_numeric
+from netstudy.analysis.study_result import StudyResult
+from netstudy.analysis.verdict import RUNS_RECOMMENDED
+from netstudy.report.cellrefs import count, percent, treatment_text
+from netstudy.report.numbers import listed, spans
+from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.wire import Level
+
+KINDS: dict[ProblemKind, str] = {
+    "failed": "failed",
+    "invalid": "broke a conservation law and are kept out of the numbers",
+    "missing": "were planned and have no record",
+}
+
+
+def warnings(result: StudyResult) -> list[Sentence]:
+    """Every reason to doubt, one sentence each; empty when there is none."""
+    found = result.warnings
+    return [
+        *_problems(result),
+        *_empty(found.empty_cells, result.cells),
+        *_few(found.few_runs, result),
+        *_warm_up(result),
+        *(say("{text}.", text=Name(text[:1].upper() + text[1:])) for text in found.reference),
+        *(
+            say("The study asks for “{text}”, which is not shown.", text=Name(text))
+            for text in found.not_shown
+        ),
+    ]
+
+
+def _problems(result: StudyResult) -> Iterator[Sentence]:
+    kinds = Counter(problem.kind for _, problem in result.warnings.problems)
+    planned = count(len(result.plan.runs), "runs of the plan")
+    for kind, text in KINDS.items():
+        if kinds[kind]:
+            yield say(
+                "{n} of {planned} runs {text}.",
+                n=count(kinds[kind], f"runs that are {kind}"),
+                planned=planned,
+                text=Name(text),
+            )
+
+
+def _empty(cells: Sequence[CellRow], table: CellTable) -> Iterator[Sentence]:
+    if cells:
+        yield say("No run gives numbers for {cells}.", cells=_named(cells, table))
+
+
+def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
+    if not cells:
+        return
+    runs = [len(cell.runs) for cell in cells]
+    low, high = min(runs), max(runs)
+    yield say(
+        "{n} of {total} cells have fewer than {wanted} runs ({runs}): with three "
+        "against three no permutation test can reach the usual level, and the intervals are wide."
+        if high > 1
+        else "{n} of {total} cells have fewer than {wanted} runs ({runs}): one run "
+        "shows nothing of what differs between runs.",
+        n=count(len(cells), "cells with fewer runs than recommended"),
+        total=count(len(result.cells.rows), "cells"),
+        wanted=count(RUNS_RECOMMENDED, "recommended number of runs"),
+        runs=Number(high, str(high) if low == high else f"{low} to {high}", "runs of such a cell"),
+    )
+
+
+def _warm_up(result: StudyResult) -> Iterator[Sentence]:
+    found = result.warnings.warm_up
+    if found:
+        yield say(
+            "The first iterations differ from the later ones in {cells}, so the warm-up may be too "
+            "short (MSER); they shift a mean by {effect} at most.",
+            effect=percent(
+                max(abs(warm.effect_pct) for _, warm in found),
+                "largest (mean − mean without the first iterations) ÷ the latter",
+            ),
+            cells=_named([cell for cell, _ in found], result.cells),
+        )
+
+
+def _named(cells: Sequence[CellRow], table: CellTable) -> Sentence:
+    """Cells by their levels; those that differ in the factor along x alone as one span."""
+    along = next((f for f, levels in table.factors.items() if is_numeric(levels)), None)
+    groups: dict[str, list[Level]] = {}
+    for cell in cells:
+        rest = {f: level for f, level in cell.treatment.items() if f != along}
+        groups.setdefault(treatment_text(rest), []).append(cell.treatment.get(along or "", ""))
+    if along is None:
+        return join([Name(text) for text in groups])
+    names = [_span_name(text, along, chosen, table) for text, chosen in groups.items()]
+    return join(names, last="and in" if len(names) > 1 else "and")
+
+
+def _span_name(text: str, along: str, chosen: Sequence[Level], table: CellTable) -> Name:
+    levels = listed(spans(chosen, table.factors[along]))
+    return Name(f"{text}, {along}={levels}" if text else f"{along}={levels}")

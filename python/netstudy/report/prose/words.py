@@ -1,0 +1,68 @@
+"""Turns of phrase that several sentences share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from netstudy.analysis.layout import Panel
+from netstudy.report.cellrefs import at, level_name
+from netstudy.report.numbers import counted, level_text, listed, spans
+from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.wire import Level
+
+NOTHING = Sentence(())
+
+
+def at_level(panel: Panel, x: Level | None) -> Sentence:
+    """ " at 23 servers"; nothing where no factor runs along x."""
+    return NOTHING if panel.x is None else say(" at {x}", x=at(panel.x, x))
+
+
+def at_levels(panel: Panel, chosen: Sequence[Level | None]) -> Sentence:
+    """ " at 5 to 23 servers"; nothing where no factor runs along x."""
+    return NOTHING if panel.x is None else say(" at {x}", x=_levels(panel, panel.x, chosen))
+
+
+def where_levels(panel: Panel, chosen: Sequence[Level | None]) -> Sentence:
+    """At 5 to 23 servers, to begin a sentence; without an x: In this comparison."""
+    if panel.x is None:
+        return say("In this comparison")
+    return say("At {x}", x=_levels(panel, panel.x, chosen))
+
+
+def _levels(panel: Panel, x: str, chosen: Sequence[Level | None]) -> Name:
+    texts = spans(chosen, panel.x_levels) if panel.x_numeric else [level_text(c) for c in chosen]
+    return Name(counted(x, listed(texts)))
+
+
+def on_level(panel: Panel, level: Level | None) -> Sentence:
+    """ " on nexus-5010"; nothing without a series."""
+    return NOTHING if panel.series is None else say(" on {level}", level=level_name(level))
+
+
+def in_panel(panel: Panel) -> Sentence:
+    """ " (configuration 4 MB)": the levels that a panel holds fixed; nothing without any."""
+    if not panel.fixed:
+        return NOTHING
+    held = [Name(f"{f} {level_text(level)}") for f, level in panel.fixed.items()]
+    return say(" ({held})", held=join(held))
+
+
+def things(number: Number, noun: str) -> Sentence:
+    """A number of things: 1 run, 5 runs."""
+    return say("{n} {noun}", n=number, noun=Name(noun if number.text == "1" else f"{noun}s"))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A paragraph of conclusions under a word that says what it is about."""
+
+    lead: str
+    sentences: tuple[Sentence, ...]
+
+
+def point(lead: str, sentences: Iterable[Sentence]) -> list[Point]:
+    """A list with the point, or an empty one when there is nothing to say."""
+    found = tuple(sentences)
+    return [Point(lead, found)] if found else []

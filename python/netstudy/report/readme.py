@@ -1,0 +1,102 @@
+"""The README of a study: question, figure and answer, written from a results folder.
+
+    python -m netstudy.report.readme STUDY RESULTS
+
+replaces what stands between the two markers in STUDY/README.md and writes the figure beside it.
+Nothing outside the markers is touched, and no number between them is typed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netstudy.errors import NetstudyError, StudyError
+from netstudy.report.document import Document, Figure, document
+from netstudy.report.markdown import pipe_table, text
+from netstudy.store import write_atomic
+
+if TYPE_CHECKING:
+    from netstudy.report.prose.words import Point
+    from netstudy.report.refs import Sentence
+
+BEGIN = "<!-- results: written by python -m netstudy.report.readme -->"
+END = "<!-- end of results -->"
+README = "README.md"
+
+
+def update_readme(study: Path, results: Path) -> Path:
+    """Write the results into a study's README and its first figure beside it.
+
+    Raises StudyError when the README or its markers are not there, or results are missing.
+    """
+    from netstudy.analysis.study_result import analyse
+    from netstudy.store import Results
+
+    folder = Results(results).resolve(str(results), done=True)
+    path = study / README
+    doc = document(folder, analyse(folder))
+    before, after = _around(path)
+    figure = next((f for c in doc.cases for p in c.panels for f in p.figures), None)
+    if figure is not None:
+        write_atomic(study / f"{figure.name}.svg", figure.wide.encode())
+    body = "\n\n".join(_sections(doc, figure))
+    write_atomic(path, f"{before}{BEGIN}\n\n{body}\n\n{END}{after}".encode())
+    return path
+
+
+def _around(path: Path) -> tuple[str, str]:
+    """What stands before and after the markers."""
+    try:
+        content = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StudyError(f"cannot read {path}: {error.strerror}") from error
+    before, begin, rest = content.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise StudyError(f"{path} has no markers; put these two lines into it:\n{BEGIN}\n{END}")
+    return before, after
+
+
+def _sections(doc: Document, figure: Figure | None) -> list[str]:
+    shown = [f"![{text(figure.alt)}]({figure.name}.svg)"] if figure else []
+    return [
+        f"**{text(doc.question)}**",
+        *shown,
+        *_points(doc.summary),
+        *_warnings(doc.warnings),
+        *(pipe_table(panel.results) for case in doc.cases for panel in case.panels),
+        *([f"Expected beforehand: {text(doc.expectation)}"] if doc.expectation else []),
+        text(doc.provenance),
+        f"```sh\n{doc.appendix.commands[0]}\n```",
+    ]
+
+
+def _points(points: Sequence[Point]) -> list[str]:
+    return [f"**{one.lead}.** {' '.join(text(s) for s in one.sentences)}" for one in points]
+
+
+def _warnings(warnings: Sequence[Sentence]) -> list[str]:
+    if not warnings:
+        return []
+    lines = "\n".join(f"> - {text(sentence)}" for sentence in warnings)
+    return [f"> Look before you trust this result:\n>\n{lines}"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run from the command line; returns the exit code."""
+    if len(arguments) != 2:
+        print("usage: python -m netstudy.report.readme STUDY RESULTS", file=sys.stderr)
+        return StudyError.exit_code
+    try:
+        print(update_readme(Path(arguments[0]), Path(arguments[1])))
+    except NetstudyError as error:
+        print(f"netstudy: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,105 @@
+"""Sentences whose every number is a reference to a cell or a formula.
+
+`say` joins a template of plain words with references. The template itself must not hold a digit,
+so a number cannot be typed into prose; a reference knows where its value comes from and says so
+in HTML. The same sentence serves HTML, Markdown and the terminal.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+
+@dataclass(frozen=True)
+class Number:
+    """A computed value, how it is printed, and what it is: metric, cell or formula."""
+
+    value: float
+    text: str
+    source: str
+
+    def __str__(self) -> str:
+        """The printed value."""
+        return self.text
+
+    def __html__(self) -> str:
+        """The printed value with its exact value and its source."""
+        return Markup('<data value="{}" title="{}">{}</data>').format(
+            repr(self.value), self.source, self.text
+        )
+
+
+SHORT = 30
+"""Single words up to this length are never broken."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A word of the study: a factor, a level, a host, a file. It may hold digits."""
+
+    text: str
+    code: bool = False
+    """Whether it is something to type or a file's name."""
+
+    def __str__(self) -> str:
+        """The word."""
+        return self.text
+
+    def __html__(self) -> str:
+        """The word, escaped; a short one stays on one line."""
+        if self.code:
+            return Markup("<code>{}</code>").format(self.text)
+        kind = "name" if len(self.text) <= SHORT and " " not in self.text else "text"
+        return Markup('<span class="{}">{}</span>').format(kind, self.text)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Words and references in order."""
+
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        """Plain text."""
+        return "".join(str(part) for part in self.parts)
+
+    def __html__(self) -> str:
+        """HTML with the references marked."""
+        return Markup("").join(escape(part) for part in self.parts)
+
+    def numbers(self) -> Iterator[Number]:
+        """The numbers that it states."""
+        for part in self.parts:
+            if isinstance(part, Number):
+                yield part
+            elif isinstance(part, Sentence):
+                yield from part.numbers()
+
+
+Part = str | Number | Name | Sentence
+
+
+def say(template: str, **references: Number | Name | Sentence) -> Sentence:
+    """A sentence from a template such as "{a} takes {time}"; its own words hold no digit."""
+    parts: list[Part] = []
+    for words, field, _, _ in string.Formatter().parse(template):
+        assert not any(sign.isdigit() for sign in words), f"a number is typed into: {words!r}"
+        if words:
+            parts.append(words)
+        if field is not None:
+            parts.append(references[field])
+    return Sentence(tuple(parts))
+
+
+def join(items: Sequence[Number | Name | Sentence], last: str = "and") -> Sentence:
+    """a, b and c."""
+    parts: list[Part] = []
+    for index, item in enumerate(items):
+        if index:
+            parts.append(f" {last} " if index == len(items) - 1 else ", ")
+        parts.append(item)
+    return Sentence(tuple(parts))

@@ -1,0 +1,350 @@
+"""Tables as data: a two-level header, rows of references, and empty cells for what is missing.
+
+The same table is rendered to HTML, Markdown and the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from netstudy.analysis.agreement import Agreement, Beside, RatioAgreement
+from netstudy.analysis.causes import Causes, Link, TimeAccount
+from netstudy.analysis.intervals import Interval
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.verdict import Comparison, VerdictTable
+from netstudy.report.cellrefs import (
+    RATIO_DECIMALS,
+    cell_number,
+    interval_text,
+    level_name,
+    p_number,
+    plain,
+    ratio_number,
+    ratio_source,
+    where,
+)
+from netstudy.report.numbers import level_text, number_text
+from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.wire import Level
+
+Value = Number | Name | Sentence | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns under one heading. Without sub-headings it is one column."""
+
+    heading: str
+    unit: str = ""
+    note: str = ""
+    """Which way is better, or what the columns share."""
+    columns: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Columns that it spans."""
+        return max(1, len(self.columns))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first `stub` groups are the headers of its rows."""
+
+    id: str
+    caption: Sentence
+    groups: tuple[Group, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    stub: int = 1
+    sortable: bool = True
+
+    @property
+    def starts(self) -> frozenset[int]:
+        """Columns that a group begins with."""
+        widths = [group.width for group in self.groups]
+        return frozenset(sum(widths[:index]) for index in range(len(widths)))
+
+    @property
+    def two_levels(self) -> bool:
+        """Whether some heading has sub-headings."""
+        return any(group.columns for group in self.groups)
+
+
+def numeric_level(level: Level | None, factor: str | None) -> Value:
+    """A level as the header of a row; a number sorts as one."""
+    if isinstance(level, int | float) and not isinstance(level, bool):
+        return Number(float(level), level_text(level), f"level of {factor}")
+    return None if level is None else level_name(level)
+
+
+def results_table(
+    panel: Panel, metrics: Sequence[Metric], table_id: str, caption: Sentence
+) -> Table:
+    """The published layout: x, then each metric with one column a level of the series."""
+    levels = panel.series_levels
+    subs = () if panel.series is None else tuple(level_text(level) for level in levels)
+    head = Group(panel.x or panel.series or "", note="")
+    groups = [Group(m.title, m.unit, m.better, subs) for m in metrics]
+    rows = tuple(
+        (
+            numeric_level(x, panel.x),
+            *(cell_number(panel.cell(x, level), metric) for metric in metrics for level in levels),
+        )
+        for x in panel.x_levels
+    )
+    if panel.x is None:
+        return Table(table_id, caption, tuple(groups), tuple(row[1:] for row in rows), stub=0)
+    return Table(table_id, caption, (head, *groups), rows)
+
+
+def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> Table:
+    """One row a value of x: both means, their ratio with its interval, and the verdict."""
+    metric = verdicts.metric
+    pair = (level_text(verdicts.level), level_text(verdicts.base))
+    head = () if verdicts.x is None else (Group(verdicts.x),)
+    groups = (
+        *head,
+        Group(metric.title, metric.unit, columns=pair),
+        Group("Ratio", note=f"{pair[0]} ÷ {pair[1]}", columns=("ratio", "95 % interval")),
+        Group("Change", "%", f"of {pair[1]}"),
+        Group("p after Holm", columns=("if equal", "if beyond noise")),
+        Group("A/A noise", "%"),
+        Group("Verdict"),
+    )
+    rows = tuple(_verdict_row(row, verdicts) for row in verdicts.rows)
+    return Table(table_id, caption, groups, rows, stub=len(head))
+
+
+def _verdict_row(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
+    head = () if table.x is None else (numeric_level(row.x, table.x),)
+    source = ratio_source(row, table)
+    return (
+        *head,
+        _bare(row.value, table.metric, f"{table.factor}={level_text(table.level)}"),
+        _bare(row.base_value, table.metric, f"{table.factor}={level_text(table.base)}"),
+        ratio_number(row, table),
+        None if row.interval is None else _interval(row.interval, source),
+        None if row.change_pct is None else _bare_percent(row.change_pct, f"change of {source}"),
+        None if row.p_different is None else p_number(row.p_different, f"p of equality, {source}"),
+        None if row.p_same is None else p_number(row.p_same, f"p beyond the noise band, {source}"),
+        None if row.noise_pct is None else _bare_percent(row.noise_pct, f"A/A noise, {source}"),
+        Name(verdict_text(row)),
+    )
+
+
+def verdict_text(row: Comparison) -> str:
+    """The verdict in a table: who wins, same, or what is missing."""
+    match row.outcome:
+        case "different":
+            return f"{level_text(row.winner)} better" if row.winner is not None else "different"
+        case "undecided":
+            more = ">1000" if row.more_runs is None else str(row.more_runs)
+            return f"undecided, {more} more runs"
+        case "same":
+            return "same"
+        case _:
+            return "not measured"
+
+
+def _bare(value: float | None, metric: Metric, what: str) -> Number | None:
+    if value is None:
+        return None
+    return Number(value, number_text(value, metric.decimals), f"{metric.name}, {what}")
+
+
+def _bare_percent(value: float, source: str) -> Number:
+    return Number(value, number_text(value, 1), source)
+
+
+def _interval(interval: Interval, source: str) -> Number:
+    """An interval in one cell; it sorts by its middle."""
+    middle = (interval.low + interval.high) / 2
+    return Number(
+        middle, interval_text(interval, RATIO_DECIMALS), f"95 % Fieller interval, {source}"
+    )
+
+
+def causes_table(found: Causes, table_id: str, caption: Sentence) -> Table:
+    """The links of the chain and how each was tested."""
+    groups = (
+        Group("Cause"),
+        Group("Effect"),
+        Group("Looked at"),
+        Group("n"),
+        Group("Spearman’s rho", columns=("rho", "interval")),
+        Group("p", note="after Holm"),
+        Group("Link"),
+    )
+    return Table(table_id, caption, groups, tuple(_link_row(k) for k in found.links), stub=2)
+
+
+SCOPES = {
+    "along x": "along x",
+    "between levels": "between levels at the same x",
+    "between iterations": "between iterations of one cell",
+}
+
+
+def _link_row(link: Link) -> tuple[Value, ...]:
+    scope = SCOPES[link.scope]
+    if link.level is not None:
+        scope = f"{scope}, {level_text(link.level)}"
+    source = f"{link.cause.name} and {link.effect.name}, {scope}"
+    rho = None if link.rho is None else plain(link.rho, 2, "", f"Spearman's rho of {source}")
+    return (
+        Name(link.cause.title),
+        Name(link.effect.title),
+        Name(scope),
+        Number(link.n, str(link.n), f"pairs or cells, {source}"),
+        rho,
+        _link_interval(link, source),
+        None if link.p is None else p_number(link.p, f"p of {source}"),
+        Name({True: "holds", False: "not shown", None: "not testable"}[link.holds]),
+    )
+
+
+def _link_interval(link: Link, source: str) -> Number | None:
+    if link.low is None or link.high is None:
+        return None
+    kind = "quartiles over cells" if link.scope == "between iterations" else "95 % interval"
+    text = interval_text(Interval(link.low, link.high), 2)
+    return Number((link.low + link.high) / 2, text, f"{kind}, {source}")
+
+
+def account_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:
+    """Where the time of an iteration goes: wire, waiting for timeouts, the rest."""
+    subs = () if panel.series is None else tuple(level_text(v) for v in panel.series_levels)
+    head = () if panel.x is None else (Group(panel.x),)
+    groups = (
+        *head,
+        Group("Wire time", "ms"),
+        Group("Beyond the wire", "ms", columns=subs),
+        Group("Waiting for timeouts", "ms", columns=subs),
+        Group("Waiting ÷ beyond the wire", "%", columns=subs),
+    )
+    by_key = {(account.x, account.level): account for account in found.accounts}
+    rows = tuple(
+        _account_row(panel, x, [by_key.get((x, level)) for level in panel.series_levels])
+        for x in panel.x_levels
+    )
+    return Table(table_id, caption, groups, rows, stub=len(head))
+
+
+def _account_row(
+    panel: Panel, x: Level | None, accounts: Sequence[TimeAccount | None]
+) -> tuple[Value, ...]:
+    head = () if panel.x is None else (numeric_level(x, panel.x),)
+    wire = next((account.wire_ms for account in accounts if account is not None), None)
+    place = where(panel.x, x)
+
+    def each(name: str, values: Sequence[float | None]) -> list[Number | None]:
+        return [
+            None if value is None else plain(value, 1, "", f"{name}{place}") for value in values
+        ]
+
+    return (
+        *head,
+        *each("time of all bytes on the client's link", [wire]),
+        *each("completion time − wire time", [a.excess_ms if a else None for a in accounts]),
+        *each(
+            "share of iterations with a timeout × minimum RTO",
+            [a.waiting_ms if a else None for a in accounts],
+        ),
+        *each("waiting ÷ beyond the wire", [a.accounted_pct if a else None for a in accounts]),
+    )
+
+
+def reference_table(
+    panel: Panel, agreements: Sequence[Agreement], table_id: str, caption: Sentence
+) -> Table:
+    """Published beside simulated with the error, one group a level."""
+    subs = ("published", "simulated", "error", "error %")
+    groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]
+    by_x = [{row.x: row for row in one.rows} for one in agreements]
+    shown = [x for x in panel.x_levels if any(x in rows for rows in by_x)]
+    rows = tuple(
+        (
+            numeric_level(x, panel.x),
+            *(
+                value
+                for one, found in zip(agreements, by_x, strict=True)
+                for value in _beside_cells(found.get(x), one, panel)
+            ),
+        )
+        for x in shown
+    )
+    return Table(table_id, caption, (Group(panel.x or ""), *groups), rows)
+
+
+def _beside_cells(row: Beside | None, one: Agreement, panel: Panel) -> tuple[Number | None, ...]:
+    if row is None:
+        return None, None, None, None
+    place = f"{where(panel.series, one.level)}{where(panel.x, row.x)}"
+    return (
+        _bare(row.published, one.metric, f"published{place}"),
+        _bare(row.simulated, one.metric, f"simulated{place}"),
+        _bare(row.error, one.metric, f"simulated − published{place}"),
+        None
+        if row.error_pct is None
+        else _bare_percent(row.error_pct, f"error in % of the published value{place}"),
+    )
+
+
+def agreement_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
+    """One row a metric and level: rows compared, errors, order."""
+    groups = (
+        Group("Metric"),
+        Group(panel.series or ""),
+        Group("Rows"),
+        Group("Error", "%", columns=("median, absolute", "largest")),
+        Group("Largest at"),
+        Group("Spearman’s rho"),
+    )
+    rows = tuple(_agreement_row(panel, one) for one in reference.agreements)
+    caption = say("Agreement with the published values")
+    return Table(table_id, caption, groups, rows, stub=2)
+
+
+def _agreement_row(panel: Panel, one: Agreement) -> tuple[Value, ...]:
+    what = f"{one.metric.name}{where(panel.series, one.level)}"
+    middle, worst, rho = one.median_abs_pct, one.worst, one.ranks.rho
+    largest = worst.error_pct if worst else None
+    return (
+        Name(one.metric.title),
+        level_name(one.level),
+        Number(one.compared, str(one.compared), f"rows with both values, {what}"),
+        None if middle is None else _bare_percent(middle, f"median of |error|, {what}"),
+        None if largest is None else _bare_percent(largest, f"largest error, {what}"),
+        numeric_level(worst.x, panel.x) if worst else None,
+        None if rho is None else plain(rho, 2, "", f"Spearman's rho, {what}"),
+    )
+
+
+def ratios_table(reference: PanelReference, table_id: str) -> Table:
+    """The ratio of two levels at the end of the range, published and simulated."""
+    groups = (
+        Group("Metric"),
+        Group("Ratio"),
+        Group("At"),
+        Group("Published"),
+        Group("Simulated"),
+    )
+    rows = tuple(_ratio_row(one) for one in reference.ratios)
+    return Table(table_id, say("Ratios at the end of the range"), groups, rows)
+
+
+def _ratio_row(one: RatioAgreement) -> tuple[Value, ...]:
+    what = f"{one.metric.name}, {level_text(one.level)} ÷ {level_text(one.base)}"
+    return (
+        Name(one.metric.title),
+        Name(f"{level_text(one.level)} ÷ {level_text(one.base)}"),
+        numeric_level(one.x, None),
+        None
+        if one.published is None
+        else plain(one.published, RATIO_DECIMALS, "", f"{what}, published"),
+        None
+        if one.simulated is None
+        else plain(one.simulated, RATIO_DECIMALS, "", f"{what}, simulated"),
+    )

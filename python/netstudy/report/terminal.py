@@ -1,0 +1,49 @@
+"""The summary at the end of a run: the table in the published layout and the verdict, in text."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from netstudy.report.plaintext import text_table
+from netstudy.report.prose.summary import summary
+from netstudy.report.prose.warn import warnings
+from netstudy.report.prose.words import in_panel
+from netstudy.report.refs import Name, say
+from netstudy.report.tables import results_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from netstudy.analysis.study_result import StudyResult
+
+WIDTH = 100
+"""Nothing is wider, so that it fits a usual terminal and a page of a mail."""
+
+
+def print_summary(result: StudyResult, console: Console) -> None:
+    """Prints one table a panel, the verdict in sentences, and what speaks against trusting it."""
+    for case in result.cases:
+        for found in case.panels:
+            title = f"Test case {case.name}" if len(result.cases) > 1 else result.study
+            caption = say("{title}{held}", title=Name(title), held=in_panel(found.panel))
+            _print(console, str(caption), style="bold")
+            table = results_table(found.panel, result.headline, "results", caption)
+            _print(console, f"{text_table(table, WIDTH)}\n")
+    for point in summary(result):
+        _wrapped(console, f"{point.lead}: ", " ".join(map(str, point.sentences)))
+    found_warnings = warnings(result)
+    if found_warnings:
+        _print(console, "\nLook before you trust this result:", style="bold yellow")
+    for sentence in found_warnings:
+        _wrapped(console, "! ", str(sentence))
+
+
+def _wrapped(console: Console, lead: str, text: str) -> None:
+    """A paragraph within the width, its later lines indented."""
+    plain = f"{lead}{text}".replace("\u00a0", " ")
+    _print(console, textwrap.fill(plain, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def _print(console: Console, text: str, style: str | None = None) -> None:
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

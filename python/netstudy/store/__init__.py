@@ -1,0 +1,28 @@
+"""The results folder: the truth about a run of a study (`results/<study>/<UTC time>/`).
+
+`create` makes one, `execute` fills it, every other verb only reads it. A file is written aside,
+flushed to the disk and moved to its name in one step, so that a crash at any instant leaves whole
+files or none. Nothing that was measured is ever overwritten.
+"""
+
+from __future__ import annotations
+
+from netstudy.store.create import create
+from netstudy.store.files import storage, write_atomic
+from netstudy.store.folder import Folder
+from netstudy.store.gather import gather
+from netstudy.store.invocation import Invocation
+from netstudy.store.lock import is_locked, locked
+from netstudy.store.tree import Results
+
+__all__ = [
+    "Folder",
+    "Invocation",
+    "Results",
+    "create",
+    "gather",
+    "is_locked",
+    "locked",
+    "storage",
+    "write_atomic",
+]

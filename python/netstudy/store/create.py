@@ -1,0 +1,127 @@
+"""Making a results folder: all of it appears at once, or nothing does."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
+from netstudy.errors import StudyError
+from netstudy.store.files import TEMPORARY_SUFFIX, replace_link, storage, sync_folder, write_atomic
+from netstudy.store.folder import INVOCATION, PLAN, RUNS, Folder
+from netstudy.store.invocation import Invocation
+from netstudy.store.lock import locked
+from netstudy.wire import Plan, to_json
+
+LATEST = "latest"
+
+_REPORT_BYTES = 8_000_000
+"""The report with its figures and the scripts that they need, and reserve."""
+
+
+def disk_bytes(plan: Plan, record_bytes: int) -> int:
+    """The disk space that a plan's results take at most: the records, twice, and the report."""
+    return 2 * record_bytes + len(to_json(plan)) + _REPORT_BYTES
+
+
+def create(
+    results: Path,
+    plan: Plan,
+    invocation: Invocation,
+    files: Mapping[str, bytes],
+    record_bytes: int,
+    now: datetime,
+) -> Folder:
+    """Make `results/<study>/<UTC time>/` for the plan and let `latest` lead to it.
+
+    `files` holds the study and what belongs to it, by path inside the folder (`gather`), and
+    `record_bytes` is the estimated size of the records. Raises StudyError when the folder cannot be
+    made or the results would not fit; nothing is left then.
+    """
+    parent = results / plan.study
+    with storage(parent), _parents(parent), _aside(parent) as aside:
+        _check_space(parent, disk_bytes(plan, record_bytes))
+        _fill(aside, plan, invocation, files)
+        folder = _place(aside, parent, now)
+        try:
+            _link_latest(folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    return Folder(folder)
+
+
+@contextmanager
+def _parents(folder: Path) -> Iterator[None]:
+    """Make the folder with its parents; when the block fails, remove those that are empty."""
+    absent = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for path in absent:
+                path.rmdir()
+        raise
+
+
+@contextmanager
+def _aside(parent: Path) -> Iterator[Path]:
+    """A locked folder under a temporary name, gone after the block unless it was moved."""
+    aside = parent / f".{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"
+    aside.mkdir()
+    try:
+        with locked(aside):
+            yield aside
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _check_space(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise StudyError(
+            f"not enough space in {folder}: the results may take {needed / 1e6:.0f} MB and "
+            f"{free / 1e6:.0f} MB are free; free some space or choose another --results"
+        )
+
+
+def _fill(aside: Path, plan: Plan, invocation: Invocation, files: Mapping[str, bytes]) -> None:
+    (aside / RUNS).mkdir()
+    inputs = {
+        **files,
+        PLAN: to_json(plan).encode() + b"\n",
+        INVOCATION: invocation.model_dump_json(indent=1).encode() + b"\n",
+    }
+    for name, content in inputs.items():
+        (aside / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(aside / name, content)
+
+
+def _place(aside: Path, parent: Path, now: datetime) -> Path:
+    """Move the folder to the first free name of this second."""
+    stamp = now.strftime("%Y%m%dT%H%M%SZ")
+    names = (stamp if number == 1 else f"{stamp}-{number}" for number in count(1))
+    target = next(parent / name for name in names if _moved(aside, parent / name))
+    sync_folder(parent)
+    return target
+
+
+def _moved(aside: Path, target: Path) -> bool:
+    try:
+        aside.rename(target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            return False  # the name is taken
+        raise
+    return True
+
+
+def _link_latest(folder: Path) -> None:
+    with suppress(PermissionError):  # a file system without links; the names tell the newest too
+        replace_link(folder.with_name(LATEST), folder.name)

@@ -1,0 +1,96 @@
+"""Writing files so that a crash, a full disk or a pulled plug never leaves half of one."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from netstudy.errors import StudyError
+
+TEMPORARY_SUFFIX = ".tmp"
+"""Ends the name of a file that is being written; one that is left over is of no use to anybody."""
+
+_CAUSES = {
+    errno.ENOSPC: "the disk is full; free some space",
+    errno.EDQUOT: "the disk quota is used up; free some space",
+    errno.EROFS: "the file system is read-only; choose another folder with --results",
+    errno.EACCES: "permission denied; choose another folder with --results",
+    errno.EPERM: "permission denied; choose another folder with --results",
+    errno.ENOTDIR: "a file stands where a folder must be; move it or choose another --results",
+    errno.EEXIST: "a file stands where a folder must be; move it or choose another --results",
+}
+
+
+@contextmanager
+def storage(path: Path) -> Iterator[None]:
+    """Turn what the file system refuses inside the block into a StudyError.
+
+    The message names the file that the system named, else `path`, and the cause in plain words.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StudyError(_describe(error, path)) from error
+
+
+def _describe(error: OSError, path: Path) -> str:
+    where = error.filename if isinstance(error.filename, str) else path
+    cause = _CAUSES.get(error.errno or 0, error.strerror or str(error))
+    return f"cannot write {where}: {cause}"
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write `data` under `path` in one step, durably: old content or new, never a part.
+
+    Raises OSError that names `path`; what was begun is removed first.
+    """
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    try:
+        _write_through(aside, data)
+        aside.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            aside.unlink()
+        if isinstance(error, OSError):
+            error.filename = str(path)
+        raise
+    sync_folder(path.parent)
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's list of names to the disk, so that a rename in it outlives a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_link(link: Path, target: str) -> None:
+    """Let the symbolic link `link` lead to `target`, with no instant at which it leads nowhere."""
+    aside = link.with_name(f".{link.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    aside.symlink_to(target)
+    try:
+        aside.replace(link)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink()
+        raise
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

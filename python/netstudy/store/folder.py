@@ -1,0 +1,211 @@
+"""One results folder: what is in it, and the only ways of adding to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from netstudy.errors import StudyError
+from netstudy.store.environment import host, iso
+from netstudy.store.files import TEMPORARY_SUFFIX, sha256, storage, write_atomic
+from netstudy.store.invocation import Invocation
+from netstudy.store.lock import LOCK_NAME, is_locked, locked
+from netstudy.wire import EndRecord, EngineRecord, Plan, Run, RunRecord, to_json
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+STUDY, PLAN, INVOCATION = "study.yaml", "plan.json", "invocation.json"
+ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
+RECORDS, DONE = "records.jsonl", "DONE"
+DONE_SCHEMA = "netstudy/done/1"
+
+DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
+"""What is made from the records and may be made anew. All else is fixed once the folder is done."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A results folder. It may be unfinished; `missing` tells what is left to do."""
+
+    path: Path
+
+    @classmethod
+    def at(cls, path: Path) -> Folder | None:
+        """The results folder at a path, or None; what a link leads to now, not the link."""
+        if not (path / PLAN).is_file():
+            return None
+        return cls(path.parent / path.readlink() if path.is_symlink() else path)
+
+    def study(self) -> Study:
+        """The study as it was carried out: as it was then, with this run's overrides."""
+        from netstudy.study import load
+
+        return self.invocation().applied_to(load(self.path / STUDY))
+
+    def plan(self) -> Plan:
+        """The runs that the folder is for, in order."""
+        return self._parsed(PLAN, Plan)
+
+    def invocation(self) -> Invocation:
+        """How it was asked for."""
+        return self._parsed(INVOCATION, Invocation)
+
+    def environment(self) -> dict[str, Any]:
+        """The machine and software of the first session; those of later ones under `resumed`."""
+        return self._json(ENVIRONMENT)
+
+    def engine(self) -> EngineRecord | None:
+        """Who wrote the records; None before the engine was started."""
+        there = (self.path / ENGINE).exists()
+        return self._parsed(ENGINE, EngineRecord) if there else None
+
+    def records(self) -> list[RunRecord]:
+        """The records of the runs that are there, in the plan's order; missing ones are absent."""
+        return [self._record(run) for run in self.plan().runs if self._has(run)]
+
+    def missing(self) -> list[Run]:
+        """The runs that have no record yet, in the plan's order.
+
+        A failed or invalid run has a record: a plan gives the same outcome each time, so it is
+        kept and not run again.
+        """
+        return [run for run in self.plan().runs if not self._has(run)]
+
+    def is_done(self) -> bool:
+        """Whether everything was run and the folder was sealed."""
+        return (self.path / DONE).exists()
+
+    def is_running(self) -> bool:
+        """Whether a process is writing to the folder now."""
+        return is_locked(self.path)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the folder for one writer; clear what an interrupted one left half written."""
+        with locked(self.path):
+            with storage(self.path):
+                for leftover in self.leftovers():
+                    leftover.unlink(missing_ok=True)
+            yield
+
+    def leftovers(self) -> list[Path]:
+        """Files that an interrupted writer had not finished."""
+        return sorted(self.path.rglob(f".*{TEMPORARY_SUFFIX}"))
+
+    def begin_session(self, now: datetime) -> None:
+        """Note the machine and the time at which a session of running starts."""
+        session = {**host(), "started_utc": iso(now), "ended_utc": None}
+        if (self.path / ENVIRONMENT).exists():
+            first = self.environment()
+            self._write_json(ENVIRONMENT, {**first, "resumed": [*first["resumed"], session]})
+        else:
+            self._write_json(ENVIRONMENT, {**session, "engine": None, "resumed": []})
+
+    def end_session(self, now: datetime) -> None:
+        """Note the engine and when the session ended; an interrupted one keeps no end."""
+        environment, engine = self.environment(), self.engine()
+        session = environment["resumed"][-1] if environment["resumed"] else environment
+        session["ended_utc"] = iso(now)
+        environment["engine"] = engine.version if engine else None
+        self._write_json(ENVIRONMENT, environment)
+
+    def write_engine(self, line: bytes) -> None:
+        """Keep the engine's first record. Raises StudyError when it is not the one that began."""
+        path = self.path / ENGINE
+        if not path.exists():
+            write_atomic(path, line)
+        elif path.read_bytes() != line:
+            began, now = self.engine(), EngineRecord.model_validate_json(line)
+            raise StudyError(
+                f"{self.path} was begun with engine {began and began.version} on testbed "
+                f"{began and began.testbed}; this is engine {now.version} on {now.testbed}, whose "
+                "records may differ. Use the first one again, or run anew without --resume"
+            )
+
+    def write_run(self, run: str, line: bytes) -> None:
+        """Keep one run's record exactly as the engine wrote it."""
+        path = self._run_path(run)
+        if path.exists():
+            raise StudyError(f"{path} is there already: a record is never overwritten")
+        write_atomic(path, line)
+
+    def write_records(self) -> None:
+        """Write records.jsonl: the stream that one uninterrupted engine would have written."""
+        runs = self.plan().runs
+        lines = [self._read(ENGINE), *(self._run_path(run.id).read_bytes() for run in runs)]
+        end = to_json(EndRecord(runs=len(runs))).encode() + b"\n"
+        write_atomic(self.path / RECORDS, b"".join([*lines, end]))
+
+    def seal(self, now: datetime) -> None:
+        """Write DONE, the hash of every file: the last step, or one more after a new report."""
+        files = {name: {"sha256": sha256(self.path / name)} for name in self._file_names()}
+        self._write_json(DONE, {"schema": DONE_SCHEMA, "sealed_utc": iso(now), "files": files})
+        (self.path / LOCK_NAME).unlink(missing_ok=True)
+
+    def changed_since_sealed(self) -> list[str]:
+        """The inputs and records that are not what DONE says, or are gone. Should be none."""
+        done = self._json(DONE)["files"]
+        kept = [name for name in done if not name.startswith(DERIVED)]
+        return [name for name in kept if not self._matches(name, done[name]["sha256"])]
+
+    def _matches(self, name: str, digest: str) -> bool:
+        path = self.path / name
+        return path.is_file() and sha256(path) == digest
+
+    def _file_names(self) -> list[str]:
+        own = {DONE, LOCK_NAME}
+        files = (path for path in self.path.rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self.path)) for path in files if path.name not in own)
+
+    def _run_path(self, run: str) -> Path:
+        return self.path / RUNS / f"{run}.json"
+
+    def _has(self, run: Run) -> bool:
+        return self._run_path(run.id).exists()
+
+    def _record(self, run: Run) -> RunRecord:
+        try:
+            return self._parsed(f"{RUNS}/{run.id}.json", RunRecord)
+        except StudyError as error:
+            advice = "remove the file and resume, and the run is carried out again"
+            raise StudyError(f"{error}; {advice}") from error
+
+    def _parsed(self, name: str, model: type[ModelT]) -> ModelT:
+        try:
+            return model.model_validate_json(self._read(name))
+        except ValidationError as error:
+            raise StudyError(self._not_whole(name)) from error
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            read = json.loads(self._read(name))
+        except ValueError as error:
+            raise StudyError(self._not_whole(name)) from error
+        if not isinstance(read, dict):
+            raise StudyError(self._not_whole(name))
+        return read
+
+    def _not_whole(self, name: str) -> str:
+        return f"{self.path / name} is damaged, or was written by another version of netstudy"
+
+    def _read(self, name: str) -> bytes:
+        path = self.path / name
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            message = f"cannot read {path}: {error.strerror}. Is {self.path} a results folder?"
+            raise StudyError(message) from error
+
+    def _write_json(self, name: str, value: dict[str, Any]) -> None:
+        text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+        write_atomic(self.path / name, text.encode())

@@ -1,0 +1,115 @@
+"""The tree of results: which folders there are, and which one a user means."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from netstudy.errors import StudyError
+from netstudy.store.create import LATEST
+from netstudy.store.files import TEMPORARY_SUFFIX, replace_link, storage
+from netstudy.store.folder import PLAN, STUDY, Folder
+from netstudy.store.lock import is_locked, locked
+
+_FOLDER_NAME = re.compile(r"(\d{8}T\d{6}Z)(?:-(\d+))?")
+
+
+@dataclass(frozen=True)
+class Results:
+    """The folder that holds `<study>/<UTC time>/` (`--results`, NETSTUDY_RESULTS, ./results)."""
+
+    root: Path
+
+    def folders(self, study: str | None = None) -> list[Folder]:
+        """All results folders, or those of one study, newest first."""
+        found = [
+            path
+            for path in self.root.glob(f"{study or '*'}/*")
+            if _FOLDER_NAME.fullmatch(path.name) and (path / PLAN).is_file()
+        ]
+        return [Folder(path) for path in sorted(found, key=_age, reverse=True)]
+
+    def leftovers(self) -> list[Path]:
+        """Files and folders that an interrupted writer had not finished, outside the folders."""
+        found = sorted(self.root.glob(f"*/.*{TEMPORARY_SUFFIX}"))
+        return [path for path in found if not is_locked(path)]
+
+    def resolve(self, named: str | None, *, done: bool) -> Folder:
+        """The folder that `named` means: a folder, a study's name or path, None for the newest.
+
+        A study or None means the newest; with `done`, the newest that is done. Raises StudyError
+        when there is none.
+        """
+        if named is not None and (folder := Folder.at(Path(named))) is not None:
+            return _checked(folder, done=done)
+        study = None if named is None else self.study_name(named)
+        folders = self.folders(study)
+        if not folders:
+            raise StudyError(self._none_found(named))
+        wanted = [folder for folder in folders if folder.is_done() or not done]
+        return wanted[0] if wanted else _checked(folders[0], done=done)
+
+    def study_name(self, named: str) -> str:
+        """The study that a name, a folder of results or a study file means."""
+        path = Path(named)
+        if path.is_dir() and path.parent.resolve() == self.root.resolve():
+            return path.name
+        if path.is_file() or (path / STUDY).is_file():
+            from netstudy.study import load
+
+            return load(path).study
+        return named
+
+    def remove(self, path: Path) -> None:
+        """Remove a results folder or a leftover, and let `latest` lead to the newest that stays."""
+        with storage(path):
+            if path.is_dir():
+                _remove_folder(path)
+            else:
+                path.unlink(missing_ok=True)
+            self._link_latest(path.parent)
+
+    def _link_latest(self, study: Path) -> None:
+        link = study / LATEST
+        if not link.is_symlink() or link.exists():
+            return
+        left = self.folders(study.name)
+        if left:
+            replace_link(link, left[0].path.name)
+        else:
+            link.unlink()
+
+    def _none_found(self, named: str | None) -> str:
+        there = sorted({folder.path.parent.name for folder in self.folders()})
+        known = f"; there are results of {', '.join(there)}" if there else ""
+        what = f"no results of '{named}'" if named is not None else "no results"
+        return f"{what} in {self.root}{known}"
+
+
+def _age(path: Path) -> tuple[str, int]:
+    match = _FOLDER_NAME.fullmatch(path.name)
+    assert match is not None
+    return match[1], int(match[2] or 1)
+
+
+def _checked(folder: Folder, *, done: bool) -> Folder:
+    if done and not folder.is_done():
+        there = len(folder.plan().runs) - len(folder.missing())
+        raise StudyError(
+            f"{folder.path} is not finished: {there} of {len(folder.plan().runs)} runs are there. "
+            f"Finish it with: netstudy run {folder.path} --resume"
+        )
+    return folder
+
+
+def _remove_folder(path: Path) -> None:
+    """Take the folder out of sight in one step, then remove what is in it.
+
+    Raises StudyError while a process is writing to it.
+    """
+    with locked(path):
+        aside = path.with_name(f".{path.name}{TEMPORARY_SUFFIX}")
+        path.rename(aside)
+        shutil.rmtree(aside)

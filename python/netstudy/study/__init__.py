@@ -1,0 +1,36 @@
+"""Study files: what is asked, on which network, under which load, and what to show.
+
+`load` reads one and checks it; everything else works on the `Study` it returns.
+"""
+
+from __future__ import annotations
+
+from netstudy.study.file import json_schema
+from netstudy.study.levels import FactorLevel, Growth, level_text
+from netstudy.study.loader import apply_overrides, load, quick_form
+from netstudy.study.model import MAIN_CASE, Case, Factor, Study
+from netstudy.study.outcome import Compare, Figure, Reference, Report, Table
+from netstudy.study.selection import keeps, parse_only, quick_only, select
+
+__all__ = [
+    "MAIN_CASE",
+    "Case",
+    "Compare",
+    "Factor",
+    "FactorLevel",
+    "Figure",
+    "Growth",
+    "Reference",
+    "Report",
+    "Study",
+    "Table",
+    "apply_overrides",
+    "json_schema",
+    "keeps",
+    "level_text",
+    "load",
+    "parse_only",
+    "quick_form",
+    "quick_only",
+    "select",
+]

@@ -1,0 +1,30 @@
+"""Checks of a study as a whole: what one part says about another.
+
+The shape of each part is checked before, by its model. Here: references have levels that fit,
+holes and comparisons name levels that exist, links join hosts that exist, profiles are there,
+figures show what the study measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netstudy.documents.problems import Problem
+from netstudy.hardware import HardwareLibrary
+from netstudy.study.checks.design import design_problems, quick_problems
+from netstudy.study.checks.network import network_problems
+from netstudy.study.checks.outcome import outcome_problems, reference_problems
+from netstudy.study.model import Study
+
+
+def problems_of(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
+    """Every problem of a study whose parts are in shape."""
+    yield from design_problems(study)
+    yield from network_problems(study, hardware)
+    yield from outcome_problems(study)
+
+
+def problems_of_extras(study: Study) -> Iterator[Problem]:
+    """Problems of the short form and of reference data, which a changed study may leave behind."""
+    yield from quick_problems(study)
+    yield from reference_problems(study)

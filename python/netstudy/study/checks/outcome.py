@@ -1,0 +1,223 @@
+"""Checks of comparisons, tables, figures, conclusions and reference data."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import TypeVar
+
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.problems import Path, Problem
+from netstudy.study.checks.network import SWITCH
+from netstudy.study.model import Case, Study, factor_names
+from netstudy.study.outcome import (
+    Comparison,
+    Conclusion,
+    Equivalence,
+    Figure,
+    Knee,
+    Limit,
+    Reference,
+    Substitution,
+    Table,
+)
+from netstudy.study.selection import select
+from netstudy.study.vocabulary import WORKLOAD_METRICS, split_metric
+from netstudy.wire import Level
+
+ItemT = TypeVar("ItemT")
+
+
+def outcome_problems(study: Study) -> Iterator[Problem]:
+    """What is wrong with what the study wants to see."""
+    yield from _compare_problems(study)
+    for path, table in _placed("tables", study.file.report.tables, study.file.tables):
+        yield from _table_problems(study, path, table)
+    for path, figure in _placed("figures", study.file.report.figures, study.file.figures):
+        yield from _figure_problems(study, path, figure)
+    for index, conclusion in enumerate(study.conclude):
+        yield from _conclusion_problems(study, ("conclude", index), conclusion)
+
+
+def reference_problems(study: Study) -> Iterator[Problem]:
+    """What is wrong with the published data."""
+    for index, reference in enumerate(study.reference):
+        listed = isinstance(study.document.data["reference"], list)
+        at: Path = ("reference", index) if listed else ("reference",)
+        yield from _reference_problems(study, at, reference)
+
+
+def _placed(
+    key: str, in_report: Sequence[ItemT], at_top: Sequence[ItemT]
+) -> Iterator[tuple[Path, ItemT]]:
+    for index, item in enumerate(in_report):
+        yield ("report", key, index), item
+    for index, item in enumerate(at_top):
+        yield (key, index), item
+
+
+def _compare_problems(study: Study) -> Iterator[Problem]:
+    compare = study.compare
+    if compare is None:
+        return
+    names = factor_names(study.cases)
+    if compare.factor not in names:
+        message = f'no factor "{compare.factor}"{did_you_mean(compare.factor, names)}'
+        yield study.document.problem(("compare", "factor"), message)
+        return
+    yield from _level_problems(study, ("compare", "base"), compare.factor, [compare.base])
+    yield from _metrics_problems(study, ("compare", "on"), compare.on)
+
+
+def _table_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
+    cases = _cases(study, table.case)
+    yield from _case_problems(study, path, table.case)
+    yield from _factors_problems(study, (*path, "rows"), table.rows, cases)
+    yield from _metrics_problems(study, (*path, "cell"), table.cell)
+    across = [name for name in table.columns if name in factor_names(cases)]
+    for index, name in enumerate(table.columns):
+        if name not in across:
+            yield from _column_problems(study, (*path, "columns", index), name, cases)
+    if across and not table.cell and len(across) == len(table.columns):
+        yield study.document.problem(path, "columns are factors; cell must say what stands in them")
+    for name in table.normalise:
+        if name not in (*table.columns, *table.cell):
+            message = f"is not a column{did_you_mean(name, (*table.columns, *table.cell))}"
+            yield study.document.problem((*path, "normalise", name), message, of_key=True)
+
+
+def _column_problems(
+    study: Study, path: Path, name: str, cases: Sequence[Case]
+) -> Iterator[Problem]:
+    try:
+        yield from _scope_problems(study, path, name)
+    except ValueError:
+        known = [*factor_names(cases), *WORKLOAD_METRICS]
+        message = f'"{name}" is neither a factor nor a metric{did_you_mean(name, known)}'
+        yield study.document.problem(path, message)
+
+
+def _figure_problems(study: Study, path: Path, figure: Figure) -> Iterator[Problem]:
+    cases = _cases(study, figure.case)
+    yield from _case_problems(study, path, figure.case)
+    beside = (figure.beside,) if figure.beside else ()
+    second = (figure.y2,) if figure.y2 else ()
+    for key, metrics in (("y", figure.y), ("y2", second), ("beside", beside)):
+        yield from _metrics_problems(study, (*path, key), metrics)
+    axis = (figure.x,) if figure.x else ()
+    panel = (figure.panel,) if figure.panel else ()
+    for key, names in (("x", axis), ("series", figure.series), ("panel", panel)):
+        yield from _factors_problems(study, (*path, key), names, cases)
+
+
+def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> Iterator[Problem]:
+    cases = _cases(study, conclusion.case)
+    yield from _case_problems(study, path, conclusion.case)
+    for name, level in conclusion.at.items():
+        yield from _at_problems(study, (*path, "at", name), name, level)
+    match conclusion:
+        case Substitution():
+            yield from _factors_problems(
+                study, (*path, "substitution"), (conclusion.substitution,), cases
+            )
+        case Knee():
+            yield from _factors_problems(study, (*path, "knee"), (conclusion.knee,), cases)
+        case Comparison():
+            yield from _factors_problems(study, (*path, "compare"), (conclusion.compare,), cases)
+            yield from _metrics_problems(study, (*path, "on"), conclusion.on)
+            if conclusion.base is not None and conclusion.compare in study.factors:
+                base = (*path, "base")
+                yield from _level_problems(study, base, conclusion.compare, [conclusion.base])
+        case Limit():
+            yield from _metrics_problems(study, (*path, "limit"), (conclusion.limit,))
+        case Equivalence():
+            yield from _metrics_problems(study, (*path, "equivalent"), (conclusion.equivalent,))
+
+
+def _reference_problems(study: Study, path: Path, reference: Reference) -> Iterator[Problem]:
+    for name, level in reference.at.items():
+        yield from _at_problems(study, (*path, "at", name), name, level)
+    for column, holds in reference.columns.items():
+        for name, level in holds.at.items():
+            yield from _at_problems(study, (*path, "columns", column, "at", name), name, level)
+    for name in reference.factors:
+        if name not in study.factors:
+            message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
+            yield study.document.problem((*path, "factors", name), message, of_key=True)
+    yield from _file_problems(study, path, reference)
+
+
+def _file_problems(study: Study, path: Path, reference: Reference) -> Iterator[Problem]:
+    name = FilePath(reference.file)
+    if name.is_absolute() or ".." in name.parts:
+        yield study.document.problem((*path, "file"), "must lie in the study's own folder")
+        return
+    file = study.folder / name
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            header = next(csv.reader(lines), [])
+    except (OSError, UnicodeDecodeError):
+        yield study.document.problem((*path, "file"), f"cannot read {file}")
+        return
+    columns = [((*path, "factors", name), column) for name, column in reference.factors.items()]
+    columns += [((*path, "columns", column), column) for column in reference.columns]
+    for place, column in columns:
+        if column not in header:
+            message = f'{reference.file} has no column "{column}"{did_you_mean(column, header)}'
+            yield study.document.problem(place, message, of_key=True)
+
+
+def _cases(study: Study, name: str | None) -> Sequence[Case]:
+    found = [case for case in study.cases if case.name == name]
+    return found or study.cases
+
+
+def _case_problems(study: Study, path: Path, name: str | None) -> Iterator[Problem]:
+    names = [case.name for case in study.cases]
+    if name is not None and name not in names:
+        message = f'no case "{name}"{did_you_mean(name, names)}'
+        yield study.document.problem((*path, "case"), message)
+
+
+def _factors_problems(
+    study: Study, path: Path, wanted: Iterable[str], cases: Sequence[Case]
+) -> Iterator[Problem]:
+    names = factor_names(cases)
+    for index, name in enumerate(wanted):
+        if name not in names:
+            message = f'no factor "{name}"{did_you_mean(name, names)}'
+            yield study.document.problem((*path, index), message)
+
+
+def _at_problems(study: Study, path: Path, name: str, level: Level) -> Iterator[Problem]:
+    if name not in study.factors:
+        message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
+        yield study.document.problem(path, message, of_key=True)
+    else:
+        yield from _level_problems(study, path, name, [level])
+
+
+def _level_problems(
+    study: Study, path: Path, name: str, wanted: Sequence[Level]
+) -> Iterator[Problem]:
+    try:
+        select(study.factors[name], wanted)
+    except ValueError as error:
+        yield study.document.problem(path, str(error))
+
+
+def _metrics_problems(study: Study, path: Path, metrics: Iterable[str]) -> Iterator[Problem]:
+    for index, metric in enumerate(metrics):
+        yield from _scope_problems(study, (*path, index), metric)
+
+
+def _scope_problems(study: Study, path: Path, metric: str) -> Iterator[Problem]:
+    """A metric of a host that the study does not have."""
+    scope = split_metric(metric).scope
+    known: Mapping[str, object] = study.topology.groups
+    if scope == SWITCH and study.topology.switch is None:
+        yield study.document.problem(path, f'"{metric}": the topology has no switch')
+    elif scope not in (None, SWITCH) and scope not in known:
+        hint = did_you_mean(str(scope), known)
+        yield study.document.problem(path, f'"{metric}": no host "{scope}"{hint}')

@@ -1,0 +1,120 @@
+"""The study file as it is written: the model that editors' JSON Schema is made from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from netstudy.documents.fields import (
+    Count0Value,
+    CountValue,
+    NameValue,
+    PercentValue,
+    WordsValue,
+)
+from netstudy.documents.shapes import OneOrMore
+from netstudy.documents.validation import Model, fault
+from netstudy.study.levels import FactorLevels, LevelValue
+from netstudy.study.outcome import (
+    AnyConclusion,
+    Compare,
+    FigureOrName,
+    Reference,
+    Report,
+    Table,
+)
+from netstudy.study.procedure import Instrument, Procedure
+from netstudy.study.topology import Topology
+from netstudy.study.workload import Workload
+
+LevelChoice = Annotated[tuple[LevelValue, ...], OneOrMore()]
+"""One level, a range of levels such as 1..6, or a list of both."""
+Hole = dict[NameValue, LevelChoice]
+"""Factor -> levels, or `!level` for all others; a cell is left out where every factor matches."""
+
+
+class Design(Model):
+    """Which treatments are run: factors, what is held fixed, what is left out."""
+
+    description: WordsValue | None = None
+    """What the test case is about, in a paragraph."""
+    factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
+    """What varies. The full product is run, in this order, unless zip or holes say otherwise."""
+    fixed: dict[NameValue, LevelValue] = Field(default_factory=dict)
+    """Factors held at one level: in a case for that case, at the top for every case."""
+    zip: tuple[tuple[NameValue, ...], ...] = ()
+    """Groups of factors that vary together: first with first, second with second."""
+    holes: tuple[Hole, ...] = ()
+    """Treatments that are not run."""
+
+
+class Quick(Model):
+    """The study's own short form, for `--quick`."""
+
+    only: dict[NameValue, LevelChoice] = Field(default_factory=dict)
+    """Factor -> the levels that are kept."""
+    set: dict[WordsValue, LevelValue] = Field(default_factory=dict)
+    """Path -> value, as `--set` takes them."""
+
+
+class StudyFile(Design):
+    """A study: its question, what varies, on which network, under which load, and what to show."""
+
+    study: NameValue
+    """Short name; results go to results/<name>/."""
+    question: WordsValue
+    """What the study wants to know."""
+    expectation: WordsValue | None = None
+    """What its author expects before it is run, and why."""
+    cases: dict[WordsValue, Design] = Field(default_factory=dict)
+    """Test cases by name. Where treatments of two coincide, they share the run."""
+    topology: Topology
+    """Hosts, links, switch."""
+    workload: Workload
+    """What the hosts do."""
+    procedure: Procedure = Procedure()
+    """The phases of a run."""
+    instruments: tuple[Instrument, ...] = ()
+    """What is read besides the workload's own records."""
+    replicates: CountValue = 1
+    """Independent runs of each treatment; one block of the random order each."""
+    seed: Count0Value = 1
+    """Root of all random numbers, where the command line gives none."""
+    noise: PercentValue | None = None
+    """Differences below it are not called differences."""
+    compare: Compare | None = None
+    """The comparison that the verdict is about."""
+    report: Report = Report()
+    """What the report shows."""
+    tables: tuple[Table, ...] = ()
+    """Short for report.tables."""
+    figures: tuple[FigureOrName, ...] = ()
+    """Short for report.figures."""
+    conclude: tuple[AnyConclusion, ...] = ()
+    """Conclusions to draw from the data."""
+    reference: Annotated[tuple[Reference, ...], OneOrMore()] = ()
+    """Published measurements to show beside the study's own."""
+    quick: Quick = Quick()
+    """The short form that `--quick` runs."""
+
+    @model_validator(mode="after")
+    def _one_design(self) -> StudyFile:
+        if self.cases and self.factors:
+            raise fault("has factors of its own; with cases, factors belong to each case", "cases")
+        if not self.cases and not self.factors:
+            raise fault("needs factors, or cases that have them")
+        for key in ("zip", "holes"):
+            if self.cases and getattr(self, key):
+                raise fault("belongs to a case where there are cases", key)
+        return self
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of study files, for editors and for checks by other tools."""
+    schema = StudyFile.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "netstudy study file",
+    }

@@ -1,0 +1,255 @@
+"""Factors and their levels: lists, ranges, named maps, and levels that grow.
+
+A level is known by its name: a scalar's own text, or the `name` of a map whose other keys are the
+fields that `${field}` reaches. Ranges are counted before they are expanded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from netstudy.documents.fields import CountValue
+from netstudy.documents.source import Written
+from netstudy.documents.validation import Model, describe, fault, raise_faults
+from netstudy.wire import Level
+
+LEVELS_MAX = 10_000
+"""Levels that one factor may have: more cannot be looked at, and would fill the memory."""
+
+_RANGE = re.compile(r"(\d+)\.\.(\d+)?")
+
+
+@dataclass(frozen=True)
+class FactorLevel:
+    """One level: the name that tables print, and the fields that `${field}` reaches."""
+
+    name: Level
+    fields: dict[str, Level] = field(default_factory=dict)
+    description: str | None = None
+    item: int | None = None
+    """Its index in the file's list; None when it comes from a range."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How an outer loop grows a factor: from its first level on, until more brings no gain."""
+
+    until: Literal["no gain"]
+    confirm: int
+    """Further levels without gain that must confirm the end."""
+    open_ended: bool
+    """Whether the levels go on without a bound (`1..`); then only the first is listed."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What a file says about one factor."""
+
+    levels: tuple[FactorLevel, ...]
+    growth: Growth | None = None
+
+
+@dataclass(frozen=True)
+class _Growing:
+    levels: tuple[FactorLevel, ...]
+    open_ended: bool
+
+
+def level_text(level: Level) -> str:
+    """A level as tables print it and `--only` selects it."""
+    if isinstance(level, bool):
+        return "true" if level else "false"
+    return str(level)
+
+
+def read_levels(value: object) -> Levels:
+    """Read what a file says about one factor. Raises pydantic errors located inside the value."""
+    if isinstance(value, dict):
+        return _grown(value)
+    return Levels(_named_once(_read_list(value)))
+
+
+def count_range(text: object) -> tuple[int, int | None] | None:
+    """The bounds of `1..23` or of `1..`; None when the text is not a range."""
+    match = _RANGE.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return None
+    return int(match[1]), int(match[2]) if match[2] else None
+
+
+def range_levels(first: int, last: int) -> range:
+    """The levels of `first..last`, counted before anything is built."""
+    if last < first:
+        raise fault(f"{first}..{last} runs backwards; did you mean {last}..{first}?")
+    if last - first + 1 > LEVELS_MAX:
+        raise fault(
+            f"{first}..{last} has {last - first + 1:,} levels; a factor may have {LEVELS_MAX:,}"
+        )
+    return range(first, last + 1)
+
+
+def _grown(value: dict[str, Any]) -> Levels:
+    spec = GrowthSpec.model_validate(value)
+    return Levels(spec.grow.levels, Growth(spec.until, spec.confirm, spec.grow.open_ended))
+
+
+def _read_growing(value: object) -> _Growing:
+    bounds = count_range(value)
+    if bounds is not None and bounds[1] is None:
+        return _Growing((FactorLevel(bounds[0]),), open_ended=True)
+    return _Growing(_named_once(_read_list(value)), open_ended=False)
+
+
+def _read_list(value: object) -> list[FactorLevel]:
+    if isinstance(value, str):
+        return [FactorLevel(number) for number in _whole_range(value)]
+    if not isinstance(value, list):
+        raise fault(f"must be a list of levels or a range such as 1..23, not {describe(value)}")
+    if not value:
+        raise fault("a factor needs at least one level")
+    as_text = any(isinstance(item, Written) and not _is_shortest(item) for item in value)
+    faults: list[PydanticCustomError] = []
+    levels: list[FactorLevel] = []
+    for index, item in enumerate(value):
+        try:
+            levels.extend(_read_item(item, index, as_text=as_text))
+        except PydanticCustomError as error:
+            faults.append(_moved(error, index))
+    raise_faults(faults, "levels")
+    if len(levels) > LEVELS_MAX:
+        raise fault(f"{len(levels):,} levels; a factor may have {LEVELS_MAX:,}")
+    return levels
+
+
+def _moved(error: PydanticCustomError, key: str | int) -> PydanticCustomError:
+    context = error.context or {}
+    return fault(str(context["message"]), key, *context.get("at", ()))
+
+
+def _whole_range(text: str) -> range:
+    bounds = count_range(text)
+    if bounds is None:
+        raise fault(f'"{text}" is one level; a factor is a list [{text}] or a range such as 1..23')
+    first, last = bounds
+    if last is None:
+        raise fault(f"{text} has no end; write 1..23, or {{grow: {text}, until: no gain}}")
+    return range_levels(first, last)
+
+
+def _read_item(item: object, index: int, *, as_text: bool) -> Iterator[FactorLevel]:
+    if isinstance(item, dict):
+        yield _read_map(item, index)
+        return
+    bounds = count_range(item)
+    if bounds is not None:
+        if bounds[1] is None:
+            raise fault(f"{item} has no end; write {{grow: {item}, until: no gain}}")
+        yield from (FactorLevel(number) for number in range_levels(bounds[0], bounds[1]))
+        return
+    yield FactorLevel(_plain(item, as_text=as_text), item=index)
+
+
+def _read_map(item: dict[str, Any], index: int) -> FactorLevel:
+    if "name" not in item:
+        raise fault("a level that is a map needs a name: {name: …, …}")
+    fields: dict[str, Level] = {}
+    for key, value in item.items():
+        try:
+            fields[key] = _plain(value)
+        except PydanticCustomError as error:
+            raise _moved(error, key) from None
+    name, description = fields.pop("name"), fields.pop("description", None)
+    text = None if description is None else level_text(description)
+    return FactorLevel(name, fields, text, index)
+
+
+def _plain(value: object, *, as_text: bool = False) -> Level:
+    """A scalar as a plan keeps it: numbers in another than their shortest form stay text."""
+    if isinstance(value, Written):
+        keep_text = as_text or not _is_shortest(value)
+        number = int(value) if isinstance(value, int) else float(value)  # type: ignore[arg-type]
+        return value.text if keep_text else number
+    if isinstance(value, str | int | float | bool):
+        return value
+    raise fault(f"must be text or a number, not {describe(value)}")
+
+
+def _is_shortest(value: Written) -> bool:
+    number = int(value) if isinstance(value, int) else float(value)  # type: ignore[arg-type]
+    return value.text == repr(number)
+
+
+def _named_once(levels: list[FactorLevel]) -> tuple[FactorLevel, ...]:
+    faults, seen = [], set[str]()
+    for level in levels:
+        text = level_text(level.name)
+        if text in seen:
+            at = () if level.item is None else (level.item,)
+            faults.append(fault(f'the level "{text}" is given twice', *at))
+        seen.add(text)
+    raise_faults(faults, "levels")
+    return tuple(levels)
+
+
+class _Read:
+    """Reads a value through a function, and describes it for editors."""
+
+    def __init__(self, read: Callable[[object], object], schema: dict[str, Any]) -> None:
+        self.read = read
+        self.schema = schema
+
+    def __get_pydantic_core_schema__(
+        self, _source: object, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return self.schema
+
+
+_SCALAR: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+_NAMED: dict[str, Any] = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": _SCALAR | {"description": "What tables print and `--only` selects."},
+        "description": {"type": "string", "description": "What the level is, in a sentence."},
+    },
+    "additionalProperties": _SCALAR,
+}
+_LIST: dict[str, Any] = {
+    "type": "array",
+    "minItems": 1,
+    "items": {"anyOf": [_SCALAR, _NAMED]},
+}
+_RANGE_TEXT: dict[str, Any] = {"type": "string", "pattern": r"^\d+\.\.\d+$"}
+_GROWING_TEXT: dict[str, Any] = {"type": "string", "pattern": r"^\d+\.\.\d*$"}
+
+
+class GrowthSpec(Model):
+    """An outer loop: run a level, look at the result, go on to the next while it gains."""
+
+    grow: Annotated[_Growing, _Read(_read_growing, {"anyOf": [_LIST, _GROWING_TEXT]})]
+    """The levels in order: a list, a range `1..8`, or `1..` without an end."""
+    until: Literal["no gain"] = "no gain"
+    """When to stop: throughput no longer grows by more than the noise."""
+    confirm: CountValue = 1
+    """How many further levels without gain confirm the end."""
+
+
+FACTOR_SCHEMA: dict[str, Any] = {
+    "description": "A list of levels, a range such as 1..23, or an outer loop that grows.",
+    "anyOf": [_LIST, _RANGE_TEXT, GrowthSpec.model_json_schema()],
+}
+
+LevelValue = Annotated[Level, _Read(_plain, _SCALAR)]
+"""The name of a level, where a study speaks of one."""
+FactorLevels = Annotated[Levels, _Read(read_levels, FACTOR_SCHEMA)]

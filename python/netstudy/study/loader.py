@@ -1,0 +1,65 @@
+"""Loading a study: read the file, check its shape, check that it makes sense as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from netstudy.documents.problems import Place, Problem, fail, raise_problems
+from netstudy.documents.source import Document, parse_value, read
+from netstudy.documents.validation import validate
+from netstudy.errors import StudyError
+from netstudy.hardware import HardwareLibrary
+from netstudy.study.checks import problems_of, problems_of_extras
+from netstudy.study.file import StudyFile
+from netstudy.study.model import Study
+
+
+def load(path: Path, *, hardware: HardwareLibrary | None = None) -> Study:
+    """Read a study from a `study.yaml` or the folder that holds one.
+
+    Files that the study names (reference data, profiles of its own) are looked up beside it.
+    Raises StudyError with `file:line:column` for every problem found.
+    """
+    file = path / "study.yaml" if path.is_dir() else path
+    if path.is_dir() and not file.exists():
+        fail(Problem(Place(str(path)), "", "the folder has no study.yaml"))
+    study = _checked(file, read(file), hardware)
+    raise_problems(problems_of_extras(study))
+    return study
+
+
+def apply_overrides(
+    study: Study,
+    overrides: Mapping[str, object],
+    *,
+    hardware: HardwareLibrary | None = None,
+) -> Study:
+    """The study with values set by path: {"workload.incast.iterations": "60"}.
+
+    Text is read as YAML. The result is checked like a file. Raises StudyError naming the option.
+    """
+    document = study.document
+    for path, value in overrides.items():
+        document = _overridden(document, path, value)
+    return _checked(study.path, document, hardware)
+
+
+def quick_form(study: Study, *, hardware: HardwareLibrary | None = None) -> Study:
+    """The study with the values of its short form set; `quick_only` gives the levels kept."""
+    return apply_overrides(study, study.quick.set, hardware=hardware)
+
+
+def _overridden(document: Document, path: str, value: object) -> Document:
+    source = f"--set {path}={value}"
+    keys = tuple(key.strip() for key in path.split("."))
+    if not all(keys):
+        raise StudyError("a path is keys with dots, such as workload.incast.iterations", source)
+    parsed = parse_value(value, source) if isinstance(value, str) else value
+    return document.overridden(keys, parsed, source)
+
+
+def _checked(file: Path, document: Document, hardware: HardwareLibrary | None) -> Study:
+    study = Study(file, document, validate(document, StudyFile))
+    raise_problems(problems_of(study, hardware or HardwareLibrary.default(study.folder)))
+    return study

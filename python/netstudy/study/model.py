@@ -1,0 +1,226 @@
+"""A study as the rest of the program sees it: whole, checked, immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path as FilePath
+
+from netstudy.documents.problems import Path
+from netstudy.documents.source import Document
+from netstudy.study.file import Design, Hole, Quick, StudyFile
+from netstudy.study.levels import FactorLevel, Growth, level_text
+from netstudy.study.outcome import Compare, Conclusion, Reference, Report
+from netstudy.study.procedure import CounterSnapshot, Procedure, SarSampler, SnmpPoll
+from netstudy.study.topology import Topology
+from netstudy.study.workload import Workload
+from netstudy.wire import Level
+
+MAIN_CASE = "main"
+"""Name of the one test case of a study that has plain factors."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What varies, and the levels it takes."""
+
+    name: str
+    levels: tuple[FactorLevel, ...]
+    growth: Growth | None = None
+    path: Path = ()
+    """Where the file says so."""
+
+    @property
+    def names(self) -> tuple[Level, ...]:
+        """The names of its levels, in the order of the study."""
+        return tuple(level.name for level in self.levels)
+
+    def level(self, name: Level) -> FactorLevel | None:
+        """The level of this name, or None."""
+        return self._by_text.get(level_text(name))
+
+    def path_of(self, level: FactorLevel) -> Path:
+        """Where the file gives this level."""
+        inside = ("grow",) if self.growth else ()
+        return (*self.path, *inside, *(() if level.item is None else (level.item,)))
+
+    @cached_property
+    def _by_text(self) -> Mapping[str, FactorLevel]:
+        return {level_text(level.name): level for level in self.levels}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A test case: its factors, what is held fixed in it, and what is left out."""
+
+    name: str
+    description: str | None
+    factors: tuple[Factor, ...]
+    fixed: Mapping[str, Level]
+    """Levels held in this case, those of the whole study included."""
+    zip: tuple[tuple[str, ...], ...] = ()
+    holes: tuple[Hole, ...] = ()
+    path: Path = ()
+    """Where the file has it; empty for the one case of plain factors."""
+
+    def factor(self, name: str) -> Factor | None:
+        """The factor of this name, or None."""
+        return next((factor for factor in self.factors if factor.name == name), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A study that was read from a file and found right."""
+
+    path: FilePath
+    """The file it was read from."""
+    document: Document = field(repr=False)
+    file: StudyFile = field(repr=False)
+
+    @property
+    def study(self) -> str:
+        """Its short name; results go to results/<name>/."""
+        return self.file.study
+
+    @property
+    def question(self) -> str:
+        """What it wants to know."""
+        return self.file.question
+
+    @property
+    def expectation(self) -> str | None:
+        """What its author expected before it was run."""
+        return self.file.expectation
+
+    @property
+    def topology(self) -> Topology:
+        """Hosts, links, switch; with references that a treatment fills in."""
+        return self.file.topology
+
+    @property
+    def workload(self) -> Workload:
+        """What the hosts do; with references that a treatment fills in."""
+        return self.file.workload
+
+    @property
+    def procedure(self) -> Procedure:
+        """The phases of a run."""
+        return self.file.procedure
+
+    @property
+    def instruments(self) -> tuple[SnmpPoll | SarSampler | CounterSnapshot, ...]:
+        """What is read besides the workload's own records."""
+        return self.file.instruments
+
+    @property
+    def replicates(self) -> int:
+        """Independent runs of each treatment."""
+        return self.file.replicates
+
+    @property
+    def seed(self) -> int:
+        """Root of all random numbers, where the command line gives none."""
+        return self.file.seed
+
+    @property
+    def noise_pct(self) -> float | None:
+        """The study's own noise: differences below it are not called differences."""
+        return self.file.noise if self.file.noise is not None else self._noise_of_comparison
+
+    @property
+    def compare(self) -> Compare | None:
+        """The comparison of the verdict, its noise filled in from the study's."""
+        compare = self.file.compare
+        if compare is None or compare.noise_pct is not None:
+            return compare
+        return compare.model_copy(update={"noise_pct": self.file.noise})
+
+    @cached_property
+    def report(self) -> Report:
+        """Tables and figures, those of the short forms included."""
+        report = self.file.report
+        return report.model_copy(
+            update={
+                "tables": report.tables + self.file.tables,
+                "figures": report.figures + self.file.figures,
+            }
+        )
+
+    @property
+    def conclude(self) -> tuple[Conclusion, ...]:
+        """Conclusions to draw from the data."""
+        return self.file.conclude
+
+    @property
+    def reference(self) -> tuple[Reference, ...]:
+        """Published measurements; `folder / reference.file` is the data."""
+        return self.file.reference
+
+    @property
+    def quick(self) -> Quick:
+        """The short form: `set` holds overrides, `only` levels as `--only` writes them."""
+        return self.file.quick
+
+    @property
+    def folder(self) -> FilePath:
+        """The folder that the study's other files are relative to."""
+        return self.path.parent
+
+    @property
+    def source_text(self) -> str:
+        """The exact text of the file."""
+        return self.document.text
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Test cases in order; one called `main` when the study has plain factors."""
+        if not self.file.cases:
+            return (self._case(MAIN_CASE, self.file, ()),)
+        return tuple(
+            self._case(name, design, ("cases", name)) for name, design in self.file.cases.items()
+        )
+
+    @cached_property
+    def factors(self) -> Mapping[str, Factor]:
+        """Every factor of any case by name, with the levels of all cases and what is fixed."""
+        found: dict[str, dict[str, FactorLevel]] = {}
+        for case in self.cases:
+            for factor in case.factors:
+                levels = found.setdefault(factor.name, {})
+                for level in factor.levels:
+                    levels.setdefault(level_text(level.name), level)
+        for case in self.cases:
+            for name, held in case.fixed.items():
+                found.setdefault(name, {}).setdefault(level_text(held), FactorLevel(held))
+        return {name: Factor(name, tuple(levels.values())) for name, levels in found.items()}
+
+    def levels_of(self, treatment: Mapping[str, Level]) -> dict[str, Level]:
+        """What `${…}` stands for in a treatment: factors, `factor.field`, and plain fields."""
+        values: dict[str, Level] = {}
+        for name, chosen in treatment.items():
+            level = self.factors[name].level(chosen)
+            fields = level.fields if level else {}
+            values |= fields | {f"{name}.{key}": value for key, value in fields.items()}
+        return values | dict(treatment)
+
+    @property
+    def _noise_of_comparison(self) -> float | None:
+        return self.file.compare.noise_pct if self.file.compare else None
+
+    def _case(self, name: str, design: Design, path: Path) -> Case:
+        factors = tuple(
+            Factor(factor, said.levels, said.growth, (*path, "factors", factor))
+            for factor, said in design.factors.items()
+        )
+        fixed = {
+            key: level
+            for key, level in (self.file.fixed | design.fixed).items()
+            if key not in design.factors
+        }
+        return Case(name, design.description, factors, fixed, design.zip, design.holes, path)
+
+
+def factor_names(cases: Iterable[Case]) -> list[str]:
+    """Names of the factors of some cases, each once, in their order."""
+    return list(dict.fromkeys(factor.name for case in cases for factor in case.factors))

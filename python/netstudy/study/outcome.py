@@ -1,0 +1,278 @@
+"""What a study wants to see: comparison, tables, figures, conclusions, reference data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from netstudy.documents.fields import (
+    Choice,
+    NameValue,
+    PercentValue,
+    Scalar,
+    SwitchedValue,
+    Text,
+    Typed,
+    WordsValue,
+)
+from netstudy.documents.shapes import ByKey, OneOrMore, Short
+from netstudy.documents.validation import Model, fault
+from netstudy.study.levels import LevelValue
+from netstudy.study.vocabulary import STANDARD_FIGURES, Measured, split_metric
+
+Metrics = Annotated[tuple[Measured, ...], OneOrMore()]
+"""One metric or a list of them."""
+FactorNames = Annotated[tuple[NameValue, ...], OneOrMore()]
+"""One factor or a list of them."""
+Column = WordsValue
+"""A factor or a metric; which one is found out when the study is whole."""
+
+
+class Compare(Model):
+    """Levels of one factor against a base level."""
+
+    factor: NameValue
+    """The factor whose levels are compared."""
+    base: LevelValue
+    """The level that the others are held against."""
+    noise_pct: PercentValue | None = Field(default=None, alias="noise")
+    """Differences below it are not called differences; without it the study's own noise."""
+    on: Metrics = ()
+    """Metrics to compare on, the deciding one first; without them the workload's own."""
+
+
+class Table(Model):
+    """A table: one row a combination of the row factors."""
+
+    title: WordsValue | None = None
+    """What stands above it; without it the report finds words."""
+    case: WordsValue | None = None
+    """The test case it shows; without it the only one, or all."""
+    rows: FactorNames
+    """Factors that make the rows."""
+    columns: Annotated[tuple[Column, ...], OneOrMore()]
+    """Metrics, or factors whose levels make the columns of `cell`."""
+    cell: Metrics = ()
+    """What stands in the cells when columns are factors; several make a two-level header."""
+    show: Literal["mean", "every replicate"] = "mean"
+    """Whether replicates are averaged or all shown."""
+    normalise: dict[Measured, Literal["first row"]] = Field(default_factory=dict)
+    """Columns shown in percent of a base row."""
+
+
+FigureKind = Literal["lines", "bars", "time series", "size law"]
+Fit = Literal["linear", "amdahl", "usl", "latency + size/bandwidth"]
+
+
+class Figure(Model):
+    """A figure: a standard one by its name, or axes, series and what is drawn beside them."""
+
+    name: Annotated[str | None, Typed(Choice(tuple(STANDARD_FIGURES), "a figure"), refs=False)] = (
+        None
+    )
+    """A standard figure, such as completion, drops, retransmissions or goodput."""
+    kind: FigureKind = "lines"
+    """lines against a factor, bars, samples over time, or time against size."""
+    title: WordsValue | None = None
+    """What stands above it; without it the report finds words."""
+    case: WordsValue | None = None
+    """The test case it shows; without it the only one, or all."""
+    x: NameValue | None = None
+    """The factor along the x axis."""
+    y: Metrics = ()
+    """What is drawn."""
+    y2: Measured | None = None
+    """A second metric with its own axis on the right."""
+    series: FactorNames = ()
+    """Factors that make one line each."""
+    panel: NameValue | None = None
+    """The factor that makes one panel each."""
+    fit: Annotated[tuple[Fit, ...], OneOrMore()] = ()
+    """Laws fitted to the points."""
+    ideal: Literal["linear"] | bool = False
+    """Draw ideal growth from the first point."""
+    line_rate: SwitchedValue = Field(default=False, alias="line rate")
+    """Draw the line rate of the link."""
+    beside: Measured | None = None
+    """A metric of another instrument, drawn for comparison."""
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Figure:
+        if self.name is not None:
+            return self
+        if not self.y:
+            raise fault("needs y (what is drawn), or the name of a standard figure")
+        if self.kind != "time series" and self.x is None:
+            raise fault("needs x, the factor along the x axis")
+        return self
+
+
+FigureOrName = Annotated[Figure, Short("name")]
+
+
+class Report(Model):
+    """What the report shows."""
+
+    title: WordsValue | None = None
+    """Its title; without it the question."""
+    tables: tuple[Table, ...] = ()
+    """Tables in their order."""
+    figures: tuple[FigureOrName, ...] = ()
+    """Figures in their order."""
+
+
+class ReferenceColumn(Model):
+    """What one column of the reference file holds."""
+
+    metric: Measured
+    """The metric, in its own unit."""
+    at: dict[NameValue, LevelValue] = Field(default_factory=dict)
+    """Levels that the whole column was measured at."""
+
+
+class Reference(Model):
+    """Measurements from elsewhere, to be shown beside the study's own."""
+
+    file: WordsValue
+    """A CSV file, relative to the study."""
+    source: WordsValue
+    """Who measured it, and where it is published."""
+    at: dict[NameValue, LevelValue] = Field(default_factory=dict)
+    """Levels that the whole file was measured at."""
+    factors: dict[NameValue, WordsValue]
+    """Factor -> the column that holds its levels."""
+    columns: dict[WordsValue, ReferenceColumn]
+    """Column -> what it holds."""
+
+
+@dataclass(frozen=True)
+class Condition(Scalar):
+    """A metric held against a number: `response_ms_mean < 1000`."""
+
+    def parse(self, value: object) -> str:
+        """Read `metric < number`."""
+        text = Text().parse(value)
+        match = re.fullmatch(r"(\S+)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)", text)
+        if match is None:
+            raise ValueError(f'"{text}" is not a condition, such as response_ms_mean < 1000')
+        return f"{split_metric(match[1]).text} {match[2]} {match[3]}"
+
+    def json_schema(self) -> dict[str, Any]:
+        """Text of a metric, a sign and a number."""
+        return {"type": "string", "pattern": r"^\S+ ?(<=|>=|<|>) ?\d+(\.\d+)?$"}
+
+
+ConditionText = Annotated[str, Typed(Condition(), refs=False)]
+
+
+class Conclusion(Model):
+    """What the conclusions have in common."""
+
+    case: WordsValue | None = None
+    """The test case it is drawn from; without it the only one, or all."""
+    at: dict[NameValue, LevelValue] = Field(default_factory=dict)
+    """Levels that it is drawn at."""
+
+
+class Bottleneck(Conclusion):
+    """Name what limits throughput, and rule the others out."""
+
+    bottleneck: Literal[True]
+    """Always true."""
+
+
+class Plateau(Conclusion):
+    """Where throughput stops growing, and whose limit that is."""
+
+    plateau: Literal[True]
+    """Always true."""
+
+
+class BypassesTheWire(Conclusion):
+    """Prove that data did not touch the wire, where throughput exceeds the line rate."""
+
+    bypasses_the_wire: Literal[True] = Field(alias="bypasses the wire")
+    """Always true."""
+
+
+class FirstRepetition(Conclusion):
+    """Flag a first repetition that differs from the later ones."""
+
+    first_repetition: Literal[True] = Field(alias="first repetition")
+    """Always true."""
+
+
+class Substitution(Conclusion):
+    """What replacing one part changes, all else equal."""
+
+    substitution: NameValue
+    """The factor whose levels replace each other."""
+
+
+class Limit(Conclusion):
+    """How far a metric goes while a condition holds."""
+
+    limit: Measured
+    """The metric whose limit is sought."""
+    while_: ConditionText = Field(alias="while")
+    """What must hold, such as response_ms_mean < 1000."""
+
+
+class Comparison(Conclusion):
+    """Levels of a factor against a base level."""
+
+    compare: NameValue
+    """The factor."""
+    base: LevelValue | None = None
+    """The level that the others are held against; without it the first."""
+    on: Metrics = ()
+    """Metrics to compare on."""
+
+
+class Extrapolation(Conclusion):
+    """How many of something one link would carry, with the derivation."""
+
+    extrapolate: Literal["clients per link"]
+    """What is extrapolated."""
+
+
+class Equivalence(Conclusion):
+    """Whether levels are the same within the noise."""
+
+    equivalent: Measured
+    """The metric that is compared."""
+
+
+class Knee(Conclusion):
+    """Where growing a factor stops to pay."""
+
+    knee: NameValue
+    """The factor that grows."""
+
+
+class ScalingLoss(Conclusion):
+    """What is lost against ideal scaling."""
+
+    loss: Literal[True] = Field(alias="loss against ideal")
+    """Always true."""
+
+
+AnyConclusion = Annotated[
+    Conclusion,
+    ByKey(
+        bottleneck=Bottleneck,
+        plateau=Plateau,
+        bypasses_the_wire=BypassesTheWire,
+        first_repetition=FirstRepetition,
+        substitution=Substitution,
+        limit=Limit,
+        compare=Comparison,
+        extrapolate=Extrapolation,
+        equivalent=Equivalence,
+        knee=Knee,
+        loss_against_ideal=ScalingLoss,
+    ),
+]

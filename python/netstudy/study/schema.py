@@ -1,0 +1,48 @@
+"""Writes the JSON Schemas of study files, plans and records.
+
+usage: python -m netstudy.study.schema [FOLDER]
+
+Without a folder, the checkout's `schema/` is written.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from netstudy.study.file import json_schema
+from netstudy.wire import Plan, Record
+
+FOLDER = Path(__file__).parents[3] / "schema"
+_DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+
+
+def schemas() -> dict[str, str]:
+    """File name -> its text, byte for byte what the repository holds."""
+    return {
+        "study.schema.json": _text(json_schema()),
+        "plan.schema.json": _text(_DIALECT | Plan.model_json_schema(by_alias=True)),
+        "record.schema.json": _text(
+            _DIALECT | TypeAdapter(Record).json_schema(by_alias=True) | {"title": "Record"}
+        ),
+    }
+
+
+def _text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write the three schemas."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in schemas().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

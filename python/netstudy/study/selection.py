@@ -1,0 +1,100 @@
+"""Choosing levels by what a person writes: `5`, `1..6`, `!60`, or a list of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from netstudy.documents.nearest import did_you_mean, suggestion
+from netstudy.documents.problems import fail
+from netstudy.errors import StudyError
+from netstudy.study.levels import count_range, level_text
+from netstudy.study.model import Factor, Study
+from netstudy.wire import Level
+
+
+def select(factor: Factor, wanted: Iterable[Level]) -> tuple[Level, ...]:
+    """The levels that are wanted, in the study's order. Raises ValueError for an unknown one."""
+    chosen = {text for item in wanted for text in _texts(factor, item)}
+    return tuple(name for name in factor.names if level_text(name) in chosen)
+
+
+def parse_only(options: Sequence[str], study: Study) -> dict[str, list[Level]]:
+    """Read `--only factor=level,level` options into levels. Raises StudyError."""
+    chosen: dict[str, list[Level]] = {}
+    for option in options:
+        name, sign, text = option.partition("=")
+        where = f"--only {option}"
+        if not sign or not text.strip():
+            raise StudyError("write --only factor=level, such as --only servers=1..6", where)
+        factor = _factor(study, name.strip(), where)
+        try:
+            levels = select(factor, _items(factor, text.strip()))
+        except ValueError as error:
+            raise StudyError(str(error), where) from None
+        chosen.setdefault(factor.name, []).extend(levels)
+    return chosen
+
+
+def quick_only(study: Study) -> dict[str, list[Level]]:
+    """The levels that the short form keeps. Raises StudyError for one that the study lacks."""
+    chosen: dict[str, list[Level]] = {}
+    for name, wanted in study.quick.only.items():
+        path = ("quick", "only", name)
+        try:
+            chosen[name] = list(select(study.factors[name], wanted))
+        except ValueError as error:
+            fail(study.document.problem(path, str(error)))
+    return chosen
+
+
+def keeps(treatment: Mapping[str, Level], only: Mapping[str, Sequence[Level]]) -> bool:
+    """Whether a treatment has one of the wanted levels of each factor that it has."""
+    return all(
+        name not in treatment or level_text(treatment[name]) in {level_text(one) for one in levels}
+        for name, levels in only.items()
+    )
+
+
+def _factor(study: Study, name: str, where: str) -> Factor:
+    if name not in study.factors:
+        hint = did_you_mean(name, study.factors)
+        raise StudyError(f'the study has no factor "{name}"{hint}', where)
+    return study.factors[name]
+
+
+def _items(factor: Factor, text: str) -> list[str]:
+    """The level itself where its name has commas, else the parts between them."""
+    return [text] if factor.level(text) else [part.strip() for part in text.split(",")]
+
+
+def _texts(factor: Factor, item: Level) -> list[str]:
+    text = level_text(item)
+    if factor.level(text):
+        return [text]
+    if text.startswith("!"):
+        left_out = set(_texts(factor, text[1:].strip()))
+        return [level_text(name) for name in factor.names if level_text(name) not in left_out]
+    bounds = count_range(text)
+    last = bounds[1] if bounds else None
+    if bounds and last is not None and (inside := _inside(factor, bounds[0], last)):
+        return inside
+    raise ValueError(_unknown(factor, text))
+
+
+def _inside(factor: Factor, first: int, last: int) -> list[str]:
+    return [
+        level_text(name)
+        for name in factor.names
+        if isinstance(name, int) and not isinstance(name, bool) and first <= name <= last
+    ]
+
+
+def _unknown(factor: Factor, text: str) -> str:
+    names = [level_text(name) for name in factor.names]
+    hint = suggestion(text, names) if not text.isdigit() else ""
+    return f'factor {factor.name} has no level "{text}"{hint or f"; it has {_summary(factor)}"}'
+
+
+def _summary(factor: Factor) -> str:
+    names = [level_text(name) for name in factor.names]
+    return ", ".join(names) if len(names) <= 8 else f"{names[0]} to {names[-1]}"

@@ -1,0 +1,243 @@
+"""The `topology` of a study: hosts, links, a switch, and where endpoints are placed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from netstudy.documents.fields import (
+    Choice,
+    Count,
+    Count0,
+    Decimals,
+    Duration,
+    MtuSize,
+    NameValue,
+    Percent,
+    Rate,
+    Ref,
+    Size,
+    Switched,
+    Typed,
+    Words,
+    WordsValue,
+)
+from netstudy.documents.shapes import Short
+from netstudy.documents.validation import Model, fault
+
+CongestionControl = Annotated[str | Ref, Typed(Choice(("reno",), "a congestion control"))]
+Forwarding = Annotated[
+    str | Ref, Typed(Choice(("store-and-forward", "cut-through"), "a way of forwarding"))
+]
+LinkKind = Annotated[
+    str | Ref, Typed(Choice(("ethernet", "hipersocket", "loopback"), "a kind of link"))
+]
+Medium = Annotated[str | Ref, Typed(Choice(("ram", "disk"), "a place that data lie in"))]
+
+
+class TcpKnobs(Model):
+    """TCP settings of one host group; what is not set comes from the host's profile."""
+
+    congestion_control: CongestionControl | None = None
+    """Which algorithm sets cwnd after slow start."""
+    sack: Switched | None = None
+    """Selective acknowledgements (RFC 2018)."""
+    timestamps: Switched | None = None
+    """Timestamps (RFC 7323): 12 bytes a segment, and an RTT sample from every ack."""
+    initial_window: Count | None = None
+    """Initial cwnd in segments; without it RFC 3390 decides."""
+    initial_rto: Duration | None = None
+    """RTO before the first RTT sample."""
+    min_rto: Duration | None = None
+    """Least RTO. Longer: an incast that loses a tail waits longer; too short: spurious timeouts."""
+    max_rto: Duration | None = None
+    """Where exponential backoff ends."""
+    clock_tick: Duration | None = None
+    """Granularity of the retransmission clock; `0 ns` is exact."""
+    delayed_ack: Duration | None = None
+    """How long an ack may wait for a second segment; `0 ns` acknowledges at once."""
+    ack_every: Count | None = None
+    """Full segments after which an ack is sent at the latest."""
+    quick_ack: Count0 | None = None
+    """Segments acknowledged at once when a connection starts."""
+    restart_after_idle: Switched | None = None
+    """Shrink cwnd after an idle RTO (RFC 5681, 4.1)."""
+    send_buffer: Size | None = None
+    """What the sending socket holds: a limit of the window."""
+    receive_buffer: Size | None = None
+    """What the receiving socket holds: a limit of the window."""
+
+
+class Nic(Model):
+    """A network interface: a profile, and what differs from it."""
+
+    profile: Words | None = None
+    """A NIC of the hardware library."""
+    rate: Rate | None = None
+    """Line rate of its port."""
+    buffers: Count | None = None
+    """Buffers of the driver, as mainframe interfaces count them."""
+    send_latency: Duration | None = None
+    """From the socket to the wire."""
+    receive_latency: Duration | None = None
+    """From the wire to the socket."""
+    transmit_queue: Count | None = None
+    """Frames that wait for the wire at most."""
+
+
+NicOrName = Annotated[Nic, Short("profile")]
+
+
+class Zone(Model):
+    """A partition of a host with its own stack: a zone, a container, a guest."""
+
+    interface: WordsValue | None = None
+    """The interface that the zone owns."""
+
+
+class Host(Model):
+    """A group of identical hosts; with a count above 1 they are called name-1, name-2 and so on."""
+
+    profile: Words | None = None
+    """A host of the hardware library. Without one it is only a place to measure from."""
+    count: Count = 1
+    """How many of them."""
+    cpus: Count | None = None
+    """Processors that the host may use; without it the profile's."""
+    memory: Size | None = None
+    """Main memory; without it the profile's."""
+    data: Medium | None = None
+    """Where a database host keeps its tables."""
+    zones: dict[NameValue, Zone] | None = None
+    """Partitions that endpoints may be placed in."""
+    interfaces: tuple[NameValue, ...] | None = None
+    """Names of its interfaces, as placements write them after `@`."""
+    nic: NicOrName | None = None
+    """Its network interface; without it the profile's."""
+    tcp: TcpKnobs = TcpKnobs()
+    """TCP settings that differ from the profile's."""
+
+
+HostOrName = Annotated[Host, Short("profile")]
+
+
+class LinkProperties(Model):
+    """What a link is like, whatever it joins."""
+
+    rate: Rate | None = None
+    """Bits a second in each direction; without it the switch port's line rate."""
+    delay: Duration | None = None
+    """Propagation time one way; without it 0."""
+    mtu: MtuSize | None = None
+    """Bytes of an IP packet at most; without it 1500."""
+    kind: LinkKind = "ethernet"
+    """ethernet, or what stands in its place inside one machine."""
+    nic: NicOrName | None = None
+    """The interface at both ends; without it the hosts' own."""
+    buffers: Count | None = None
+    """Buffers of the driver at both ends."""
+
+
+class Link(LinkProperties):
+    """A link between two host groups, or between a host group and the switch."""
+
+    between: tuple[NameValue, NameValue]
+    """Two names of hosts; `switch` is the switch."""
+
+
+class Switch(Model):
+    """The switch: a profile, and what differs from it."""
+
+    profile: Words
+    """A switch of the hardware library."""
+    snmp: Switched = False
+    """Whether its counters can be read by SNMP."""
+    ports: Count | None = None
+    """Ports that hosts can be linked to."""
+    forwarding: Forwarding | None = None
+    """Whether a frame leaves before it has fully come in."""
+    latency: Duration | None = None
+    """From the port it came in to the port it leaves by, without queueing."""
+    port_buffer: Size | None = None
+    """Output-queued: the private drop-tail buffer of each port."""
+    pool: Size | None = None
+    """Shared memory: what all ports share."""
+    port_reserve: Size | None = None
+    """Shared memory: a port's own part, used before the pool."""
+    cell: Size | None = None
+    """Shared memory: the unit that frames are stored in."""
+    alpha: Decimals | None = None
+    """Shared memory: a queue may hold alpha times the free pool. Larger: one port may take more."""
+    ingress_guarantee: Count0 | None = None
+    """Shared memory: frames that an ingress port may always have queued."""
+    ingress_buffer: Size | None = None
+    """Ingress-queued: the private buffer of each ingress port."""
+    egress_buffer: Size | None = None
+    """Ingress-queued: what waits at the egress port."""
+    random_arbitration: Percent | None = None
+    """Ingress-queued: share of the egress' choices made at random, the others round robin."""
+
+
+SwitchOrName = Annotated[Switch, Short("profile")]
+
+
+class Placement(Model):
+    """Where the two endpoints of a transfer sit: `host`, `host.zone` or `host.zone@interface`."""
+
+    sender: WordsValue
+    """Where the data come from."""
+    receiver: WordsValue
+    """Where they go."""
+
+
+class Topology(Model):
+    """Hosts, the links between them, and a switch.
+
+    `client`, `server` and `link` are the short form of a star: the two host groups, and the link
+    from every host to the switch. `hosts` and `links` say the same at length, for other shapes.
+    """
+
+    hosts: dict[NameValue, HostOrName] = Field(default_factory=dict)
+    """Host groups by name."""
+    client: HostOrName | None = None
+    """Short for the host group `client`."""
+    server: HostOrName | None = None
+    """Short for the host group `server`."""
+    switch: SwitchOrName | None = None
+    """The switch that links meet in."""
+    links: tuple[Link, ...] = ()
+    """Links by the two ends they join."""
+    link: LinkProperties | None = None
+    """Short for the same link from every host to the switch."""
+    placement: dict[WordsValue, Placement] = Field(default_factory=dict)
+    """Named places of the two endpoints; a workload names one of them."""
+
+    @model_validator(mode="after")
+    def _said_once(self) -> Topology:
+        for short in ("client", "server"):
+            if getattr(self, short) is not None and short in self.hosts:
+                raise fault("stands in hosts too; keep one of them", short)
+        if self.link is not None and self.links:
+            raise fault("is short for the same link to every host; keep it or links", "link")
+        if self.link is not None and self.switch is None:
+            raise fault("joins every host to the switch, and there is no switch", "link")
+        if not self.groups:
+            raise fault("needs at least one host: hosts, or client and server")
+        return self
+
+    @property
+    def groups(self) -> dict[str, Host]:
+        """Every host group by name, the short forms included."""
+        short = {"client": self.client, "server": self.server}
+        return {name: host for name, host in short.items() if host is not None} | self.hosts
+
+    @property
+    def all_links(self) -> tuple[Link, ...]:
+        """Every link, the short form included."""
+        if self.link is None:
+            return self.links
+        given = {key: getattr(self.link, key) for key in LinkProperties.model_fields}
+        return tuple(
+            Link.model_construct(**given, between=(name, "switch")) for name in self.groups
+        )

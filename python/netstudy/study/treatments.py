@@ -1,0 +1,58 @@
+"""From a test case to its treatments: the product of the factors, zipped groups, holes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+
+from netstudy.study.levels import level_text
+from netstudy.study.model import Case, Factor
+from netstudy.study.selection import select
+from netstudy.wire import Level, Treatment
+
+
+def count_treatments(case: Case) -> int:
+    """How many treatments a case has before holes, without expanding them."""
+    return prod(len(group[0].levels) for group in _groups(case))
+
+
+def treatments(case: Case) -> Iterator[Treatment]:
+    """Treatments of a case in the study's order, the last factor varying fastest."""
+    holes = [_hole(case, index) for index in range(len(case.holes))]
+    for choice in product(*(_zipped(group) for group in _groups(case))):
+        chosen = {name: level for group in choice for name, level in group}
+        if not any(_is_in(chosen, hole) for hole in holes):
+            ordered = {factor.name: chosen[factor.name] for factor in case.factors}
+            yield ordered | dict(case.fixed)
+
+
+def _groups(case: Case) -> list[list[Factor]]:
+    """Factors that vary together, each group at the place of its first factor."""
+    groups: list[list[Factor]] = []
+    done: set[str] = set()
+    for factor in case.factors:
+        if factor.name in done:
+            continue
+        names = next((names for names in case.zip if factor.name in names), (factor.name,))
+        done.update(names)
+        groups.append([found for found in case.factors if found.name in names])
+    return groups
+
+
+def _zipped(group: list[Factor]) -> list[tuple[tuple[str, Level], ...]]:
+    columns = [[(factor.name, name) for name in factor.names] for factor in group]
+    return list(zip(*columns, strict=True))
+
+
+def _hole(case: Case, index: int) -> dict[str, set[str]]:
+    found = {}
+    for name, wanted in case.holes[index].items():
+        factor = case.factor(name)
+        assert factor is not None, f"holes were checked when the study was loaded: {name}"
+        found[name] = {level_text(level) for level in select(factor, wanted)}
+    return found
+
+
+def _is_in(chosen: dict[str, Level], hole: dict[str, set[str]]) -> bool:
+    return all(level_text(chosen[name]) in texts for name, texts in hole.items())

@@ -1,0 +1,123 @@
+"""The words that tables, figures and conclusions of a study may use.
+
+A metric is written `name`, `name_statistic` or `host.name`: `completion_ms_p99`, `app.cpu_pct`.
+Its unit ends the name. How each is computed belongs to the analysis; what a study may ask for is
+decided here, so that a misspelt metric is found before anything runs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from netstudy.documents.fields import Scalar, Text, Typed
+from netstudy.documents.nearest import did_you_mean
+
+STATISTICS = ("mean", "p50", "p99", "min", "max")
+
+WORKLOAD_METRICS = {
+    "completion_ms": "time from the first request to the last byte of one iteration",
+    "goodput_mbps": "application bytes received, as a rate",
+    "drops_per_iteration": "frames that the switch dropped",
+    "retransmissions_per_iteration": "segments sent again",
+    "timeouts_per_iteration": "retransmission timers that fired",
+    "timeout_iterations_pct": "share of iterations with at least one timeout",
+    "transfer_s": "time of one transfer",
+    "throughput_mbps": "bytes of all transfers over the measuring phase",
+    "response_ms": "time from a submission to its answer",
+    "etr_per_s": "external throughput rate: page elements a second",
+    "itr_per_s": "internal throughput rate: ETR at 100 % of the application's CPU",
+    "etr_pct": "ETR relative to a base row",
+    "itr_pct": "ITR relative to a base row",
+    "errors": "requests that failed",
+}
+
+HOST_METRICS = {
+    "network_mbps": "bits received and sent by the interfaces, together",
+    "receive_mbps": "bits received by the interfaces",
+    "send_mbps": "bits sent by the interfaces",
+    "goodput_mbps": "application bytes received by this host, as a rate",
+    "packets_per_s": "packets received and sent",
+    "segments_retransmitted": "TCP segments sent again",
+    "txdrop_per_s": "packets that the interface dropped when sending",
+    "cpu_pct": "busy share of all processors",
+    "cpu_ns_per_byte": "processor time for each byte sent",
+    "disk_mb_per_s": "bytes read and written",
+    "swap_pages_per_s": "pages swapped in and out",
+}
+
+SWITCH_METRICS = {
+    "port_mbps": "bits that left by the port under observation",
+    "port_drops": "frames that the port dropped",
+}
+
+STANDARD_FIGURES = {
+    "completion": "mean completion time",
+    "completion_p50": "median completion time",
+    "completion_p99": "99th percentile of the completion time",
+    "goodput": "goodput",
+    "drops": "dropped packets an iteration",
+    "retransmissions": "retransmissions an iteration",
+    "timeouts": "timeouts an iteration",
+    "timeout_iterations": "share of iterations with a timeout",
+}
+"""Figures with a name of their own, each against the numeric factor of the study."""
+
+_METRIC = re.compile(r"(?:(?P<scope>[A-Za-z][\w-]*)\.)?(?P<name>\w+)")
+_STATISTIC = re.compile(rf"(?P<base>\w+)_(?:{'|'.join(STATISTICS)})")
+
+
+@dataclass(frozen=True)
+class MetricName:
+    """A metric as a study names it."""
+
+    text: str
+    scope: str | None
+    """The host group or `switch` that it is measured at; None for the workload's own."""
+    base: str
+    """The metric without its statistic."""
+
+
+def split_metric(text: str) -> MetricName:
+    """Take a metric's name apart. Raises ValueError for a metric that does not exist."""
+    match = _METRIC.fullmatch(text)
+    if match is None:
+        raise ValueError(f'"{text}" is not the name of a metric, such as completion_ms_mean')
+    scope, name = match["scope"], match["name"]
+    known = _known_in(scope)
+    statistic = _STATISTIC.fullmatch(name)
+    for base in (name, statistic["base"] if statistic else name):
+        if base in known:
+            return MetricName(text, scope, base)
+    raise ValueError(_unknown(text, scope, name))
+
+
+def _known_in(scope: str | None) -> dict[str, str]:
+    if scope is None:
+        return WORKLOAD_METRICS
+    return SWITCH_METRICS if scope == "switch" else HOST_METRICS
+
+
+def _unknown(text: str, scope: str | None, name: str) -> str:
+    if scope is None and name in HOST_METRICS:
+        return f'"{text}" is measured at a host; name it, as in server.{name}'
+    hint = did_you_mean(name, _known_in(scope))
+    return f'"{text}" is an unknown metric{hint}'
+
+
+@dataclass(frozen=True)
+class Metric(Scalar):
+    """The name of a metric."""
+
+    def parse(self, value: object) -> str:
+        """Read the name of a metric that exists."""
+        return split_metric(Text().parse(value)).text
+
+    def json_schema(self) -> dict[str, Any]:
+        """A string with the shape of a metric."""
+        return {"type": "string", "pattern": r"^([A-Za-z][\w-]*\.)?\w+$"}
+
+
+Measured = Annotated[str, Typed(Metric(), refs=False)]
+"""The name of a metric."""

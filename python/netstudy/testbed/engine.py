@@ -1,0 +1,181 @@
+"""The engine as a child process: a plan goes in, records come out, and it never outlives us."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from pydantic import TypeAdapter, ValidationError
+
+from netstudy.errors import StudyError, TestbedError
+from netstudy.testbed.base import OnRecord
+from netstudy.wire import EndRecord, EngineRecord, Plan, Record, to_json
+
+ENGINE_NAME = "netstudy-engine"
+ENGINE_VARIABLE = "NETSTUDY_ENGINE"
+
+_BAD_PLAN = 2
+"""The engine's exit code for a plan that it cannot carry out."""
+_GRACE_S = 5.0
+"""Time that the engine has to end when it is told to, before it is killed."""
+_STDERR_LINES = 10
+_PR_SET_PDEATHSIG = 1  # prctl(2), Linux
+
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+
+
+def find_engine() -> Path:
+    """The engine's binary: $NETSTUDY_ENGINE, else beside this Python, else on the PATH."""
+    named = os.environ.get(ENGINE_VARIABLE)
+    if named is not None:
+        return _named_engine(Path(named))
+    beside = Path(sys.executable).parent / ENGINE_NAME
+    if beside.is_file():
+        return beside
+    found = shutil.which(ENGINE_NAME)
+    if found is None:
+        raise TestbedError(
+            f"the engine ({ENGINE_NAME}) is neither beside {sys.executable} nor on the PATH; "
+            f"build it with `make build`, or name it in {ENGINE_VARIABLE}"
+        )
+    return Path(found)
+
+
+def _named_engine(path: Path) -> Path:
+    if not os.access(path, os.X_OK) or path.is_dir():
+        raise TestbedError(f"{ENGINE_VARIABLE} names {path}, which is not a program")
+    return path
+
+
+def engine_version(engine: Path) -> str:
+    """What the engine says of itself. Raises TestbedError when it does not run."""
+    try:
+        answer = subprocess.run(
+            [engine, "--version"], capture_output=True, text=True, timeout=_GRACE_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise TestbedError(f"{engine} does not run: {error}") from error
+    return answer.stdout.strip()
+
+
+def run_engine(command: Sequence[str], plan: Plan, on_record: OnRecord) -> None:
+    """Start the engine, give it the plan, and hand over its records until it has ended."""
+    with tempfile.TemporaryFile() as plan_file, tempfile.TemporaryFile() as errors:
+        plan_file.write(to_json(plan).encode())
+        plan_file.seek(0)
+        with _child(command, plan_file, errors) as process:
+            assert process.stdout is not None
+            complete = _pass_on(process.stdout, on_record, errors)
+            code = process.wait()
+        _check_end(code, complete, errors)
+
+
+@contextmanager
+def _child(
+    command: Sequence[str], plan_file: IO[bytes], errors: IO[bytes]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The engine, in a process group of its own so that Ctrl-C reaches us alone, then it."""
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=plan_file,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            process_group=0,
+            preexec_fn=_dies_with_parent(),
+        )
+    except OSError as error:
+        raise TestbedError(f"cannot start {command[0]}: {error.strerror}") from error
+    try:
+        yield process
+    finally:
+        _end(process)
+
+
+def _dies_with_parent() -> Callable[[], None] | None:
+    """What makes the kernel kill the child when we die without a chance to do so (kill -9)."""
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != parent:  # we died in between
+            os._exit(1)
+
+    return ask
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdout is not None
+    process.stdout.close()
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        pass  # killed below, as after a second Ctrl-C
+    finally:
+        process.kill()  # does nothing to a process that has ended
+        process.wait()
+
+
+def _pass_on(lines: IO[bytes], on_record: OnRecord, errors: IO[bytes]) -> bool:
+    """Hand over each record; whether the stream was complete, from engine to end."""
+    first, complete = True, False
+    for line in lines:
+        record = _parse(line, errors)
+        if record is None:
+            return False
+        if first != isinstance(record, EngineRecord) or complete:
+            raise TestbedError(f"the engine wrote a '{record.kind}' record out of order")
+        on_record(record, line)
+        first, complete = False, isinstance(record, EndRecord)
+    return complete
+
+
+def _parse(line: bytes, errors: IO[bytes]) -> Record | None:
+    """The record of a line; None for a line that a dying engine broke off."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        return _RECORD.validate_json(line)
+    except ValidationError as error:
+        shown = line[:80].decode("utf-8", "backslashreplace").strip()
+        message = f"the engine wrote something that is not a record: {shown!r}{_last(errors)}"
+        raise TestbedError(message) from error
+
+
+def _check_end(code: int, complete: bool, errors: IO[bytes]) -> None:
+    if code == _BAD_PLAN:
+        raise StudyError(f"the engine refuses the plan{_last(errors)}")
+    if code < 0:
+        raise TestbedError(f"the engine was killed by {_signal_name(-code)}{_last(errors)}")
+    if code != 0:
+        raise TestbedError(f"the engine ended with exit code {code}{_last(errors)}")
+    if not complete:
+        raise TestbedError(f"the engine's records break off before their end{_last(errors)}")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last(errors: IO[bytes]) -> str:
+    """The last lines that the engine wrote for people, as the end of a message."""
+    errors.seek(0)
+    lines = errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
+    return ":\n" + "\n".join(f"  {line}" for line in lines) if lines else ""

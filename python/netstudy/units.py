@@ -1,0 +1,289 @@
+"""Quantities as text: "10 Gbit/s", "4 MB", "200 ms", "2 %". Exact, from a closed list of units.
+
+Inside the program a rate is an integer of bit/s, a size an integer of bytes, a duration an integer
+of nanoseconds. Text that is not a whole number of these is refused, and so is every unit outside
+the list: a guess such as reading `mbit/s` as millibit is worse than a question. Rates are decimal
+(1 Mbit/s = 10^6 bit/s); sizes are decimal (kB, MB) or binary (KiB, MiB) as written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+_MICRO_SIGN = "\u00b5"
+_GREEK_MU = "\u03bc"  # looks the same, and keyboards give either
+_MICRO_SECOND = f"{_MICRO_SIGN}s"  # read, but written as "us"
+
+_QUANTITY = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>[^\d\s.+-].*)?")
+
+
+class UnitError(ValueError):
+    """The text is not a quantity of the wanted kind; the message says what would be right."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """A kind of quantity: its units, their worth in the base unit, and common misspellings."""
+
+    name: str
+    units: Mapping[str, int]
+    """Spelling -> value in the base unit, smallest first."""
+    example: str
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Lower-case foreign spelling -> the unit that was most likely meant."""
+    zero: bool = True
+    """Whether 0 is a sensible value."""
+
+    @property
+    def listed(self) -> str:
+        """The units in a sentence: "bit/s, kbit/s or Mbit/s"."""
+        *head, last = (unit for unit in self.units if unit != _MICRO_SECOND)
+        return f"{', '.join(head)} or {last}" if head else last
+
+
+RATE = Dimension(
+    "rate",
+    {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9, "Tbit/s": 10**12},
+    "10 Gbit/s",
+    aliases={
+        spelling.format(prefix): f"{unit}bit/s"
+        for prefix, unit in (("", ""), ("k", "k"), ("m", "M"), ("g", "G"), ("t", "T"))
+        for spelling in ("{}bit/s", "{}bits/s", "{}bps", "{}b/s", "{}bit", "{}bits", "{}bit/sec")
+    }
+    | {"k": "kbit/s", "m": "Mbit/s", "g": "Gbit/s", "t": "Tbit/s"},
+    zero=False,
+)
+
+SIZE = Dimension(
+    "size",
+    {
+        "B": 1,
+        "kB": 10**3,
+        "KiB": 2**10,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+        "TB": 10**12,
+    },
+    "4 MB",
+    aliases={
+        spelling.format(prefix): f"{unit}B"
+        for prefix, unit in (("", ""), ("k", "k"), ("m", "M"), ("g", "G"), ("t", "T"))
+        for spelling in ("{}b", "{}byte", "{}bytes")
+    }
+    | {f"{prefix}ib": f"{prefix.upper()}iB" for prefix in "kmg"}
+    | {"k": "kB", "m": "MB", "g": "GB", "t": "TB", "o": "B", "octets": "B"},
+)
+
+DURATION = Dimension(
+    "duration",
+    {
+        "ns": 1,
+        "us": 10**3,
+        _MICRO_SECOND: 10**3,
+        "ms": 10**6,
+        "s": 10**9,
+        "min": 60 * 10**9,
+        "h": 3600 * 10**9,
+    },
+    "200 ms",
+    aliases={
+        "usec": "us",
+        "u": "us",
+        "msec": "ms",
+        "millis": "ms",
+        "sec": "s",
+        "secs": "s",
+        "second": "s",
+        "seconds": "s",
+        "m": "min",
+        "mins": "min",
+        "minute": "min",
+        "minutes": "min",
+        "hr": "h",
+        "hour": "h",
+        "hours": "h",
+    },
+)
+
+PERCENT = Dimension("percentage", {"%": 1}, "2 %", aliases={"percent": "%", "pct": "%"})
+
+PACKET_RATE = Dimension(
+    "packet rate",
+    {"packets/s": 1},
+    "80000 packets/s",
+    aliases={"pps": "packets/s", "packet/s": "packets/s", "p/s": "packets/s"},
+    zero=False,
+)
+
+_DIMENSIONS = (RATE, SIZE, DURATION, PERCENT, PACKET_RATE)
+
+
+def parse_rate(text: object) -> int:
+    """Read a rate such as "10 Gbit/s" into bit/s. Raises UnitError, also for a rate of 0."""
+    return _whole(text, RATE, "bit/s")
+
+
+def parse_size(text: object) -> int:
+    """Read a size such as "4 MB" or "20 KiB" into bytes. Raises UnitError."""
+    return _whole(text, SIZE, "bytes")
+
+
+def parse_duration(text: object) -> int:
+    """Read a duration such as "200 ms" into nanoseconds. Raises UnitError."""
+    return _whole(text, DURATION, "nanoseconds")
+
+
+def parse_packet_rate(text: object) -> int:
+    """Read a rate such as "80000 packets/s" into packets a second. Raises UnitError."""
+    return _whole(text, PACKET_RATE, "packets a second")
+
+
+def parse_percent(text: object) -> float:
+    """Read a percentage such as "2 %" into 2.0. Raises UnitError."""
+    return float(_read(text, PERCENT))
+
+
+def format_rate(rate_bps: int) -> str:
+    """Write a rate in the unit that makes it shortest, exactly: 10_000_000_000 -> "10 Gbit/s"."""
+    return _shortest(rate_bps, RATE)
+
+
+def format_size(size_bytes: int) -> str:
+    """Write a size in the unit that makes it shortest, exactly: 20_480 -> "20 KiB"."""
+    return _shortest(size_bytes, SIZE)
+
+
+def format_duration(duration_ns: int) -> str:
+    """Write a duration in the unit that makes it shortest, exactly: 200_000_000 -> "200 ms"."""
+    return _shortest(duration_ns, DURATION)
+
+
+def format_packet_rate(packets_per_s: int) -> str:
+    """Write a packet rate: 80_000 -> "80000 packets/s"."""
+    return _shortest(packets_per_s, PACKET_RATE)
+
+
+def format_percent(percent: float) -> str:
+    """Write a percentage with the digits it has: 2.0 -> "2 %"."""
+    return f"{_plain(Decimal(repr(percent)))} %"
+
+
+def _whole(text: object, dimension: Dimension, base: str) -> int:
+    value = _read(text, dimension)
+    if value.denominator != 1:
+        raise UnitError(f'"{text}" is not a whole number of {base}')
+    return value.numerator
+
+
+def _read(text: object, dimension: Dimension) -> Fraction:
+    number, unit = _split(text, dimension)
+    if unit not in dimension.units:
+        raise UnitError(_wrong_unit(str(text).strip(), number, unit, dimension))
+    if number.startswith("-"):
+        raise UnitError(f'"{text}": a {dimension.name} cannot be negative')
+    value = Fraction(number) * dimension.units[unit]
+    if value == 0 and not dimension.zero:
+        raise UnitError(f'"{text}": a {dimension.name} must be above 0')
+    return value
+
+
+def _split(text: object, dimension: Dimension) -> tuple[str, str]:
+    if isinstance(text, bool) or not isinstance(text, int | float | Decimal | str):
+        raise UnitError(
+            f"a {dimension.name} is a number with a unit, such as {_example(dimension)}"
+        )
+    match = _QUANTITY.fullmatch(str(text).strip())
+    if match is None:
+        raise UnitError(
+            f'"{text}" is not a {dimension.name}; write a number and a unit, '
+            f"such as {_example(dimension)}"
+        )
+    if match["unit"] is None:
+        raise UnitError(
+            f"{text} has no unit; a {dimension.name} is in {dimension.listed}, "
+            f"such as {_example(dimension)}"
+        )
+    return match["number"], match["unit"].strip().replace(_GREEK_MU, _MICRO_SIGN)
+
+
+def _wrong_unit(text: str, number: str, unit: str, dimension: Dimension) -> str:
+    question = _bytes_per_second(text, number, unit, dimension) or _kilo(
+        text, number, unit, dimension
+    )
+    if question:
+        return question
+    for other in _DIMENSIONS:
+        if unit in other.units and other is not dimension:
+            hint = _hint(number, dimension.aliases.get(unit.lower()))
+            said = f'"{text}" is a {other.name}, not a {dimension.name}'
+            return said + (hint or _list_of(dimension))
+    meant = dimension.aliases.get(unit.lower()) or _same_letters(unit, dimension)
+    return f'"{text}": unknown unit "{unit}"{_hint(number, meant) or _list_of(dimension)}'
+
+
+def _hint(number: str, unit: str | None) -> str:
+    return f'; did you mean "{number} {unit}"?' if unit else ""
+
+
+def _list_of(dimension: Dimension) -> str:
+    return f"; a {dimension.name} is in {dimension.listed}"
+
+
+def _same_letters(unit: str, dimension: Dimension) -> str | None:
+    return next((known for known in dimension.units if known.lower() == unit.lower()), None)
+
+
+def _bytes_per_second(text: str, number: str, unit: str, dimension: Dimension) -> str | None:
+    """`10 GB/s` is eight times `10 Gbit/s`: show both."""
+    match = re.fullmatch(r"([kKMGT]?)B(?:/s|ps)", unit)
+    if dimension is not RATE or match is None or number.startswith("-"):
+        return None
+    prefix = match[1].replace("K", "k")
+    bits = _plain(Decimal(number) * 8)
+    return (
+        f'"{text}" counts bytes, and a rate is in bit/s; '
+        f'did you mean "{bits} {prefix}bit/s" (the same) or "{number} {prefix}bit/s"?'
+    )
+
+
+def _kilo(text: str, number: str, unit: str, dimension: Dimension) -> str | None:
+    """`KB` is read as 1000 bytes by some and 1024 by others: ask."""
+    if dimension is not SIZE or unit not in {"KB", "K"}:
+        return None
+    return (
+        f'"{text}": unknown unit "{unit}"; '
+        f'did you mean "{number} kB" (1000 bytes) or "{number} KiB" (1024 bytes)?'
+    )
+
+
+def _example(dimension: Dimension) -> str:
+    return f'"{dimension.example}"'
+
+
+def _shortest(value: int, dimension: Dimension) -> str:
+    if value < 0:
+        raise UnitError(f"a {dimension.name} cannot be negative, got {value}")
+    texts = [
+        f"{_plain(Decimal(value) / worth)} {unit}"
+        for unit, worth in reversed(list(dimension.units.items()))
+        if unit != _MICRO_SECOND and _is_exact(value, worth)
+    ]
+    return min(texts, key=len)
+
+
+def _is_exact(value: int, worth: int) -> bool:
+    """Whether value/worth is at least 1 (or worth is the base unit) and a finite, short decimal."""
+    if worth == 1:
+        return True
+    return value >= worth and value * 10**12 % worth == 0 and value < 10**18
+
+
+def _plain(number: Decimal) -> str:
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,51 @@
+"""Published beside simulated: errors, their median, ranks, and the ratio at the largest x."""
+
+from __future__ import annotations
+
+import pytest
+
+from netstudy.analysis.agreement import Agreement, Beside, agreement, ratio_agreement
+from netstudy.analysis.metrics import COMPLETION, DROPS
+
+
+def beside(*pairs: tuple[float | None, float | None], level: str = "a") -> Agreement:
+    rows = [Beside(x, published, simulated) for x, (published, simulated) in enumerate(pairs)]
+    return agreement(COMPLETION, level, rows)
+
+
+def test_errors_worked_by_hand() -> None:
+    found = beside((100, 110), (200, 190), (50, 60), (10, 10))
+    assert [row.error for row in found.rows] == [10, -10, 10, 0]
+    assert [row.error_pct for row in found.rows] == [10, -5, 20, 0]
+    assert found.median_abs_pct == pytest.approx(7.5)
+    assert found.worst is not None
+    assert found.worst.x == 2
+    assert found.ranks.rho == pytest.approx(1)
+
+
+def test_a_published_zero_has_an_error_and_no_percentage() -> None:
+    found = agreement(DROPS, "a", [Beside(1, 0.0, 3.0), Beside(2, 10.0, 15.0)])
+    assert found.rows[0].error == 3
+    assert found.rows[0].error_pct is None
+    assert found.median_abs_pct == 50
+
+
+def test_nothing_to_compare_is_missing_and_not_a_perfect_score() -> None:
+    found = beside((None, 5), (5, None))
+    assert (found.compared, found.median_abs_pct, found.worst) == (0, None, None)
+    assert beside().median_abs_pct is None
+    assert agreement(DROPS, "a", [Beside(1, 0.0, 0.0)]).median_abs_pct is None
+
+
+def test_the_ratio_is_taken_at_the_largest_x_that_has_all_four_values() -> None:
+    a = beside((10, 12), (379.1, 400.0), (500, None), level="a")
+    b = beside((10, 10), (140.5, 160.0), (200, 210), level="b")
+    found = ratio_agreement(a, b)
+    assert found is not None
+    assert found.x == 1
+    assert found.published == pytest.approx(379.1 / 140.5)
+    assert found.simulated == pytest.approx(2.5)
+
+
+def test_no_ratio_without_a_shared_row() -> None:
+    assert ratio_agreement(beside((1, None)), beside((1, 1), level="b")) is None

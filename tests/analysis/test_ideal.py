@@ -1,0 +1,26 @@
+"""The bound of the wire, worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from netstudy.analysis.ideal import ideal_of
+from tests.report.synthetic import run
+
+
+def test_one_server_with_jumbo_frames() -> None:
+    # MSS 9000 - 52 = 8948; 4,000,000 / 8948 = 447.03, so 448 segments; each carries 90 B more
+    ideal = ideal_of(run({"servers": 1}))
+    assert ideal.segments == 448
+    assert ideal.wire_bytes == 4_000_000 + 448 * 90
+    assert ideal.time_ms == pytest.approx(4_040_320 * 8 / 10e9 * 1e3)
+    assert ideal.goodput_mbps == pytest.approx(10_000 * 4_000_000 / 4_040_320)
+
+
+def test_unstriped_blocks_grow_with_the_servers_and_striped_ones_do_not() -> None:
+    eight = run({"servers": 8})
+    workload = eight.workload.model_copy(update={"striped": True})
+    striped = eight.model_copy(update={"workload": workload})
+    assert ideal_of(eight).payload_bytes == 32_000_000
+    assert ideal_of(striped).payload_bytes == 4_000_000
+    assert ideal_of(striped).segments == 8 * 56  # 500,000 / 8948 = 55.9

@@ -1,0 +1,139 @@
+"""Kill -9 at any instant, then --resume: nothing is lost but the run in progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netstudy.store import Results
+from tests.cli.conftest import SMALL_RUNS, SMALL_STUDY, Netstudy
+
+KILLED = Path(__file__).with_name("killed.py")
+SAYS_WHEN = {"environment.json", "report.html", "report.md", "DONE"}
+"""Files that say when they were made; no other may depend on an interruption."""
+
+INSTANTS = {
+    "before the first record has its name": ("/runs/:1:before", 0),
+    "when half of the records are there": ("/runs/:6:after", 6),
+    "before the last record has its name": ("/runs/:12:before", 11),
+    "before the records are joined": ("records.jsonl:1:before", SMALL_RUNS),
+    "before the report has its name": ("report.html:1:before", SMALL_RUNS),
+    "before it is sealed": ("DONE:1:before", SMALL_RUNS),
+}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, real_engine: Path) -> Path:
+    """The results folder of a run that nothing happened to."""
+    here = tmp_path_factory.mktemp("uninterrupted")
+    (here / "study.yaml").write_text(SMALL_STUDY)
+    subprocess.run(
+        [sys.executable, "-m", "netstudy", "run", "study.yaml"],
+        cwd=here,
+        env={**os.environ, "NETSTUDY_ENGINE": str(real_engine)},
+        capture_output=True,
+        check=True,
+    )
+    return here / "results" / "small" / "latest"
+
+
+@pytest.fixture
+def plans(here: Path, engine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which the engine keeps every plan that it is given."""
+    kept = here / "plans"
+    kept.mkdir()
+    script = here / "engine"
+    script.write_text(f'#!/bin/sh\ncat >{kept}/$$\nexec {engine} "$@" <{kept}/$$\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("NETSTUDY_ENGINE", str(script))
+    return kept
+
+
+def planned(plans: Path) -> list[str]:
+    """The runs of every plan that the engine was given, with repetitions."""
+    documents = [json.loads(path.read_text()) for path in plans.iterdir()]
+    return [run["id"] for plan in documents for run in plan["runs"]]
+
+
+def kill_run(study: Path, instant: str) -> None:
+    """Start a run that kills itself at an instant."""
+    process = subprocess.run(
+        [sys.executable, KILLED, "run", study.name],
+        env={**os.environ, "KILL_AT": instant},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == -signal.SIGKILL, process.stderr
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    root = folder.resolve()
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and path.name not in SAYS_WHEN
+    }
+
+
+@pytest.mark.parametrize(("instant", "kept"), INSTANTS.values(), ids=INSTANTS.keys())
+def test_a_killed_run_is_completed_without_running_anything_twice(
+    study: Path,
+    plans: Path,
+    uninterrupted: Path,
+    netstudy: Netstudy,
+    instant: str,
+    kept: int,
+) -> None:
+    kill_run(study, instant)
+    (folder,) = Results(Path("results")).folders()
+    there = {record.run for record in folder.records()}
+    assert len(there) == kept
+    assert netstudy("export", folder.path).code == 2
+    for path in plans.iterdir():
+        path.unlink()
+    resumed = netstudy("run", study, "--resume")
+    assert resumed.code == 0, resumed.err
+    assert sorted([*there, *planned(plans)]) == sorted(run.id for run in folder.plan().runs)
+    assert content(folder.path) == content(uninterrupted)
+    assert folder.changed_since_sealed() == []
+    table = netstudy("export", folder.path, "--csv").out
+    assert table == netstudy("export", uninterrupted, "--csv").out
+    assert table.encode() == (folder.path / "cells.csv").read_bytes()
+
+
+def test_killed_while_its_folder_is_made_a_run_leaves_nothing_but_what_clean_removes(
+    study: Path, plans: Path, netstudy: Netstudy
+) -> None:
+    kill_run(study, "plan.json:1:before")
+    results = Results(Path("results"))
+    assert results.folders() == []
+    assert netstudy("run", study, "--resume").code == 2
+    assert planned(plans) == []
+    (leftover,) = results.leftovers()
+    assert netstudy("clean", "--yes").code == 0
+    assert not leftover.exists()
+
+
+def test_a_run_is_killed_twice_and_still_completed(
+    study: Path, plans: Path, uninterrupted: Path, netstudy: Netstudy
+) -> None:
+    kill_run(study, "/runs/:4:before")
+    (folder,) = Results(Path("results")).folders()
+    process = subprocess.run(
+        [sys.executable, KILLED, "run", folder.path, "--resume"],
+        env={**os.environ, "KILL_AT": "/runs/:4:after"},
+        capture_output=True,
+        check=False,
+    )
+    assert process.returncode == -signal.SIGKILL
+    assert len(folder.records()) == 7
+    assert netstudy("run", folder.path, "--resume").code == 0
+    assert content(folder.path) == content(uninterrupted)
+    assert len(folder.environment()["resumed"]) == 2

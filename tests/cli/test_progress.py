@@ -1,0 +1,88 @@
+"""Progress: a live bar on a terminal, plain lines where there is none or no colour is wanted."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netstudy.cli._progress import Meter
+from netstudy.wire import ProgressRecord
+from tests.cli.conftest import start
+
+ESCAPE = "\x1b["
+
+
+def on_a_terminal(study: Path, **environment: str) -> str:
+    """What a run shows on a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "netstudy", "run", study],
+        env={**os.environ, "TERM": "xterm", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # EIO: the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    process.wait()
+    return shown.decode()
+
+
+@pytest.fixture(autouse=True)
+def crashing_engine(here: Path, fake_engine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine ends early: progress is shown, and no report is made."""
+    monkeypatch.setenv("FAKE_ENGINE", "crash:11")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def test_a_terminal_has_a_live_bar(study: Path) -> None:
+    shown = on_a_terminal(study)
+    assert ESCAPE in shown
+    assert "7/12 runs" in shown
+    assert "packets/s" in shown
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_plain_terminal_has_lines(study: Path, environment: dict[str, str]) -> None:
+    shown = on_a_terminal(study, **environment)
+    assert ESCAPE not in shown
+    assert "\n6/12 runs, " in shown.replace("\r", "")
+
+
+def test_without_a_terminal_there_are_some_lines_and_nothing_on_standard_output(
+    study: Path,
+) -> None:
+    out, told = start("run", study).communicate()
+    lines = [line for line in told.splitlines() if "packets/s" in line]
+    assert [line.partition(" ")[0] for line in lines] == [
+        f"{done}/12" for done in (2, 3, 4, 5, 6, 8, 9, 10, 11)
+    ]
+    assert all(line.endswith(" left") for line in lines)
+    assert out == ""
+
+
+def test_runs_that_were_there_before_are_counted_as_done() -> None:
+    seen: list[tuple[int, int, int]] = []
+
+    class Spy:
+        def show(self, done: int, packets: int, planned: int, rate: float) -> None:
+            assert rate > 0
+            seen.append((done, packets, planned))
+
+    meter = Meter(Spy(), done_before=30)
+    meter.on_progress(ProgressRecord(runs_done=2, runs=16, packets=50, packets_planned=400))
+    assert seen == [(32, 50, 400)]

@@ -1,0 +1,268 @@
+"""The verbs that read results: export, report, status, ls; and clean, which removes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netstudy.store import Folder
+from tests.cli.conftest import SMALL_STUDY, Netstudy, start
+
+COLUMNS = [
+    "switch",
+    "servers",
+    "completion_ms_mean",
+    "completion_ms_p50",
+    "completion_ms_p99",
+    "goodput_mbps",
+    "drops_per_iteration",
+    "retransmissions_per_iteration",
+    "timeouts_per_iteration",
+]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, real_engine: Path) -> Path:
+    """A results tree with one finished run in it; copied, never changed."""
+    here = tmp_path_factory.mktemp("finished")
+    (here / "study.yaml").write_text(SMALL_STUDY)
+    command = [sys.executable, "-m", "netstudy", "run", "study.yaml", "--seed", "4"]
+    environment = {**os.environ, "NETSTUDY_ENGINE": str(real_engine)}
+    subprocess.run(command, cwd=here, env=environment, capture_output=True, check=True)
+    return here / "results"
+
+
+@pytest.fixture
+def done(here: Path, finished: Path) -> Folder:
+    """A finished run in ./results."""
+    shutil.copytree(finished, here / "results", symlinks=True)
+    return Folder(Path("results/small") / Path("results/small/latest").readlink())
+
+
+@pytest.fixture
+def unfinished(
+    study: Path,
+    done: Folder,
+    netstudy: Netstudy,
+    fake_engine: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Folder:
+    """A newer run beside the finished one, whose engine crashed after two runs."""
+    monkeypatch.setenv("FAKE_ENGINE", "crash:2")
+    netstudy("run", study)
+    return Folder(Path("results/small/latest").resolve())
+
+
+class TestExport:
+    def test_csv_has_a_row_a_cell(self, done: Folder, netstudy: Netstudy) -> None:
+        rows = list(csv.DictReader(io.StringIO(netstudy("export", done.path, "--csv").out)))
+        assert list(rows[0]) == COLUMNS
+        cells = [(row["switch"], row["servers"]) for row in rows]
+        levels = [(s, n) for s in ("arista-7124s", "nexus-5010") for n in ("1", "3", "6")]
+        assert cells == levels
+
+    def test_the_numbers_follow_from_the_records(self, done: Folder, netstudy: Netstudy) -> None:
+        """Means pool the iterations of all replicates; goodput is a ratio of sums."""
+        table = csv.DictReader(io.StringIO(netstudy("export", done.path).out))
+        row = next(r for r in table if (r["switch"], r["servers"]) == ("nexus-5010", "6"))
+        records = [
+            record
+            for record in done.records()
+            if record.treatment == {"switch": "nexus-5010", "servers": 6}
+        ]
+        samples = [record.iterations for record in records if record.iterations]
+        assert len(samples) == 2
+        times = [ns for sample in samples for ns in sample.completion_ns]
+        drops = [count for sample in samples for count in sample.dropped_packets]
+        bits = sum(record.bytes_received or 0 for record in records) * 8
+        assert float(row["completion_ms_mean"]) == pytest.approx(sum(times) / len(times) / 1e6)
+        assert float(row["drops_per_iteration"]) == pytest.approx(sum(drops) / len(drops))
+        assert float(row["goodput_mbps"]) == pytest.approx(bits / (sum(times) / 1e9) / 1e6)
+
+    @pytest.mark.parametrize("named", ["small", "study.yaml", ".", "results/small/latest", None])
+    def test_a_run_may_be_named_in_many_ways(
+        self, study: Path, done: Folder, netstudy: Netstudy, named: str | None
+    ) -> None:
+        arguments = [] if named is None else [named]
+        assert netstudy("export", *arguments).out == (done.path / "cells.csv").read_text()
+
+    def test_json_and_markdown_have_the_same_cells(self, done: Folder, netstudy: Netstudy) -> None:
+        assert len(json.loads(netstudy("export", "--json").out)["cells"]) == 6
+        markdown = netstudy("export", "--markdown").out.splitlines()
+        assert [cell.strip() for cell in markdown[0].strip("|").split("|")] == COLUMNS
+        assert len(markdown) == 2 + 6
+
+    def test_it_is_written_to_a_file_when_told_to(self, done: Folder, netstudy: Netstudy) -> None:
+        outcome = netstudy("export", "small", "-o", "cells.csv")
+        assert outcome.out == ""
+        assert Path("cells.csv").read_bytes() == (done.path / "cells.csv").read_bytes()
+
+    def test_one_format_at_a_time(self, done: Folder, netstudy: Netstudy) -> None:
+        outcome = netstudy("export", "--csv", "--json")
+        assert outcome.code == 2
+        assert "one format at a time" in outcome.err
+
+    def test_an_unfinished_run_is_not_exported_as_if_it_were_whole(
+        self, unfinished: Folder, done: Folder, netstudy: Netstudy
+    ) -> None:
+        refused = netstudy("export", unfinished.path)
+        assert refused.code == 2
+        assert "2 of 12 runs are there" in refused.err
+        assert netstudy("export", "small").out == (done.path / "cells.csv").read_text()
+
+    def test_a_reader_that_goes_away_is_no_error(self, done: Folder) -> None:
+        process = start("export", "small")
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        process.stderr.close()
+        assert process.wait() == -signal.SIGPIPE
+
+
+class TestReport:
+    def test_it_is_made_anew_from_the_records_and_the_folder_sealed_again(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        before = {path: path.read_bytes() for path in done.path.glob("report.*")}
+        for path in before:
+            path.write_text("scribbled over")
+        outcome = netstudy("report", "small")
+        assert outcome.code == 0
+        assert outcome.out.splitlines() == [f"{done.path}/report.html", f"{done.path}/report.md"]
+        assert {path: path.read_bytes() for path in before} == before
+        sealed = json.loads((done.path / "DONE").read_text())["files"]
+        assert {"report.html", "report.md", "records.jsonl", "cells.csv"} <= set(sealed)
+        assert done.changed_since_sealed() == []
+
+    def test_another_folder_leaves_the_results_as_they_are(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        done_before = (done.path / "DONE").read_bytes()
+        told = json.loads(netstudy("report", "small", "-o", "elsewhere", "--json").out)
+        assert told == {"html": "elsewhere/report.html", "markdown": "elsewhere/report.md"}
+        for name in ("report.html", "report.md"):
+            assert (Path("elsewhere") / name).read_bytes() == (done.path / name).read_bytes()
+        assert (done.path / "DONE").read_bytes() == done_before
+
+    def test_records_that_were_changed_are_not_reported_on(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        run = done.plan().runs[0].id
+        record = done.path / "runs" / f"{run}.json"
+        record.write_bytes(record.read_bytes().replace(b'"status":"ok"', b'"status": "ok"'))
+        report = (done.path / "report.html").stat().st_mtime_ns
+        outcome = netstudy("report", "small")
+        assert outcome.code == 2
+        assert f"runs/{run}.json" in outcome.err
+        assert (done.path / "report.html").stat().st_mtime_ns == report
+
+
+class TestStatusAndLs:
+    def test_status_of_a_finished_run(self, done: Folder, netstudy: Netstudy) -> None:
+        assert netstudy("status").out == f"{done.path}: done, 12 of 12 runs\n"
+
+    def test_status_of_an_unfinished_run(self, unfinished: Folder, netstudy: Netstudy) -> None:
+        told = json.loads(netstudy("status", "small", "--json").out)
+        missing = [run.id for run in unfinished.missing()]
+        assert (told["state"], told["runs"], told["done"]) == ("unfinished", 12, 2)
+        assert [run["run"] for run in told["missing"]] == missing
+        shown = netstudy("status", "small").out
+        assert f"missing  {missing[0]}" in shown
+        assert f"netstudy run {told['folder']} --resume" in shown
+
+    def test_status_of_a_run_under_way(self, unfinished: Folder, netstudy: Netstudy) -> None:
+        with unfinished.writing():
+            assert json.loads(netstudy("status", "--json").out)["state"] == "running"
+
+    def test_status_without_results(self, here: Path, netstudy: Netstudy) -> None:
+        outcome = netstudy("status")
+        assert outcome.code == 2
+        assert "no results in results" in outcome.err
+
+    def test_ls_lists_the_newest_first(
+        self, done: Folder, unfinished: Folder, netstudy: Netstudy
+    ) -> None:
+        rows = json.loads(netstudy("ls", "--json").out)
+        assert [(row["study"], row["done"], row["runs"], row["state"]) for row in rows] == [
+            ("small", 2, 12, "unfinished"),
+            ("small", 12, 12, "done"),
+        ]
+        shown = netstudy("ls").out.splitlines()
+        assert [row["time"] in line for row, line in zip(rows, shown[1:], strict=True)] == [
+            True
+        ] * 2
+
+    def test_ls_shows_a_folder_that_cannot_be_read_among_the_others(
+        self, done: Folder, unfinished: Folder, netstudy: Netstudy
+    ) -> None:
+        (unfinished.path / "plan.json").write_text("{}")
+        rows = json.loads(netstudy("ls", "--json").out)
+        assert [row["state"] for row in rows] == ["unreadable", "done"]
+        assert netstudy("ls").code == 0
+
+    def test_ls_without_results(self, here: Path, netstudy: Netstudy) -> None:
+        assert json.loads(netstudy("ls", "--json").out) == []
+
+
+class TestClean:
+    def test_only_what_is_unfinished_is_removed(
+        self, done: Folder, unfinished: Folder, netstudy: Netstudy
+    ) -> None:
+        half = done.path / "figures" / ".drops.svg.00000000.tmp"
+        half.touch()
+        outcome = netstudy("clean", "--yes")
+        assert outcome.code == 0
+        assert not unfinished.path.exists()
+        assert not half.exists()
+        assert done.changed_since_sealed() == []
+        assert Path("results/small/latest").resolve() == done.path.resolve()
+
+    def test_dry_run_removes_nothing(self, unfinished: Folder, netstudy: Netstudy) -> None:
+        outcome = netstudy("clean", "--dry-run")
+        assert outcome.code == 0
+        assert f"would remove results/small/{unfinished.path.name}" in outcome.out
+        assert unfinished.path.is_dir()
+
+    def test_where_nobody_can_be_asked_nothing_is_removed(self, unfinished: Folder) -> None:
+        process = start("clean")
+        _, told = process.communicate()
+        assert process.returncode == 2
+        assert "--yes" in told
+        assert unfinished.path.is_dir()
+
+    def test_a_finished_run_is_removed_when_it_is_named(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        assert netstudy("clean", "--yes").code == 0
+        assert done.is_done()
+        told = json.loads(netstudy("clean", done.path, "--yes", "--json").out)
+        assert told["removed"] == [str(done.path)]
+        assert list(Path("results/small").iterdir()) == []
+
+    def test_a_link_means_the_folder_that_it_leads_to(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        assert netstudy("clean", "results/small/latest", "--yes").code == 0
+        assert list(Path("results/small").iterdir()) == []
+
+    def test_a_study_is_not_a_run(self, done: Folder, netstudy: Netstudy) -> None:
+        assert netstudy("clean", "small", "--yes").code == 2
+        assert done.is_done()
+
+    def test_what_is_being_written_is_left_alone(
+        self, unfinished: Folder, netstudy: Netstudy
+    ) -> None:
+        with unfinished.writing():
+            assert json.loads(netstudy("clean", "--yes", "--json").out)["removed"] == []
+            assert netstudy("clean", unfinished.path, "--yes").code == 2
+        assert unfinished.path.is_dir()

@@ -1,0 +1,231 @@
+"""`netstudy run`: what it leaves, what it records of how it was asked, what it resumes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from netstudy.store import Folder, Results
+from tests.cli.conftest import INCAST, SMALL_RUNS, Netstudy, start
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+LITTLE = ("--quick", "--set", "workload.incast.iterations=2", "--set", "workload.incast.warmup=0")
+
+
+def newest() -> Folder:
+    return Results(Path("results")).folders()[0]
+
+
+def test_a_run_ends_with_the_table_the_verdict_and_the_path_of_the_report(
+    study: Path, netstudy: Netstudy
+) -> None:
+    outcome = netstudy("run", study)
+    folder = newest()
+    assert outcome.code == 0
+    assert "arista-7124s" in outcome.out
+    assert "completion time" in outcome.out.lower()
+    assert outcome.out.splitlines()[-1] == f"report: {folder.path}/report.html"
+    assert folder.is_done()
+    assert len(folder.records()) == SMALL_RUNS
+    assert (folder.path / "study.yaml").read_bytes() == study.read_bytes()
+    assert (folder.path / "report.md").is_file()
+    assert (folder.path.parent / "latest").resolve() == folder.path.resolve()
+
+
+def test_the_records_are_those_that_the_engine_writes_for_the_stored_plan(
+    study: Path, netstudy: Netstudy, engine: Path
+) -> None:
+    """With any number of threads, and whether they came through the store or not."""
+    netstudy("run", study, "--threads", "2")
+    folder = newest()
+    direct = subprocess.run(
+        [engine, "sim", "--threads=1"],
+        input=(folder.path / "plan.json").read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+    assert (folder.path / "records.jsonl").read_bytes() == direct.stdout
+
+
+def test_the_plan_that_is_printed_is_the_plan_that_is_run(study: Path, netstudy: Netstudy) -> None:
+    options = ("--seed", "9", "--only", "servers=1..3", "--set", "workload.incast.iterations=4")
+    printed = netstudy("plan", study, *options, "--json").out
+    assert netstudy("run", study, *options, "--dry-run", "--json").out == printed
+    assert not Path("results").exists()
+    netstudy("run", study, *options)
+    assert (newest().path / "plan.json").read_text() == printed
+
+
+def test_what_was_asked_for_is_recorded_and_the_study_is_kept_as_it_was(
+    study: Path, netstudy: Netstudy
+) -> None:
+    netstudy("run", study, *LITTLE, "--only", "servers=3", "--seed", "9")
+    folder = newest()
+    assert json.loads((folder.path / "invocation.json").read_text()) == {
+        "study": str(study),
+        "testbed": "sim",
+        "seed": 9,
+        "only": {"servers": [3]},
+        "overrides": {"workload.incast.iterations": "2", "workload.incast.warmup": "0"},
+        "quick": True,
+        "versions": {"netstudy": "0.1.0"},
+    }
+    assert (folder.path / "study.yaml").read_bytes() == study.read_bytes()
+    assert folder.study().replicates == 1
+    runs = folder.plan().runs
+    assert {run.treatment["servers"] for run in runs} == {3}
+    assert {run.workload.iterations for run in runs} == {2}
+    assert folder.environment()["engine"] == "0.1.0"
+
+
+def test_what_a_study_refers_to_is_kept_beside_it(here: Path, netstudy: Netstudy) -> None:
+    """Reference data and profiles as they were: the report can be made anew without the study."""
+    outcome = netstudy("run", INCAST, *LITTLE, "--only", "servers=1..2")
+    assert outcome.code == 0, outcome.err
+    kept = here / "results" / "incast" / "latest"
+    for name in ("reference/incast_4mb_mtu9000.csv", "study.yaml"):
+        assert (kept / name).read_bytes() == (INCAST / name).read_bytes()
+    profiles = {path.stem for path in (kept / "hardware").iterdir()}
+    assert profiles == {"arista-7124s", "nexus-5010", "ucs-c200-rhel54"}
+
+
+def test_json_names_the_folder_the_report_and_the_findings(study: Path, netstudy: Netstudy) -> None:
+    told = json.loads(netstudy("run", study, *LITTLE, "--json").out)
+    folder = newest()
+    assert told["folder"] == str(folder.path)
+    assert told["runs"] == {"ok": 4, "failed": 0, "invalid": 0}
+    assert Path(told["report"]["html"]).is_file()
+    assert told["summary"]
+
+
+def test_results_go_where_they_are_told_to(
+    study: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netstudy("run", study, *LITTLE, "--results", "by-option")
+    monkeypatch.setenv("NETSTUDY_RESULTS", "by-variable")
+    netstudy("run", study, *LITTLE)
+    assert len(Results(Path("by-option")).folders("small")) == 1
+    assert len(Results(Path("by-variable")).folders("small")) == 1
+    assert not Path("results").exists()
+
+
+def test_two_runs_at_once_do_not_meet(study: Path) -> None:
+    both = [start("run", study, *LITTLE, "--json") for _ in range(2)]
+    ended = [(*process.communicate(), process.returncode) for process in both]
+    assert [code for _, _, code in ended] == [0, 0], ended
+    first, second = (Path(json.loads(out)["folder"]) for out, _, _ in ended)
+    assert first != second
+    assert (first / "records.jsonl").read_bytes() == (second / "records.jsonl").read_bytes()
+    assert Folder(first).changed_since_sealed() == Folder(second).changed_since_sealed() == []
+
+
+class TestResume:
+    """What is continued, and what is refused so that nobody resumes something else."""
+
+    @pytest.fixture
+    def begun(
+        self, study: Path, netstudy: Netstudy, fake_engine: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Folder:
+        """A run of which three of four runs are there: its engine crashed."""
+        monkeypatch.setenv("FAKE_ENGINE", "crash:3")
+        crashed = netstudy("run", study, "--quick", "--seed", "5")
+        assert crashed.code == 3
+        monkeypatch.delenv("FAKE_ENGINE")
+        folder = newest()
+        assert len(folder.records()) == 3
+        assert f"3 of 4 runs are kept in {folder.path}" in crashed.err
+        assert f"netstudy run {folder.path} --resume" in crashed.err
+        return folder
+
+    def test_a_study_means_its_newest_unfinished_folder(
+        self, study: Path, begun: Folder, netstudy: Netstudy
+    ) -> None:
+        newer = netstudy("run", study, "--quick")
+        assert newer.code == 0
+        assert netstudy("run", study, "--resume").code == 0
+        assert begun.is_done()
+        assert begun.invocation().seed == 5
+        assert len(Results(Path("results")).folders()) == 2
+
+    def test_the_folder_itself_can_be_named_and_needs_no_study(
+        self, study: Path, begun: Folder, netstudy: Netstudy
+    ) -> None:
+        study.unlink()
+        outcome = netstudy("run", "results/small/latest", "--resume")
+        assert outcome.code == 0
+        assert outcome.err.startswith(f"{begun.path}: 1 runs to do, 3 are there")
+        assert begun.is_done()
+
+    def test_a_folder_is_not_run_anew(self, begun: Folder, netstudy: Netstudy) -> None:
+        outcome = netstudy("run", begun.path)
+        assert outcome.code == 2
+        assert "--resume" in outcome.err
+
+    def test_a_changed_study_is_refused_with_the_line(
+        self, study: Path, begun: Folder, netstudy: Netstudy
+    ) -> None:
+        study.write_text(study.read_text().replace("iterations: 20", "iterations: 30"))
+        outcome = netstudy("run", study, "--resume")
+        assert outcome.code == 2
+        assert "line 12 of" in outcome.err
+        assert "iterations: 20" in outcome.err
+        assert "iterations: 30" in outcome.err
+        assert not begun.is_done()
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--seed", "6"), "seed was 5, now 6"),
+            (("--only", "servers=1"), "only was {}, now {'servers': [1]}"),
+            (("--set", "replicates=2"), "overrides was {}, now {'replicates': '2'}"),
+        ],
+    )
+    def test_options_that_differ_are_refused(
+        self,
+        study: Path,
+        begun: Folder,
+        netstudy: Netstudy,
+        options: tuple[str, ...],
+        message: str,
+    ) -> None:
+        for named in (study, begun.path):
+            outcome = netstudy("run", named, "--resume", *options)
+            assert outcome.code == 2
+            assert message in outcome.err
+        assert len(begun.records()) == 3
+
+    def test_options_that_agree_are_accepted(
+        self, study: Path, begun: Folder, netstudy: Netstudy
+    ) -> None:
+        assert netstudy("run", study, "--resume", "--quick", "--seed", "5").code == 0
+        assert begun.is_done()
+
+    def test_nothing_to_resume_is_told(self, study: Path, netstudy: Netstudy) -> None:
+        outcome = netstudy("run", study, "--resume")
+        assert outcome.code == 2
+        assert "nothing to resume" in outcome.err
+        assert not Path("results").exists()
+
+    def test_a_folder_that_is_done_is_shown_and_left_as_it_is(
+        self, study: Path, begun: Folder, netstudy: Netstudy
+    ) -> None:
+        netstudy("run", study, "--resume")
+        done = (begun.path / "DONE").read_bytes()
+        outcome = netstudy("run", study, "--resume")
+        assert outcome.code == 0
+        assert "is done: nothing is missing" in outcome.err
+        assert outcome.out.splitlines()[-1] == f"report: {begun.path}/report.html"
+        assert (begun.path / "DONE").read_bytes() == done
+
+    def test_a_folder_that_is_being_written_to_is_left_alone(
+        self, begun: Folder, netstudy: Netstudy
+    ) -> None:
+        with begun.writing():
+            outcome = netstudy("run", begun.path, "--resume")
+        assert outcome.code == 2
+        assert "another netstudy" in outcome.err
+        assert len(begun.records()) == 3

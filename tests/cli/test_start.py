@@ -1,0 +1,119 @@
+"""The verbs before a run: init, validate, plan, doctor."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from netstudy import wire
+from tests.cli.conftest import INCAST, SMALL_RUNS, Netstudy
+
+
+class TestInit:
+    def test_a_new_study_is_right_and_can_be_planned(self, here: Path, netstudy: Netstudy) -> None:
+        outcome = netstudy("init", "mine", "--from", "incast")
+        assert outcome.out.splitlines() == ["mine/README.md", "mine/study.yaml"]
+        assert netstudy("validate", "mine").out == "mine: ok\n"
+        assert netstudy("plan", "mine", "--quick").code == 0
+
+    def test_it_goes_into_the_current_folder_unless_told_otherwise(
+        self, here: Path, netstudy: Netstudy
+    ) -> None:
+        told = json.loads(netstudy("init", "--json").out)
+        assert told == {"written": ["README.md", "study.yaml"]}
+        assert netstudy("validate", ".").code == 0
+
+    def test_nothing_is_overwritten(self, here: Path, netstudy: Netstudy) -> None:
+        (here / "README.md").write_text("mine")
+        outcome = netstudy("init")
+        assert outcome.code == 2
+        assert "README.md" in outcome.err
+        assert [path.name for path in here.iterdir()] == ["README.md"]
+        assert (here / "README.md").read_text() == "mine"
+
+    def test_an_unknown_template_is_refused_with_those_there_are(
+        self, here: Path, netstudy: Netstudy
+    ) -> None:
+        outcome = netstudy("init", "--from", "outcast")
+        assert outcome.code == 2
+        assert "there is: incast" in outcome.err
+
+
+class TestValidate:
+    def test_json(self, study: Path, netstudy: Netstudy) -> None:
+        study.with_name("wrong.yaml").write_text("study: 1 2\nx: 1\n")
+        checked = json.loads(netstudy("validate", study, "wrong.yaml", "--json").out)
+        assert checked[0] == {"path": str(study), "ok": True, "errors": [], "notes": []}
+        assert not checked[1]["ok"]
+        assert all(re.match(r"wrong\.yaml:\d+:\d+: ", error) for error in checked[1]["errors"])
+
+
+class TestPlan:
+    def test_it_tells_what_a_run_would_cost_and_touches_nothing(
+        self, study: Path, netstudy: Netstudy
+    ) -> None:
+        told = dict(re.findall(r"^(\w+) +(.*)$", netstudy("plan", study).out, re.MULTILINE))
+        assert told["study"] == "small, seed 1"
+        assert told["runs"] == f"{SMALL_RUNS}: 6 cells, 2 replicates of each"
+        # servers x iterations (2 of warm-up) x segments of 8948 bytes, two switches, two replicates
+        assert told["packets"] == f"{(1 + 3 + 6) * (20 + 2) * 12 * 2 * 2:,}"
+        assert told["time"].startswith("about ")
+        assert told["disk"].endswith(" MB")
+        assert [path.name for path in study.parent.iterdir()] == ["study.yaml"]
+
+    def test_json_is_the_plan_that_the_engine_reads(self, study: Path, netstudy: Netstudy) -> None:
+        printed = netstudy("plan", study, "--json").out
+        plan = wire.Plan.model_validate_json(printed)
+        assert printed == wire.to_json(plan) + "\n"
+        assert len(plan.runs) == SMALL_RUNS
+
+    def test_the_same_study_and_seed_give_the_same_plan_and_another_seed_another(
+        self, study: Path, netstudy: Netstudy
+    ) -> None:
+        first, again = (netstudy("plan", study, "--json").out for _ in range(2))
+        assert first == again == netstudy("plan", study, "--json", "--seed", "1").out
+        assert first != netstudy("plan", study, "--json", "--seed", "2").out
+
+    @pytest.mark.parametrize(
+        ("option", "cells"), [("switch=nexus-5010", 3), ("servers=1..3", 4), ("servers=1,6", 4)]
+    )
+    def test_a_subset(self, study: Path, netstudy: Netstudy, option: str, cells: int) -> None:
+        assert f"{cells} cells" in netstudy("plan", study, "--only", option).out
+
+    def test_the_published_study_has_46_cells(self, here: Path, netstudy: Netstudy) -> None:
+        assert "46 cells" in netstudy("plan", INCAST).out
+
+
+class TestDoctor:
+    def test_it_finds_the_engine(self, here: Path, engine: Path, netstudy: Netstudy) -> None:
+        outcome = netstudy("doctor")
+        assert outcome.code == 0
+        assert f"netstudy-engine 0.1.0 at {engine}" in outcome.out
+
+    def test_it_tells_what_is_missing_and_how_to_get_it(
+        self, here: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("NETSTUDY_ENGINE", "/nowhere/engine")
+        monkeypatch.setenv("PATH", str(here))
+        outcome = netstudy("doctor", "--json")
+        found = {finding["name"]: finding for finding in json.loads(outcome.out)}
+        assert outcome.code == 2
+        assert not found["engine"]["ok"]
+        assert found["engine"]["advice"] == "make build"
+        assert not found["chromium"]["needed"]
+        assert found["chromium"]["advice"].endswith("sudo apt-get install chromium")
+        assert found["processors"]["ok"]
+
+    def test_an_engine_that_does_not_run_is_told(
+        self, here: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        engine = here / "engine"
+        engine.write_text("#!/bin/sh\nexit 1\n")
+        engine.chmod(0o755)
+        monkeypatch.setenv("NETSTUDY_ENGINE", str(engine))
+        outcome = netstudy("doctor")
+        assert outcome.code == 2
+        assert f"{engine} does not run" in outcome.out

@@ -1,0 +1,20 @@
+"""The reference says what the product says of itself."""
+
+from __future__ import annotations
+
+from netstudy.analysis.metrics import METRICS
+from netstudy.cli import app
+from tests.docs.pages import ROOT
+from tools.generate import outdated
+
+
+def test_generated_pages_are_current() -> None:
+    assert outdated() == [], "make docs"
+
+
+def test_every_verb_and_metric_has_its_place() -> None:
+    verbs = (ROOT / "docs/reference/verbs.md").read_text()
+    metrics = (ROOT / "docs/reference/metrics.md").read_text()
+
+    assert [v.name for v in app.registered_commands if f"\n## {v.name}\n" not in verbs] == []
+    assert [m.name for m in METRICS if f"| `{m.name}` |" not in metrics] == []

@@ -1,0 +1,70 @@
+"""What no tracked file may hold: places of one machine, and places where packages come from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, tracked_files
+
+REGISTRIES = (
+    ("py", "pi.org"),
+    ("pythonhosted", ".org"),
+    ("crates", ".io"),
+    ("npmjs", ".org"),
+    ("proxy.golang", ".org"),
+    ("deb.debian", ".org"),
+)
+"""In two parts, so that this file does not hold them."""
+MACHINE_PATH = re.compile(r"(?<![\w./~$}])/(?:home|root|Users|work|mnt|opt)/\w")
+PACKAGE = re.compile(r"^(?P<name>[a-z0-9.-]+)==(?P<version>\S+)(?P<marker> ; .*?)? \\$", re.M)
+
+
+def texts() -> list[tuple[Path, str]]:
+    """Every tracked file that is text, with its content."""
+    found = []
+    for path in tracked_files():
+        data = path.read_bytes()
+        if b"\0" not in data:
+            found.append((path.relative_to(ROOT), data.decode()))
+    return found
+
+
+def test_no_file_names_a_registry() -> None:
+    # Cargo.lock names its registry in a form of cargo's own, the same on every machine
+    searched = [(path, text) for path, text in texts() if path.name != "Cargo.lock"]
+    hosts = ["".join(parts) for parts in REGISTRIES]
+
+    assert [(path, host) for path, text in searched for host in hosts if host in text] == []
+
+
+def test_no_file_names_a_path_of_one_machine() -> None:
+    assert [
+        (path, found[0]) for path, text in texts() if (found := MACHINE_PATH.search(text))
+    ] == []
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_every_locked_package_has_a_hash_and_no_address(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+    entries = [entry for entry in re.split(r"^(?=\S)", text, flags=re.M) if "==" in entry]
+
+    assert entries
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+    assert "://" not in text
+
+
+def test_tests_run_with_the_packages_that_users_get() -> None:
+    users, developers = (
+        {match[0] for match in PACKAGE.finditer((ROOT / lock).read_text())}
+        for lock in ("requirements.lock", "requirements-dev.lock")
+    )
+
+    assert users
+    assert users <= developers
+
+
+def test_no_tracked_file_is_over_a_mebibyte() -> None:
+    assert [path for path in tracked_files() if path.stat().st_size > 2**20] == []

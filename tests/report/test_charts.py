@@ -1,0 +1,86 @@
+"""Charts: every point is there, a missing one leaves a gap, and colour is never the only sign."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from netstudy.analysis.layout import Panel, layout
+from netstudy.analysis.metrics import COMPLETION, GOODPUT
+from netstudy.report.charts import NARROW, WIDE, Size, metric_chart, svg
+from netstudy.wire import Plan
+from tests.report.synthetic import folder, incast_plan, pooled, run
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def panel_of(plan: Plan, compared: str | None = "switch", without: int | None = None) -> Panel:
+    """The first panel of a plan; the runs with `without` servers are left out."""
+    gone = {r.id: (lambda _: None) for r in plan.runs if r.treatment.get("servers") == without}
+    return layout(pooled(folder(plan, gone)), "main", compared).panels[0]
+
+
+def marks(text: str, role: str) -> list[ElementTree.Element]:
+    """The drawn marks of one kind, without the legend."""
+    return [
+        mark
+        for group in ElementTree.fromstring(text).iter(f"{SVG}g")
+        if group.get("class") == f"mark-{role} role-mark {_layer(group)}".strip()
+        or (group.get("class") or "").startswith(f"mark-{role} role-mark")
+        for mark in group
+        if mark.get("d") or mark.tag == f"{SVG}line"
+    ]
+
+
+def _layer(group: ElementTree.Element) -> str:
+    return (group.get("class") or "").rpartition(" ")[2]
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_every_cell_is_a_point_with_its_interval(size: Size) -> None:
+    text = svg(metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION), size)
+    assert len(marks(text, "symbol")) == 6 + 30  # six cells, and each of their five runs
+    assert len(marks(text, "rule")) == 6
+    assert "lower is better; bars: 95 % interval" in text.replace("\u00a0", " ")
+
+
+def test_series_differ_in_shape_and_dash_besides_colour() -> None:
+    text = svg(metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION), WIDE)
+    lines = re.findall(r'role-mark[^>]*><path[^>]*d="M[^"]*L[^>]*>', text)
+    dashes = {re.search(r'stroke-dasharray="([^"]*)"', line)[1] for line in lines}  # type: ignore[index]
+    assert len(dashes) == 2
+    shapes = {mark.get("d") for mark in marks(text, "symbol") if mark.get("stroke-width") == "1.5"}
+    assert len(shapes) == 2
+
+
+def test_a_missing_cell_leaves_a_gap() -> None:
+    whole = svg(metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION), WIDE)
+    gap = svg(
+        metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80), without=2), COMPLETION), WIDE
+    )
+    assert len(marks(gap, "symbol")) < len(marks(whole, "symbol"))
+    drawn = metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80), without=2), COMPLETION)
+    assert [point["y"] is None for point in drawn.points] == [False, True, False] * 2
+
+
+def test_goodput_has_the_line_rate_in_it() -> None:
+    text = svg(metric_chart(panel_of(incast_plan([1, 2], iterations=80)), GOODPUT), WIDE)
+    assert "line rate 10,000, at most 9,900 after headers" in text
+    assert "higher is better" in text
+
+
+def test_a_named_factor_along_x_has_points_and_no_line() -> None:
+    names = ("near", "far")
+    runs = tuple(run({"path": name}, r, iterations=80, servers=3) for name in names for r in (1, 2))
+    panel = panel_of(Plan(schema="netstudy/plan/1", study="s", seed=1, runs=runs), compared=None)
+    text = svg(metric_chart(panel, COMPLETION), WIDE)
+    assert len(marks(text, "symbol")) == 2 + 4
+    assert not marks(text, "line")
+    assert ">near<" in text
+
+
+def test_the_same_data_give_the_same_drawing() -> None:
+    drawn = metric_chart(panel_of(incast_plan([1, 2], iterations=80)), COMPLETION)
+    assert svg(drawn, WIDE) == svg(drawn, WIDE)

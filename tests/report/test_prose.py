@@ -1,0 +1,183 @@
+"""The sentences, held against the published table: what a reader of it would have to conclude."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.report.prose.conclude import conclusions
+from netstudy.report.prose.describe import case_description, differing
+from netstudy.report.prose.observe import observations
+from netstudy.report.prose.published import against_published
+from netstudy.report.prose.summary import summary
+from netstudy.report.prose.warn import warnings
+from netstudy.report.prose.words import Point
+from netstudy.wire import Run, RunRecord
+from tests.report.results import INCAST, from_text, results, small_incast, study_text
+from tests.report.synthetic import failed, from_samples, invalid, record, run
+
+ITERATIONS = 100
+
+
+def published() -> dict[tuple[str, int], dict[str, float]]:
+    """(switch, servers) -> its published row."""
+    path = INCAST / "reference" / "incast_4mb_mtu9000.csv"
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        (switch, int(row["servers"])): {
+            "completion": float(row[f"completion_ms_{column}"]),
+            "drops": float(row[f"dropped_packets_{column}"]),
+        }
+        for row in rows
+        for switch, column in (("arista-7124s", "arista_7124s"), ("nexus-5010", "nexus_5010"))
+    }
+
+
+def as_published(planned: Run) -> RunRecord:
+    """A run whose means are the published ones, give or take the replicate."""
+    row = published()[planned.network.switch.profile, int(planned.treatment["servers"])]
+    n = planned.workload.iterations
+    completion = np.full(n, row["completion"] * (1 + 0.0001 * (planned.replicate - 3)))
+    drops = np.full(n, int(row["drops"]))
+    drops[: round((row["drops"] % 1) * n)] += 1
+    return from_samples(planned, completion, drops, drops, np.zeros(n, dtype=int))
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    """The incast study with the published outcome."""
+    overrides = {"workload.incast.iterations": str(ITERATIONS), "replicates": "5"}
+    folder = results(tmp_path_factory.mktemp("told"), overrides=overrides, maker=as_published)
+    return analyse(folder)
+
+
+def text_of(points: list[Point]) -> str:
+    return " ".join(str(s) for one in points for s in one.sentences).replace("\u00a0", " ")
+
+
+def test_the_winner_is_named_at_every_number_of_servers(told: StudyResult) -> None:
+    text = text_of(conclusions(told.cases[0].panels[0]))
+    assert "arista-7124s has the lower completion time at 2 to 4 servers." in text
+    assert "nexus-5010 has the lower completion time at 5 to 23 servers." in text
+    assert "different at 22 and the same within the noise at 1 of 23 levels of servers" in text
+
+
+def test_the_crossover_is_not_hidden(told: StudyResult) -> None:
+    text = text_of(conclusions(told.cases[0].panels[0]))
+    assert "The lead passes from arista-7124s to nexus-5010 between 4 and 5 servers." in text
+
+
+def test_percentages_come_from_the_table_and_not_from_rounded_ratios(told: StudyResult) -> None:
+    text = text_of(conclusions(told.cases[0].panels[0]))
+    assert (
+        "At the end of the range, 23 servers: 379.1 ms on arista-7124s, 140.5 ms on nexus-5010"
+        in text
+    )
+    assert "arista-7124s is 169.8 % slower than nexus-5010 (ratio 2.698" in text
+
+
+def test_the_largest_lead_of_either_side_is_told(told: StudyResult) -> None:
+    text = text_of(conclusions(told.cases[0].panels[0]))
+    assert "Largest lead of arista-7124s, 2 servers: 11.7 ms" in text
+    assert "Largest lead of nexus-5010, 7 servers: 147.3 ms" in text
+
+
+def test_drops_are_told_as_times_as_many(told: StudyResult) -> None:
+    assert "4.052 times as many at 23 servers as nexus-5010" in text_of(
+        conclusions(told.cases[0].panels[0])
+    )
+
+
+def test_the_summary_repeats_the_conclusions(told: StudyResult) -> None:
+    whole = text_of(conclusions(told.cases[0].panels[0]))
+    verdict = next(one for one in summary(told) if one.lead == "Verdict")
+    for sentence in verdict.sentences:
+        assert str(sentence).replace("\u00a0", " ") in whole
+
+
+def test_published_values_agree_with_themselves(told: StudyResult) -> None:
+    text = " ".join(map(str, against_published(told.cases[0].panels[0]))).replace("\u00a0", " ")
+    assert "the median absolute error against the published values is 0 %" not in text
+    assert "In all 46 published rows goodput × completion time is the bytes" in text
+    assert "0.95 on arista-7124s and 0.88 on nexus-5010 as published, 1.00 here" in text
+    assert "÷ nexus-5010 is 2.70 in the published data and 2.70 here." in text
+
+
+def test_goodput_is_told_against_what_headers_leave(told: StudyResult) -> None:
+    text = " ".join(map(str, observations(told.cases[0].panels[0]))).replace("\u00a0", " ")
+    assert "Goodput is highest, 9,142.9 Mbit/s at 1 server on arista-7124s: 92.4 %" in text
+
+
+def test_the_description_says_what_the_compared_cells_differ_in(told: StudyResult) -> None:
+    text = " ".join(map(str, case_description(told.cases[0], told.comparing)))
+    assert "It varies switch (arista-7124s and nexus-5010), configuration (4 MB)" in text
+    assert "46 cells with 5 runs in each" in text
+    assert "switch.buffer" in text
+    assert "credited to the switch as a whole" in text
+
+
+def test_equal_configurations_do_not_differ_and_changed_ones_name_their_path() -> None:
+    one = run({"servers": 4})
+    assert differing(one, one) == []
+    assert differing(one, run({"servers": 8})) == ["hosts.count"]
+
+
+def test_one_run_a_cell_gives_no_verdict(tmp_path: Path) -> None:
+    result = analyse(results(tmp_path, quick=True))
+    points = summary(result)
+    assert points[0].lead == "No verdict"
+    assert "nothing is decided" in text_of(points)
+    assert "7 of" not in text_of(points[:1])
+
+
+WARNED: list[tuple[Callable[[Run], RunRecord | None], str]] = [
+    (failed, "1 of 40 runs failed."),
+    (invalid, "1 of 40 runs broke a conservation law and are kept out of the numbers."),
+    (lambda _: None, "1 of 40 runs were planned and have no record."),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), WARNED)
+def test_a_bad_run_is_warned_of(
+    tmp_path: Path, change: Callable[[Run], RunRecord | None], sentence: str
+) -> None:
+    def maker(planned: Run) -> RunRecord | None:
+        bad = planned.treatment["servers"] == 9 and planned.replicate == 2
+        return change(planned) if bad and planned.network.switch.ports == 24 else record(planned)
+
+    found = [str(s) for s in warnings(analyse(small_incast(tmp_path, maker)))]
+    assert sentence in found
+    assert any("1 of 8 cells have fewer than 5 runs (4)" in s for s in found)
+
+
+def test_an_empty_cell_is_named(tmp_path: Path) -> None:
+    folder = small_incast(tmp_path, lambda p: None if p.treatment["servers"] == 9 else record(p))
+    found = [str(s) for s in warnings(analyse(folder))]
+    assert any("No run gives numbers for" in s and "servers=9" in s for s in found)
+
+
+def test_all_well_warns_of_nothing(found: StudyResult) -> None:
+    assert warnings(found) == []
+    assert not found.warnings.any()
+
+
+def test_a_missing_reference_file_is_warned_of(tmp_path: Path) -> None:
+    folder = small_incast(tmp_path)
+    (folder.path / "reference" / "incast_4mb_mtu9000.csv").unlink()
+    found = [str(s) for s in warnings(analyse(folder))]
+    assert any(
+        "The reference data reference/incast_4mb_mtu9000.csv cannot be read" in s for s in found
+    )
+
+
+def test_a_figure_that_cannot_be_drawn_is_warned_of(tmp_path: Path) -> None:
+    more = "factors: {servers: [1, 2]}\nreport: {figures: [{kind: bars, x: servers, y: goodput_mbps}]}\n"
+    folder = from_text(tmp_path, study_text(more, servers='"${servers}"'))
+    found = [str(s) for s in warnings(analyse(folder))]
+    assert "The study asks for “bars”, which is not shown." in found

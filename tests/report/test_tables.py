@@ -1,0 +1,127 @@
+"""The published layout, its two-level header, and empty cells for what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.report.markdown import pipe_table
+from netstudy.report.plaintext import text_table
+from netstudy.report.refs import Name, Number, say
+from netstudy.report.tables import (
+    Group,
+    Table,
+    causes_table,
+    reference_table,
+    results_table,
+    verdicts_table,
+)
+from tests.report.results import small_incast
+from tests.report.synthetic import record
+
+CAPTION = say("Results")
+
+
+def main_table(result: StudyResult) -> Table:
+    return results_table(result.cases[0].panels[0].panel, result.headline, "t", CAPTION)
+
+
+def test_the_header_is_the_published_one(found: StudyResult) -> None:
+    table = main_table(found)
+    assert [(group.heading, group.columns) for group in table.groups] == [
+        ("servers", ()),
+        ("Goodput", ("arista-7124s", "nexus-5010")),
+        ("Dropped packets", ("arista-7124s", "nexus-5010")),
+        ("TCP retransmissions", ("arista-7124s", "nexus-5010")),
+        ("Completion time", ("arista-7124s", "nexus-5010")),
+    ]
+    assert [str(row[0]) for row in table.rows] == ["1", "2", "5", "9"]
+    assert all(len(row) == 9 for row in table.rows)
+
+
+def test_every_number_names_its_cell_and_its_runs(found: StudyResult) -> None:
+    last = main_table(found).rows[-1][-1]
+    assert isinstance(last, Number)
+    assert last.source.startswith(
+        "completion_ms_mean, switch=nexus-5010, configuration=4 MB, servers=9; "
+        "5 runs, 600 iterations; 95 % interval over runs "
+    )
+
+
+def test_a_missing_cell_is_empty_in_every_form(tmp_path: Path) -> None:
+    made = small_incast(
+        tmp_path,
+        lambda p: (
+            None if p.treatment["servers"] == 5 and p.network.switch.ports == 24 else record(p)
+        ),
+    )
+    result = analyse(made)
+    table = main_table(result)
+    assert table.rows[2][1] is None
+    assert table.rows[2][2] is not None
+    assert "| 5 |  |" in pipe_table(table)
+    verdict = verdicts_table(result.cases[0].panels[0].verdicts[0], "v", CAPTION)
+    assert str(verdict.rows[2][-1]) == "not measured"
+
+
+def test_the_verdict_has_a_row_a_number_of_servers(found: StudyResult) -> None:
+    table = verdicts_table(found.cases[0].panels[0].verdicts[0], "v", CAPTION)
+    assert len(table.rows) == 4
+    assert str(table.rows[-1][-1]) == "nexus-5010 better"
+    assert str(table.rows[0][-1]) == "same"
+
+
+def test_published_values_stand_beside_the_simulated_ones(found: StudyResult) -> None:
+    panel = found.cases[0].panels[0]
+    assert panel.reference is not None
+    ones = [a for a in panel.reference.agreements if a.metric.name == "completion_ms_mean"]
+    table = reference_table(panel.panel, ones, "r", CAPTION)
+    assert [str(value) for value in table.rows[0][:2]] == ["1", "3.5"]
+    assert [str(row[1]) for row in table.rows] == ["3.5", "11.7", "54.3", "211.4"]
+    assert [str(row[5]) for row in table.rows] == ["3.5", "19.9", "27.8", "57.7"]
+
+
+def test_each_link_of_the_chain_has_a_row(found: StudyResult) -> None:
+    causes = found.cases[0].panels[0].causes
+    table = causes_table(causes, "c", CAPTION)
+    assert len(table.rows) == len(causes.links) == 16
+
+
+SMALL = Table(
+    "small",
+    CAPTION,
+    (Group("n"), Group("Time", "ms", columns=("old-switch", "new")), Group("Note")),
+    (
+        (Number(1, "1", ""), Number(10, "10.0", ""), None, Name("a|b")),
+        (Number(20, "20", ""), Number(9, "9.0", ""), Number(8, "8.0", ""), Name("<c>")),
+    ),
+)
+
+
+def test_plain_text_keeps_the_two_levels() -> None:
+    assert text_table(SMALL, 80) == "\n".join(
+        [
+            "         Time (ms)",
+            "         old-",
+            " n     switch     new    Note",
+            "─────────────────────────────",
+            " 1       10.0            a|b",
+            "20        9.0     8.0    <c>",
+        ]
+    )
+
+
+def test_plain_text_is_cut_where_it_would_be_too_wide() -> None:
+    parts = text_table(SMALL, 25).split("\n\n")
+    assert len(parts) == 2
+    assert all(len(line) <= 25 for part in parts for line in part.splitlines())
+    assert all(part.splitlines()[-1].startswith("20") for part in parts)
+
+
+def test_markdown_escapes_what_would_end_a_cell() -> None:
+    assert pipe_table(SMALL).splitlines() == [
+        "| n | Time (ms), old-switch | Time (ms), new | Note |",
+        "| ---: | ---: | --- | --- |",
+        "| 1 | 10.0 |  | a\\|b |",
+        "| 20 | 9.0 | 8.0 | &lt;c> |",
+    ]

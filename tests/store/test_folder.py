@@ -1,0 +1,203 @@
+"""A results folder: made whole or not at all, one writer, records byte for byte, sealed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from netstudy import wire
+from netstudy.errors import StudyError
+from netstudy.store import Folder, Invocation, create
+
+NOW = datetime(2026, 11, 21, 20, 30, tzinfo=UTC)
+LATER = datetime(2026, 11, 21, 20, 31, tzinfo=UTC)
+INVOCATION = Invocation(study="small", testbed="sim", seed=7)
+FILES = {"study.yaml": b"# exactly as written\r\nstudy: small   \n", "hardware/plain.yaml": b"{}"}
+ENGINE_LINE = wire.to_json(wire.EngineRecord(version="1.0", testbed="sim")).encode() + b"\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, small_plan: wire.Plan) -> Folder:
+    return create(tmp_path, small_plan, INVOCATION, FILES, 10_000, NOW)
+
+
+def run_line(run: wire.Run, **changes: object) -> bytes:
+    """A record as another writer might space it: the bytes are kept as they are."""
+    record = {
+        "kind": "run",
+        "run": run.id,
+        "treatment": run.treatment,
+        "replicate": run.replicate,
+        "seed": run.seed,
+        "status": "ok",
+        **changes,
+    }
+    return json.dumps(record, indent=None, separators=(" ,", " : ")).encode() + b"\n"
+
+
+def fill(folder: Folder) -> None:
+    """All runs, the last one first, and what a session notes."""
+    folder.begin_session(NOW)
+    folder.write_engine(ENGINE_LINE)
+    for run in reversed(folder.missing()):
+        folder.write_run(run.id, run_line(run))
+    folder.end_session(LATER)
+
+
+def test_a_new_folder_holds_what_was_asked_for(folder: Folder, small_plan: wire.Plan) -> None:
+    assert folder.path.name == "20261121T203000Z"
+    assert {name: (folder.path / name).read_bytes() for name in FILES} == FILES
+    assert folder.plan() == small_plan
+    assert folder.invocation() == INVOCATION
+    assert folder.missing() == list(small_plan.runs)
+    assert not folder.is_done()
+
+
+def test_folders_of_the_same_second_do_not_meet(
+    folder: Folder, tmp_path: Path, small_plan: wire.Plan
+) -> None:
+    second = create(tmp_path, small_plan, INVOCATION, FILES, 10_000, NOW)
+    third = create(tmp_path, small_plan, INVOCATION, FILES, 10_000, NOW)
+    assert [second.path.name, third.path.name] == ["20261121T203000Z-2", "20261121T203000Z-3"]
+    assert (tmp_path / "small" / "latest").resolve() == third.path.resolve()
+    assert folder.path.is_dir()
+
+
+def test_records_are_joined_in_the_order_of_the_plan_with_the_bytes_of_the_engine(
+    folder: Folder, small_plan: wire.Plan
+) -> None:
+    fill(folder)
+    folder.write_records()
+    runs = b"".join(run_line(run) for run in small_plan.runs)
+    end = b'{"kind":"end","runs":6}\n'
+    assert (folder.path / "records.jsonl").read_bytes() == ENGINE_LINE + runs + end
+    assert [record.run for record in folder.records()] == [run.id for run in small_plan.runs]
+
+
+def test_a_record_is_never_overwritten(folder: Folder) -> None:
+    run = folder.missing()[0]
+    folder.write_run(run.id, run_line(run))
+    with pytest.raises(StudyError, match="never overwritten"):
+        folder.write_run(run.id, run_line(run, status="failed"))
+    assert folder.records()[0].status == "ok"
+
+
+def test_a_damaged_record_is_named(folder: Folder) -> None:
+    run = folder.missing()[0]
+    folder.write_run(run.id, run_line(run)[:40])
+    with pytest.raises(StudyError, match=rf"{run.id}\.json is damaged.* carried out again"):
+        folder.records()
+
+
+@pytest.mark.parametrize("name", ["plan.json", "invocation.json", "environment.json"])
+def test_a_damaged_file_is_named(folder: Folder, name: str) -> None:
+    (folder.path / name).write_text('{"schema":')
+    read = {
+        "plan.json": folder.plan,
+        "invocation.json": folder.invocation,
+        "environment.json": folder.environment,
+    }
+    with pytest.raises(StudyError, match=rf"{name} is damaged"):
+        read[name]()
+
+
+def test_done_carries_the_hash_of_every_file(folder: Folder) -> None:
+    fill(folder)
+    folder.write_records()
+    folder.seal(LATER)
+    files = json.loads((folder.path / "DONE").read_text())["files"]
+    on_disk = {
+        str(path.relative_to(folder.path)): {
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest()
+        }
+        for path in folder.path.rglob("*")
+        if path.is_file() and path.name != "DONE"
+    }
+    assert files == on_disk
+    assert folder.changed_since_sealed() == []
+    assert folder.is_done()
+
+
+@pytest.mark.parametrize(
+    "name", ["study.yaml", "hardware/plain.yaml", "plan.json", "records.jsonl"]
+)
+def test_a_changed_input_or_record_is_found(folder: Folder, name: str) -> None:
+    fill(folder)
+    folder.write_records()
+    folder.seal(LATER)
+    with (folder.path / name).open("ab") as file:
+        file.write(b"\n")
+    assert folder.changed_since_sealed() == [name]
+
+
+def test_a_record_that_went_missing_is_found(folder: Folder) -> None:
+    fill(folder)
+    folder.write_records()
+    folder.seal(LATER)
+    run = folder.plan().runs[3].id
+    (folder.path / "runs" / f"{run}.json").unlink()
+    assert folder.changed_since_sealed() == [f"runs/{run}.json"]
+
+
+def test_one_writer_at_a_time(folder: Folder) -> None:
+    with folder.writing():
+        assert folder.is_running()
+        with pytest.raises(StudyError, match=r"another netstudy .* is writing"), folder.writing():
+            pass
+    assert not folder.is_running()
+
+
+def test_what_an_interrupted_writer_left_half_written_is_cleared(folder: Folder) -> None:
+    half = folder.path / "runs" / ".0123456789ab.json.00ff00ff.tmp"
+    half.write_bytes(b'{"kind":"ru')
+    assert len(folder.missing()) == len(folder.plan().runs)
+    with folder.writing():
+        assert not half.exists()
+
+
+def test_the_machine_of_every_session_is_noted(folder: Folder) -> None:
+    fill(folder)
+    folder.begin_session(LATER)
+    environment = folder.environment()
+    assert environment["engine"] == "1.0"
+    assert environment["started_utc"] == "2026-11-21T20:30:00Z"
+    assert environment["ended_utc"] == "2026-11-21T20:31:00Z"
+    (resumed,) = environment["resumed"]
+    assert resumed["started_utc"] == "2026-11-21T20:31:00Z"
+    assert resumed["ended_utc"] is None
+    assert resumed["cores"] >= 1
+
+
+def test_results_that_would_not_fit_are_refused_and_nothing_is_left(
+    tmp_path: Path, small_plan: wire.Plan
+) -> None:
+    with pytest.raises(StudyError, match="not enough space"):
+        create(tmp_path / "new" / "results", small_plan, INVOCATION, FILES, 10**15, NOW)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("in_the_way", ["results", "results/small"])
+def test_a_file_where_a_folder_must_be_is_named_and_left(
+    tmp_path: Path, small_plan: wire.Plan, in_the_way: str
+) -> None:
+    file = tmp_path / in_the_way
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("mine")
+    with pytest.raises(StudyError, match=f"{in_the_way}.*: a file stands where a folder must be"):
+        create(tmp_path / "results", small_plan, INVOCATION, FILES, 10_000, NOW)
+    assert file.read_text() == "mine"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
+
+
+def test_something_else_named_latest_stops_the_run_and_is_left(
+    tmp_path: Path, small_plan: wire.Plan
+) -> None:
+    mine = tmp_path / "small" / "latest"
+    mine.mkdir(parents=True)
+    with pytest.raises(StudyError, match="latest"):
+        create(tmp_path, small_plan, INVOCATION, FILES, 10_000, NOW)
+    assert list((tmp_path / "small").iterdir()) == [mine]

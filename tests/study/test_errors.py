@@ -1,0 +1,354 @@
+"""Every kind of mistake in a study file: its place, and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netstudy.errors import StudyError
+from netstudy.study import Study, load
+
+Refusal = Callable[..., list[str]]
+Write = Callable[..., Path]
+
+SWITCHES = "arista-7124s, generic-deep, generic-shallow, nexus-5010, wire-speed-12"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("delay: 1 us", "delai: 1 us",
+         '12:27: topology.link.delai: unknown key; did you mean "delay"?'),
+        ("incast:", "incst:", '14:3: workload.incst: unknown key; did you mean "incast"?'),
+        ("question: ", "frage: x\nquestion: ",
+         "2:1: frage: unknown key; known: description, factors, fixed, zip, holes, study, "
+         "question, expectation, cases, topology, workload, procedure …"),
+        ("10 Gbit/s", "10 Gbps",
+         '12:16: topology.link.rate: "10 Gbps": unknown unit "Gbps"; did you mean "10 Gbit/s"?'),
+        ("10 Gbit/s", "0 Gbit/s", '12:16: topology.link.rate: "0 Gbit/s": a rate must be above 0'),
+        ("10 Gbit/s", "10",
+         "12:16: topology.link.rate: 10 has no unit; a rate is in bit/s, kbit/s, Mbit/s, Gbit/s "
+         'or Tbit/s, such as "10 Gbit/s"'),
+        ("10 Gbit/s", "[10 Gbit/s]",
+         '12:16: topology.link.rate: a rate is a number with a unit, such as "10 Gbit/s"'),
+        ("block: 1 MB,", "block: 1 mb,",
+         '6:27: factors.configuration.0.block: "1 mb": unknown unit "mb"; did you mean "1 MB"? '
+         "(used by workload.incast.block)"),
+        ("mtu: 9000}", "mtu: 90000}",
+         "6:38: factors.configuration.0.mtu: an MTU is between 576 and 65535 bytes, not 90000 "
+         "(used by topology.link.mtu)"),
+        ("iterations: 10", "iterations: ten",
+         '14:43: workload.incast.iterations: must be a whole number, not "ten"'),
+        ("iterations: 10", "iterations: 0",
+         "14:43: workload.incast.iterations: must be at least 1, not 0"),
+        ("iterations: 10", "iterations: 1e3",
+         "14:43: workload.incast.iterations: must be a whole number, not 1e3"),
+        ("iterations: 10", "iterations: true",
+         "14:43: workload.incast.iterations: must be a whole number, not true"),
+        (", iterations: 10", "", "14:3: workload.incast.iterations: the key is missing"),
+        ("iterations: 10", "iterations: 10, striped: yes",
+         '14:56: workload.incast.striped: must be true or false, not "yes"'),
+        ("iterations: 10", "iterations: 10, jitter: 75 us",
+         '14:55: workload.incast.jitter: "75 us" is not known here; write none, or '
+         "a map such as {exponential: 75 us}"),
+        ("iterations: 10", "iterations: 10, jitter: {exponential: 1 us, uniform: 1 us}",
+         "14:55: workload.incast.jitter: is one of {exponential: 75 us}, {uniform: 20 us} and "
+         "none"),
+        ("iterations: 10", "iterations: 10, client: klient",
+         '14:55: workload.incast.client: no host "klient"; did you mean "client"?'),
+        ("iterations: 10", "iterations: 10, servers: client",
+         "14:56: workload.incast.servers: is the client too; the two must be different hosts"),
+        ("question: Which buffer suits synchronized reads?", "question:",
+         "2:1: question: must be text, not nothing"),
+        ("question: Which buffer suits synchronized reads?", "question: [Which]",
+         "2:11: question: must be text, not a list"),
+        ("question: Which buffer suits synchronized reads?\n", "",
+         "1:1: question: the key is missing"),
+        ("study: small", "study: two words",
+         '1:8: study: "two words" is not a name; use letters, digits, "_" and "-"'),
+        ("question: ", "study: again\nquestion: ",
+         "2:1: study: the key is given twice; it stands in line 1 too"),
+        ("question: ", "noise: 2\nquestion: ",
+         '2:8: noise: 2 has no unit; a percentage is in %, such as "2 %"'),
+    ],
+)  # fmt: skip
+def test_a_value_that_does_not_fit(old: str, new: str, said: str, refusal: Refusal) -> None:
+    assert refusal((old, new)) == [f"study.yaml:{said}"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ("", "7:3: factors.servers: must be a list of levels or a range such as 1..23, "
+             "not nothing"),
+        ("[]", "7:12: factors.servers: a factor needs at least one level"),
+        ("5", "7:12: factors.servers: must be a list of levels or a range such as 1..23, not 5"),
+        ("few", '7:12: factors.servers: "few" is one level; a factor is a list [few] or a range '
+                "such as 1..23"),
+        ("1..", "7:12: factors.servers: 1.. has no end; write 1..23, or "
+                "{grow: 1.., until: no gain}"),
+        ("3..1", "7:12: factors.servers: 3..1 runs backwards; did you mean 1..3?"),
+        ("1..1000000000", "7:12: factors.servers: 1..1000000000 has 1,000,000,000 levels; "
+                          "a factor may have 10,000"),
+        ("[1..9999, 20000..20001]", "7:12: factors.servers: 10,001 levels; a factor may have "
+                                    "10,000"),
+        ("[1, 2, 1]", '7:19: factors.servers.2: the level "1" is given twice'),
+        ("[1..3, 2]", '7:19: factors.servers.1: the level "2" is given twice'),
+        ("[1, two]", '7:16: factors.servers.1: must be a whole number, not "two" '
+                     "(used by topology.server.count)"),
+        ("[0]", "7:13: factors.servers.0: must be at least 1, not 0 "
+                "(used by topology.server.count)"),
+        ("[1, null]", '7:16: factors.servers.1: is null; for the word, write "null" in quotes'),
+        ("[1, [2]]", "7:16: factors.servers.1: must be text or a number, not a list"),
+        ("[{count: 1}]", "7:13: factors.servers.0: a level that is a map needs a name: "
+                         "{name: …, …}"),
+        ("{grow: [1, 1], until: no gain}", '7:23: factors.servers.grow.1: the level "1" is '
+                                           "given twice"),
+        ("{grow: 1.., until: no gains}", '7:31: factors.servers.until: "no gains" is not known '
+                                         'here; did you mean "no gain"?'),
+        ("{grow: 1.., confirm: 0}", "7:33: factors.servers.confirm: must be at least 1, not 0"),
+    ],
+)  # fmt: skip
+def test_levels_that_are_none(levels: str, said: str, refusal: Refusal) -> None:
+    assert refusal(("servers: 1..3", f"servers: {levels}")) == [f"study.yaml:{said}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"${servers}"', '"${sevrers}"',
+         '11:38: topology.server.count: unknown reference "${sevrers}"; '
+         'did you mean "${servers}"?'),
+        ('"${mtu}"', '"${packet}"',
+         '12:45: topology.link.mtu: unknown reference "${packet}"; known: switch, configuration, '
+         "block, configuration.block, mtu, configuration.mtu, servers"),
+        ('"${servers}"', '"${servers} hosts"',
+         '11:38: topology.server.count: "${servers} hosts": a reference stands alone, '
+         'as "${name}"'),
+        ("  servers: 1..3", "  servers: [{name: few, block: 1 MB}]",
+         '14:19: workload.incast.block: "${block}" is ambiguous; write "${configuration.block}" '
+         'or "${servers.block}"'),
+        ("mtu: 9000}", "mtu: 9000}\n    - {name: 2 MB, block: 2 MB, mtuu: 1500}",
+         '7:7: factors.configuration.1: level "2 MB" has no mtu, which topology.link.mtu uses; '
+         'did you mean "mtuu"?'),
+    ],
+)  # fmt: skip
+def test_a_reference_without_a_level(old: str, new: str, said: str, refusal: Refusal) -> None:
+    assert f"study.yaml:{said}" in refusal((old, new))
+
+
+def test_a_profile_that_does_not_exist(refusal: Refusal) -> None:
+    assert refusal(("generic-deep", "generic-dep")) == [
+        'study.yaml:4:29: factors.switch.1: no switch profile "generic-dep"; '
+        f'did you mean "generic-deep"? (switch profiles: {SWITCHES})'
+    ]
+    assert refusal(("client: {profile: host-10g}", "client: {profile: nexus-5010}"))[0].startswith(
+        'study.yaml:10:21: topology.client.profile: "nexus-5010" is a switch, not a host '
+        "(host profiles: host-100g, host-10g"
+    )
+
+
+def with_top(line: str) -> tuple[str, str]:
+    """The small study with a line put in as its third."""
+    return "factors:\n", f"{line}\nfactors:\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("compare: {factor: swich, base: x}",
+         ['19: compare.factor: no factor "swich"; did you mean "switch"?']),
+        ("compare: {factor: switch, base: generic-dep}",
+         ['33: compare.base: factor switch has no level "generic-dep"; '
+          'did you mean "generic-deep"?']),
+        ("compare: {factor: servers, base: 7}",
+         ['34: compare.base: factor servers has no level "7"; it has 1, 2, 3']),
+        ("compare: {factor: switch, base: generic-deep, on: goodput}",
+         ['51: compare.on: "goodput" is an unknown metric; did you mean "goodput_mbps"?']),
+        ("holes: [{serves: 1}, {servers: 9}, {switch: [generic-deep, x]}]",
+         ['10: holes.0.serves: no factor "serves"; did you mean "servers"?',
+          '32: holes.1.servers: factor servers has no level "9"; it has 1, 2, 3',
+          '45: holes.2.switch: factor switch has no level "x"; it has generic-shallow, '
+          'generic-deep']),
+        ("holes: [{}]", ["9: holes.0: names no factor, so it would leave out everything"]),
+        ("holes: [{servers: 1..3}]", ["8: holes: leave nothing to run"]),
+        ("holes: [{servers: !3}]",
+         ['21: not YAML: while scanning a tag, expected \' \', but found \'}\'; '
+          'a value that begins with "!" must be in quotes']),
+        ("zip: [[switch, servers]]",
+         ["7: zip.0: zipped factors need as many levels each; switch has 2, servers has 3"]),
+        ("zip: [[switch]]", ["7: zip.0: a group that varies together needs two factors"]),
+        ("zip: [[switch, sizes]]",
+         ['16: zip.0.1: no factor "sizes"; known: switch, configuration, servers']),
+        ("fixed: {serverz: 3}",
+         ['9: fixed.serverz: nothing varies or uses it; did you mean "servers"?']),
+        ("figures: [complete]",
+         ['11: figures.0: "complete" is not a figure; did you mean "completion"?']),
+        ("figures: [{kind: line, x: servers, y: goodput_mbps}]",
+         ['18: figures.0.kind: "line" is not known here; did you mean "lines"?']),
+        ("figures: [{x: servers, y: [completion_ms_p50, completion_ms_p98]}]",
+         ['47: figures.0.y.1: "completion_ms_p98" is an unknown metric; '
+          'did you mean "completion_ms"?']),
+        ("figures: [{x: servers, y: cpu_pct}]",
+         ['27: figures.0.y: "cpu_pct" is measured at a host; name it, as in server.cpu_pct']),
+        ("figures: [{x: servers, y: sever.cpu_pct}]",
+         ['27: figures.0.y: "sever.cpu_pct": no host "sever"; did you mean "server"?']),
+        ("figures: [{x: server, y: goodput_mbps}]",
+         ['15: figures.0.x: no factor "server"; did you mean "servers"?']),
+        ("figures: [{y: goodput_mbps}]",
+         ["11: figures.0: needs x, the factor along the x axis"]),
+        ("figures: [5]", ["11: figures.0: must be a word or a map, not 5"]),
+        ("tables: [{rows: servers, columns: switch}]",
+         ["10: tables.0: columns are factors; cell must say what stands in them"]),
+        ("tables: [{rows: servers, columns: goodput}]",
+         ['35: tables.0.columns: "goodput" is neither a factor nor a metric; '
+          'did you mean "goodput_mbps"?']),
+        ("tables: [{case: main2, rows: servers, columns: goodput_mbps}]",
+         ['17: tables.0.case: no case "main2"; did you mean "main"?']),
+        ("tables: [{rows: servers, columns: goodput_mbps, normalise: {etr_pct: first row}}]",
+         ['61: tables.0.normalise.etr_pct: is not a column; known: goodput_mbps']),
+        ("conclude: [botleneck]",
+         ['12: conclude.0: "botleneck" is not known here; did you mean "bottleneck"?']),
+        ("conclude: [{limt: goodput_mbps}]",
+         ['13: conclude.0.limt: unknown key; did you mean "limit"?']),
+        ("conclude: [{case: main}]",
+         ["12: conclude.0: needs one of the keys bottleneck, plateau, bypasses the wire, first "
+          "repetition, substitution, limit, compare, extrapolate, equivalent, knee, loss against "
+          "ideal"]),
+        ("conclude: [{limit: goodput_mbps, while: fast}]",
+         ['41: conclude.0.while: "fast" is not a condition, such as response_ms_mean < 1000']),
+        ("conclude: [{knee: server}]",
+         ['19: conclude.0.knee: no factor "server"; did you mean "servers"?']),
+        ("conclude: [{compare: switch, base: shallow}]",
+         ['36: conclude.0.base: factor switch has no level "shallow"; '
+          'did you mean "generic-shallow"?']),
+        ("reference: {file: no.csv, source: me, factors: {servers: n}, columns: {}}",
+         ["19: reference.file: cannot read no.csv"]),
+        ("reference: {file: ../x.csv, source: me, factors: {servers: n}, columns: {}}",
+         ["19: reference.file: must lie in the study's own folder"]),
+        ("quick: {only: {servers: 9}, set: {workload.incast.iteration: 3}}",
+         ['25: quick.only.servers: factor servers has no level "9"; it has 1, 2, 3',
+          '35: quick.set.workload.incast.iteration: unknown key; did you mean "iterations"?']),
+        ("instruments: [{snmp: switch, port: server}]",
+         ["22: instruments.0.snmp: the switch cannot be polled; set topology.switch.snmp to true"]),
+        ("instruments: [{sar: app}]",
+         ['21: instruments.0.sar: no host "app"; known: client, server']),
+        ("cases: {a: {factors: {servers: [1]}}}",
+         ["8: cases: has factors of its own; with cases, factors belong to each case"]),
+    ],
+)  # fmt: skip
+def test_a_part_that_speaks_of_what_is_not_there(
+    line: str, said: list[str], refusal: Refusal
+) -> None:
+    assert refusal(with_top(line)) == [f"study.yaml:3:{text}" for text in said]
+
+
+def test_a_bare_exclamation_mark_is_a_tag_of_yaml(refusal: Refusal) -> None:
+    assert refusal(with_top("holes:\n- servers: !3")) == [
+        'study.yaml:4:12: holes.0.servers: bare, !3 is a YAML tag; write "!3" in quotes'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("  link: {", "  links: [{between: [client, serve]}]\n  link: {",
+         "13:9: topology.link: is short for the same link to every host; keep it or links"),
+        ("  link: {rate: 10 Gbit/s, delay: 1 us, mtu: \"${mtu}\"}",
+         "  links: [{between: [client, serve]}]",
+         '12:30: topology.links.0.between.1: no host "serve"; did you mean "server"?'),
+        ("  client: {", "  hosts: {client: host-10g}\n  client: {",
+         "11:11: topology.client: stands in hosts too; keep one of them"),
+        ('  switch: "${switch}"\n', "",
+         "11:9: topology.link: joins every host to the switch, and there is no switch"),
+        ("  link: {", "  placement: {a: {sender: client.zone1, receiver: serve}}\n  link: {",
+         '12:27: topology.placement.a.sender: host client has no zone "zone1"'),
+    ],
+)  # fmt: skip
+def test_a_test_bed_that_does_not_hold_together(
+    old: str, new: str, said: str, refusal: Refusal
+) -> None:
+    assert refusal((old, new))[0] == f"study.yaml:{said}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "1:1: the file is empty"),
+        ("# nothing yet\n", "1:1: the file is empty"),
+        ("- a list\n", "1:1: the file must be a map of keys, such as `study: incast`"),
+        ("words\n", "1:1: the file must be a map of keys, such as `study: incast`"),
+        ("study: [a, b\n", "2:1: not YAML: while parsing a flow sequence, expected ',' or ']', "
+                           "but got '<stream end>'"),
+        ("study: a: b\n", "1:9: not YAML: mapping values are not allowed here"),
+        ("study: 'a\n", "2:1: not YAML: while scanning a quoted scalar, found unexpected end of "
+                        "stream"),
+        ("\tstudy: a\n", "1:1: not YAML: while scanning for the next token, found character "
+                         "'\\t' that cannot start any token"),
+        ("study: a\n---\nstudy: b\n", "2:1: not YAML: expected a single document in the stream, "
+                                      "but found another document"),
+        ("study: *a\n", "1:8: not YAML: found undefined alias 'a'"),
+        ("study: &a [*a]\n", "1:8: study.0: aliases make the file endless"),
+        ("study: \"\x07\"\n", "1:9: the character U+0007 is not allowed in YAML"),
+        ("? [a]\n: b\n", "1:3: a key must be text"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_not_yaml(text: str, said: str, refusal: Refusal) -> None:
+    assert refusal(text=text) == [f"study.yaml:{said}"]
+
+
+def test_aliases_of_aliases_do_not_fill_the_memory(refusal: Refusal) -> None:
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
+    )
+    assert refusal(text=bomb)[0].endswith("aliases make the file endless")
+
+
+def test_a_file_that_is_not_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_bytes(b"study: a\nquestion: caf\xe9\n")
+    with pytest.raises(StudyError) as caught:
+        load(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}/study.yaml:2:14: byte 0xE9 is not UTF-8; save the file as UTF-8"
+    )
+
+
+def test_a_byte_order_mark_is_no_mistake(small: Callable[..., Study], tmp_path: Path) -> None:
+    small()
+    file = tmp_path / "study.yaml"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert load(tmp_path).study == "small"
+
+
+def test_a_missing_file_and_a_folder_without_a_study(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=rf"^{tmp_path}/none.yaml: no such file$"):
+        load(tmp_path / "none.yaml")
+    with pytest.raises(StudyError, match=rf"^{tmp_path}: the folder has no study.yaml$"):
+        load(tmp_path)
+
+
+def test_several_mistakes_are_told_at_once_in_the_order_of_the_file(refusal: Refusal) -> None:
+    changes = (("delay: 1 us", "delai: 1 us"), ("10 Gbit/s", "10 Gbps"), ("study: s", "studi: s"))
+    assert refusal(*changes) == [
+        'study.yaml:1:1: studi: unknown key; did you mean "study"?',
+        "study.yaml:1:1: study: the key is missing",
+        'study.yaml:12:16: topology.link.rate: "10 Gbps": unknown unit "Gbps"; '
+        'did you mean "10 Gbit/s"?',
+        'study.yaml:12:25: topology.link.delai: unknown key; did you mean "delay"?',
+    ]
+
+
+def test_after_ten_mistakes_the_others_are_counted(refusal: Refusal) -> None:
+    found = refusal(text="".join(f"key{n}: 1\n" for n in range(15)))
+    assert len(found) == 11
+    assert found[-1] == "and 9 more problems"  # 15 unknown keys and 4 that are missing
+
+
+def test_a_plan_of_more_than_a_million_runs_is_refused(refusal: Refusal) -> None:
+    changes = (("servers: 1..3", "servers: 1..10000\n  more: 1..51"),)
+    assert refusal(*changes) == [
+        "study.yaml:3:1: factors: the plan would have 1,020,000 runs; "
+        "netstudy plans 1,000,000 at most"
+    ]

@@ -1,0 +1,336 @@
+"""The plan: the same bytes each time, runs that keep their identity, the network on the wire."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netstudy import wire
+from netstudy.errors import StudyError
+from netstudy.plan import PlannedStudy, make_plan, run_id, run_seed, unsupported
+from netstudy.study import Study, apply_overrides, load, parse_only
+
+ROOT = Path(__file__).parents[2]
+Small = Callable[..., Study]
+
+
+def plan_text(planned: PlannedStudy) -> str:
+    return wire.to_json(planned.plan)
+
+
+def test_the_same_study_and_seed_give_the_same_bytes(small: Small) -> None:
+    assert plan_text(make_plan(small(), seed=7)) == plan_text(make_plan(small(), seed=7))
+    assert plan_text(make_plan(small(), seed=7)) != plan_text(make_plan(small(), seed=8))
+
+
+def test_the_bytes_do_not_depend_on_the_process() -> None:
+    """Python's own hashes differ from process to process; none of them may reach the plan."""
+    program = (
+        "from pathlib import Path; from netstudy import wire; from netstudy.plan import make_plan;"
+        "from netstudy.study import load; import hashlib;"
+        f"plan = make_plan(load(Path({str(ROOT / 'studies/incast')!r}))).plan;"
+        "print(hashlib.sha256(wire.to_json(plan).encode()).hexdigest())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+def test_the_seed_of_the_study_is_used_where_none_is_given(small: Small) -> None:
+    study = small(("study: small", "study: small\nseed: 42"))
+    assert make_plan(study).seed == 42
+    assert make_plan(study, seed=7).plan.seed == 7
+
+
+def test_identities_are_hashes_that_anyone_can_compute() -> None:
+    treatment: wire.Treatment = {"switch": "a", "servers": 2}
+    text = '{"servers":2,"switch":"a"}'
+    assert run_id(treatment, 3) == hashlib.sha256(f"run\n{text}\n3".encode()).hexdigest()[:12]
+    assert (
+        run_seed(treatment, 3, 7) == hashlib.sha256(f"seed\n7\n{text}\n3".encode()).hexdigest()[:16]
+    )
+
+
+def identities(planned: PlannedStudy) -> dict[str, str]:
+    return {run.id: run.seed for run in planned.runs}
+
+
+def test_leaving_runs_out_shifts_nothing(small: Small) -> None:
+    study = small(("study: small", "study: small\nreplicates: 3"))
+    whole = make_plan(study, seed=7)
+    part = make_plan(study, seed=7, only=parse_only(["servers=2,3"], study))
+    kept = {run.id for run in part.runs}
+    assert identities(part).items() <= identities(whole).items()
+    assert [run.id for run in part.runs] == [run.id for run in whole.runs if run.id in kept]
+    assert len(part.runs) == 12
+
+
+def test_changing_a_value_shifts_no_identity(small: Small) -> None:
+    study = small()
+    changed = apply_overrides(study, {"workload.incast.iterations": "20"})
+    assert identities(make_plan(changed, seed=7)) == identities(make_plan(study, seed=7))
+
+
+def test_levels_of_different_kinds_are_different_treatments() -> None:
+    assert run_id({"x": 1}, 1) != run_id({"x": "1"}, 1)
+    assert run_id({"x": 1}, 1) != run_id({"x": True}, 1)
+
+
+def test_the_order_of_factors_does_not_matter_to_an_identity() -> None:
+    assert run_id({"a": 1, "b": 2}, 1) == run_id({"b": 2, "a": 1}, 1)
+
+
+def test_runs_come_in_blocks_of_one_replicate_each_in_its_own_order(small: Small) -> None:
+    study = small(("study: small", "study: small\nreplicates: 3"))
+    runs = make_plan(study, seed=7).runs
+    assert [run.replicate for run in runs] == [1] * 6 + [2] * 6 + [3] * 6
+    orders = [
+        [json.dumps(run.treatment) for run in runs[start : start + 6]] for start in (0, 6, 12)
+    ]
+    assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
+    assert len({tuple(order) for order in orders}) == 3
+
+
+def test_cells_keep_the_order_of_the_study(small: Small) -> None:
+    study = small(("study: small", "study: small\nreplicates: 2"))
+    planned = make_plan(study)
+    assert [tuple(cell.treatment.values()) for cell in planned.cells] == [
+        (switch, "1 MB", servers)
+        for switch in ("generic-shallow", "generic-deep")
+        for servers in (1, 2, 3)
+    ]
+    for cell in planned.cells:
+        assert cell.run_ids == tuple(run_id(cell.treatment, n) for n in (1, 2))
+    assert {one for cell in planned.cells for one in cell.run_ids} == set(identities(planned))
+
+
+def test_a_choice_that_leaves_nothing_is_refused(small: Small) -> None:
+    with pytest.raises(StudyError, match="nothing is left to run"):
+        make_plan(small(), only={"servers": []})
+
+
+def test_cases_share_the_run_where_their_treatments_coincide() -> None:
+    planned = make_plan(load(ROOT / "studies/trade"))
+    shared = [run for run in planned.runs if len(run.cases) > 1]
+    assert len(planned.runs) == 3 * len({cell.run_ids for cell in planned.cells})
+    common = {"release": "b", "disk": "ram", "buffers": 16, "cpus": 8, "users": 60}
+    found = [run for run in shared if run.treatment == common]
+    assert [run.replicate for run in found] == [1, 2, 3]
+    assert found[0].cases == ("disk", "buffers", "scaling")
+    cells = [cell for cell in planned.cells if found[0].id in cell.run_ids]
+    assert [(cell.case, cell.treatment) for cell in cells] == [
+        ("disk", {"disk": "ram", "users": 60}),
+        ("buffers", {"buffers": 16}),
+        ("scaling", {"cpus": 8, "users": 60}),
+    ]
+
+
+def only_run(study: Study, **levels: int) -> wire.Run:
+    only = {name: [level] for name, level in levels.items()}
+    return make_plan(study, only=only | {"switch": ["generic-shallow"]}).plan.runs[0]
+
+
+def test_the_network_has_the_levels_in_it(small: Small) -> None:
+    run = only_run(small(), servers=3)
+    client, server = run.network.hosts
+    assert (client.name, client.count, server.name, server.count) == ("client", 1, "server", 3)
+    assert server.profile == "host-10g"
+    assert run.network.switch.buffer == wire.OutputQueued(port_buffer_bytes=512_000)
+    assert {link.between for link in run.network.links} == {
+        ("client", "switch"),
+        ("server", "switch"),
+    }
+    for link in run.network.links:
+        assert (link.rate_bps, link.delay_ns, link.mtu_bytes) == (10**10, 1000, 9000)
+    assert run.workload == wire.Incast(
+        client="client", servers="server", block_bytes=1_000_000, iterations=10
+    )
+
+
+def test_the_two_published_switches_on_the_wire() -> None:
+    study = load(ROOT / "studies/incast")
+    runs = make_plan(study, only={"servers": [2]}).plan.runs
+    buffers = {run.network.switch.profile: run.network.switch.buffer for run in runs}
+    assert buffers["arista-7124s"] == wire.SharedMemory(
+        pool_bytes=435_000, cell_bytes=512, alpha=1000.0, ingress_guarantee_frames=1
+    )
+    assert buffers["nexus-5010"] == wire.IngressQueued(
+        ingress_buffer_bytes=86_000, egress_buffer_bytes=7_000, random_arbitration_pct=75
+    )
+    tcp = runs[0].network.hosts[0].tcp
+    assert (tcp.min_rto_ns, tcp.clock_tick_ns) == (200_000_000, 1_000_000)
+    assert (tcp.delayed_ack_ns, tcp.quick_ack_segments) == (40_000_000, 16)
+    assert tcp.initial_window_segments is None
+    assert runs[0].workload.start_jitter == wire.ExponentialJitter(mean_ns=75_000)
+    assert runs[0].workload.request_spacing_ns == 5_000
+
+
+def test_the_study_wins_over_the_profile(small: Small) -> None:
+    study = small(
+        ("server: {profile: host-10g,",
+         "server: {profile: host-10g, tcp: {min_rto: 1 ms, sack: false, initial_window: 4}, "
+         "nic: {send_latency: 3 us},"),
+        ('switch: "${switch}"', 'switch: {profile: "${switch}", port_buffer: 9 kB, ports: 5}'),
+    )  # fmt: skip
+    network = only_run(study, servers=2).network
+    client, server = network.hosts
+    assert (server.tcp.min_rto_ns, server.tcp.sack) == (1_000_000, False)
+    assert server.tcp.initial_window_segments == 4
+    assert server.nic.send_latency_ns == 3_000
+    assert (client.tcp.min_rto_ns, client.nic.send_latency_ns) == (200_000_000, 10_000)
+    assert network.switch.buffer == wire.OutputQueued(port_buffer_bytes=9_000)
+    assert network.switch.ports == 5
+
+
+def test_a_knob_may_be_a_factor(small: Small) -> None:
+    study = small(
+        ("  servers: 1..3", "  servers: [2]\n  rto: [1 ms, 200 ms]"),
+        ("server: {profile: host-10g,", 'server: {profile: host-10g, tcp: {min_rto: "${rto}"},'),
+    )
+    runs = make_plan(study).plan.runs
+    found = {run.treatment["rto"]: run.network.hosts[1].tcp.min_rto_ns for run in runs}
+    assert found == {"1 ms": 1_000_000, "200 ms": 200_000_000}
+
+
+def test_links_and_hosts_at_length_say_the_same_as_the_short_form(small: Small) -> None:
+    at_length = small(
+        ("  client: {profile: host-10g}\n", "  hosts:\n    client: host-10g\n"),
+        ("  server: {", "    server: {"),
+        ("  link: {rate: 10 Gbit/s, delay: 1 us, mtu: \"${mtu}\"}",
+         "  links:\n"
+         "  - {between: [client, switch], rate: 10 Gbit/s, delay: 1 us, mtu: \"${mtu}\"}\n"
+         "  - {between: [switch, server], rate: 10 Gbit/s, delay: 1 us, mtu: \"${mtu}\"}"),
+    )  # fmt: skip
+    assert plan_text(make_plan(at_length)) == plan_text(make_plan(small()))
+
+
+def test_a_link_without_a_rate_takes_what_both_its_ends_carry(small: Small) -> None:
+    study = small(
+        ("rate: 10 Gbit/s, ", ""), ("server: {profile: host-10g", "server: {profile: host-1g")
+    )
+    rates = {link.between[0]: link.rate_bps for link in only_run(study, servers=1).network.links}
+    assert rates == {"client": 10**10, "server": 10**9}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("servers: 1..3", "servers: [1, 60]"),
+         '11:38: topology.server.count: 61 hosts (1 client and 60 server) need as many ports, '
+         "and generic-shallow has 48"),
+        (("servers: 1..3", "servers: [1000000000]"),
+         "11:38: topology.server.count: 1,000,000,001 hosts (1 client and 1,000,000,000 server) "
+         "need as many ports, and generic-shallow has 48"),
+        (("10 Gbit/s", "40 Gbit/s"),
+         "12:16: topology.link.rate: 40 Gbit/s is above the 10 Gbit/s of host-10g"),
+        (("client: {profile: host-10g}", "client: {}"),
+         "10:11: topology.client: needs a profile to be simulated"),
+        (("client: {profile: host-10g}", "client: {profile: host-10g, count: 2}"),
+         "10:38: topology.client.count: an incast has one client"),
+        (('switch: "${switch}"', 'switch: {profile: "${switch}", pool: 1 MB}'),
+         "9:40: topology.switch.pool: belongs to a switch that is shared-memory; "
+         "generic-shallow is output-queued"),
+        (('block: "${block}"', "block: 2 B, striped: true"),
+         "14:19: workload.incast.block: 2 bytes leave less than one byte for each of 3 servers"),
+        (('block: "${block}"', "block: 0 B"),
+         "14:19: workload.incast.block: 0 bytes leave less than one byte for each of 1 servers"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_together_is_refused_with_its_place(
+    change: tuple[str, str], said: str, small: Small, tmp_path: Path
+) -> None:
+    study = small(change)
+    with pytest.raises(StudyError) as caught:
+        make_plan(study)
+    assert str(caught.value) == f"{tmp_path}/study.yaml:{said}"
+
+
+def test_the_estimate_counts_full_packets(small: Small) -> None:
+    """1 MB in packets of 9000 - 52 bytes of payload is 112 of them."""
+    study = small(("iterations: 10", "iterations: 10, warmup: 2"))
+    estimate = make_plan(study).estimate
+    assert estimate.runs == 6
+    assert estimate.packets == 2 * (1 + 2 + 3) * (10 + 2) * 112
+
+
+def test_a_striped_block_is_divided_before_it_is_counted(small: Small) -> None:
+    """1 MB over 1, 2 and 3 servers: 112, 2 x 56 and 3 x 38 packets."""
+    study = small(('block: "${block}"', "block: 1 MB, striped: true"))
+    assert make_plan(study).estimate.packets == 2 * 10 * (112 + 2 * 56 + 3 * 38)
+
+
+def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
+    study = load(ROOT / "studies/incast")
+    assert unsupported(study, "sim") == []
+    assert unsupported(study, "netns") == ["This version has no testbed netns; it has sim."]
+    planned = make_plan(study)
+    assert (len(planned.cells), planned.estimate.runs) == (46, 46 * study.replicates)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("ethernet", "The workload transactions is not carried out yet; incast is."),
+        ("ethernet", "The procedure's phases warmup, reset and measure cannot be carried out yet."),
+        ("zones", "The placement of endpoints inside a host is not simulated yet."),
+        ("zones", "Links from host to host are not simulated yet: a to b."),
+        (
+            "gigabit",
+            "The factor clients cannot grow with the results yet; list its levels instead.",
+        ),
+        ("gigabit", "The instruments snmp and sar cannot be read yet."),
+        ("trade", "The cpus of host app cannot be simulated yet."),
+    ],
+)
+def test_what_this_version_cannot_carry_out_is_named(name: str, part: str) -> None:
+    study = load(ROOT / "studies" / name)
+    assert part in unsupported(study, "sim")
+
+
+@pytest.mark.parametrize("name", ["ethernet", "zones", "gigabit", "trade"])
+def test_a_study_that_cannot_run_can_be_laid_out(name: str) -> None:
+    planned = make_plan(load(ROOT / "studies" / name))
+    assert planned.cells
+    assert planned.estimate.packets is None
+    with pytest.raises(StudyError, match=f"this version cannot carry out {name}: The workload"):
+        planned.plan  # noqa: B018 - reading it is what is refused
+
+
+def test_a_growing_factor_is_said_to_be_open(small: Small) -> None:
+    planned = make_plan(small(("servers: 1..3", "servers: {grow: [1, 2], until: no gain}")))
+    assert planned.open_ended == ("servers",)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("link: {", "link: {nic: osa-express2, "),
+         "The nic of a link to the switch is not simulated yet."),
+        (("link: {", "link: {kind: hipersocket, "),
+         "The kind of a link to the switch is not simulated yet."),
+        (("client: {profile: host-10g}", "client: {profile: host-10g, cpus: 4}"),
+         "The cpus of host client cannot be simulated yet."),
+        (("client: {", "hosts: {idle: {}}\n  client: {"),
+         "The host idle takes no part in the incast."),
+        (("question: ", "procedure: {warmup: 1 s}\nquestion: "),
+         "The procedure's phase warmup cannot be carried out yet."),
+    ],
+)  # fmt: skip
+def test_a_part_that_would_have_no_effect_is_not_passed_over(
+    change: tuple[str, str], said: str, small: Small
+) -> None:
+    assert unsupported(small(change), "sim") == [said]

@@ -1,0 +1,95 @@
+"""The exported JSON Schemas: current, and the judges of the examples and of the five studies."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from netstudy import wire
+from netstudy.documents.source import read
+from netstudy.plan import make_plan
+from netstudy.study import load
+from netstudy.study.schema import schemas
+
+ROOT = Path(__file__).parents[2]
+STUDIES = ("incast", "ethernet", "zones", "gigabit", "trade")
+
+
+@cache
+def judge(name: str) -> jsonschema.Draft202012Validator:
+    """The validator of an exported schema, which is itself held against the standard."""
+    schema = json.loads((ROOT / "schema" / name).read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("name", ["study.schema.json", "plan.schema.json", "record.schema.json"])
+def test_the_schema_in_the_repository_is_current(name: str) -> None:
+    written = (ROOT / "schema" / name).read_text(encoding="utf-8")
+    assert written == schemas()[name], "run: python -m netstudy.study.schema"
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_study_of_the_repository_holds_to_the_schema_and_loads(name: str) -> None:
+    folder = ROOT / "studies" / name
+    judge("study.schema.json").validate(read(folder / "study.yaml").data)
+    study = load(folder)
+    assert study.study == name
+    assert study.question.endswith("?")
+    assert study.expectation
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("delai",), 1),
+        (("topology", "link", "rate"), "10 Gbps"),
+        (("topology", "link", "rate"), 10),
+        (("workload", "incast", "iterations"), 0),
+        (("factors", "servers"), []),
+        (("factors", "servers"), "few"),
+        (("report", "figures"), ["complet"]),
+        (("compare", "noise"), 2),
+    ],
+)
+def test_the_schema_refuses_what_the_loader_refuses(path: tuple[str, ...], value: object) -> None:
+    data = read(ROOT / "studies/incast/study.yaml").data
+    part = data
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    with pytest.raises(jsonschema.ValidationError):
+        judge("study.schema.json").validate(data)
+
+
+def test_every_key_of_a_study_is_explained() -> None:
+    """An editor shows the description while a study is written."""
+    unexplained = []
+    pending: list[Any] = [judge("study.schema.json").schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            for key, said in part.get("properties", {}).items():
+                if isinstance(said, dict) and not {"description", "$ref"} & said.keys():
+                    unexplained.append(key)
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
+    assert unexplained == []
+
+
+def test_the_example_plan_is_a_plan() -> None:
+    text = (ROOT / "schema/examples/plan.json").read_text(encoding="utf-8")
+    judge("plan.schema.json").validate(json.loads(text))
+    plan = wire.Plan.model_validate_json(text)
+    assert {run.network.switch.profile for run in plan.runs} == {"arista-7124s", "nexus-5010"}
+
+
+def test_a_plan_that_is_made_holds_to_the_schema() -> None:
+    planned = make_plan(load(ROOT / "studies/incast"), only={"servers": [1, 23]})
+    judge("plan.schema.json").validate(json.loads(wire.to_json(planned.plan)))

@@ -1,0 +1,150 @@
+"""Writes what the product itself knows best: pages of docs/reference, and the JSON Schemas.
+
+usage: python -m tools.generate [--check]
+
+With --check nothing is written; a file that is not what would be written is named, and the exit
+code is 1.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from netstudy.analysis.metrics import METRICS
+from netstudy.cli import app
+from netstudy.study import json_schema
+from netstudy.study.schema import schemas
+from netstudy.wire import Plan, Record
+from tools.schema_page import tables
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs/reference"
+VERBS = """\
+# Verbs
+
+<!-- Written by `make docs`; changes here are lost. -->
+
+What `netstudy --help` and `netstudy VERB --help` print.
+"""
+
+RECORDS = """\
+# Plan and records
+
+<!-- Written by `make docs`; changes here are lost. -->
+
+The contract between the front and the engine. The engine reads one plan, a JSON object, and writes
+records, a JSON object a line: first `engine`, then one `run` for each run, last `end`; `progress`
+in between when asked for. Every number has its unit at the end of its name. The JSON Schemas stand
+in `schema/`. A key without a default that is not required is `null` when there is nothing to tell.
+"""
+
+STUDY_FILE = """\
+# Study file
+
+<!-- Written by `make docs`; changes here are lost. -->
+
+Every key of a `study.yaml`. [Writing a study](../guide/writing-a-study.md) shows how they go
+together. Where `${…}` may be written, the value is the level of a factor, or a field of it. A
+*level* is text, a number, `true` or `false`. Quantities carry a unit. Editors that know JSON Schema
+check a file while it is written: see `schema/study.schema.json`.
+"""
+
+METRICS_HEAD = """\
+# Metrics
+
+<!-- Written by `make docs`; changes here are lost. -->
+
+The one vocabulary of tables, figures, prose and exports. A name ends in its unit and its statistic.
+Replicates are pooled.
+
+| name | what it is | unit | formula | better | measured by |
+|---|---|---|---|---|---|
+"""
+
+
+def verbs() -> str:
+    """The help of every verb, as a terminal of 100 columns shows it."""
+    names = [command.name for command in app.registered_commands if command.name]
+    parts = [VERBS, _help()]
+    for name in names:
+        parts += [f"\n## {name}\n", _help(name)]
+    return "\n".join(parts)
+
+
+def _help(*verb: str) -> str:
+    program = Path(sys.executable).parent / "netstudy"
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    printed = subprocess.run(
+        [program, *verb, "--help"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
+    return "\n".join(["```text", *lines, "```", ""])
+
+
+def records() -> str:
+    """The plan that the engine reads and the records that it writes."""
+    kinds: dict[str, Any] = TypeAdapter(Record).json_schema()
+    return "\n".join([RECORDS, tables(kinds, "Record"), tables(Plan.model_json_schema(), "Plan")])
+
+
+def metrics() -> str:
+    """The vocabulary of metrics."""
+    rows = [
+        f"| `{m.name}` | {m.label} | {m.unit} | {m.formula} | {m.better} | "
+        f"{', '.join(m.instruments)} |\n"
+        for m in METRICS
+    ]
+    return METRICS_HEAD + "".join(rows)
+
+
+def study_file() -> str:
+    """What a study may say."""
+    return f"{STUDY_FILE}\n{tables(json_schema(), 'Study')}"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "metrics.md": metrics,
+    "records.md": records,
+    "study-file.md": study_file,
+    "verbs.md": verbs,
+}
+
+
+def generated() -> dict[Path, str]:
+    """Every file that is written here, and what it must hold."""
+    pages = {REFERENCE / name: page() for name, page in PAGES.items()}
+    return pages | {ROOT / "schema" / name: text for name, text in schemas().items()}
+
+
+def outdated() -> list[Path]:
+    """The files that are not what would be written now."""
+    return [
+        path for path, text in generated().items() if not path.exists() or path.read_text() != text
+    ]
+
+
+def main() -> int:
+    """Write or check; the exit code."""
+    if sys.argv[1:] == ["--check"]:
+        for path in (found := outdated()):
+            print(f"{path.relative_to(ROOT)} is out of date: make docs", file=sys.stderr)
+        return 1 if found else 0
+    for path, text in generated().items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""A JSON Schema as a Markdown page: a table for each kind of object, every reference a link."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+Schema = dict[str, Any]
+
+WORDS = {"string": "text", "object": "map"}
+SCALARS = {("string", "number"): "text", ("string", "number", "boolean"): "level"}
+"""YAML reads 2010 as a number where a name is meant: what takes either is told as what it means."""
+BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+LEVEL_PATTERN = r"^\$\{"
+"""How the schema of a study begins the pattern of `${factor}`."""
+
+
+def tables(schema: Schema, first: str) -> str:
+    """The object itself under the heading `first`, then the objects that it refers to, as met."""
+    parts = [(first, schema), *_referred(schema)]
+    return "\n".join(_section(name, part) for name, part in parts if _told(part))
+
+
+def _told(schema: Schema) -> bool:
+    return "properties" in schema or "description" in schema
+
+
+def _referred(root: Schema) -> Iterator[tuple[str, Schema]]:
+    definitions, seen, ahead = root.get("$defs", {}), set[str](), _names(root)
+    while ahead:
+        name = ahead.pop(0)
+        if name not in seen:
+            seen.add(name)
+            yield name, definitions[name]
+            ahead += _names(definitions[name])
+
+
+def _names(schema: Schema) -> list[str]:
+    """The definitions that a schema refers to itself, in the order of its text."""
+    own = {key: value for key, value in schema.items() if key != "$defs"}
+    return re.findall(r'"\$ref": "#/\$defs/([^"]+)"', json.dumps(own))
+
+
+def _section(name: str, schema: Schema) -> str:
+    lines = [f"## {name}", ""]
+    if "description" in schema:
+        lines += [_one_line(schema["description"]), ""]
+    if "properties" in schema:
+        lines += ["| key | value | default | meaning |", "|---|---|---|---|"]
+        required = schema.get("required", [])
+        lines += [_row(key, part, key in required) for key, part in schema["properties"].items()]
+    elif kind := _kind(schema):
+        lines.append(f"Written as: {kind}.")
+    return "\n".join([*lines, ""])
+
+
+def _row(key: str, schema: Schema, required: bool) -> str:
+    default = "required" if required else _default(schema)
+    meaning = _one_line(schema.get("description", "")).replace("|", r"\|")
+    return f"| `{key}` | {_kind(schema)} | {default} | {meaning} |"
+
+
+def _default(schema: Schema) -> str:
+    """A single value; what is empty or a whole object needs no telling."""
+    value = schema.get("default")
+    if value is None or "const" in schema or isinstance(value, dict | list):
+        return ""
+    return f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def _kind(schema: Schema) -> str:
+    """What may be written, in words; references become links inside the page."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"] if value is not None)
+    for several in ("anyOf", "oneOf", "allOf"):
+        if several in schema:
+            return " or ".join(dict.fromkeys(filter(None, map(_kind, schema[several]))))
+    return _plain(schema)
+
+
+def _plain(schema: Schema) -> str:
+    """A value without alternatives. `null` is left out: it says that a key may be absent."""
+    kinds = schema.get("type", [])
+    match [kinds] if isinstance(kinds, str) else kinds:
+        case ["null"]:
+            return ""
+        case ["array"]:
+            return _array(schema)
+        case ["object"]:
+            return _map(schema)
+        case ["string"]:
+            return _text(schema)
+        case several:
+            words = SCALARS.get(tuple(several)) or " or ".join(WORDS.get(k, k) for k in several)
+            bounds = [
+                f"{sign} {schema[bound]}" for bound, sign in BOUNDS.items() if bound in schema
+            ]
+            return " ".join([words, *bounds])
+
+
+def _text(schema: Schema) -> str:
+    if schema.get("pattern", "").startswith(LEVEL_PATTERN):
+        return "`${…}`"
+    if "examples" in schema:
+        return f"such as `{schema['examples'][0]}`"
+    return "text"
+
+
+def _array(schema: Schema) -> str:
+    if "prefixItems" in schema:
+        return f"[{', '.join(map(_kind, schema['prefixItems']))}]"
+    return f"list of {_grouped(schema.get('items', {})) or 'values'}"
+
+
+def _map(schema: Schema) -> str:
+    open_keys = [schema.get("additionalProperties"), *schema.get("patternProperties", {}).values()]
+    values = [_grouped(part) for part in open_keys if isinstance(part, dict) and part]
+    return f"map of {values[0]}" if values else "map"
+
+
+def _grouped(schema: Schema) -> str:
+    kind = _kind(schema)
+    return f"({kind})" if " or " in kind else kind
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("<", r"\<")

@@ -60,6 +60,9 @@ check-slow: ## the tests that take minutes: set-up in a fresh clone, the incast 
 	@tools/setup dev
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m slow
 
+bench: build ## how many packets a second of processor time the engine simulates
+	@.venv/bin/python -m tools.bench
+
 docs: ## write the generated pages of docs/reference and the schemas again
 	@tools/setup dev
 	@.venv/bin/python -m tools.generate

@@ -18,7 +18,12 @@ _MICRO_SIGN = "\u00b5"
 _GREEK_MU = "\u03bc"  # looks the same, and keyboards give either
 _MICRO_SECOND = f"{_MICRO_SIGN}s"  # read, but written as "us"
 
-_QUANTITY = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>[^\d\s.+-].*)?")
+_MOST = 2**63 - 1
+"""What fits the engine's integers; beyond it a quantity is a slip."""
+_SHOWN = 40
+"""Characters of a wrong text that a message repeats."""
+
+_QUANTITY = re.compile(r"(?P<number>[+-]?\d{1,30}(?:\.\d{1,400})?)\s*(?P<unit>[^\d\s.+-].*)?")
 
 
 class UnitError(ValueError):
@@ -188,6 +193,8 @@ def _read(text: object, dimension: Dimension) -> Fraction:
     if number.startswith("-"):
         raise UnitError(f'"{text}": a {dimension.name} cannot be negative')
     value = Fraction(number) * dimension.units[unit]
+    if value > _MOST:
+        raise UnitError(f'"{text}" is more than netstudy can count')
     if value == 0 and not dimension.zero:
         raise UnitError(f'"{text}": a {dimension.name} must be above 0')
     return value
@@ -200,8 +207,9 @@ def _split(text: object, dimension: Dimension) -> tuple[str, str]:
         )
     match = _QUANTITY.fullmatch(str(text).strip())
     if match is None:
+        shown = f"{text}"[:_SHOWN] + ("…" if len(f"{text}") > _SHOWN else "")
         raise UnitError(
-            f'"{text}" is not a {dimension.name}; write a number and a unit, '
+            f'"{shown}" is not a {dimension.name}; write a number and a unit, '
             f"such as {_example(dimension)}"
         )
     if match["unit"] is None:

@@ -100,11 +100,14 @@ def test_the_runs_asked_for_do_decide() -> None:
     assert decided.count("different") / 150 == pytest.approx(0.80, abs=0.1)
 
 
-def test_one_run_a_cell_asks_for_the_four_that_are_missing() -> None:
+def test_one_run_a_cell_decides_nothing_and_asks_for_the_four_that_are_missing() -> None:
     planned = [run({"switch": s, "servers": 2}, iterations=80) for s in (A, B)]
     rng = np.random.default_rng(1)
     zeros = np.zeros(80, dtype=int)
-    records = [from_samples(p, 100 + rng.normal(0, 20, 80), zeros, zeros, zeros) for p in planned]
+    records = [
+        from_samples(one, mean + rng.normal(0, 20, 80), zeros, zeros, zeros)
+        for one, mean in zip(planned, (200, 100), strict=True)
+    ]
     plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=tuple(planned))
     rows = pooled(FakeFolder(plan, records)).rows
     table = verdict_table(
@@ -118,8 +121,19 @@ def test_one_run_a_cell_asks_for_the_four_that_are_missing() -> None:
     )
     row = table.rows[0]
     assert row.within_one_run
-    assert (row.outcome, row.more_runs) == ("undecided", 4)
+    assert row.p_different is not None
+    assert row.p_different < 0.001
+    assert (row.outcome, row.winner, row.more_runs) == ("undecided", None, 4)
     assert row.noise_pct is None
+
+
+def test_a_row_among_many_asks_for_more_runs_than_alone() -> None:
+    unclear = (around(106, 10), around(100, 10))
+    alone = compare({1: unclear}).rows[0]
+    among = compare(dict.fromkeys(range(1, 24), unclear)).rows[0]
+    assert alone.more_runs is not None
+    assert among.more_runs is not None
+    assert among.more_runs > alone.more_runs
 
 
 def test_missing_cells_have_no_verdict() -> None:

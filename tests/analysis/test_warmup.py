@@ -32,6 +32,12 @@ def test_nothing_is_cut_from_a_constant_series() -> None:
     assert mser5(np.ones(100)) == 0
 
 
+def test_equal_iterations_raise_no_alarm_whatever_floating_point_does() -> None:
+    found = cell_with(*(np.full(100, 134.2 * (1 + 0.0001 * replicate)) for replicate in range(5)))
+    assert found is not None
+    assert not found.alarm
+
+
 def test_a_slow_start_that_all_runs_share_raises_the_alarm() -> None:
     rng = np.random.default_rng(3)
     decay = 40 * np.exp(-np.arange(400) / 15)

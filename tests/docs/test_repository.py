@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from netstudy.plan import make_plan
+from netstudy.study import load
 from tests.docs.pages import ROOT, tracked_files
 
 REGISTRIES = (
@@ -68,3 +71,23 @@ def test_tests_run_with_the_packages_that_users_get() -> None:
 
 def test_no_tracked_file_is_over_a_mebibyte() -> None:
     assert [path for path in tracked_files() if path.stat().st_size > 2**20] == []
+
+
+def studies() -> list[Path]:
+    """Every study file of the repository."""
+    return [path for path in tracked_files() if path.name == "study.yaml"]
+
+
+@pytest.mark.parametrize("study", studies(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_study_is_valid_and_can_be_planned(study: Path) -> None:
+    assert make_plan(load(study)).estimate.runs > 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide/getting-started.md"])
+def test_the_pages_name_the_prerequisites_that_set_up_checks(page: str) -> None:
+    python = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    rust = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["rust-version"]
+    text = " ".join((ROOT / page).read_text().split())
+
+    assert f"Python {python.removeprefix('>=')} or later" in text
+    assert f"Rust {rust} or later" in text

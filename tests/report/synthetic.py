@@ -136,8 +136,8 @@ def record(planned: Run) -> RunRecord:
     servers = planned.network.hosts[1].count
     switch = planned.network.switch.profile
     burden = max(0, servers - 1)
-    drops = rng.poisson(DROPS_A_SERVER[switch] * burden, iterations)
-    timeouts = rng.poisson(WAITS_A_SERVER[switch] * burden, iterations)
+    drops = rng.poisson(DROPS_A_SERVER.get(switch, 3.0) * burden, iterations)
+    timeouts = rng.poisson(WAITS_A_SERVER.get(switch, 0.005) * burden, iterations)
     wire = servers * BLOCK * 8 / RATE * 1e3 * 1.02
     spread = rng.gamma(4.0, 0.02, iterations) * wire
     completion_ms = wire + spread + RTO_MS * (timeouts > 0) + 0.01 * drops

@@ -75,10 +75,7 @@ def test_the_crossover_is_not_hidden(told: StudyResult) -> None:
 
 def test_percentages_come_from_the_table_and_not_from_rounded_ratios(told: StudyResult) -> None:
     text = text_of(conclusions(told.cases[0].panels[0]))
-    assert (
-        "At the end of the range, 23 servers: 379.1 ms on arista-7124s, 140.5 ms on nexus-5010"
-        in text
-    )
+    assert "At the end of the range, 23 servers: 379.1 ms on arista-7124s, 140.5 ms on" in text
     assert "arista-7124s is 169.8 % slower than nexus-5010 (ratio 2.698" in text
 
 
@@ -103,7 +100,7 @@ def test_the_summary_repeats_the_conclusions(told: StudyResult) -> None:
 
 def test_published_values_agree_with_themselves(told: StudyResult) -> None:
     text = " ".join(map(str, against_published(told.cases[0].panels[0]))).replace("\u00a0", " ")
-    assert "the median absolute error against the published values is 0 %" not in text
+    assert "the median absolute error against the published values is 0 %" in text
     assert "In all 46 published rows goodput × completion time is the bytes" in text
     assert "0.95 on arista-7124s and 0.88 on nexus-5010 as published, 1.00 here" in text
     assert "÷ nexus-5010 is 2.70 in the published data and 2.70 here." in text
@@ -167,17 +164,17 @@ def test_all_well_warns_of_nothing(found: StudyResult) -> None:
     assert not found.warnings.any()
 
 
-def test_a_missing_reference_file_is_warned_of(tmp_path: Path) -> None:
+def test_published_values_that_are_no_numbers_are_warned_of(tmp_path: Path) -> None:
     folder = small_incast(tmp_path)
-    (folder.path / "reference" / "incast_4mb_mtu9000.csv").unlink()
+    path = folder.path / "reference" / "incast_4mb_mtu9000.csv"
+    path.write_text(path.read_text().replace("5456.0", "about 5456"))
     found = [str(s) for s in warnings(analyse(folder))]
-    assert any(
-        "The reference data reference/incast_4mb_mtu9000.csv cannot be read" in s for s in found
-    )
+    assert any("could not convert string to float: 'about 5456'" in s for s in found)
 
 
 def test_a_figure_that_cannot_be_drawn_is_warned_of(tmp_path: Path) -> None:
-    more = "factors: {servers: [1, 2]}\nreport: {figures: [{kind: bars, x: servers, y: goodput_mbps}]}\n"
+    figure = "{kind: bars, x: servers, y: goodput_mbps}"
+    more = f"factors: {{servers: [1, 2]}}\nreport: {{figures: [{figure}]}}\n"
     folder = from_text(tmp_path, study_text(more, servers='"${servers}"'))
     found = [str(s) for s in warnings(analyse(folder))]
     assert "The study asks for “bars”, which is not shown." in found

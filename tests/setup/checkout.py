@@ -22,8 +22,8 @@ READ = (
     "requirements-dev.lock",
 )
 SHELL_TOOLS = """
-cat chmod cp cut dirname expand find flock grep head id ln make mkdir mv pwd rm sed sh sha256sum
-sort tail touch
+awk cat chmod cp cut dirname expand find flock grep head id ln make mkdir mv pwd rm sed sh sha256sum
+sort tail tee touch
 """
 
 STAND_INS = {
@@ -52,8 +52,12 @@ class Machine:
 
     def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Call make in the checkout, with this machine's programs and no others."""
+        return self.call("make", *arguments)
+
+    def call(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Call a program or a tool in the checkout."""
         return subprocess.run(
-            ["make", *arguments],
+            command,
             cwd=self.checkout,
             env={"PATH": str(self.programs), "HOME": str(self.checkout.parent)},
             stdin=subprocess.DEVNULL,

@@ -43,6 +43,8 @@ SWITCHES = "arista-7124s, generic-deep, generic-shallow, nexus-5010, wire-speed-
          '14:43: workload.incast.iterations: must be a whole number, not "ten"'),
         ("iterations: 10", "iterations: 0",
          "14:43: workload.incast.iterations: must be at least 1, not 0"),
+        ("iterations: 10", "iterations: 99999999999999999999",
+         "14:43: workload.incast.iterations: must be at most 1000000000, not 99999999999999999999"),
         ("iterations: 10", "iterations: 1e3",
          "14:43: workload.incast.iterations: must be a whole number, not 1e3"),
         ("iterations: 10", "iterations: true",
@@ -85,8 +87,8 @@ def test_a_value_that_does_not_fit(old: str, new: str, said: str, refusal: Refus
              "not nothing"),
         ("[]", "7:12: factors.servers: a factor needs at least one level"),
         ("5", "7:12: factors.servers: must be a list of levels or a range such as 1..23, not 5"),
-        ("few", '7:12: factors.servers: "few" is one level; a factor is a list [few] or a range '
-                "such as 1..23"),
+        ("few", '7:12: factors.servers: "few" is one level; a factor is a list of levels or a '
+                "range such as 1..23"),
         ("1..", "7:12: factors.servers: 1.. has no end; write 1..23, or "
                 "{grow: 1.., until: no gain}"),
         ("3..1", "7:12: factors.servers: 3..1 runs backwards; did you mean 1..3?"),
@@ -98,6 +100,9 @@ def test_a_value_that_does_not_fit(old: str, new: str, said: str, refusal: Refus
         ("[1..3, 2]", '7:19: factors.servers.1: the level "2" is given twice'),
         ("[1, two]", '7:16: factors.servers.1: must be a whole number, not "two" '
                      "(used by topology.server.count)"),
+        ('["", 1]', "7:13: factors.servers.0: a level must not be empty"),
+        ("9" * 5000, f'7:12: factors.servers: "{"9" * 60}…" is one level; a factor is a list of '
+                     "levels or a range such as 1..23"),
         ("[0]", "7:13: factors.servers.0: must be at least 1, not 0 "
                 "(used by topology.server.count)"),
         ("[1, null]", '7:16: factors.servers.1: is null; for the word, write "null" in quotes'),
@@ -199,6 +204,10 @@ def with_top(line: str) -> tuple[str, str]:
          ['15: figures.0.x: no factor "server"; did you mean "servers"?']),
         ("figures: [{y: goodput_mbps}]",
          ["11: figures.0: needs x, the factor along the x axis"]),
+        ("figures: [{name: drops, y: goodput_mbps}]",
+         ["11: figures.0: the figure drops has its own axes; leave out y"]),
+        ("tables: [{rows: [], columns: goodput_mbps}]",
+         ["17: tables.0.rows: needs at least one"]),
         ("figures: [5]", ["11: figures.0: must be a word or a map, not 5"]),
         ("tables: [{rows: servers, columns: switch}]",
          ["10: tables.0: columns are factors; cell must say what stands in them"]),
@@ -211,6 +220,7 @@ def with_top(line: str) -> tuple[str, str]:
          ['61: tables.0.normalise.etr_pct: is not a column; known: goodput_mbps']),
         ("conclude: [botleneck]",
          ['12: conclude.0: "botleneck" is not known here; did you mean "bottleneck"?']),
+        ("conclude: [knee]", ["12: conclude.0: needs a value: {knee: …}"]),
         ("conclude: [{limt: goodput_mbps}]",
          ['13: conclude.0.limt: unknown key; did you mean "limit"?']),
         ("conclude: [{case: main}]",
@@ -254,6 +264,8 @@ def test_a_bare_exclamation_mark_is_a_tag_of_yaml(refusal: Refusal) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
+        ("  link: {", "  links: [{between: [client]}]\n  link: {",
+         "12:21: topology.links.0.between: names the two ends, such as [client, switch]"),
         ("  link: {", "  links: [{between: [client, serve]}]\n  link: {",
          "13:9: topology.link: is short for the same link to every host; keep it or links"),
         ("  link: {rate: 10 Gbit/s, delay: 1 us, mtu: \"${mtu}\"}",

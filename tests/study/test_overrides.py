@@ -37,6 +37,11 @@ def test_the_study_itself_stays_as_it_was(small: Small) -> None:
     assert apply_overrides(study, {"replicates": "7"}).source_text == study.source_text
 
 
+def test_what_is_not_set_keeps_its_written_form(small: Small) -> None:
+    study = small(("study: small", "study: small\nexpectation: 1.10"))
+    assert apply_overrides(study, {"replicates": "2"}).expectation == "1.10"
+
+
 def test_a_key_that_the_file_does_not_have_can_be_set(small: Small) -> None:
     study = apply_overrides(small(), {"workload.incast.spacing": "5 us"})
     assert study.workload.incast is not None

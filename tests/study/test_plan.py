@@ -226,6 +226,24 @@ def test_a_link_without_a_rate_takes_what_both_its_ends_carry(small: Small) -> N
     assert rates == {"client": 10**10, "server": 10**9}
 
 
+def test_an_interface_of_a_host_brings_its_own_figures(small: Small, tmp_path: Path) -> None:
+    (tmp_path / "hardware").mkdir()
+    (tmp_path / "hardware" / "slow-nic.yaml").write_text(
+        "profile: slow-nic\nkind: nic\ntitle: A slow one\nfigures:\n"
+        "  rate: {value: 100 Mbit/s, source: assumed, from: an example}\n"
+        "  send_latency: {value: 50 us, source: assumed, from: an example}\n",
+        encoding="utf-8",
+    )
+    study = small(
+        ("rate: 10 Gbit/s, ", ""),
+        ("server: {profile: host-10g,", "server: {profile: host-10g, nic: slow-nic,"),
+    )
+    network = only_run(study, servers=2).network
+    assert network.hosts[1].nic.send_latency_ns == 50_000
+    assert network.hosts[1].nic.receive_latency_ns == 10_000
+    assert network.links[1].rate_bps == 100_000_000
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

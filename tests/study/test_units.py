@@ -92,6 +92,9 @@ RATES = "a rate is in bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s"
         ("-1 Gbit/s", '"-1 Gbit/s": a rate cannot be negative'),
         ("0.5 bit/s", '"0.5 bit/s" is not a whole number of bit/s'),
         ("fast", '"fast" is not a rate; write a number and a unit, such as "10 Gbit/s"'),
+        ("99999999 Tbit/s", '"99999999 Tbit/s" is more than netstudy can count'),
+        ("9" * 5000 + " bit/s", f'"{"9" * 40}…" is not a rate; write a number and a unit, '
+                                'such as "10 Gbit/s"'),
         ("", '"" is not a rate; write a number and a unit, such as "10 Gbit/s"'),
         (True, 'a rate is a number with a unit, such as "10 Gbit/s"'),
         (None, 'a rate is a number with a unit, such as "10 Gbit/s"'),
@@ -157,7 +160,7 @@ def test_formatting_takes_the_shortest_exact_form() -> None:
     assert format_packet_rate(80_000) == "80000 packets/s"
 
 
-@given(st.integers(min_value=1, max_value=10**21))
+@given(st.integers(min_value=1, max_value=2**63 - 1))
 def test_what_is_formatted_is_read_back(value: int) -> None:
     assert parse_rate(format_rate(value)) == value
     assert parse_size(format_size(value)) == value
@@ -191,7 +194,7 @@ def test_reading_is_exact_for_every_unit(
     exact = number * dimension.units[unit]
     parse = {units.RATE: parse_rate, units.SIZE: parse_size, units.DURATION: parse_duration}
     text = f"{in_decimals(number)} {unit}"
-    if exact.denominator == 1 and (exact > 0 or dimension.zero):
+    if exact.denominator == 1 and exact < 2**63 and (exact > 0 or dimension.zero):
         assert parse[dimension](text) == exact
     else:
         with pytest.raises(UnitError):

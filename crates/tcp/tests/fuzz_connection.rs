@@ -243,7 +243,7 @@ impl Case {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
     fn all_that_is_written_arrives_once_and_in_order(

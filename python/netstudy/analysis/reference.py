@@ -73,17 +73,14 @@ class PanelReference:
 
 
 def read_reference(reference: Reference, folder: Path) -> tuple[Published, ...]:
-    """The values of a reference file beside its study. Raises StudyError."""
-    path = folder / reference.file
+    """The values of a reference file beside its study. Raises StudyError for what is no number.
+
+    That the file and its columns are there was checked when the study was read.
+    """
+    with (folder / reference.file).open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, restval=""))
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
         return tuple(value for row in rows for value in _values(row, reference))
-    except OSError as error:
-        message = f"the reference data {reference.file} cannot be read: {error.strerror}"
-        raise StudyError(message) from error
-    except KeyError as error:
-        raise StudyError(f"the reference data {reference.file} have no column {error}") from error
     except ValueError as error:
         raise StudyError(f"the reference data {reference.file}: {error}") from error
 

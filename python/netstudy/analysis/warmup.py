@@ -20,6 +20,8 @@ from netstudy.analysis.samples import NS_PER_MS, Floats
 BATCH = 5
 MIN_BATCHES = 16
 """Shorter series cannot show a steady part beside a warm-up."""
+ROUNDING = 1e-9
+"""Relative differences below it come from floating point and mean nothing."""
 FALSE_ALARM = 0.001
 """Chance that a stationary cell raises the alarm; many cells are looked at."""
 
@@ -78,7 +80,7 @@ def _alarm(series: Floats, cut: int) -> WarmUp:
     per_sample = (kept.variance or 0.0) * (series.size - cut)
     error = math.sqrt((kept.variance or 0.0) + per_sample / cut)
     limit = student_quantile(1 - FALSE_ALARM / 2, max(1.0, kept.df)) * error
-    differs = abs(cut_mean - kept.value) > limit
+    differs = abs(cut_mean - kept.value) > max(limit, ROUNDING * kept.value)
     return WarmUp(cut, cut_mean, kept.value, alarm=differs, length=series.size)
 
 

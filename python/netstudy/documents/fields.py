@@ -145,7 +145,8 @@ class Whole(Scalar):
     """A whole number without a unit."""
 
     least: int
-    most: int | None = None
+    most: int = 1_000_000_000
+    """Ample for any count of hosts or iterations; beyond it a number is a slip."""
 
     def parse(self, value: object) -> int:
         """Read an integer within the bounds."""
@@ -153,14 +154,13 @@ class Whole(Scalar):
             raise ValueError(f"must be a whole number, not {describe(value)}")
         if value < self.least:
             raise ValueError(f"must be at least {self.least}, not {value}")
-        if self.most is not None and value > self.most:
+        if value > self.most:
             raise ValueError(f"must be at most {self.most}, not {value}")
         return int(value)
 
     def json_schema(self) -> dict[str, Any]:
         """An integer with its bounds."""
-        most = {} if self.most is None else {"maximum": self.most}
-        return {"type": "integer", "minimum": self.least, **most}
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
 
 
 @dataclass(frozen=True)
@@ -280,6 +280,8 @@ CountValue = Annotated[int, Typed(Whole(1), refs=False)]
 Count0 = Annotated[int | Ref, Typed(Whole(0))]
 """A whole number from 0."""
 Count0Value = Annotated[int, Typed(Whole(0), refs=False)]
+SeedValue = Annotated[int, Typed(Whole(0, 2**63 - 1), refs=False)]
+"""Any number that an engine's integers hold."""
 Decimals = Annotated[float | Ref, Typed(Number())]
 DecimalsValue = Annotated[float, Typed(Number(), refs=False)]
 Switched = Annotated[bool | Ref, Typed(Flag())]

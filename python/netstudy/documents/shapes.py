@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -63,6 +63,8 @@ class OneOrMore:
     """Lets a list of one item be written as the item."""
 
     def _listed(self, value: object) -> object:
+        if value == []:
+            raise fault("needs at least one")
         return value if isinstance(value, list) else [value]
 
     def __get_pydantic_core_schema__(
@@ -75,31 +77,40 @@ class OneOrMore:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """An item or a list of them."""
-        listed = handler(schema)
-        return {"anyOf": [listed.get("items", {}), listed]}
+        listed = {**handler(schema), "minItems": 1}
+        return {"anyOf": [listed["items"], listed]}
 
 
 class ByKey:
     """Tells models apart by the one key that only they have: `{limit: …}`, `{knee: …}`.
 
-    A word alone, such as `bottleneck`, stands for the key with the value true.
+    Where the key takes nothing but true, the word alone stands for it: `bottleneck`.
     """
 
     def __init__(self, **models: type[BaseModel]) -> None:
         """Each argument: the telling key, with `_` for a space, and the model it tells of."""
         self.models = {key.replace("_", " "): model for key, model in models.items()}
+        self.words = [key for key, model in self.models.items() if _is_flag(model, key)]
 
-    def _read(self, value: object) -> BaseModel:
+    def _spelt_out(self, value: object) -> object:
         if isinstance(value, str):
-            if value not in self.models:
-                raise fault(f'"{value}" is not known here{did_you_mean(value, self.models)}')
-            value = {value: True}
+            value = {self._word(value): True}
         if not isinstance(value, dict):
             raise fault(f"must be a word or a map, not {describe(value)}")
-        telling = [key for key in value if key in self.models]
-        if not telling:
+        if not self._tag(value):
             raise self._untold(value)
-        return self.models[telling[0]].model_validate(value)
+        return value
+
+    def _tag(self, value: dict[str, Any]) -> str | None:
+        """The name of the model in the union: marked, so that it is not taken for a key."""
+        return next((f"={key}" for key in value if key in self.models), None)
+
+    def _word(self, text: str) -> str:
+        if text in self.words:
+            return text
+        if text in self.models:
+            raise fault(f"needs a value: {{{text}: …}}")
+        raise fault(f"{describe(text)} is not known here{did_you_mean(text, self.models)}")
 
     def _untold(self, value: dict[str, Any]) -> Exception:
         others = {key for model in self.models.values() for key in keys_of(model)}
@@ -109,14 +120,22 @@ class ByKey:
         return fault(f"needs one of the keys {', '.join(self.models)}")
 
     def __get_pydantic_core_schema__(
-        self, _source: object, _handler: GetCoreSchemaHandler
+        self, _source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         """Read through the model that the key tells of."""
-        return core_schema.no_info_plain_validator_function(self._read)
+        models = {f"={key}": handler.generate_schema(model) for key, model in self.models.items()}
+        union = core_schema.tagged_union_schema(models, self._tag)
+        return core_schema.no_info_before_validator_function(self._spelt_out, union)
 
     def __get_pydantic_json_schema__(
-        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """A word or one of the maps."""
-        maps = [handler(model.__pydantic_core_schema__) for model in self.models.values()]
-        return {"anyOf": [{"enum": list(self.models)}, *maps]}
+        words = [{"enum": self.words}] if self.words else []
+        return {"anyOf": [*words, *handler(schema)["oneOf"]]}
+
+
+def _is_flag(model: type[BaseModel], key: str) -> bool:
+    """Whether the key takes nothing but true."""
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    return get_args(fields[key].annotation) == (True,)

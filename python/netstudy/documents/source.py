@@ -223,17 +223,23 @@ class _Builder:
         return Place(self.document.name, mark.line + 1, mark.column + 1)
 
 
-def _integer(text: str) -> int:
+def _integer(text: str) -> int | str:
     digits = text.replace("_", "")
     base = {"0x": 16, "0o": 8, "0b": 2}.get(digits.lstrip("+-")[:2].lower(), 10)
-    value = WrittenInt(digits, base)
+    try:
+        value = WrittenInt(digits, base)
+    except ValueError:  # thousands of digits, or none
+        return text
     value.text = text
     return value
 
 
-def _decimal(text: str) -> float:
+def _decimal(text: str) -> float | str:
     digits = text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan")
-    value = WrittenFloat(digits)
+    try:
+        value = WrittenFloat(digits)
+    except ValueError:  # no digits
+        return text
     value.text = text
     return value
 

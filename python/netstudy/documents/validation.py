@@ -25,6 +25,8 @@ from netstudy.documents.source import Document, Written
 
 _FAULT = "fault"
 _UNKNOWN_KEY = "unknown_key"
+_SHOWN = 60
+"""Characters of a wrong text that a message repeats."""
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -134,7 +136,7 @@ def _path_in(data: Any, detail: ErrorDetails) -> Path:
     location = [*detail["loc"], *detail.get("ctx", {}).get("at", ())]
     for part in location:
         is_key = isinstance(data, dict) and part in data
-        is_item = isinstance(data, list) and isinstance(part, int)
+        is_item = isinstance(data, list) and isinstance(part, int) and part < len(data)
         if is_key or is_item:
             data = data[part]
             path.append(part)
@@ -186,6 +188,8 @@ def describe(value: object) -> str:
             return "a list"
         case Written():
             return value.text
+        case str() if len(value) > _SHOWN:
+            return f'"{value[:_SHOWN]}…"'
         case str():
             return f'"{value}"'
     return str(value)

@@ -19,17 +19,17 @@ from netstudy.plan.planned import (
     run_seed,
 )
 from netstudy.plan.support import not_on_the_wire, open_ended
-from netstudy.study import Study, keeps
+from netstudy.study import Study, level_text
 from netstudy.study.treatments import treatments
 from netstudy.wire import Level, Treatment
 
 HEADER_BYTES = 52
 """IPv4 and TCP headers with timestamps: what an MTU loses before the payload."""
 
-_RECORD_BYTES = 3_000
-"""A run record without its samples, measured on records of the incast study."""
-_ITERATION_BYTES = 20
-"""What one iteration adds to a record: four numbers and their commas."""
+_RECORD_BYTES = 1_500
+"""A run record without its samples: the largest of the incast study, rounded up."""
+_ITERATION_BYTES = 22
+"""What one iteration adds to a record, four numbers and their commas: the most, rounded up."""
 
 
 def make_plan(
@@ -70,11 +70,12 @@ def _cells(
     study: Study, only: Mapping[str, Sequence[Level]]
 ) -> list[tuple[str, Treatment, Treatment]]:
     """Case, the levels of its factors, and the whole treatment with what is fixed."""
+    wanted = {name: {level_text(level) for level in levels} for name, levels in only.items()}
     return [
         (case.name, {factor.name: whole[factor.name] for factor in case.factors}, whole)
         for case in study.cases
         for whole in treatments(case)
-        if keeps(whole, only)
+        if all(level_text(whole[name]) in wanted[name] for name in wanted.keys() & whole.keys())
     ]
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from netstudy.store import Folder, Invocation
 
 Settings = dict[str, Any]
+MANY = 4
+"""More numbers than these are printed as their range."""
 FOLDER_FILES = ("study.yaml", "plan.json")
 _UNIT = re.compile(r"_(ns|bps|bytes|frames|segments|pct)$")
 """Units that end a setting's name; its value is printed with the unit instead."""
@@ -42,9 +44,8 @@ class Appendix:
     metrics: Table
 
 
-def appendix(folder: Folder) -> Appendix:
-    """Reads the folder's plan, invocation and environment."""
-    runs = folder.plan().runs
+def appendix(folder: Folder, runs: Sequence[Run]) -> Appendix:
+    """Reads the folder's invocation and environment; `runs` is its plan in the order of levels."""
     profiles, missing = _profiles(folder, runs)
     return Appendix(
         configuration=tuple(_configuration(runs)),
@@ -120,8 +121,9 @@ def _all_values(name: str, values: Sequence[Any]) -> Name | None:
     found = list(dict.fromkeys(_hashable(value) for value in values))
     if not found:
         return None
-    if len(found) > 4 and all(isinstance(value, int) for value in found):
-        return Name(f"{setting_text(name, min(found))} to {setting_text(name, max(found))}")
+    numbers = [value for value in found if isinstance(value, int) and len(found) > MANY]
+    if len(numbers) == len(found):
+        return Name(f"{setting_text(name, min(numbers))} to {setting_text(name, max(numbers))}")
     return Name(" or ".join(setting_text(name, value) for value in found))
 
 

@@ -230,7 +230,7 @@ def _data(values: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _data_layers(drawn: Drawn, size: Size) -> list[alt.Chart]:
-    x, y = _x(drawn, size), alt.Y("y:Q", title=drawn.y, scale=alt.Scale(zero=True))
+    x, y = _x(drawn, size), alt.Y("y:Q", title=drawn.y, scale=alt.Scale(domainMin=0, clamp=True))
     stroke, fill, dash, shape = _styles(drawn, size)
     base = alt.Chart(_data(drawn.points))
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.agreement import Agreement
@@ -45,14 +46,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing, in one size or in one for the desk and one for the telephone."""
+    """A chart in one size for the desk and one for the telephone, or a drawing in one for both.
+
+    A chart is rendered when it is first asked for.
+    """
 
     name: str
     """Name of its file, without the ending."""
     alt: str
     caption: Sentence | None
-    wide: str
-    narrow: str | None
+    source: charts.Drawn | str
+    """What a chart shows, or the SVG text of a drawing."""
+
+    @cached_property
+    def wide(self) -> str:
+        """SVG text for a wide page."""
+        source = self.source
+        return source if isinstance(source, str) else charts.svg(source, charts.WIDE)
+
+    @cached_property
+    def narrow(self) -> str | None:
+        """SVG text of a chart for a narrow page; None for a drawing."""
+        source = self.source
+        return None if isinstance(source, str) else charts.svg(source, charts.NARROW)
 
 
 @dataclass(frozen=True)
@@ -127,8 +143,8 @@ class Document:
 
 def document(folder: Folder, result: StudyResult) -> Document:
     """Puts together everything that the report shows."""
-    runs = result.plan.runs
-    added = appendix(folder)
+    runs = [run for cell in result.cells.rows for run in cell.planned]
+    added = appendix(folder, runs)
     cases = tuple(_case(case, index, result) for index, case in enumerate(result.cases))
     return Document(
         study=result.study,
@@ -140,10 +156,8 @@ def document(folder: Folder, result: StudyResult) -> Document:
         problems=_problems(result),
         summary=tuple(summary(result)),
         key_figure=_key_figure(cases),
-        bed=Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs), None),
-        workload=Figure(
-            "workload", workload_alt(runs), say("One iteration."), workload(runs), None
-        ),
+        bed=Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs)),
+        workload=Figure("workload", workload_alt(runs), say("One iteration."), workload(runs)),
         cases=cases,
         sources=result.sources,
         fitted=fitted_note(fitted_figures(added.profiles)),
@@ -260,17 +274,7 @@ def _verdict_caption(table: VerdictTable, held: Sentence) -> Sentence:
 def _figure(panel: Panel, metric: Metric, key: str) -> Figure:
     drawn = charts.metric_chart(panel, metric)
     name = f"{metric.figure}" if key == "results" else f"{key}-{metric.figure}"
-    return _drawn(drawn, name, _alt(panel, metric))
-
-
-def _drawn(drawn: charts.Drawn, name: str, alt: str) -> Figure:
-    return Figure(
-        name=name,
-        alt=alt,
-        caption=None,
-        wide=charts.svg(drawn, charts.WIDE),
-        narrow=charts.svg(drawn, charts.NARROW),
-    )
+    return Figure(name, _alt(panel, metric), None, drawn)
 
 
 def _alt(panel: Panel, metric: Metric) -> str:
@@ -315,7 +319,7 @@ def _reference_figures(found: PanelResult, key: str) -> Iterator[Figure]:
         drawn = charts.overlay_chart(found.panel, metric, ones)
         alt = f"{metric.title}: published and simulated values; the table has them all."
         prefix = "" if key == "results" else f"{key}-"
-        yield _drawn(drawn, f"{prefix}published-{metric.figure}", alt)
+        yield Figure(f"{prefix}published-{metric.figure}", alt, None, drawn)
 
 
 def _agreements(found: PanelResult) -> tuple[Agreement, ...]:

@@ -10,7 +10,7 @@ from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.loader import apply_overrides, load, quick_form
 from netstudy.study.model import MAIN_CASE, Case, Factor, Study
 from netstudy.study.outcome import Compare, Figure, Reference, Report, Table
-from netstudy.study.selection import keeps, parse_only, quick_only, select
+from netstudy.study.selection import parse_only, quick_only, select
 
 __all__ = [
     "MAIN_CASE",
@@ -26,7 +26,6 @@ __all__ = [
     "Table",
     "apply_overrides",
     "json_schema",
-    "keeps",
     "level_text",
     "load",
     "parse_only",

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from netstudy.documents.fields import (
-    Count0Value,
     CountValue,
     NameValue,
     PercentValue,
+    SeedValue,
     WordsValue,
 )
 from netstudy.documents.shapes import OneOrMore
@@ -44,9 +44,9 @@ class Design(Model):
     fixed: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Factors held at one level: in a case for that case, at the top for every case."""
     zip: tuple[tuple[NameValue, ...], ...] = ()
-    """Groups of factors that vary together: first with first, second with second."""
+    """Groups of factors that vary together, first level with first; each needs as many levels."""
     holes: tuple[Hole, ...] = ()
-    """Treatments that are not run."""
+    """Treatments that are not run: factor to level, levels, or `!level` for every other one."""
 
 
 class Quick(Model):
@@ -79,14 +79,14 @@ class StudyFile(Design):
     """What is read besides the workload's own records."""
     replicates: CountValue = 1
     """Independent runs of each treatment; one block of the random order each."""
-    seed: Count0Value = 1
+    seed: SeedValue = 1
     """Root of all random numbers, where the command line gives none."""
     noise: PercentValue | None = None
     """Differences below it are not called differences."""
     compare: Compare | None = None
     """The comparison that the verdict is about."""
     report: Report = Report()
-    """What the report shows."""
+    """Its title, tables and figures."""
     tables: tuple[Table, ...] = ()
     """Short for report.tables."""
     figures: tuple[FigureOrName, ...] = ()

@@ -22,7 +22,7 @@ from netstudy.wire import Level
 LEVELS_MAX = 10_000
 """Levels that one factor may have: more cannot be looked at, and would fill the memory."""
 
-_RANGE = re.compile(r"(\d+)\.\.(\d+)?")
+_RANGE = re.compile(r"(\d{1,18})\.\.(\d{1,18})?")
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,9 @@ def _moved(error: PydanticCustomError, key: str | int) -> PydanticCustomError:
 def _whole_range(text: str) -> range:
     bounds = count_range(text)
     if bounds is None:
-        raise fault(f'"{text}" is one level; a factor is a list [{text}] or a range such as 1..23')
+        raise fault(
+            f"{describe(text)} is one level; a factor is a list of levels or a range such as 1..23"
+        )
     first, last = bounds
     if last is None:
         raise fault(f"{text} has no end; write 1..23, or {{grow: {text}, until: no gain}}")
@@ -175,6 +177,8 @@ def _plain(value: object, *, as_text: bool = False) -> Level:
         keep_text = as_text or not _is_shortest(value)
         number = int(value) if isinstance(value, int) else float(value)  # type: ignore[arg-type]
         return value.text if keep_text else number
+    if isinstance(value, str) and not value.strip():
+        raise fault("a level must not be empty")
     if isinstance(value, str | int | float | bool):
         return value
     raise fault(f"must be text or a number, not {describe(value)}")

@@ -102,6 +102,9 @@ class Figure(Model):
     @model_validator(mode="after")
     def _says_what(self) -> Figure:
         if self.name is not None:
+            own = sorted(self.model_fields_set - {"name", "title", "case"})
+            if own:
+                raise fault(f"the figure {self.name} has its own axes; leave out {own[0]}")
             return self
         if not self.y:
             raise fault("needs y (what is drawn), or the name of a standard figure")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from netstudy.documents.nearest import did_you_mean, suggestion
 from netstudy.documents.problems import fail
@@ -45,14 +45,6 @@ def quick_only(study: Study) -> dict[str, list[Level]]:
         except ValueError as error:
             fail(study.document.problem(path, str(error)))
     return chosen
-
-
-def keeps(treatment: Mapping[str, Level], only: Mapping[str, Sequence[Level]]) -> bool:
-    """Whether a treatment has one of the wanted levels of each factor that it has."""
-    return all(
-        name not in treatment or level_text(treatment[name]) in {level_text(one) for one in levels}
-        for name, levels in only.items()
-    )
 
 
 def _factor(study: Study, name: str, where: str) -> Factor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from netstudy.documents.fields import (
     Choice,
@@ -144,6 +144,13 @@ class Link(LinkProperties):
 
     between: tuple[NameValue, NameValue]
     """Two names of hosts; `switch` is the switch."""
+
+    @field_validator("between", mode="before")
+    @classmethod
+    def _joins_two(cls, value: object) -> object:
+        if not isinstance(value, list) or len(value) != 2:
+            raise fault("names the two ends, such as [client, switch]")
+        return value
 
 
 class Switch(Model):

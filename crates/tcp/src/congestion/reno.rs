@@ -55,6 +55,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_acknowledged_beyond_a_window_counts_for_the_next() {
+        let mut window = Window { cwnd: 10, ssthresh: 10, credit: 0 };
+        // 7 + 7 = 10 + 4, and 4 + 7 = 11.
+        for cwnd in [10, 11, 12] {
+            Reno.on_ack(ack(7), &mut window);
+            assert_eq!(window.cwnd, cwnd);
+        }
+    }
+
+    #[test]
     fn a_loss_halves_what_is_in_flight_but_leaves_two_segments() {
         let window = Window::new(40);
         assert_eq!(Reno.ssthresh_after_loss(40, &window), 20);

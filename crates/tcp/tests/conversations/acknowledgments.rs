@@ -1,7 +1,9 @@
 //! When a receiver acknowledges (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
 
+use netstudy_tcp::Segment;
 use netstudy_units::Duration;
 
+use crate::lab::solo::{Solo, data, sack};
 use crate::lab::{Client, Server, Setup, lab, ms};
 
 /// When which acknowledgment leaves the client for a write of `bytes` by the server.
@@ -21,6 +23,16 @@ fn every_second_full_segment_is_acknowledged_at_once() {
 fn an_odd_last_segment_waits_40_ms() {
     assert_eq!(acks_of(lab(), 1000), [(ms(45), 1001)]);
     assert_eq!(acks_of(lab(), 3000), [(ms(5), 2001), (ms(45), 3001)]);
+}
+
+#[test]
+fn a_second_short_segment_does_not_prolong_the_wait() {
+    let mut lab = lab().open();
+    lab.write(Server, 400);
+    lab.run_until(ms(30));
+    lab.write(Server, 400);
+    lab.run_to_completion();
+    assert_eq!(lab.acks(Client), [(ms(45), 801)]);
 }
 
 #[test]
@@ -63,14 +75,43 @@ fn a_delayed_acknowledgment_rides_on_data() {
 fn a_segment_that_fills_a_gap_is_acknowledged_at_once() {
     let mut lab = lab().open();
     lab.delay(Server.data(1), ms(10));
-    lab.write(Server, 2000);
+    // Both together are less than a segment, so that without a gap they would wait.
+    lab.write(Server, 400);
+    lab.write(Server, 400);
     lab.run_to_completion();
     lab.assert_conversation(
-        "0.000 server 1..1001 ack 1 (late by 10.000000 ms)
-         0.000 server 1001..2001 ack 1
-         5.000 client ack 1 sack 1001..2001
-        15.000 client ack 2001",
+        "0.000 server 1..401 ack 1 (late by 10.000000 ms)
+         0.000 server 401..801 ack 1
+         5.000 client ack 1 sack 401..801
+        15.000 client ack 801",
     );
+}
+
+#[test]
+fn a_report_beside_data_travels_on_its_own() {
+    let mut solo = Solo::open(lab().client_config());
+    solo.writes(ms(0), 30_000);
+    // It acknowledges two segments and leaves a hole.
+    let said = solo.hears(ms(10), &Segment { ack: 2001, ..data(1001, 1000) });
+    // The window lets three full segments go, in which the option has no room.
+    let (report, full) = said.split_last().unwrap();
+    assert_eq!(full.len(), 3);
+    assert!(full.iter().all(|s| s.len == 1000 && s.sack.is_empty() && s.ip_bytes() == 1040));
+    assert_eq!(report.len, 0);
+    assert_eq!(report.sack, sack(1, &[(1001, 2001)]).sack);
+}
+
+#[test]
+fn the_timestamp_of_the_first_segment_that_waits_is_echoed() {
+    let mut solo = Solo::open(lab().both(|c| c.timestamps = true).client_config());
+    let at = |ts_value, seq| Segment { ts_value, timestamps: true, ..data(seq, 988) };
+    assert!(solo.hears(ms(1), &at(100, 1)).is_empty());
+    // RFC 7323 (4.3): so that the sample covers the delay of the acknowledgment.
+    assert_eq!(solo.hears(ms(2), &at(200, 989))[0].ts_echo, 100);
+    // Above a hole, the newest segment below it.
+    assert_eq!(solo.hears(ms(3), &at(400, 2965))[0].ts_echo, 100);
+    // The segment that fills it.
+    assert_eq!(solo.hears(ms(4), &at(500, 1977))[0].ts_echo, 500);
 }
 
 #[test]

@@ -206,6 +206,7 @@ fn a_reset_ends_the_connection_and_all_that_waits() {
     lab.run_to_completion();
     assert_eq!(lab.segments(Server).count(), sent, "not even the retransmission");
     assert_eq!(lab.end(Server).next_timeout(), Time::NEVER);
+    assert_eq!(lab.end(Server).in_flight(), 0);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Lost and reordered segments, and how they are repaired before the timer fires.
 
+use netstudy_tcp::Segment;
 use netstudy_units::Rate;
 
+use crate::lab::solo::{Solo, ack, data, sack};
 use crate::lab::{Client, Lab, Server, lab, ms};
 
 /// 1040 bytes of IP, a full segment of the template, take 1.04 ms.
@@ -223,6 +225,62 @@ fn duplicates_of_what_a_timeout_repeated_in_vain_are_no_loss() {
     assert!(counters.duplicate_acks_received >= 3);
     assert_eq!(counters.fast_recoveries, 0);
     assert_eq!(lab.sent(Server.data(11)).len(), 1);
+}
+
+#[test]
+fn a_report_beside_data_counts() {
+    let mut solo = Solo::open(lab().client_config());
+    solo.writes(ms(0), 10_000);
+    let report = Segment { len: 500, ..sack(1, &[(1001, 4001)]) };
+    // RFC 6675 (2): data beside it makes no difference.
+    let said = solo.hears(ms(10), &report);
+    assert_eq!((said[0].seq, said[0].len), (1, 1000));
+    assert_eq!(solo.end().counters().fast_recoveries, 1);
+}
+
+#[test]
+fn an_acknowledgment_that_says_more_is_no_duplicate() {
+    let mut solo = Solo::open(lab().both(|c| c.sack = false).client_config());
+    solo.writes(ms(0), 10_000);
+    // RFC 5681 (2): not with data, not with a new window.
+    for nth in 1..=4 {
+        solo.hears(ms(1), &data(1 + 100 * (nth - 1), 100));
+    }
+    for window in [60_000, 50_000, 40_000, 30_000] {
+        solo.hears(ms(2), &Segment { window, seq: 401, ..ack(1) });
+    }
+    assert_eq!(solo.end().counters().fast_recoveries, 0);
+    assert_eq!(solo.end().in_flight(), 10);
+    for _ in 0..3 {
+        solo.hears(ms(3), &Segment { window: 30_000, seq: 401, ..ack(1) });
+    }
+    assert_eq!(solo.end().counters().fast_recoveries, 1);
+}
+
+#[test]
+fn a_fin_is_no_duplicate_acknowledgment() {
+    let mut lab = lab().both(|c| c.sack = false).open();
+    lab.write(Server, 10_000);
+    lab.close(Client);
+    lab.run_to_completion();
+    assert_eq!(lab.counters(Server).duplicate_acks_received, 0);
+}
+
+#[test]
+fn a_partial_acknowledgment_repeats_its_hole_whatever_the_window_allows() {
+    let mut solo = Solo::open(lab().both(|c| c.sack = false).client_config());
+    solo.writes(ms(0), 10_000);
+    for _ in 0..3 {
+        solo.hears(ms(10), &ack(1));
+    }
+    // Ten were sent, three have arrived, one is lost, its copy is on the way; the other duplicates are
+    // lost. So far it is more than the window of five.
+    assert_eq!((solo.end().in_flight(), solo.end().window().cwnd), (7, 5));
+    // Two are acknowledged, one of them a duplicate before: 8 left, two of them have arrived, the oldest
+    // is lost and on the way again (RFC 6582, 3.2, step 3).
+    let said = solo.hears(ms(20), &ack(2001));
+    assert_eq!(said.iter().map(|s| s.seq).collect::<Vec<_>>(), [2001]);
+    assert_eq!(solo.end().in_flight(), 8 - 2);
 }
 
 #[test]

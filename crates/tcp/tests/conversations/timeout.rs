@@ -56,6 +56,25 @@ fn timestamps_tell_which_copy_was_acknowledged_and_end_the_backoff() {
 }
 
 #[test]
+fn timestamps_count_microseconds() {
+    let mut lab = lab()
+        .both(|c| {
+            c.timestamps = true;
+            c.min_rto = ms(1);
+            c.ack_every_segments = 1;
+        })
+        .open();
+    for nth in 1..=2 {
+        lab.lose(Server.data(nth));
+        lab.write(Server, 900);
+        lab.run_to_completion();
+    }
+    // R = 10 ms thrice: RTTVAR = 5 after the handshake, 3.75 after the first segment's copy.
+    assert_eq!(lab.sent(Server.data(1)), [ms(0), ms(10 + 4 * 5)]);
+    assert_eq!(lab.sent(Server.data(2)), [ms(40), ms(40 + 10 + 15)]);
+}
+
+#[test]
 fn an_old_copy_does_not_turn_the_echoed_timestamp_back() {
     let mut lab = lab().both(|c| c.timestamps = true).open();
     lab.delay(Server.data(1), ms(475));
@@ -165,6 +184,15 @@ fn an_idle_time_is_remembered_in_the_threshold() {
     // RFC 2861 (3.2): ssthresh = max(ssthresh, 3/4 cwnd) keeps 16, the window starts over.
     let window = lab.end(Server).window();
     assert_eq!((window.cwnd, window.ssthresh), (4, 16));
+    // Long enough for the window to grow beyond 4/3 of the threshold.
+    lab.write(Server, 500_000);
+    lab.run_to_completion();
+    let grown = lab.end(Server).window().cwnd;
+    assert!(grown > 22);
+    lab.run_until(lab.now() + ms(1000));
+    lab.write(Server, 1000);
+    let window = lab.end(Server).window();
+    assert_eq!((window.cwnd, window.ssthresh), (4, grown / 2 + grown / 4));
 }
 
 #[test]

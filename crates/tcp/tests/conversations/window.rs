@@ -2,7 +2,7 @@
 
 use netstudy_tcp::Segment;
 
-use crate::lab::solo::{Solo, ack};
+use crate::lab::solo::{Solo, ack, data};
 use crate::lab::{Client, Server, lab, ms};
 
 fn window(ack_at: u64, window: u16) -> Segment {
@@ -21,6 +21,31 @@ fn a_receive_window_bounds_what_is_on_the_way() {
     assert_eq!(lab.received_at(Client, 20_000), ms(4 * 10 + 5));
     // RFC 2861 (3): a window that is not used up does not grow.
     assert_eq!(lab.end(Server).window().cwnd, 10);
+}
+
+#[test]
+fn the_window_of_a_syn_is_not_scaled() {
+    let mut lab = lab().both(|c| c.initial_window_segments = Some(100)).unopened();
+    lab.write(Client, 200_000);
+    lab.run_until(ms(10));
+    // 65,535 bytes until the first acknowledgment without SYN (RFC 7323, 2.2).
+    let data = lab.segments(Client).filter(|segment| segment.len > 0);
+    assert_eq!(data.count(), 65);
+    lab.run_to_completion();
+}
+
+#[test]
+fn what_arrived_out_of_order_takes_room_in_the_buffer() {
+    let setup = lab().both(|c| c.receive_buffer_bytes = 4000);
+    let mut solo = Solo::open(setup.client_config());
+    let window = |said: &[Segment]| (said[0].ack, said[0].window);
+    assert_eq!(window(&solo.hears(ms(1), &data(1, 1001))), (1002, 4000));
+    // The edge stays at 5002 while there is less room (RFC 9293, 3.8.6).
+    assert_eq!(window(&solo.hears(ms(2), &data(2002, 1000))), (1002, 4000));
+    assert_eq!(window(&solo.hears(ms(2), &data(4002, 1000))), (1002, 4000));
+    // The first gap is filled: 1000 of the 4000 bytes hold what lies above the second.
+    assert_eq!(window(&solo.hears(ms(3), &data(1002, 1000))), (3002, 3000));
+    assert_eq!(window(&solo.hears(ms(3), &data(3002, 1000))), (5002, 4000));
 }
 
 #[test]

@@ -1,11 +1,20 @@
 //! One endpoint whose peer is the test, for what the other endpoint would never say.
 
-use netstudy_tcp::{Config, Endpoint, Flags, Segment, SynOptions};
+use netstudy_tcp::{Config, Endpoint, Flags, Range, Segment, SynOptions};
 use netstudy_units::{Duration, Time};
 
 /// An acknowledgment of all below `ack`, with a window of 65,535 bytes.
 pub(crate) fn ack(ack: u64) -> Segment {
     Segment { seq: 1, ack, window: u16::MAX, flags: Flags::ACK, ..Segment::default() }
+}
+
+/// A duplicate acknowledgment of all below `ack_at` that reports `blocks`.
+pub(crate) fn sack(ack_at: u64, blocks: &[(u64, u64)]) -> Segment {
+    let mut segment = ack(ack_at);
+    for &(start, end) in blocks {
+        segment.sack.push(Range { start, end });
+    }
+    segment
 }
 
 /// `len` bytes from `seq` on, beside an acknowledgment of the SYN.
@@ -18,11 +27,16 @@ pub(crate) struct Solo {
 }
 
 impl Solo {
-    /// It connected at once, to a peer that has no options but an MSS.
+    /// It connected at once, to a peer that has every option but window scaling.
     pub(crate) fn open(config: Config) -> Self {
         let mut solo = Self { end: Endpoint::connect(config) };
         solo.says(Duration::ZERO);
-        let syn = SynOptions { mss_bytes: u16::MAX, ..SynOptions::default() };
+        let syn = SynOptions {
+            mss_bytes: u16::MAX,
+            window_scale: None,
+            sack_permitted: true,
+            timestamps: true,
+        };
         let syn_ack = Segment { seq: 0, flags: Flags::SYN | Flags::ACK, syn, ..ack(1) };
         solo.hears(Duration::ZERO, &syn_ack);
         solo
@@ -40,11 +54,6 @@ impl Solo {
 
     pub(crate) fn writes(&mut self, at: Duration, bytes: u64) -> Vec<Segment> {
         self.end.write(Time::ZERO + at, bytes);
-        self.says(at)
-    }
-
-    pub(crate) fn closes(&mut self, at: Duration) -> Vec<Segment> {
-        self.end.close();
         self.says(at)
     }
 

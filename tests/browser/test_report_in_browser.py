@@ -1,0 +1,167 @@
+"""The report in a real browser: quiet, whole, sortable, narrow enough, printable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from netstudy.analysis.study_result import analyse
+from netstudy.report import write_report
+from tests.report.results import small_incast
+from tests.report.synthetic import record
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESK, TELEPHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not CHROMIUM.exists(), reason="needs Chromium; install it: apt-get install chromium"
+    ),
+]
+
+
+@dataclass
+class Opened:
+    """A page with what it said and asked for while it was opened."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report in which one cell is missing, so that a table has empty cells."""
+    made = small_incast(
+        tmp_path_factory.mktemp("report"),
+        lambda p: None if p.treatment == MISSING else record(p),
+    )
+    return write_report(made, analyse(made)).html
+
+
+MISSING = {"switch": "arista-7124s", "configuration": "4 MB", "servers": 5}
+
+
+@pytest.fixture(scope="module")
+def opened(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    profile = tmp_path_factory.mktemp("profile")
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, args=ARGUMENTS, headless=True
+        )
+        found = Opened(context.new_page())
+        found.page.on("console", lambda message: found.errors.append(message.text))
+        found.page.on("pageerror", lambda error: found.errors.append(str(error)))
+        found.page.on("request", lambda request: found.requests.append(request.url))
+        found.page.goto(report.as_uri())
+        yield found
+        context.close()
+
+
+@pytest.fixture
+def page(opened: Opened) -> Page:
+    """The page as it was opened, on a desk."""
+    opened.page.set_viewport_size(DESK)  # type: ignore[arg-type]  # a plain dict will do
+    opened.page.reload()
+    return opened.page
+
+
+def first_column(page: Page) -> list[str]:
+    return page.locator("#results-table tbody tr th").all_inner_texts()
+
+
+def test_it_says_no_error_and_asks_nobody(page: Page, opened: Opened, report: Path) -> None:
+    page.wait_for_load_state("networkidle")
+    assert opened.errors == []
+    assert set(opened.requests) == {report.as_uri()}
+
+
+@pytest.mark.parametrize("viewport", [DESK, TELEPHONE])
+def test_every_figure_is_drawn(page: Page, viewport: dict[str, int]) -> None:
+    page.set_viewport_size(viewport)  # type: ignore[arg-type]  # a plain dict will do
+    figures = page.locator("figure").all()
+    assert len(figures) == 11
+    for figure in figures:
+        drawn = figure.locator("svg:visible")
+        assert drawn.count() == 1
+        box = drawn.bounding_box()
+        assert box is not None
+        assert box["width"] > 250
+        assert box["height"] > 120
+        assert box["x"] + box["width"] <= viewport["width"]
+
+
+def test_every_chart_holds_its_points(page: Page) -> None:
+    charts = page.locator("figure:has(.narrow)").all()
+    assert len(charts) == 9
+    for chart in charts:
+        points = chart.locator("svg:visible .mark-symbol.role-mark path").all()
+        assert len(points) >= 7
+        boxes = [point.bounding_box() for point in points]
+        assert all(box is not None and box["width"] > 0 for box in boxes)
+
+
+def test_a_table_sorts_by_click_down_and_up(page: Page) -> None:
+    button = page.locator("#results-table thead button").nth(2)  # goodput, nexus-5010
+    header = page.locator("#results-table thead th[aria-sort]")
+    assert first_column(page) == ["1", "2", "5", "9"]
+    button.click()
+    assert header.get_attribute("aria-sort") == "ascending"
+    rising = first_column(page)
+    button.click()
+    assert header.get_attribute("aria-sort") == "descending"
+    assert header.count() == 1
+    assert first_column(page) == rising[::-1]
+    assert sorted(rising) == ["1", "2", "5", "9"]
+
+
+def test_numbers_sort_as_numbers_and_missing_ones_come_last(page: Page) -> None:
+    button = page.locator("#results-table thead button").nth(1)  # goodput, arista-7124s
+    button.click()
+    cells = page.locator("#results-table tbody tr td:nth-child(2)").all_inner_texts()
+    assert cells[-1] == ""
+    values = [float(cell.replace(",", "")) for cell in cells[:-1]]
+    assert values == sorted(values)
+    button.click()
+    assert page.locator("#results-table tbody tr td:nth-child(2)").last.inner_text() == ""
+
+
+def test_a_table_sorts_from_the_keyboard(page: Page) -> None:
+    page.locator("#results-table thead button").first.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    header = page.locator("#results-table thead th[aria-sort]")
+    assert header.get_attribute("aria-sort") == "descending"
+    assert first_column(page) == ["9", "5", "2", "1"]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "arista-7124s"
+
+
+def test_a_telephone_needs_no_sideways_scrolling(page: Page) -> None:
+    page.set_viewport_size(TELEPHONE)  # type: ignore[arg-type]  # a plain dict will do
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= TELEPHONE["width"]
+    box = page.locator(".scroll:has(#results-table)")
+    assert box.evaluate("(e) => e.scrollWidth > e.clientWidth")
+
+
+def test_it_prints_with_everything_open(page: Page) -> None:
+    pdf = page.pdf(prefer_css_page_size=True)
+    assert pdf.startswith(b"%PDF")
+    assert pdf.count(b"/Type /Page\n") >= 5
+    assert page.locator("details:not([open])").count() == 0

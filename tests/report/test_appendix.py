@@ -1,0 +1,112 @@
+"""The appendix: every setting with its unit, every profile figure with its source."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from netstudy.analysis.metrics import METRICS
+from netstudy.report.appendix import Appendix, appendix, fitted_figures, setting_text
+from netstudy.report.prose.published import fitted_note
+from netstudy.report.tables import Table
+from netstudy.store import Folder
+from tests.report.results import results
+
+
+@pytest.fixture(scope="module")
+def added(incast: Folder) -> Appendix:
+    return appendix(incast, incast.plan().runs)
+
+
+def rows(table: Table) -> dict[str, list[str]]:
+    return {
+        str(row[0]): ["" if value is None else str(value) for value in row[1:]]
+        for row in table.rows
+    }
+
+
+def test_each_switch_has_its_own_column(added: Appendix) -> None:
+    switch = added.configuration[0]
+    assert [group.heading for group in switch.groups] == ["setting", "arista-7124s", "nexus-5010"]
+    found = rows(switch)
+    assert found["buffer.kind"] == ["shared-memory", "ingress-queued"]
+    assert found["buffer.pool"][0].endswith("kB")
+    assert found["buffer.pool"][1] == ""
+
+
+def test_hosts_links_and_workload_are_there(added: Appendix) -> None:
+    _, hosts, links, work = map(rows, added.configuration)
+    assert hosts["tcp.min_rto"] == ["200 ms", "200 ms"]
+    assert hosts["count"][0] == "1"
+    assert set(hosts["count"][1].split(" or ")) == {"1", "2", "5", "9"}
+    assert links["mtu"] == ["9000 B", "9000 B"]
+    assert links["rate"] == ["10 Gbit/s", "10 Gbit/s"]
+    assert work["block"] == ["4 MB"]
+    assert work["iterations"] == ["120"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("delay_ns", 1_000, "1 µs"),
+        ("rate_bps", 10_000_000_000, "10 Gbit/s"),
+        ("mtu_bytes", 9000, "9000 B"),
+        ("buffer.pool_bytes", 435_000, "435 kB"),
+        ("ingress_guarantee_frames", 1, "1\u00a0frame"),
+        ("ack_every_segments", 2, "2\u00a0segments"),
+        ("random_arbitration_pct", 75, "75\u00a0%"),
+        ("alpha", 8.0, "8"),
+        ("sack", True, "yes"),
+        ("initial_window_segments", None, "by the standard’s rule"),
+    ],
+)
+def test_settings_are_printed_with_their_unit(name: str, value: object, text: str) -> None:
+    assert setting_text(name, value) == text
+
+
+def test_every_profile_figure_has_its_source(added: Appendix) -> None:
+    names = {table.id for table in added.profiles}
+    assert names == {"profile-arista-7124s", "profile-ucs-c200-rhel54", "profile-nexus-5010"}
+    for table in added.profiles:
+        for figure, (_, source, origin, _) in rows(table).items():
+            assert source in ("documented", "fitted", "assumed"), figure
+            assert origin, figure
+
+
+def test_fitted_figures_are_named_beside_published_values(added: Appendix) -> None:
+    fitted = fitted_figures(added.profiles)
+    assert "pool" in fitted["arista-7124s"]
+    assert "ingress_buffer" in fitted["nexus-5010"]
+    note = str(fitted_note(fitted))
+    assert note.startswith(f"{sum(map(len, fitted.values()))} figures of the hardware profiles")
+    assert "no independent evidence" in note
+    assert fitted_note({}) is None
+
+
+def test_the_command_repeats_what_was_asked_for(tmp_path: Path) -> None:
+    folder = results(tmp_path, quick=True, only=["servers=1,2"], overrides={"replicates": "2"})
+    assert appendix(folder, folder.plan().runs).commands[0] == (
+        "netstudy run studies/incast --testbed=sim --seed=1 --quick --only=servers=1,2 "
+        "--set=replicates=2"
+    )
+
+
+def test_hashes_are_of_the_files_as_they_are(incast: Folder, added: Appendix) -> None:
+    found = rows(added.hashes)
+    for name in ("study.yaml", "plan.json"):
+        assert found[name] == [hashlib.sha256((incast.path / name).read_bytes()).hexdigest()]
+
+
+def test_versions_seed_and_machine_are_told(added: Appendix) -> None:
+    found = rows(added.environment)
+    assert found["testbed"] == ["sim"]
+    assert found["seed"] == ["1"]
+    assert found["overrides"] == ["workload.incast.iterations=120; replicates=5"]
+    assert found["cores"]
+    assert "memory_bytes" not in found
+
+
+def test_every_metric_has_its_formula(added: Appendix) -> None:
+    assert [str(row[0]) for row in added.metrics.rows] == [metric.name for metric in METRICS]

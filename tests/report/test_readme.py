@@ -1,0 +1,75 @@
+"""The README of a study: what stands between the markers comes from records alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from netstudy.report.readme import BEGIN, END, main, update_readme
+from netstudy.store import Folder
+from tests.report.results import INCAST, NOW, small_incast
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """A results folder that was run to its end."""
+    folder = small_incast(tmp_path_factory.mktemp("readme"))
+    folder.write_records()
+    folder.seal(NOW)
+    return folder
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    copy = tmp_path / "incast"
+    shutil.copytree(INCAST, copy)
+    (copy / "README.md").write_text(f"# Mine\n\n{BEGIN}\nold\n{END}\n\nThe end.\n")
+    return copy
+
+
+def test_question_figure_and_answer_stand_between_the_markers(study: Path, done: Folder) -> None:
+    text = update_readme(study, done.path).read_text()
+    assert text.startswith(f"# Mine\n\n{BEGIN}\n")
+    assert text.endswith(f"{END}\n\nThe end.\n")
+    assert "old" not in text
+    assert "**Which of two 10 GbE switches finishes synchronized reads sooner, and why?**" in text
+    assert "](completion.svg)" in text
+    assert "**Verdict.** In completion time" in text
+    assert "| servers | Goodput (Mbit/s), arista-7124s |" in text
+
+
+def test_the_figure_is_whole_and_small(study: Path, done: Folder) -> None:
+    update_readme(study, done.path)
+    figure = (study / "completion.svg").read_text()
+    assert figure.startswith("<svg")
+    assert figure.rstrip().endswith("</svg>")
+    assert len(figure) < 200_000
+
+
+def test_writing_it_twice_changes_nothing(study: Path, done: Folder) -> None:
+    once = update_readme(study, done.path).read_bytes()
+    assert update_readme(study, done.path).read_bytes() == once
+
+
+def test_a_readme_without_markers_is_left_alone(
+    study: Path, done: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    readme = study / "README.md"
+    readme.write_text("# Mine\n")
+    assert main([str(study), str(done.path)]) == 2
+    assert "has no markers" in capsys.readouterr().err
+    assert readme.read_text() == "# Mine\n"
+
+
+def test_a_wrong_call_says_how_to_call(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_the_readme_of_incast_has_its_markers_and_no_typed_number() -> None:
+    text = (INCAST / "README.md").read_text()
+    before, _, rest = text.partition(BEGIN)
+    assert END in rest
+    assert not any(sign.isdigit() for sign in before)

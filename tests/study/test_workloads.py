@@ -1,0 +1,108 @@
+"""Workloads other than incast, procedures and instruments: what a study can say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netstudy.documents.fields import Ref
+from netstudy.study import Study, load
+from netstudy.study.procedure import CounterSnapshot, SarSampler, SnmpPoll
+
+ROOT = Path(__file__).parents[2]
+Small = Callable[..., Study]
+Refusal = Callable[..., list[str]]
+
+TRANSACTIONS = """\
+study: load
+question: How many users?
+factors: {users: [10, 20]}
+topology: {client: {}, server: {}}
+workload:
+  transactions: {application: brokerage, closed: {users: "${users}", think: 1 s}}
+procedure: {warmup: 5 min, measure: 7 min}
+"""
+
+
+def test_a_closed_loop_has_users_who_think(small: Small) -> None:
+    transactions = small(text=TRANSACTIONS).workload.transactions
+    assert transactions is not None
+    assert transactions.closed is not None
+    assert isinstance(transactions.closed.users, Ref)
+    assert transactions.closed.think == 10**9
+    assert transactions.mix.standard
+    assert transactions.population.users == 15_000
+
+
+def test_a_mix_of_one_s_own_gives_all_the_shares(small: Small) -> None:
+    own = "application: brokerage, mix: {home: 20 %, quotes: 79.5 %, register: 0.5 %}"
+    transactions = small(("application: brokerage", own), text=TRANSACTIONS).workload.transactions
+    assert transactions is not None
+    assert transactions.mix.shares == {"home": 20.0, "quotes": 79.5, "register": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        ("application: brokrage",
+         '6:31: workload.transactions.application: "brokrage" is not an application; '
+         'did you mean "brokerage"?'),
+        ("application: brokerage, open: {rate: 500}",
+         "6:17: workload.transactions: needs either open (a rate) or closed (a number of users)"),
+        ("application: brokerage, mix: {home: 20 %, quotes: 70 %}",
+         "6:47: workload.transactions.mix: the shares add up to 90 %, not 100 %"),
+        ("application: brokerage, mix: {hom: 100 %}",
+         '6:48: workload.transactions.mix.hom: unknown key; did you mean "home"?'),
+        ("application: brokerage, mix: usual",
+         '6:47: workload.transactions.mix: "usual" is not known here; write standard, or shares '
+         "such as {home: 20 %, …}"),
+    ],
+)  # fmt: skip
+def test_transactions_that_do_not_hold_together(new: str, said: str, refusal: Refusal) -> None:
+    assert refusal(("application: brokerage", new), text=TRANSACTIONS) == [f"study.yaml:{said}"]
+
+
+def test_phases_are_durations_and_switches(small: Small) -> None:
+    procedure = small(("warmup: 5 min", "warmup: 5 min, reset: true"), text=TRANSACTIONS).procedure
+    assert (procedure.warmup, procedure.measure) == (300 * 10**9, 420 * 10**9)
+    assert (procedure.reset, procedure.stop) == (True, False)
+
+
+def test_instruments_are_told_apart_by_their_first_word() -> None:
+    poll, sampler = load(ROOT / "studies/gigabit").instruments
+    assert isinstance(poll, SnmpPoll)
+    assert (poll.snmp, poll.port, poll.every, poll.from_) == ("switch", "server", 10**9, "monitor")
+    assert isinstance(sampler, SarSampler)
+    assert isinstance(load(ROOT / "studies/ethernet").instruments[1], CounterSnapshot)
+
+
+def test_the_transfer_study_names_a_place_for_each_path() -> None:
+    study = load(ROOT / "studies/zones")
+    assert list(study.topology.placement) == list(study.cases[0].factors[0].names)
+    assert study.topology.placement["server to server"].receiver == "b.zone1@ce4"
+
+
+def test_a_path_without_a_place_is_refused(refusal: Refusal) -> None:
+    text = (ROOT / "studies/zones/study.yaml").read_text(encoding="utf-8")
+    found = refusal(("path: [same interface", "path: [same interfaces"), text=text)
+    assert found == [
+        'study.yaml:11:10: factors.path.0: no placement "same interfaces"; '
+        'did you mean "same interface"?'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("receiver: a.zone2@ce2", "receiver: a.zone9@ce2",
+         'host a has no zone "zone9"; did you mean "zone1"?'),
+        ("receiver: a.zone2@ce2", "receiver: a.zone2@ce9",
+         'host a has no interface "ce9"; did you mean "ce2"?'),
+        ("receiver: a.zone2@ce2", "receiver: c.zone2@ce2", 'no host "c"; known: a, b'),
+    ],
+)  # fmt: skip
+def test_a_place_that_is_not_there(old: str, new: str, said: str, refusal: Refusal) -> None:
+    text = (ROOT / "studies/zones/study.yaml").read_text(encoding="utf-8")
+    assert [line.split(": ", 2)[2] for line in refusal((old, new), text=text)] == [said]

@@ -70,7 +70,7 @@ def test_a_missing_cell_is_empty_in_every_form(tmp_path: Path) -> None:
 def test_the_verdict_has_a_row_a_number_of_servers(found: StudyResult) -> None:
     table = verdicts_table(found.cases[0].panels[0].verdicts[0], "v", CAPTION)
     assert len(table.rows) == 4
-    assert str(table.rows[-1][-1]) == "nexus-5010 better"
+    assert str(table.rows[-1][-1]) == "nexus-5010\u00a0better"
     assert str(table.rows[0][-1]) == "same"
 
 
@@ -85,8 +85,9 @@ def test_published_values_stand_beside_the_simulated_ones(found: StudyResult) ->
 
 
 def test_each_link_of_the_chain_has_a_row(found: StudyResult) -> None:
-    causes = found.cases[0].panels[0].causes
-    table = causes_table(causes, "c", CAPTION)
+    panel = found.cases[0].panels[0]
+    causes = panel.causes
+    table = causes_table(panel.panel, causes, "c", CAPTION)
     assert len(table.rows) == len(causes.links) == 16
 
 

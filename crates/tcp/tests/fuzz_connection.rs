@@ -185,8 +185,8 @@ impl Case {
         }
     }
 
+    /// Waits until all is acknowledged, and no longer than it may take after the last trouble.
     fn finish(&mut self, writes: usize) -> Result<(), TestCaseError> {
-        // Trouble ends with the fates; it may not have begun for segments that are never sent.
         let bytes = self.written.iter().sum();
         while self.unfinished() {
             let start = self.lab.now().max(self.lab.healed_at());
@@ -195,8 +195,11 @@ impl Case {
                 self.lab.run_until(self.lab.now() + ms(100));
             }
             let healed_meanwhile = self.lab.healed_at() > start;
-            let text = self.lab.conversation();
-            prop_assert!(healed_meanwhile || !self.unfinished(), "stuck\n{}", text);
+            prop_assert!(
+                healed_meanwhile || !self.unfinished(),
+                "stuck\n{}",
+                self.lab.conversation()
+            );
         }
         Ok(())
     }

@@ -238,7 +238,7 @@ def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
             for n, table in enumerate(found.verdicts, start=1)
         ),
         causes=causes_table(
-            found.causes, f"{key}-causes", say("Links of the causal chain{held}", held=held)
+            panel, found.causes, f"{key}-causes", say("Links of the causal chain{held}", held=held)
         ),
         accounts=account_table(
             panel, found.causes, f"{key}-time", say("Where the time goes{held}", held=held)

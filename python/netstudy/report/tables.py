@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netstudy.analysis.agreement import Agreement, Beside, RatioAgreement
-from netstudy.analysis.causes import Causes, Link, TimeAccount
+from netstudy.analysis.causes import Causes, Link, Scope, TimeAccount
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
@@ -26,7 +26,7 @@ from netstudy.report.cellrefs import (
     ratio_source,
     where,
 )
-from netstudy.report.numbers import level_text, number_text
+from netstudy.report.numbers import NO_BREAK, level_text, number_text
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.wire import Level
 
@@ -108,8 +108,8 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
         *head,
         Group(metric.title, metric.unit, columns=pair),
         Group("Ratio", note=f"{pair[0]} ÷ {pair[1]}", columns=("ratio", "95 % interval")),
-        Group("Change", "%", f"of {pair[1]}"),
-        Group("p after Holm", columns=("if equal", "if beyond noise")),
+        Group("Change", "%"),
+        Group("p after Holm", columns=("if equal", "if not same")),
         Group("A/A noise", "%"),
         Group("Verdict"),
     )
@@ -138,7 +138,11 @@ def verdict_text(row: Comparison) -> str:
     """The verdict in a table: who wins, same, or what is missing."""
     match row.outcome:
         case "different":
-            return f"{level_text(row.winner)} better" if row.winner is not None else "different"
+            return (
+                f"{level_text(row.winner)}{NO_BREAK}better"
+                if row.winner is not None
+                else "different"
+            )
         case "undecided":
             more = ">1000" if row.more_runs is None else str(row.more_runs)
             return f"undecided, {more} more runs"
@@ -166,7 +170,7 @@ def _interval(interval: Interval, source: str) -> Number:
     )
 
 
-def causes_table(found: Causes, table_id: str, caption: Sentence) -> Table:
+def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:
     """The links of the chain and how each was tested."""
     groups = (
         Group("Cause"),
@@ -177,18 +181,23 @@ def causes_table(found: Causes, table_id: str, caption: Sentence) -> Table:
         Group("p", note="after Holm"),
         Group("Link"),
     )
-    return Table(table_id, caption, groups, tuple(_link_row(k) for k in found.links), stub=2)
+    return Table(table_id, caption, groups, tuple(_link_row(k, panel) for k in found.links), stub=2)
 
 
-SCOPES = {
-    "along x": "along x",
-    "between levels": "between levels at the same x",
-    "between iterations": "between iterations of one cell",
-}
+def scope_text(scope: Scope, panel: Panel) -> str:
+    """Where a link was looked for, in the words of the study."""
+    match scope:
+        case "along x":
+            return f"along {panel.x}"
+        case "between levels":
+            held = f" at equal {panel.x}" if panel.x else ""
+            return f"between levels of {panel.series}{held}"
+        case _:
+            return "between iterations of a cell"
 
 
-def _link_row(link: Link) -> tuple[Value, ...]:
-    scope = SCOPES[link.scope]
+def _link_row(link: Link, panel: Panel) -> tuple[Value, ...]:
+    scope = scope_text(link.scope, panel)
     if link.level is not None:
         scope = f"{scope}, {level_text(link.level)}"
     source = f"{link.cause.name} and {link.effect.name}, {scope}"

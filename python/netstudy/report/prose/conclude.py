@@ -22,6 +22,7 @@ from netstudy.report.cellrefs import (
     ratio_number,
     ratio_source,
 )
+from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.words import (
     NOTHING,
     Point,
@@ -36,14 +37,14 @@ from netstudy.wire import Level
 
 
 def conclusions(found: PanelResult) -> list[Point]:
-    """The verdict of a panel; empty without a comparison."""
+    """Verdict, cause and noise of a panel; empty without a comparison."""
+    tables = deciding(found)
+    if not tables:
+        return []
     return [
-        one
-        for table in deciding(found)
-        for one in (
-            *verdict_points(found, table),
-            *point("Noise", _noise(table)),
-        )
+        *(one for table in tables for one in verdict_points(found, table)),
+        *point("Why", cause_summary(found)),
+        *(one for table in tables for one in point("Noise", _noise(table))),
     ]
 
 

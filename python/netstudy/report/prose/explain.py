@@ -6,27 +6,28 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from netstudy.analysis.causes import CHAIN, Causes, Link, TimeAccount
+from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import PanelResult
 from netstudy.report.cellrefs import count, percent, plain
-from netstudy.report.prose.words import NOTHING, on_level, things
+from netstudy.report.prose.words import NOTHING, on_level, things, within
 from netstudy.report.refs import Name, Sentence, join, say
-from netstudy.report.tables import SCOPES
+from netstudy.report.tables import scope_text
 from netstudy.wire import Level
 
 
 def chain(found: PanelResult) -> list[Sentence]:
     """The evidence for the chain from drops to completion time."""
     return [
-        *_links(found.causes),
+        *_links(found),
         *_timeout_cost(found.causes),
         *_accounts(found),
         *_identity(found),
     ]
 
 
-def _links(found: Causes) -> Iterator[Sentence]:
-    testable = found.testable()
+def _links(found: PanelResult) -> Iterator[Sentence]:
+    testable = found.causes.testable()
     if not testable:
         yield say("The cells do not differ enough for the causal chain to be tested.")
         return
@@ -37,23 +38,22 @@ def _links(found: Causes) -> Iterator[Sentence]:
         k=count(len(holding), "links with rho > 0 and p below the level after Holm"),
     )
     for cause, effect in CHAIN:
-        yield from _one_link(cause, effect, [k for k in testable if _is(k, cause, effect)])
+        links = [link for link in testable if (link.cause, link.effect) == (cause, effect)]
+        yield from _one_link(cause, effect, links, found.panel)
 
 
-def _is(link: Link, cause: Metric, effect: Metric) -> bool:
-    return link.cause == cause and link.effect == effect
-
-
-def _one_link(cause: Metric, effect: Metric, links: Sequence[Link]) -> Iterator[Sentence]:
+def _one_link(
+    cause: Metric, effect: Metric, links: Sequence[Link], panel: Panel
+) -> Iterator[Sentence]:
     """In which scopes a link holds; a scope counts when it holds for every level."""
     if not links:
         return
     scopes = dict.fromkeys(link.scope for link in links)
     held = [s for s in scopes if all(link.holds for link in links if link.scope == s)]
     lost = [s for s in scopes if s not in held]
-    refs = {"cause": Name(cause.title), "effect": Name(effect.label)}
-    shown = join([Name(SCOPES[scope]) for scope in held])
-    missing = join([Name(SCOPES[scope]) for scope in lost], last="or")
+    refs = {"cause": Name(cause.title), "effect": Name(within(effect.title))}
+    shown = join([Name(scope_text(scope, panel)) for scope in held])
+    missing = join([Name(scope_text(scope, panel)) for scope in lost], last="or")
     if held and lost:
         template = "{cause} → {effect}: shown {shown}; not shown {missing}."
         yield say(template, shown=shown, missing=missing, **refs)
@@ -158,6 +158,7 @@ def cause_summary(found: PanelResult) -> list[Sentence]:
 
 LIMITS = say(
     "What this can show: between the iterations of one cell only chance differs, so that look is "
-    "the strongest; along x the number itself drives both sides, so that look is the weakest. "
+    "the strongest; along the other factor that factor itself drives both sides, so that look is "
+    "the weakest. "
     "None of them replaces an experiment that changes one cause alone."
 )

@@ -15,12 +15,12 @@ NOTHING = Sentence(())
 
 
 def at_level(panel: Panel, x: Level | None) -> Sentence:
-    """ " at 23 servers"; nothing where no factor runs along x."""
+    """Where: at 23 servers, with a blank before it; nothing where no factor runs along x."""
     return NOTHING if panel.x is None else say(" at {x}", x=at(panel.x, x))
 
 
 def at_levels(panel: Panel, chosen: Sequence[Level | None]) -> Sentence:
-    """ " at 5 to 23 servers"; nothing where no factor runs along x."""
+    """Where: at 5 to 23 servers, with a blank before it; nothing without an x."""
     return NOTHING if panel.x is None else say(" at {x}", x=_levels(panel, panel.x, chosen))
 
 
@@ -37,16 +37,21 @@ def _levels(panel: Panel, x: str, chosen: Sequence[Level | None]) -> Name:
 
 
 def on_level(panel: Panel, level: Level | None) -> Sentence:
-    """ " on nexus-5010"; nothing without a series."""
+    """Of which series: on nexus-5010, with a blank before it; nothing without a series."""
     return NOTHING if panel.series is None else say(" on {level}", level=level_name(level))
 
 
 def in_panel(panel: Panel) -> Sentence:
-    """ " (configuration 4 MB)": the levels that a panel holds fixed; nothing without any."""
+    """The levels that a panel holds fixed: (configuration 4 MB); nothing without any."""
     if not panel.fixed:
         return NOTHING
     held = [Name(f"{f} {level_text(level)}") for f, level in panel.fixed.items()]
     return say(" ({held})", held=join(held))
+
+
+def within(title: str) -> str:
+    """A title inside a sentence: acronyms stay as they are."""
+    return title if title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
 def things(number: Number, noun: str) -> Sentence:

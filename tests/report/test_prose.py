@@ -106,6 +106,24 @@ def test_published_values_agree_with_themselves(told: StudyResult) -> None:
     assert "÷ nexus-5010 is 2.70 in the published data and 2.70 here." in text
 
 
+def test_the_published_order_is_found_again(told: StudyResult) -> None:
+    text = " ".join(map(str, against_published(told.cases[0].panels[0])))
+    assert "stand in the published order in 22 of the 22 rows" in text
+    assert told.warnings.contradicted == ()
+
+
+def test_an_order_turned_round_is_warned_of(tmp_path: Path) -> None:
+    other = {"arista-7124s": "nexus-5010", "nexus-5010": "arista-7124s"}
+
+    def turned(planned: Run) -> RunRecord:
+        row = published()[other[planned.network.switch.profile], int(planned.treatment["servers"])]
+        zeros = np.zeros(planned.workload.iterations, dtype=int)
+        return from_samples(planned, zeros + row["completion"], zeros, zeros, zeros)
+
+    found = [str(s) for s in warnings(analyse(small_incast(tmp_path, turned)))]
+    assert any("the other way round in 3 of 3 rows" in s and "completion time" in s for s in found)
+
+
 def test_goodput_is_told_against_what_headers_leave(told: StudyResult) -> None:
     text = " ".join(map(str, observations(told.cases[0].panels[0]))).replace("\u00a0", " ")
     assert "Goodput is highest, 9,142.9 Mbit/s at 1 server on arista-7124s: 92.4 %" in text

@@ -74,6 +74,24 @@ class RatioAgreement:
     simulated: float | None
 
 
+@dataclass(frozen=True)
+class OrderAgreement:
+    """Whether the simulation puts two levels in the published order, row by row."""
+
+    metric: Metric
+    level: Level
+    base: Level
+    compared: int
+    """Rows in which both the published and the simulated values differ by more than the noise."""
+    same: int
+    """Rows of these in which the same level is ahead."""
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the order is the other way round in most rows."""
+        return self.same * 2 < self.compared
+
+
 def agreement(
     metric: Metric, level: Level | None, rows: Sequence[Beside], *, test: bool = True
 ) -> Agreement:
@@ -102,6 +120,33 @@ def ratio_agreement(level: Agreement, base: Agreement) -> RatioAgreement | None:
         published=_ratio(last.published, other.published),
         simulated=_ratio(last.simulated, other.simulated),
     )
+
+
+def order_agreement(
+    level: Agreement, base: Agreement, noise_pct: float | None
+) -> OrderAgreement | None:
+    """Compares the order of two levels; None where no row has two clear differences."""
+    others = {row.x: row for row in base.rows}
+    signs = [
+        (
+            _sign(row.published, other.published, noise_pct),
+            _sign(row.simulated, other.simulated, noise_pct),
+        )
+        for row in level.rows
+        if (other := others.get(row.x)) is not None
+    ]
+    clear = [(p, s) for p, s in signs if p and s]
+    if not clear or level.level is None or base.level is None:
+        return None
+    same = sum(p == s for p, s in clear)
+    return OrderAgreement(level.metric, level.level, base.level, len(clear), same)
+
+
+def _sign(a: float | None, b: float | None, noise_pct: float | None) -> int:
+    """1 when a is above b by more than the noise, -1 when below; 0 otherwise or when missing."""
+    if a is None or b is None or abs(a - b) <= (noise_pct or 0.0) / 100 * abs(b):
+        return 0
+    return 1 if a > b else -1
 
 
 def _ratio(a: float | None, b: float | None) -> float | None:

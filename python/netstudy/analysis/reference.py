@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 from netstudy.analysis.agreement import (
     Agreement,
     Beside,
+    OrderAgreement,
     RatioAgreement,
     agreement,
+    order_agreement,
     ratio_agreement,
 )
 from netstudy.analysis.ideal import ideal_of
@@ -67,6 +69,7 @@ class PanelReference:
 
     agreements: tuple[Agreement, ...]
     ratios: tuple[RatioAgreement, ...]
+    orders: tuple[OrderAgreement, ...]
     broken: tuple[BrokenLaw, ...]
     checked: int
     """Rows whose goodput and completion time were held against each other."""
@@ -103,7 +106,9 @@ def metric_named(name: str) -> Metric | None:
     return BY_NAME.get(name) or BY_NAME.get(f"{name}_mean")
 
 
-def beside(panel: Panel, published: Sequence[Published], base: Level | None) -> PanelReference:
+def beside(
+    panel: Panel, published: Sequence[Published], base: Level | None, noise_pct: float | None
+) -> PanelReference:
     """Holds the cells of a panel against what was published."""
     agreements = [
         found
@@ -112,15 +117,21 @@ def beside(panel: Panel, published: Sequence[Published], base: Level | None) -> 
         if (found := _agreement(panel, level, metric, published)).rows
     ]
     by_key = {(found.metric.name, found.level): found for found in agreements}
-    ratios = [
-        ratio
+    pairs = [
+        (found, by_key[found.metric.name, base])
         for found in agreements
         if found.level != base and (found.metric.name, base) in by_key
-        if (ratio := ratio_agreement(found, by_key[found.metric.name, base])) is not None
     ]
+    ratios = (ratio_agreement(*pair) for pair in pairs)
+    orders = (order_agreement(*pair, noise_pct) for pair in pairs)
     laws = list(_laws(panel, published))
-    broken = tuple(law for law, holds in laws if not holds)
-    return PanelReference(tuple(agreements), tuple(ratios), broken, len(laws))
+    return PanelReference(
+        agreements=tuple(agreements),
+        ratios=tuple(one for one in ratios if one is not None),
+        orders=tuple(one for one in orders if one is not None),
+        broken=tuple(law for law, holds in laws if not holds),
+        checked=len(laws),
+    )
 
 
 def _agreement(

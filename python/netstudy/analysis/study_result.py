@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, cell_table
 from netstudy.analysis.layout import Layout, Panel, layout
@@ -14,6 +15,7 @@ from netstudy.analysis.metrics import (
     COMPLETION,
     DROPS,
     FIGURES,
+    GOODPUT,
     HEADLINE,
     RETRANSMISSIONS,
     TIMEOUTS,
@@ -88,6 +90,8 @@ class Warnings:
     warm_up: tuple[tuple[CellRow, WarmUp], ...]
     reference: tuple[str, ...]
     """Reference data that could not be read, and why."""
+    contradicted: tuple[OrderAgreement, ...]
+    """Published orders of two levels that the simulation turns round in most rows."""
     not_shown: tuple[str, ...]
     """Columns and figures that the study asks for and this version does not show."""
 
@@ -100,6 +104,7 @@ class Warnings:
                 self.few_runs,
                 self.warm_up,
                 self.reference,
+                self.contradicted,
                 self.not_shown,
             )
         )
@@ -148,7 +153,7 @@ def analyse(folder: Folder) -> StudyResult:
         figures=figures,
         sources=tuple(reference.source for reference in study.reference),
         plan=folder.plan(),
-        warnings=_warnings(cells, unread, (*not_tabled, *not_drawn)),
+        warnings=_warnings(cells, cases, unread, (*not_tabled, *not_drawn)),
     )
 
 
@@ -211,7 +216,8 @@ def _panel(
 ) -> PanelResult:
     compared = comparing is not None and panel.series == comparing.factor
     base = comparing.base if comparing and compared else panel.series_levels[0]
-    reference = beside(panel, published, base)
+    noise = comparing.noise_pct if comparing else None
+    reference = beside(panel, published, base, noise)
     return PanelResult(
         panel=panel,
         verdicts=tuple(_verdicts(panel, comparing)) if comparing and compared else (),
@@ -242,12 +248,24 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
             )
 
 
-def _warnings(cells: CellTable, unread: tuple[str, ...], not_shown: tuple[str, ...]) -> Warnings:
+def _warnings(
+    cells: CellTable,
+    cases: Sequence[CaseResult],
+    unread: tuple[str, ...],
+    not_shown: tuple[str, ...],
+) -> Warnings:
+    references = [found.reference for case in cases for found in case.panels if found.reference]
     return Warnings(
         problems=cells.problems,
         empty_cells=tuple(row for row in cells.rows if not row.runs),
         few_runs=tuple(row for row in cells.rows if len(row.runs) < RUNS_RECOMMENDED),
         warm_up=alarms(cells.rows),
         reference=unread,
+        contradicted=tuple(
+            one
+            for reference in references
+            for one in reference.orders
+            if one.contradicted and one.metric != GOODPUT  # completion time says it already
+        ),
         not_shown=not_shown,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from netstudy.analysis.agreement import Agreement, RatioAgreement
+from netstudy.analysis.agreement import Agreement, OrderAgreement, RatioAgreement
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import COMPLETION, DROPS, RETRANSMISSIONS
 from netstudy.analysis.reference import PanelReference
@@ -35,7 +35,19 @@ def published_summary(found: PanelResult) -> list[Sentence]:
     return [
         *(s for one in ones for s in _error(found.panel, one)),
         *(s for ratio in ratios for s in _ratio(found.panel, ratio)),
+        *(_order(order) for order in found.reference.orders if order.metric == COMPLETION),
     ]
+
+
+def _order(order: OrderAgreement) -> Sentence:
+    return say(
+        "{level} and {base} stand in the published order in {same} of the {n} rows in which both "
+        "the published and the simulated values differ clearly.",
+        level=level_name(order.level),
+        base=level_name(order.base),
+        same=count(order.same, f"rows in the same order, {order.metric.name}"),
+        n=count(order.compared, "rows that differ by more than the noise on both sides"),
+    )
 
 
 def _error(panel: Panel, one: Agreement) -> Iterator[Sentence]:

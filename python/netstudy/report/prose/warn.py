@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.cells import CellRow, CellTable, ProblemKind, is_numeric
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
-from netstudy.report.cellrefs import count, percent, treatment_text
+from netstudy.report.cellrefs import count, level_name, percent, treatment_text
 from netstudy.report.numbers import listed, spans
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level
@@ -29,6 +30,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_few(found.few_runs, result),
         *_warm_up(result),
         *(say("{text}.", text=Name(text[:1].upper() + text[1:])) for text in found.reference),
+        *(_contradicted(order) for order in found.contradicted),
         *(
             say("The study asks for “{text}”, which is not shown.", text=Name(text))
             for text in found.not_shown
@@ -69,6 +71,18 @@ def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
         total=count(len(result.cells.rows), "cells"),
         wanted=count(RUNS_RECOMMENDED, "recommended number of runs"),
         runs=Number(high, str(high) if low == high else f"{low} to {high}", "runs of such a cell"),
+    )
+
+
+def _contradicted(order: OrderAgreement) -> Sentence:
+    return say(
+        "In {metric} the published data put {level} and {base} the other way round in {n} of "
+        "{total} rows that differ clearly: the model of one of them may be wrong.",
+        metric=Name(order.metric.label),
+        level=level_name(order.level),
+        base=level_name(order.base),
+        n=count(order.compared - order.same, "rows in the other order"),
+        total=count(order.compared, "rows that differ by more than the noise on both sides"),
     )
 
 

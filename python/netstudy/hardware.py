@@ -73,7 +73,11 @@ class Figure(Model, Generic[T]):
 Forwarding = Annotated[
     str, Typed(Choice(("store-and-forward", "cut-through"), "a way of forwarding"), refs=False)
 ]
-CongestionControl = Annotated[str, Typed(Choice(("reno",), "a congestion control"), refs=False)]
+CongestionControl = Annotated[
+    str, Typed(Choice(("reno", "bic"), "a congestion control"), refs=False)
+]
+Recovery = Annotated[str, Typed(Choice(("rfc", "fack"), "a way of loss recovery"), refs=False)]
+RtoRule = Annotated[str, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"), refs=False)]
 
 
 class SwitchFigures(Model):
@@ -98,9 +102,11 @@ class TcpFigures(Model):
     """What is known of a host's TCP."""
 
     congestion_control: Figure[CongestionControl] | None = None
+    recovery: Figure[Recovery] | None = None
     sack: Figure[SwitchedValue] | None = None
     timestamps: Figure[SwitchedValue] | None = None
     initial_window: Figure[CountValue] | None = None
+    rto_rule: Figure[RtoRule] | None = None
     initial_rto: Figure[DurationValue] | None = None
     min_rto: Figure[DurationValue] | None = None
     max_rto: Figure[DurationValue] | None = None
@@ -108,7 +114,9 @@ class TcpFigures(Model):
     delayed_ack: Figure[DurationValue] | None = None
     ack_every: Figure[CountValue] | None = None
     quick_ack: Figure[Count0Value] | None = None
+    read_at_once: Figure[PercentValue] | None = None
     restart_after_idle: Figure[SwitchedValue] | None = None
+    offload_burst: Figure[SizeValue] | None = None
     send_buffer: Figure[SizeValue] | None = None
     receive_buffer: Figure[SizeValue] | None = None
 
@@ -122,6 +130,9 @@ class NicFigures(Model):
     buffers: Figure[CountValue] | None = None
     send_latency: Figure[DurationValue] | None = None
     receive_latency: Figure[DurationValue] | None = None
+    receive_per_frame: Figure[DurationValue] | None = None
+    receive_rate: Figure[RateValue] | None = None
+    """Rate at which the processor deals with the bytes of received frames."""
     transmit_queue: Figure[CountValue] | None = None
 
 

@@ -29,11 +29,16 @@ class Tcp(Wire):
     """The TCP of one host group."""
 
     profile: str
-    congestion_control: Literal["reno"] = "reno"
+    congestion_control: Literal["reno", "bic"] = "reno"
+    recovery: Literal["rfc", "fack"] = "rfc"
+    """How losses are found and repaired: RFC 6675 (without SACK, RFC 6582), or forward
+    acknowledgment and rate halving as in Linux 2.6.18."""
     sack: bool = True
     timestamps: bool = True
     initial_window_segments: int | None = None
     """None: by RFC 3390, min(4 MSS, max(2 MSS, 4380 bytes))."""
+    rto_rule: Literal["rfc-6298", "linux"] = "rfc-6298"
+    """What the minimum RTO bounds: the timeout, or its part for variation."""
     initial_rto_ns: int = 1_000_000_000
     min_rto_ns: int = 200_000_000
     max_rto_ns: int = 120_000_000_000
@@ -43,8 +48,13 @@ class Tcp(Wire):
     ack_every_segments: int = 2
     quick_ack_segments: int = 0
     """Segments acknowledged at once when a connection starts (Linux: 16)."""
+    read_at_once_pct: int = Field(default=0, ge=0, le=100)
+    """Share of received segments upon which the application reads at once, which sends an
+    acknowledgment that waits."""
     restart_after_idle: bool = True
     """Shrink cwnd after an idle RTO (RFC 5681, 4.1; RFC 2861)."""
+    offload_burst_bytes: int = 0
+    """Largest burst that segmentation offload makes of several segments; 0 is no offload."""
     send_buffer_bytes: int = 4_194_304
     receive_buffer_bytes: int = 6_291_456
 
@@ -54,6 +64,10 @@ class Nic(Wire):
 
     send_latency_ns: int = 0
     receive_latency_ns: int = 0
+    receive_frame_ns: int = 0
+    """Processor time that a received frame costs, whatever its size."""
+    receive_rate_bps: int | None = None
+    """Rate at which the processor deals with the bytes of received frames; None: at once."""
     transmit_queue_frames: int = 1000
 
 

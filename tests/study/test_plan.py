@@ -13,6 +13,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.errors import StudyError
+from netstudy.hardware import HardwareLibrary
 from netstudy.plan import PlannedStudy, make_plan, run_id, run_seed, unsupported
 from netstudy.study import Study, apply_overrides, load, parse_only
 
@@ -166,10 +167,18 @@ def test_the_two_published_switches_on_the_wire() -> None:
     runs = make_plan(study, only={"servers": [2]}).plan.runs
     buffers = {run.network.switch.profile: run.network.switch.buffer for run in runs}
     assert buffers["arista-7124s"] == wire.SharedMemory(
-        pool_bytes=435_000, cell_bytes=512, alpha=1000.0, ingress_guarantee_frames=1
+        pool_bytes=1_240_000,
+        port_reserve_bytes=20_000,
+        cell_bytes=512,
+        alpha=0.5,
+        ingress_guarantee_frames=1,
     )
+    figures = HardwareLibrary.default().switch("nexus-5010").figures
+    assert figures.ingress_buffer and figures.egress_buffer and figures.random_arbitration
     assert buffers["nexus-5010"] == wire.IngressQueued(
-        ingress_buffer_bytes=86_000, egress_buffer_bytes=7_000, random_arbitration_pct=75
+        ingress_buffer_bytes=figures.ingress_buffer.value,
+        egress_buffer_bytes=figures.egress_buffer.value,
+        random_arbitration_pct=int(figures.random_arbitration.value),
     )
     tcp = runs[0].network.hosts[0].tcp
     assert (tcp.min_rto_ns, tcp.clock_tick_ns) == (200_000_000, 1_000_000)

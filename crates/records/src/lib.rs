@@ -8,7 +8,7 @@ mod record;
 
 pub use plan::{
     Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic, Plan,
-    PlanSchema, Run, Switch, Tcp, Treatment, Workload,
+    PlanSchema, Recovery, RtoRule, Run, Switch, Tcp, Treatment, Workload,
 };
 pub use record::{
     Check, Counters, IterationSamples, Phase, Record, RecordSchema, RunRecord, Status,

@@ -79,6 +79,29 @@ pub struct HostGroup {
 pub enum CongestionControl {
     /// RFC 5681.
     Reno,
+    /// Binary increase, of Linux 2.6.18.
+    Bic,
+}
+
+/// Ways to find and repair losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// RFC 6675, and RFC 6582 without SACK.
+    Rfc,
+    /// Forward acknowledgment and rate halving, of Linux 2.6.18.
+    Fack,
+}
+
+/// What the minimum timeout bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RtoRule {
+    /// The timeout.
+    #[serde(rename = "rfc-6298")]
+    Rfc6298,
+    /// Its part for variation.
+    #[serde(rename = "linux")]
+    Linux,
 }
 
 /// TCP of a host.
@@ -90,12 +113,16 @@ pub struct Tcp {
     pub profile: String,
     /// Congestion control.
     pub congestion_control: CongestionControl,
+    /// How losses are found and repaired.
+    pub recovery: Recovery,
     /// Selective acknowledgments.
     pub sack: bool,
     /// Timestamps.
     pub timestamps: bool,
     /// Initial congestion window; none: by RFC 3390.
     pub initial_window_segments: Option<u32>,
+    /// What the minimum timeout bounds.
+    pub rto_rule: RtoRule,
     /// Timeout before the first round-trip time is known.
     pub initial_rto_ns: u64,
     /// Least timeout.
@@ -110,8 +137,13 @@ pub struct Tcp {
     pub ack_every_segments: u32,
     /// Segments acknowledged at once when a connection starts.
     pub quick_ack_segments: u32,
+    /// Share of received segments upon which the application reads at once, which sends an
+    /// acknowledgment that waits.
+    pub read_at_once_pct: u32,
     /// Shrink the window after an idle time.
     pub restart_after_idle: bool,
+    /// Largest burst that segmentation offload makes of several segments; 0 is no offload.
+    pub offload_burst_bytes: u32,
     /// Most bytes sent and not acknowledged.
     pub send_buffer_bytes: u32,
     /// Most bytes received and not in order.
@@ -126,6 +158,10 @@ pub struct Nic {
     pub send_latency_ns: u64,
     /// From the wire to the socket.
     pub receive_latency_ns: u64,
+    /// Processor time that a received frame costs.
+    pub receive_frame_ns: u64,
+    /// Rate at which the processor deals with the bytes of received frames; none: at once.
+    pub receive_rate_bps: Option<u64>,
     /// Frames that may wait for the wire.
     pub transmit_queue_frames: u32,
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use netstudy_fabric::{Transmitter, ethernet};
 use netstudy_tcp::Segment;
-use netstudy_units::{Duration, Time};
+use netstudy_units::{Duration, Serializer, Time};
 
 use crate::wiring::HostKind;
 
@@ -34,6 +34,10 @@ pub(crate) struct Nic {
     queue_frames: usize,
     send_latency: Duration,
     receive_latency: Duration,
+    receive_frame: Duration,
+    receive_rate: Option<Serializer>,
+    /// When the processor has dealt with all frames that were received so far.
+    processor_free_at: Time,
     delay: Duration,
     cuts_through: bool,
     counters: NicCounters,
@@ -50,6 +54,9 @@ impl Nic {
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
             receive_latency: kind.receive_latency,
+            receive_frame: kind.receive_frame,
+            receive_rate: kind.receive_rate,
+            processor_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,
             counters: NicCounters::default(),
@@ -60,15 +67,19 @@ impl Nic {
         &self.counters
     }
 
-    /// When a frame whose last bit left the switch at `departs` is with the host's TCP.
+    /// When a frame whose last bit left the switch at `departs` is with the host's TCP: one processor
+    /// deals with frames in their order.
     #[inline]
-    pub(crate) fn received_at(&self, departs: Time) -> Time {
-        departs + self.delay + self.receive_latency
+    pub(crate) fn receive(&mut self, departs: Time, frame_bytes: u32) -> Time {
+        let begins = (departs + self.delay).max(self.processor_free_at);
+        let bytes = self.receive_rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes));
+        self.processor_free_at = begins + self.receive_frame + bytes;
+        self.processor_free_at + self.receive_latency
     }
 
     /// Sends `segment` at `now`, behind the frames `on_the_way` to the switch. None if too many of
     /// them have not left yet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(
         &mut self,
         now: Time,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use netstudy_fabric::switch::Arrival;
-use netstudy_fabric::{PortCounters, SwitchBuffer, Verdict};
+use netstudy_fabric::{Chance, PortCounters, SwitchBuffer, Verdict};
 use netstudy_records::Jitter;
 use netstudy_tcp::{Counters, Endpoint, Segment};
 use netstudy_units::{Duration, Time};
@@ -28,6 +28,8 @@ struct Client {
     connecting: u32,
     next_connect: u32,
     connect_spacing: Duration,
+    read_at_once_pct: u32,
+    reads: Stream,
 }
 
 /// A server: one connection to the client.
@@ -157,6 +159,12 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         let queue = &mut self.on_the_way[port];
         let frame = queue.pop_front().expect("a port has an arrival only with a frame on the way");
         self.arrivals.set(port, queue.front().map_or(Time::NEVER, |next| next.arrival));
+        self.offer(port, &frame);
+    }
+
+    /// The switch judges a frame that has arrived, or whose arrival nothing else can influence.
+    #[inline]
+    fn offer(&mut self, port: usize, frame: &Frame) {
         let egress = if port == 0 { frame.connection + 1 } else { 0 };
         let arrival = Arrival {
             now: frame.arrival,
@@ -166,13 +174,13 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
             frame_bytes: frame.frame_bytes,
         };
         let counters = &mut self.ports[egress as usize];
-        match self.switch.offer(&arrival, &frame) {
+        match self.switch.offer(&arrival, frame) {
             Verdict::Dropped => {
                 counters.frames_dropped += 1;
                 counters.bytes_dropped += u64::from(frame.frame_bytes);
                 return;
             }
-            Verdict::Departs(departs) => self.deliver(egress, departs, &frame),
+            Verdict::Departs(departs) => self.deliver(egress, departs, frame),
             Verdict::Held => {}
         }
         let counters = &mut self.ports[egress as usize];
@@ -189,11 +197,11 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     #[inline]
     fn deliver(&mut self, egress: u32, departs: Time, frame: &Frame) {
         if egress == 0 {
-            let now = self.client.nic.received_at(departs);
+            let now = self.client.nic.receive(departs, frame.frame_bytes);
             self.client_receives(now, frame.connection as usize, &frame.segment);
         } else {
             let index = egress as usize - 1;
-            let now = self.servers[index].nic.received_at(departs);
+            let now = self.servers[index].nic.receive(departs, frame.frame_bytes);
             self.server_receives(now, index, &frame.segment);
         }
     }
@@ -206,6 +214,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         }
     }
 
+    #[inline(always)]
     fn send(&mut self, port: usize, frame: Option<Frame>) {
         let Some(frame) = frame else { return };
         let queue = &mut self.on_the_way[port];
@@ -227,6 +236,12 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         let was_open = end.is_open();
         end.handle_segment(now, segment);
         let total = end.bytes_received();
+        if self.client.read_at_once_pct > 0
+            && segment.len > 0
+            && self.client.reads.below(100) < self.client.read_at_once_pct
+        {
+            end.application_read();
+        }
         if !was_open && self.client.ends[connection].is_open() {
             self.client.connecting -= 1;
             if self.client.connecting == 0 {
@@ -261,7 +276,10 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         while let Some(segment) = self.client.ends[connection].poll_transmit(now) {
             let queue = &self.on_the_way[0];
             let frame = self.client.nic.send(now, connection as u32, segment, queue);
-            self.send(0, frame);
+            match frame {
+                Some(frame) if B::PRIVATE_EGRESS => self.offer(0, &frame),
+                frame => self.send(0, frame),
+            }
         }
         let bound = self.client.ends[connection].timeout_bound();
         if bound < self.client.timers_from {
@@ -445,6 +463,8 @@ impl Client {
             connecting: star.servers,
             next_connect: 0,
             connect_spacing: setup.workload.request_spacing,
+            read_at_once_pct: star.client.read_at_once_pct,
+            reads: Stream::new(setup.seed, "client/reads"),
         }
     }
 

@@ -61,9 +61,6 @@ impl Schedule {
         while node > 1 {
             winner = winner.min(nodes[node ^ 1]);
             node /= 2;
-            if nodes[node] == winner {
-                return;
-            }
             nodes[node] = winner;
         }
     }

@@ -4,8 +4,8 @@
 
 use netstudy_fabric::Link;
 use netstudy_records as records;
-use netstudy_tcp::{Config, Congestion, Reno};
-use netstudy_units::{Duration, Rate};
+use netstudy_tcp::{Bic, Config, Congestion, Recovery, Reno, RtoRule};
+use netstudy_units::{Duration, Rate, Serializer};
 
 use crate::Stream;
 
@@ -15,6 +15,9 @@ pub(crate) struct HostKind {
     pub(crate) link: Link,
     pub(crate) send_latency: Duration,
     pub(crate) receive_latency: Duration,
+    pub(crate) receive_frame: Duration,
+    pub(crate) receive_rate: Option<Serializer>,
+    pub(crate) read_at_once_pct: u32,
     pub(crate) transmit_queue_frames: usize,
     pub(crate) tcp: Config,
 }
@@ -88,6 +91,9 @@ impl HostKind {
             link: Link::new(Rate::from_bps(link.rate_bps), Duration::from_ns(link.delay_ns)),
             send_latency: Duration::from_ns(group.nic.send_latency_ns),
             receive_latency: Duration::from_ns(group.nic.receive_latency_ns),
+            receive_frame: Duration::from_ns(group.nic.receive_frame_ns),
+            receive_rate: receive_rate(&group.nic)?,
+            read_at_once_pct: group.tcp.read_at_once_pct,
             transmit_queue_frames: group.nic.transmit_queue_frames as usize,
             tcp: tcp_config(&group.tcp, link.mtu_bytes)?,
         })
@@ -98,6 +104,13 @@ impl HostKind {
         let mut clock = Stream::new(seed, &format!("{host}/clock"));
         Config { clock_phase: clock.uniform_span(self.tcp.clock_tick), ..self.tcp }
     }
+}
+
+fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {
+    if nic.receive_rate_bps == Some(0) {
+        return Err("a host that receives at a rate of 0 receives nothing".to_owned());
+    }
+    Ok(nic.receive_rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))))
 }
 
 fn group<'a>(network: &'a records::Network, name: &str) -> Result<&'a records::HostGroup, String> {
@@ -114,13 +127,23 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
     }
     let congestion = match tcp.congestion_control {
         records::CongestionControl::Reno => Congestion::Reno(Reno),
+        records::CongestionControl::Bic => Congestion::Bic(Bic::default()),
     };
     Ok(Config {
         mtu_bytes,
         congestion,
+        recovery: match tcp.recovery {
+            records::Recovery::Rfc => Recovery::Rfc,
+            records::Recovery::Fack => Recovery::Fack,
+        },
+        offload_bytes: tcp.offload_burst_bytes,
         sack: tcp.sack,
         timestamps: tcp.timestamps,
         initial_window_segments: tcp.initial_window_segments,
+        rto_rule: match tcp.rto_rule {
+            records::RtoRule::Rfc6298 => RtoRule::Rfc6298,
+            records::RtoRule::Linux => RtoRule::Linux,
+        },
         initial_rto: Duration::from_ns(tcp.initial_rto_ns),
         min_rto: Duration::from_ns(tcp.min_rto_ns),
         max_rto: Duration::from_ns(tcp.max_rto_ns),

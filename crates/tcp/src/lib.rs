@@ -19,10 +19,10 @@ mod recovery;
 mod rtt;
 mod segment;
 
-pub use congestion::{Acked, Congestion, CongestionControl, Reno, Window};
+pub use congestion::{Acked, Bic, Congestion, CongestionControl, Reno, Window};
 pub use counters::Counters;
-pub use endpoint::{Config, Endpoint, State};
+pub use endpoint::{Config, Endpoint, Recovery, State};
 pub use reassembly::{Range, Reassembly};
 pub use recovery::{SentSegment, SentSegments};
-pub use rtt::RttEstimator;
+pub use rtt::{RtoRule, RttEstimator};
 pub use segment::{Flags, SackBlocks, Segment, SynOptions};

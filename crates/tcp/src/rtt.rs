@@ -1,8 +1,19 @@
 use netstudy_units::Duration;
 
+/// What the minimum timeout bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoRule {
+    /// The timeout itself (RFC 6298, 2.4).
+    Rfc6298,
+    /// The part of it that stands for variation, so that it is the smoothed round-trip time longer
+    /// (Linux: `rttvar` starts at and falls back to `tcp_rto_min`).
+    Linux,
+}
+
 /// Retransmission timeout from round-trip times (RFC 6298).
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
+    rule: RtoRule,
     srtt: Option<Duration>,
     rttvar: Duration,
     initial_rto: Duration,
@@ -18,12 +29,14 @@ impl RttEstimator {
     /// `granularity` is the clock's G of RFC 6298 (2): a coarser clock gives a later timeout.
     #[must_use]
     pub const fn new(
+        rule: RtoRule,
         initial_rto: Duration,
         min_rto: Duration,
         max_rto: Duration,
         granularity: Duration,
     ) -> Self {
         Self {
+            rule,
             srtt: None,
             rttvar: Duration::ZERO,
             initial_rto,
@@ -83,7 +96,13 @@ impl RttEstimator {
         let base = match self.srtt {
             None => self.initial_rto,
             // RFC 6298 (2.3): K = 4; (2.4): not below the minimum.
-            Some(srtt) => (srtt + (self.rttvar * 4).max(self.granularity)).max(self.min_rto),
+            Some(srtt) => {
+                let variation = (self.rttvar * 4).max(self.granularity);
+                match self.rule {
+                    RtoRule::Rfc6298 => (srtt + variation).max(self.min_rto),
+                    RtoRule::Linux => srtt + variation.max(self.min_rto),
+                }
+            }
         };
         // RFC 6298 (2.5): a maximum may be placed on it.
         let doubled = base.as_ps().saturating_mul(1 << self.backoff.min(20));
@@ -97,6 +116,7 @@ mod tests {
 
     fn estimator(min_rto_ms: u64) -> RttEstimator {
         RttEstimator::new(
+            RtoRule::Rfc6298,
             Duration::from_secs(1),
             Duration::from_ms(min_rto_ms),
             Duration::from_secs(60),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use netstudy_tcp::{Range, Reassembly, RttEstimator};
+use netstudy_tcp::{Range, Reassembly, RtoRule, RttEstimator};
 use netstudy_units::Duration;
 use proptest::prelude::*;
 
@@ -139,7 +139,13 @@ fn seconds(span: Duration) -> f64 {
 
 /// A sample in nanoseconds, or none for an expiry of the timer.
 fn check_rtt(limits: &Limits, events: &[Option<u64>]) -> Result<(), TestCaseError> {
-    let mut fast = RttEstimator::new(limits.initial, limits.min, limits.max, limits.granularity);
+    let mut fast = RttEstimator::new(
+        RtoRule::Rfc6298,
+        limits.initial,
+        limits.min,
+        limits.max,
+        limits.granularity,
+    );
     let mut slow = FloatRtt { srtt: None, rttvar: 0.0, backoff: 0 };
     for event in events {
         if let Some(ns) = *event {

@@ -27,9 +27,11 @@ MTU_DEFAULT = 1500
 
 _TCP_FIELDS = {
     "congestion_control": "congestion_control",
+    "recovery": "recovery",
     "sack": "sack",
     "timestamps": "timestamps",
     "initial_window": "initial_window_segments",
+    "rto_rule": "rto_rule",
     "initial_rto": "initial_rto_ns",
     "min_rto": "min_rto_ns",
     "max_rto": "max_rto_ns",
@@ -37,7 +39,9 @@ _TCP_FIELDS = {
     "delayed_ack": "delayed_ack_ns",
     "ack_every": "ack_every_segments",
     "quick_ack": "quick_ack_segments",
+    "read_at_once": "read_at_once_pct",
     "restart_after_idle": "restart_after_idle",
+    "offload_burst": "offload_burst_bytes",
     "send_buffer": "send_buffer_bytes",
     "receive_buffer": "receive_buffer_bytes",
 }
@@ -46,6 +50,8 @@ _TCP_FIELDS = {
 _NIC_FIELDS = {
     "send_latency": "send_latency_ns",
     "receive_latency": "receive_latency_ns",
+    "receive_per_frame": "receive_frame_ns",
+    "receive_rate": "receive_rate_bps",
     "transmit_queue": "transmit_queue_frames",
 }
 

@@ -26,7 +26,9 @@ from netstudy.documents.fields import (
 from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
 
-CongestionControl = Annotated[str | Ref, Typed(Choice(("reno",), "a congestion control"))]
+CongestionControl = Annotated[str | Ref, Typed(Choice(("reno", "bic"), "a congestion control"))]
+Recovery = Annotated[str | Ref, Typed(Choice(("rfc", "fack"), "a way of loss recovery"))]
+RtoRule = Annotated[str | Ref, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"))]
 Forwarding = Annotated[
     str | Ref, Typed(Choice(("store-and-forward", "cut-through"), "a way of forwarding"))
 ]
@@ -41,12 +43,16 @@ class TcpKnobs(Model):
 
     congestion_control: CongestionControl | None = None
     """Which algorithm sets cwnd after slow start."""
+    recovery: Recovery | None = None
+    """How losses are found and repaired: `rfc` (RFC 6675, RFC 6582) or `fack` (Linux 2.6.18)."""
     sack: Switched | None = None
     """Selective acknowledgements (RFC 2018)."""
     timestamps: Switched | None = None
     """Timestamps (RFC 7323): 12 bytes a segment, and an RTT sample from every ack."""
     initial_window: Count | None = None
     """Initial cwnd in segments; without it RFC 3390 decides."""
+    rto_rule: RtoRule | None = None
+    """What the minimum RTO bounds: the timeout (`rfc-6298`), or its part for variation (`linux`)."""
     initial_rto: Duration | None = None
     """RTO before the first RTT sample."""
     min_rto: Duration | None = None
@@ -61,8 +67,12 @@ class TcpKnobs(Model):
     """Full segments after which an ack is sent at the latest."""
     quick_ack: Count0 | None = None
     """Segments acknowledged at once when a connection starts."""
+    read_at_once: Percent | None = None
+    """Share of segments upon which the application reads at once, which sends a waiting ack."""
     restart_after_idle: Switched | None = None
     """Shrink cwnd after an idle RTO (RFC 5681, 4.1)."""
+    offload_burst: Size | None = None
+    """Largest burst that segmentation offload makes of several segments; `0 B` is no offload."""
     send_buffer: Size | None = None
     """What the sending socket holds: a limit of the window."""
     receive_buffer: Size | None = None
@@ -82,6 +92,10 @@ class Nic(Model):
     """From the socket to the wire."""
     receive_latency: Duration | None = None
     """From the wire to the socket."""
+    receive_per_frame: Duration | None = None
+    """Processor time that a received frame costs, whatever its size."""
+    receive_rate: Rate | None = None
+    """Rate at which the processor deals with the bytes of received frames."""
     transmit_queue: Count | None = None
     """Frames that wait for the wire at most."""
 

@@ -79,6 +79,11 @@ impl PortCounters {
 /// A buffer architecture. Calls come in the order of time; what is due by [`Self::next_grant`] is
 /// granted before a later frame is offered.
 pub trait SwitchBuffer<F: Copy> {
+    /// Whether what happens to a frame depends on frames for the same egress alone. Frames for an
+    /// egress that only one ingress sends to may then be offered as soon as it is known when they
+    /// will be there.
+    const PRIVATE_EGRESS: bool = false;
+
     /// Judges a frame.
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict;
 

@@ -21,13 +21,20 @@ impl OutputQueued {
 }
 
 impl<F: Copy> SwitchBuffer<F> for OutputQueued {
+    const PRIVATE_EGRESS: bool = true;
+
     #[inline]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
         let port = &mut self.ports[arrival.egress as usize];
-        port.release(arrival.now, |_| {});
         let bytes = arrival.frame_bytes;
-        if port.occupied() + u64::from(bytes) > self.port_buffer_bytes {
-            return Verdict::Dropped;
+        // What has left is looked up only when it matters: when the queue seems to outgrow its room
+        // or to become the longest so far.
+        let room = self.port_buffer_bytes.min(port.occupied_max());
+        if port.occupied() + u64::from(bytes) > room {
+            port.release(arrival.now, |_| {});
+            if port.occupied() + u64::from(bytes) > self.port_buffer_bytes {
+                return Verdict::Dropped;
+            }
         }
         Verdict::Departs(port.send(arrival.ready, bytes, bytes, arrival.ingress))
     }

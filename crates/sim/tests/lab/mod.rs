@@ -5,8 +5,8 @@
 use std::ops::ControlFlow;
 
 use netstudy_records::{
-    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic, Run,
-    RunRecord, Status, Switch, Tcp, Treatment, Workload,
+    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic, Recovery,
+    RtoRule, Run, RunRecord, Status, Switch, Tcp, Treatment, Workload,
 };
 use netstudy_sim::Progress;
 
@@ -32,7 +32,13 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
         count,
         profile: "lab".to_owned(),
         tcp: tcp(),
-        nic: Nic { send_latency_ns: 0, receive_latency_ns: 0, transmit_queue_frames: 10_000 },
+        nic: Nic {
+            send_latency_ns: 0,
+            receive_latency_ns: 0,
+            receive_frame_ns: 0,
+            receive_rate_bps: None,
+            transmit_queue_frames: 10_000,
+        },
     };
     let link = |name: &str| Link {
         between: (name.to_owned(), "switch".to_owned()),
@@ -75,6 +81,10 @@ fn tcp() -> Tcp {
     Tcp {
         profile: "rfc".to_owned(),
         congestion_control: CongestionControl::Reno,
+        recovery: Recovery::Rfc,
+        rto_rule: RtoRule::Rfc6298,
+        offload_burst_bytes: 0,
+        read_at_once_pct: 0,
         sack: true,
         timestamps: true,
         initial_window_segments: None,

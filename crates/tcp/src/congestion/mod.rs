@@ -2,11 +2,13 @@
 //!
 //! Windows count segments, as Linux does; all of them are of one size but the last of a write.
 
+mod bic;
 mod reno;
 
+pub use bic::Bic;
 pub use reno::Reno;
 
-use netstudy_units::{Duration, Time};
+use netstudy_units::Time;
 
 /// The congestion window and what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +43,6 @@ pub struct Acked {
     pub now: Time,
     /// Segments that it acknowledged.
     pub segments: u32,
-    /// The smoothed round-trip time, if known.
-    pub srtt: Option<Duration>,
 }
 
 /// The decisions in which congestion controls differ.
@@ -50,11 +50,21 @@ pub trait CongestionControl {
     /// New data was acknowledged outside of recovery while the window was in full use.
     fn on_ack(&mut self, acked: Acked, window: &mut Window);
 
-    /// The slow start threshold after a loss was found at `in_flight` segments.
-    fn ssthresh_after_loss(&mut self, in_flight: u32, window: &Window) -> u32;
+    /// Segments were acknowledged while nothing looked lost, whether or not the window was in use.
+    #[inline]
+    fn on_delivered(&mut self, _segments: u32) {}
+
+    /// The slow start threshold after a loss was found with `flight` segments sent and not
+    /// acknowledged.
+    fn ssthresh_after_loss(&mut self, window: &Window, flight: u32) -> u32;
 
     /// The retransmission timer expired.
-    fn on_timeout(&mut self);
+    fn on_timeout(&mut self) {}
+
+    /// The slow start threshold of a new connection.
+    fn initial_ssthresh(&self) -> u32 {
+        u32::MAX
+    }
 }
 
 /// The congestion controls that a connection can be given.
@@ -62,25 +72,39 @@ pub trait CongestionControl {
 pub enum Congestion {
     /// RFC 5681.
     Reno(Reno),
+    /// Linux 2.6.18.
+    Bic(Bic),
+}
+
+macro_rules! each {
+    ($self:ident, $control:ident => $call:expr) => {
+        match $self {
+            Self::Reno($control) => $call,
+            Self::Bic($control) => $call,
+        }
+    };
 }
 
 impl CongestionControl for Congestion {
     #[inline]
     fn on_ack(&mut self, acked: Acked, window: &mut Window) {
-        match self {
-            Self::Reno(reno) => reno.on_ack(acked, window),
-        }
+        each!(self, control => control.on_ack(acked, window));
     }
 
-    fn ssthresh_after_loss(&mut self, in_flight: u32, window: &Window) -> u32 {
-        match self {
-            Self::Reno(reno) => reno.ssthresh_after_loss(in_flight, window),
-        }
+    #[inline]
+    fn on_delivered(&mut self, segments: u32) {
+        each!(self, control => control.on_delivered(segments));
+    }
+
+    fn ssthresh_after_loss(&mut self, window: &Window, flight: u32) -> u32 {
+        each!(self, control => control.ssthresh_after_loss(window, flight))
     }
 
     fn on_timeout(&mut self) {
-        match self {
-            Self::Reno(reno) => reno.on_timeout(),
-        }
+        each!(self, control => control.on_timeout());
+    }
+
+    fn initial_ssthresh(&self) -> u32 {
+        each!(self, control => control.initial_ssthresh())
     }
 }

@@ -20,12 +20,10 @@ impl CongestionControl for Reno {
         }
     }
 
-    fn ssthresh_after_loss(&mut self, in_flight: u32, _window: &Window) -> u32 {
+    fn ssthresh_after_loss(&mut self, _window: &Window, flight: u32) -> u32 {
         // RFC 5681 (4): max(FlightSize / 2, 2 SMSS).
-        (in_flight / 2).max(2)
+        (flight / 2).max(2)
     }
-
-    fn on_timeout(&mut self) {}
 }
 
 #[cfg(test)]
@@ -34,7 +32,7 @@ mod tests {
     use netstudy_units::Time;
 
     fn ack(segments: u32) -> Acked {
-        Acked { now: Time::ZERO, segments, srtt: None }
+        Acked { now: Time::ZERO, segments }
     }
 
     #[test]
@@ -67,7 +65,7 @@ mod tests {
     #[test]
     fn a_loss_halves_what_is_in_flight_but_leaves_two_segments() {
         let window = Window::new(40);
-        assert_eq!(Reno.ssthresh_after_loss(40, &window), 20);
-        assert_eq!(Reno.ssthresh_after_loss(3, &window), 2);
+        assert_eq!(Reno.ssthresh_after_loss(&window, 40), 20);
+        assert_eq!(Reno.ssthresh_after_loss(&window, 3), 2);
     }
 }

@@ -2,7 +2,7 @@
 
 use netstudy_units::{Duration, Time};
 
-use super::{Endpoint, Phase};
+use super::{Endpoint, Phase, Recovery};
 use crate::recovery::{Acknowledged, DUP_THRESH};
 use crate::{Acked, CongestionControl, Segment};
 
@@ -17,7 +17,9 @@ impl Endpoint {
         let window_changed = window != self.snd_wnd;
         self.snd_wnd = window;
         let in_flight = self.in_flight();
-        if segment.ack > self.snd_una {
+        if self.config.recovery == Recovery::Fack {
+            self.handle_ack_fack(now, segment, in_flight, window_changed);
+        } else if segment.ack > self.snd_una {
             self.advance(now, segment, in_flight);
         } else if !self.sent.is_empty() && (segment.sequence_len() == 0 || !segment.sack.is_empty())
         {
@@ -46,7 +48,7 @@ impl Endpoint {
 
     /// A sample from the segments themselves if none was sent twice, else from the echoed timestamp.
     #[inline]
-    fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) {
+    pub(super) fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) {
         if let Some(sent_at) = acked.sent_at {
             self.rtt.sample(now.since(sent_at));
         } else if self.timestamps && segment.timestamps {
@@ -59,7 +61,7 @@ impl Endpoint {
     #[inline]
     fn grow(&mut self, now: Time, acked: &Acknowledged, in_flight: u32) {
         if in_flight >= self.window.cwnd {
-            let acked = Acked { now, segments: acked.segments, srtt: self.rtt.srtt() };
+            let acked = Acked { now, segments: acked.segments };
             self.congestion.on_ack(acked, &mut self.window);
         }
     }
@@ -102,7 +104,7 @@ impl Endpoint {
     }
 
     fn grow_in_loss(&mut self, now: Time, acked: &Acknowledged) {
-        let acked = Acked { now, segments: acked.segments, srtt: self.rtt.srtt() };
+        let acked = Acked { now, segments: acked.segments };
         self.congestion.on_ack(acked, &mut self.window);
     }
 
@@ -144,7 +146,7 @@ impl Endpoint {
 
     fn enter_recovery(&mut self) {
         self.window.ssthresh =
-            self.congestion.ssthresh_after_loss(self.flight_size(), &self.window);
+            self.congestion.ssthresh_after_loss(&self.window, self.flight_size());
         self.window.cwnd = self.window.ssthresh;
         self.window.credit = 0;
         self.recovery_point = self.snd_nxt;

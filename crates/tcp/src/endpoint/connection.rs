@@ -3,7 +3,7 @@
 use netstudy_units::{Duration, Time};
 
 use super::{Config, Endpoint, State};
-use crate::{Flags, Segment, SentSegments, SynOptions, Window};
+use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window};
 
 /// Twice the maximum segment lifetime; Linux takes 60 s (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
@@ -174,6 +174,7 @@ impl Endpoint {
     fn established(&mut self) {
         self.state = State::Established;
         self.window = Window::new(self.initial_window());
+        self.window.ssthresh = self.congestion.initial_ssthresh();
         if self.counters.timeouts > 0 {
             // The SYN was lost: RFC 5681 (3.1), RFC 6298 (5.7).
             self.window = Window::new(1);

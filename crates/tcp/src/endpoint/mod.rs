@@ -5,12 +5,13 @@
 
 mod acknowledged;
 mod connection;
+mod fack;
 mod receive;
 mod transmit;
 
 use netstudy_units::{Duration, Time};
 
-use crate::{Congestion, Counters, Reassembly, RttEstimator, SentSegments, Window};
+use crate::{Congestion, Counters, Reassembly, RtoRule, RttEstimator, SentSegments, Window};
 
 /// How an endpoint behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +22,17 @@ pub struct Config {
     pub congestion: Congestion,
     /// Selective acknowledgments (RFC 2018); without them, NewReno (RFC 6582).
     pub sack: bool,
+    /// How losses are found and repaired.
+    pub recovery: Recovery,
+    /// Segmentation offload: bursts of up to this many bytes, put off until a third of the window
+    /// can go at once. Zero: none.
+    pub offload_bytes: u32,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
     /// Initial congestion window in segments; none: by RFC 3390.
     pub initial_window_segments: Option<u32>,
+    /// What the minimum timeout bounds.
+    pub rto_rule: RtoRule,
     /// Timeout before the first round-trip time is known (RFC 6298, 2.1).
     pub initial_rto: Duration,
     /// Least timeout. A larger one makes each timeout dearer; a smaller one risks spurious ones.
@@ -47,6 +55,16 @@ pub struct Config {
     pub send_buffer_bytes: u32,
     /// Most bytes received and not yet in order; the window that is advertised.
     pub receive_buffer_bytes: u32,
+}
+
+/// Ways to find and repair losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// RFC 6675, and RFC 6582 without SACK.
+    Rfc,
+    /// Forward acknowledgment with rate halving, as in Linux 2.6.18 (Mathis and Mahdavi, SIGCOMM
+    /// 1996; the kernel's `net/ipv4/tcp_input.c`).
+    Fack,
 }
 
 /// States of a connection (RFC 9293, 3.3.2).
@@ -116,6 +134,11 @@ pub struct Endpoint {
     dup_acks: u32,
     /// The next retransmission does not wait for room in the window.
     retransmit_at_once: bool,
+    /// Segments that the burst under way may still send.
+    burst_left: u32,
+    /// Most segments in flight since the window was last in full use, and when that was.
+    window_used: u32,
+    window_used_at: Time,
     rtt: RttEstimator,
     rto_at: Time,
     last_sent_at: Time,
@@ -158,7 +181,16 @@ impl Endpoint {
             recovery_point: 0,
             dup_acks: 0,
             retransmit_at_once: false,
-            rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto, granularity),
+            burst_left: 0,
+            window_used: 0,
+            window_used_at: Time::ZERO,
+            rtt: RttEstimator::new(
+                config.rto_rule,
+                config.initial_rto,
+                config.min_rto,
+                config.max_rto,
+                granularity,
+            ),
             rto_at: Time::NEVER,
             last_sent_at: Time::ZERO,
             probe_window: false,

@@ -43,6 +43,15 @@ impl Endpoint {
         }
     }
 
+    /// The application has read all there is: an acknowledgment that waits is sent now
+    /// (`tcp_cleanup_rbuf` of Linux).
+    #[inline]
+    pub fn application_read(&mut self) {
+        if self.ack_at != Time::NEVER {
+            self.ack_now = true;
+        }
+    }
+
     #[inline]
     fn delay_ack(&mut self, now: Time) {
         let waiting = self.received.next() - self.last_ack_sent;

@@ -2,7 +2,7 @@
 
 use netstudy_units::Time;
 
-use super::{Endpoint, Phase, State};
+use super::{Endpoint, Phase, Recovery, State};
 use crate::{Flags, Segment, SentSegment};
 
 impl Endpoint {
@@ -19,7 +19,7 @@ impl Endpoint {
     }
 
     /// The next segment to send at `now`, if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if self.sent.may_retransmit()
             && let Some(segment) = self.poll_retransmission(now)
@@ -27,6 +27,12 @@ impl Endpoint {
             return Some(segment);
         }
         if let Some(segment) = self.poll_new_data(now) {
+            return Some(segment);
+        }
+        if self.config.recovery == Recovery::Fack
+            && self.phase == Phase::Recovery
+            && let Some(segment) = self.poll_forward_retransmission(now)
+        {
             return Some(segment);
         }
         if self.state != State::Established
@@ -42,17 +48,19 @@ impl Endpoint {
         self.poll_ack(now)
     }
 
+    #[cold]
+    #[inline(never)]
     fn poll_retransmission(&mut self, now: Time) -> Option<Segment> {
         if self.in_flight() >= self.window.cwnd && !self.retransmit_at_once {
             return None;
         }
-        let again = self.sent.retransmit_next(now)?;
+        let again = self.sent.retransmit_next(now, self.snd_nxt)?;
         self.retransmit_at_once = false;
         self.counters.segments_retransmitted += 1;
         Some(self.build(now, &again))
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt >= self.write_end || !self.may_send_data() {
             return None;
@@ -60,10 +68,34 @@ impl Endpoint {
         if self.in_flight() >= self.window.cwnd {
             return None;
         }
+        if self.config.offload_bytes > 0 && !self.may_burst() {
+            return None;
+        }
         let len = self.new_data_len()?;
         let fresh = SentSegment::fresh(self.snd_nxt, len, now);
         self.send_fresh(&fresh);
         Some(self.build(now, &fresh))
+    }
+
+    /// `tcp_tso_should_defer`: with segmentation offload, a burst waits until it can be a third of the
+    /// window or as large as one may be.
+    #[inline]
+    fn may_burst(&mut self) -> bool {
+        if self.burst_left > 0 {
+            self.burst_left -= 1;
+            return true;
+        }
+        let left = u64::from(self.window.cwnd - self.in_flight()) * u64::from(self.mss);
+        let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt).min(left);
+        let most = u64::from(self.config.offload_bytes);
+        if self.phase == Phase::Open && self.write_end - self.snd_nxt > u64::from(self.mss) {
+            let window = self.snd_wnd.min(u64::from(self.window.cwnd) * u64::from(self.mss));
+            if room < most && room < window / 3 {
+                return false;
+            }
+        }
+        self.burst_left = ((room.min(most) / u64::from(self.mss)) as u32).saturating_sub(1);
+        true
     }
 
     const fn may_send_data(&self) -> bool {
@@ -87,6 +119,9 @@ impl Endpoint {
     #[inline]
     fn send_fresh(&mut self, fresh: &SentSegment) {
         self.sent.push(*fresh);
+        if self.config.recovery == Recovery::Fack && self.config.restart_after_idle {
+            self.validate_window(fresh.sent_at);
+        }
         self.snd_nxt = fresh.end();
         if self.rto_at == Time::NEVER {
             self.rto_at = fresh.sent_at + self.rtt.rto();
@@ -94,6 +129,8 @@ impl Endpoint {
     }
 
     /// The SYN of either side.
+    #[cold]
+    #[inline(never)]
     fn poll_control(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt > 0 || !matches!(self.state, State::SynSent | State::SynReceived) {
             return None;
@@ -103,6 +140,8 @@ impl Endpoint {
         Some(self.build(now, &syn))
     }
 
+    #[cold]
+    #[inline(never)]
     fn poll_fin(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt != self.write_end || !self.is_open() {
             return None;
@@ -113,6 +152,7 @@ impl Endpoint {
         Some(self.build(now, &fin))
     }
 
+    #[inline(always)]
     fn poll_ack(&mut self, now: Time) -> Option<Segment> {
         if !self.ack_now || matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             return None;
@@ -123,8 +163,8 @@ impl Endpoint {
     }
 
     /// The segment that carries what `sent` stands for.
-    #[inline]
-    fn build(&mut self, now: Time, sent: &SentSegment) -> Segment {
+    #[inline(always)]
+    pub(super) fn build(&mut self, now: Time, sent: &SentSegment) -> Segment {
         self.last_sent_at = now;
         self.counters.segments_sent += 1;
         let mut segment = Segment { seq: sent.start, len: sent.len, ..Segment::default() };
@@ -142,7 +182,7 @@ impl Endpoint {
     }
 
     /// Adds what every segment carries: acknowledgment, window, timestamps, SACK.
-    #[inline]
+    #[inline(always)]
     fn stamp(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;
         segment.ts_value = Self::timestamp(now);
@@ -185,11 +225,15 @@ impl Endpoint {
             return;
         }
         let floor = self.initial_window().min(self.window.cwnd);
-        let three_quarters = self.window.cwnd / 2 + self.window.cwnd / 4;
-        self.window.ssthresh = self.window.ssthresh.max(three_quarters);
+        self.window.ssthresh = self.window.ssthresh.max(self.three_quarters());
         let halvings = idle.times(rto).min(31) as u32;
         self.window.cwnd = (self.window.cwnd >> halvings).max(floor).max(1);
         self.window.credit = 0;
+    }
+
+    /// What is remembered of a window that shrinks without a loss (`tcp_current_ssthresh`).
+    pub(super) const fn three_quarters(&self) -> u32 {
+        self.window.cwnd / 2 + self.window.cwnd / 4
     }
 
     /// The retransmission timer expired (RFC 6298, 5.4 to 5.7), or the peer's window stays shut: then
@@ -211,9 +255,15 @@ impl Endpoint {
     fn enter_loss(&mut self) {
         use crate::CongestionControl;
         // RFC 5681 (3.1): the threshold falls once for one loss event.
-        if self.phase != Phase::Loss || self.snd_una >= self.recovery_point {
+        // Linux counts a recovery that the timer ends as the same event.
+        let is_covered = match self.phase {
+            Phase::Open | Phase::Disorder => false,
+            Phase::Recovery => self.config.recovery == Recovery::Fack,
+            Phase::Loss => true,
+        };
+        if !is_covered || self.snd_una >= self.recovery_point {
             self.window.ssthresh =
-                self.congestion.ssthresh_after_loss(self.flight_size(), &self.window);
+                self.congestion.ssthresh_after_loss(&self.window, self.flight_size());
         }
         self.congestion.on_timeout();
         self.window.cwnd = 1;

@@ -19,6 +19,8 @@ pub struct SentSegment {
     pub len: u32,
     /// When it was last sent.
     pub sent_at: Time,
+    /// What was sent when it was sent again: a SACK of anything later says that the copy is lost.
+    repeated_at: u64,
     state: u8,
 }
 
@@ -27,7 +29,7 @@ impl SentSegment {
     #[must_use]
     #[inline]
     pub const fn fresh(start: u64, len: u32, now: Time) -> Self {
-        Self { start, len, sent_at: now, state: 0 }
+        Self { start, len, sent_at: now, repeated_at: 0, state: 0 }
     }
 
     /// The first offset behind it.
@@ -64,6 +66,14 @@ pub struct SentSegments {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
+    /// Lost segments that were not sent again since.
+    waiting: u32,
+    /// Behind the newest segment that was ever SACKed.
+    facked: u64,
+    /// No segment below this number waits for a forward retransmission.
+    forward_from: u64,
+    /// The least `repeated_at` of the copies on the way.
+    repeated_from: u64,
     /// Segments below this number are decided: SACKed, or lost.
     decided: u64,
     /// SACKed segments from `decided` on.
@@ -101,6 +111,12 @@ impl SentSegments {
     #[inline]
     pub const fn lost(&self) -> u32 {
         self.lost
+    }
+
+    /// Copies on the way.
+    #[must_use]
+    pub(crate) const fn retransmitted(&self) -> u32 {
+        self.retransmitted
     }
 
     /// Segments believed to be in the network (`pipe` of RFC 6675, 4).
@@ -165,12 +181,20 @@ impl SentSegments {
         self.sacked -= u32::from(state & SACKED != 0);
         self.lost -= u32::from(state & LOST != 0);
         self.retransmitted -= u32::from(state & RETRANSMITTED != 0);
+        self.waiting -= u32::from(state & (LOST | RETRANSMITTED) == LOST);
         self.sacked_undecided -= u32::from(state & SACKED != 0 && self.first >= self.decided);
     }
 
     /// The receiver reports `blocks` beside the acknowledgment `ack`. Returns how many segments
     /// became SACKed, and decides which are lost.
     pub fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
+        let newly = self.mark_sacked(ack, blocks);
+        self.decide_lost();
+        newly
+    }
+
+    /// As [`Self::sack`], but decides nothing.
+    pub(crate) fn mark_sacked(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
         let before = self.sacked;
         let mut seen = [Range::default(); SackBlocks::MAX];
         for (index, block) in blocks.iter(ack).enumerate() {
@@ -178,7 +202,6 @@ impl SentSegments {
             seen[index] = block;
         }
         self.known = seen;
-        self.decide_lost();
         self.sacked - before
     }
 
@@ -217,6 +240,8 @@ impl SentSegments {
         self.sacked += 1;
         self.lost -= u32::from(state & LOST != 0);
         self.retransmitted -= u32::from(state & RETRANSMITTED != 0);
+        self.waiting -= u32::from(state & (LOST | RETRANSMITTED) == LOST);
+        self.facked = self.facked.max(self.first + index as u64 + 1);
         self.sacked_undecided += u32::from(self.first + index as u64 >= self.decided);
     }
 
@@ -238,6 +263,7 @@ impl SentSegments {
         if segment.state & (LOST | SACKED) == 0 {
             segment.state |= LOST;
             self.lost += 1;
+            self.waiting += u32::from(!segment.is(RETRANSMITTED));
             self.retransmit_from = self.retransmit_from.min(self.first + index as u64);
         }
     }
@@ -256,30 +282,111 @@ impl SentSegments {
             self.queue[index].state &= !RETRANSMITTED;
         }
         self.retransmitted = 0;
+        self.waiting = self.lost;
         self.decided = self.first + self.queue.len() as u64;
         self.sacked_undecided = 0;
         self.retransmit_from = self.first;
+        self.forward_from = self.first;
     }
 
-    /// Whether a lost segment may wait for its retransmission. False is certain.
+    /// Whether a lost segment waits for its retransmission.
     #[must_use]
     #[inline]
     pub const fn may_retransmit(&self) -> bool {
-        self.lost > self.retransmitted
+        self.waiting > 0
     }
 
     /// The oldest lost segment that was not sent again yet is sent now (`NextSeg` (1) of RFC 6675).
-    pub fn retransmit_next(&mut self, now: Time) -> Option<SentSegment> {
+    pub fn retransmit_next(&mut self, now: Time, snd_nxt: u64) -> Option<SentSegment> {
         let from = self.retransmit_from.max(self.first);
         let waits = |segment: &SentSegment| segment.is(LOST) && !segment.is(RETRANSMITTED);
         let ahead = self.queue.iter().skip((from - self.first) as usize).position(waits)?;
         let number = from + ahead as u64;
         self.retransmit_from = number + 1;
+        self.waiting -= 1;
+        Some(self.repeat(number, now, snd_nxt))
+    }
+
+    fn repeat(&mut self, number: u64, now: Time, snd_nxt: u64) -> SentSegment {
+        if self.retransmitted == 0 {
+            self.repeated_from = snd_nxt;
+        }
+        self.retransmitted += 1;
         let segment = &mut self.queue[(number - self.first) as usize];
         segment.state |= RETRANSMITTED | EVER_RETRANSMITTED;
         segment.sent_at = now;
-        self.retransmitted += 1;
-        Some(*segment)
+        segment.repeated_at = snd_nxt;
+        *segment
+    }
+
+    /// Segments up to the newest SACKed one (`fackets_out` of Linux).
+    #[must_use]
+    pub(crate) fn facked(&self) -> u32 {
+        if self.sacked == 0 { 0 } else { self.facked.saturating_sub(self.first) as u32 }
+    }
+
+    /// The oldest `count` segments are lost unless something else is known of them, as far as they
+    /// end by `limit` (`tcp_mark_head_lost`).
+    pub(crate) fn lose_head(&mut self, count: u32, limit: u64) {
+        let end = self.first + u64::from(count.min(self.len()));
+        while self.decided < end {
+            let index = (self.decided - self.first) as usize;
+            let segment = &self.queue[index];
+            if segment.end() > limit {
+                return;
+            }
+            if segment.is(SACKED) {
+                self.sacked_undecided -= 1;
+            } else if !segment.is(RETRANSMITTED) {
+                self.lose(index);
+            }
+            self.decided += 1;
+        }
+    }
+
+    /// Something sent before `sacked_end` arrived: copies that were sent even earlier are lost.
+    /// Whether there were any.
+    pub(crate) fn lose_copies(&mut self, sacked_end: u64) -> bool {
+        if self.retransmitted == 0 || sacked_end <= self.repeated_from {
+            return false;
+        }
+        let mut found = false;
+        let mut oldest = u64::MAX;
+        for index in 0..self.queue.len() {
+            let segment = &mut self.queue[index];
+            if !segment.is(RETRANSMITTED) {
+                continue;
+            }
+            if segment.repeated_at >= sacked_end {
+                oldest = oldest.min(segment.repeated_at);
+                continue;
+            }
+            segment.state &= !RETRANSMITTED;
+            self.retransmitted -= 1;
+            found = true;
+            if segment.is(LOST) {
+                self.waiting += 1;
+                self.retransmit_from = self.retransmit_from.min(self.first + index as u64);
+            } else {
+                self.lose(index);
+            }
+        }
+        self.repeated_from = oldest;
+        found
+    }
+
+    /// The oldest segment below the newest SACKed one of which nothing is known is sent again now, in
+    /// case that it is lost (forward retransmission).
+    pub(crate) fn retransmit_forward(&mut self, now: Time, snd_nxt: u64) -> Option<SentSegment> {
+        let from = self.forward_from.max(self.first);
+        let untouched =
+            |segment: &SentSegment| segment.state & (SACKED | LOST | RETRANSMITTED) == 0;
+        let range = (self.facked.saturating_sub(from)) as usize;
+        let skipped = (from - self.first) as usize;
+        let ahead = self.queue.iter().skip(skipped).take(range).position(untouched)?;
+        let number = from + ahead as u64;
+        self.forward_from = number + 1;
+        Some(self.repeat(number, now, snd_nxt))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The template of a lab.
 
-use netstudy_tcp::{Config, Congestion, Endpoint, Reno};
+use netstudy_tcp::{Config, Congestion, Endpoint, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate};
 
 use super::laws::Laws;
@@ -23,6 +23,9 @@ pub(crate) const fn lab() -> Setup {
 }
 
 const TEMPLATE: Config = Config {
+    recovery: Recovery::Rfc,
+    offload_bytes: 0,
+    rto_rule: RtoRule::Rfc6298,
     mtu_bytes: 1040,
     congestion: Congestion::Reno(Reno),
     sack: true,

@@ -174,7 +174,9 @@ def test_the_two_published_switches_on_the_wire() -> None:
         ingress_guarantee_frames=1,
     )
     figures = HardwareLibrary.default().switch("nexus-5010").figures
-    assert figures.ingress_buffer and figures.egress_buffer and figures.random_arbitration
+    assert figures.ingress_buffer
+    assert figures.egress_buffer
+    assert figures.random_arbitration
     assert buffers["nexus-5010"] == wire.IngressQueued(
         ingress_buffer_bytes=figures.ingress_buffer.value,
         egress_buffer_bytes=figures.egress_buffer.value,

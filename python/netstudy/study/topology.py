@@ -52,7 +52,7 @@ class TcpKnobs(Model):
     initial_window: Count | None = None
     """Initial cwnd in segments; without it RFC 3390 decides."""
     rto_rule: RtoRule | None = None
-    """What the minimum RTO bounds: the timeout (`rfc-6298`), or its part for variation (`linux`)."""
+    """What the minimum RTO bounds: the RTO (`rfc-6298`), or its variation part (`linux`)."""
     initial_rto: Duration | None = None
     """RTO before the first RTT sample."""
     min_rto: Duration | None = None

@@ -49,7 +49,7 @@ def plans(here: Path, engine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     kept = here / "plans"
     kept.mkdir()
     script = here / "engine"
-    script.write_text(f'#!/bin/sh\ncat >{kept}/$$\nexec {engine} "$@" <{kept}/$$\n')
+    script.write_text(f'#!/bin/sh\ncat >"{kept}/$$"\nexec "{engine}" "$@" <"{kept}/$$"\n')
     script.chmod(0o755)
     monkeypatch.setenv("NETSTUDY_ENGINE", str(script))
     return kept

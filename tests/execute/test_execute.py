@@ -140,7 +140,7 @@ Sim().run(plan, threads=1, on_record=lambda record, line: print(record.kind, flu
     engine = tmp_path / "engine"
     shown = tmp_path / "pid"
     fake = os.environ["NETSTUDY_ENGINE"]
-    engine.write_text(f'#!/bin/sh\necho $$ >{shown}\nexec {sys.executable} {fake} "$@"\n')
+    engine.write_text(f'#!/bin/sh\necho $$ >"{shown}"\nexec "{sys.executable}" "{fake}" "$@"\n')
     engine.chmod(0o755)
     env = {**os.environ, "NETSTUDY_ENGINE": str(engine), "FAKE_ENGINE": "hang:0"}
     front = subprocess.Popen(

@@ -70,7 +70,7 @@ class Machine:
         """Put a program on the machine; it notes each call in `calls`."""
         path = self.programs / name
         path.unlink(missing_ok=True)
-        path.write_text(f'#!/bin/sh\necho "{name} $*" >>{self._calls}\n{script}\n')
+        path.write_text(f'#!/bin/sh\necho "{name} $*" >>"{self._calls}"\n{script}\n')
         path.chmod(0o755)
 
     def remove(self, name: str) -> None:

@@ -1,0 +1,121 @@
+"""Measures how fast the engine simulates, beside earlier commits: `make bench`.
+
+Rates are useful data packets, the full-sized segments that a run must carry at least, a second of
+processor time on one thread. Each is the best of some rounds, since other load can only make it
+slower. Every call adds a line to benches/history.jsonl; keep it with the commit that it measured.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from netstudy import wire
+from netstudy.plan.make import useful_packets
+from tools.bench import history, scenarios
+from tools.bench.usage import run
+
+HISTORY = scenarios.ROOT / "benches/history.jsonl"
+ROUNDS = 3
+PACKETS = 20_000_000
+"""Useful packets of a measurement: one or two seconds."""
+MANY_FLOWS, MOST_FLOWS = 1_000, 10_000
+
+
+def measure() -> history.Measurement:
+    """Measure everything that the history keeps."""
+    peers = [scenarios.filled(run, PACKETS) for run in scenarios.peers()]
+    calibrated = [scenarios.filled(run, PACKETS) for run in scenarios.incast()]
+    rates = _rates(peers + calibrated)
+    largest = max(peers, key=lambda run: (run.treatment["mtu"], run.treatment["servers"]))
+    flows = int(largest.treatment["servers"])
+    many = scenarios.filled(scenarios.with_servers(largest, MANY_FLOWS), PACKETS // 4)
+    most = scenarios.with_iterations(scenarios.with_servers(largest, MOST_FLOWS), 1)
+    return history.Measurement(
+        commit=_commit(),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        cpu=_cpu(),
+        packets_per_s=rates,
+        two_threads_ratio=_two_threads_ratio(largest),
+        rss_bytes_max={
+            f"{flows} flows": run(scenarios.engine_job([largest])).rss_bytes_max,
+            f"{MOST_FLOWS} flows": run(scenarios.engine_job([most])).rss_bytes_max,
+        },
+        cost_ratio={
+            f"{MANY_FLOWS} flows": rates[scenarios.name(largest)] / _rates([many], 1).popitem()[1]
+        },
+    )
+
+
+def _rates(runs: Sequence[wire.Run], rounds: int = ROUNDS) -> dict[str, float]:
+    """Useful packets a second of user time, the runs alternating, the best of all rounds."""
+    seconds: dict[str, list[float]] = {scenarios.name(one): [] for one in runs}
+    for _ in range(rounds):
+        for one in runs:
+            seconds[scenarios.name(one)].append(run(scenarios.engine_job([one])).user_s)
+    return {
+        scenarios.name(one): round(useful_packets(one) / min(seconds[scenarios.name(one)]))
+        for one in runs
+    }
+
+
+def _two_threads_ratio(one: wire.Run) -> float:
+    """Wall time of four equal runs on one thread against that on two, the best of each."""
+    walls: dict[int, list[float]] = {1: [], 2: []}
+    four = [one.model_copy(update={"id": f"{number:012x}"}) for number in range(4)]
+    for _ in range(ROUNDS):
+        for threads, found in walls.items():
+            found.append(run(scenarios.engine_job(four, threads)).wall_s)
+    return round(min(walls[1]) / min(walls[2]), 3)
+
+
+def _commit() -> str:
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(scenarios.ROOT), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "crates", "Cargo.toml")
+        return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _cpu() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def table(compared: Sequence[history.Comparison]) -> Table:
+    """What was measured, a number a row."""
+    shown = Table("", "now", "against the last", "against the best")
+    for row in compared:
+        shown.add_row(row.name, f"{row.now:,.4g}", _percent(row.last_pct), _percent(row.best_pct))
+    return shown
+
+
+def _percent(better: float | None) -> str:
+    return "" if better is None else f"{better:+.1f} %"
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    console, before = Console(), history.read(HISTORY)
+    now = measure()
+    compared = history.compare(now, before)
+    console.print(f"commit {now.commit}, {now.cpu}; + is better than on the same machine before")
+    console.print(table(compared))
+    for row in (row for row in compared if row.is_slower):
+        console.print(f"warning: {row.name} is more than {history.SLOWER_PCT_MAX:.0f} % worse")
+    history.append(HISTORY, now)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""What the benchmarks simulate, as runs of netstudy's own studies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from netstudy import wire
+from netstudy.plan import make_plan
+from netstudy.plan.make import useful_packets
+from netstudy.study import load
+from netstudy.testbed.engine import find_engine
+from tools.bench.usage import Job
+
+ROOT = Path(__file__).parents[2]
+PEERS = ROOT / "benches/peers"
+INCAST = ROOT / "studies/incast"
+INCAST_SERVERS = 23
+
+
+def peers(seed: int = 1) -> list[wire.Run]:
+    """The scenario that other simulators can express, a run a cell, in the study's order."""
+    return _first_replicates(PEERS, seed, {})
+
+
+def incast() -> list[wire.Run]:
+    """The incast study's two switches with their calibrated hosts, at the most servers."""
+    return _first_replicates(INCAST, 1, {"servers": [str(INCAST_SERVERS)]})
+
+
+def _first_replicates(study: Path, seed: int, only: dict[str, list[str]]) -> list[wire.Run]:
+    planned = make_plan(load(study), seed=seed, only=only)
+    runs = {run.id: run for run in planned.plan.runs}
+    return [runs[cell.run_ids[0]] for cell in planned.cells]
+
+
+def with_iterations(run: wire.Run, iterations: int) -> wire.Run:
+    """The run with that many iterations and no warm-up."""
+    changed = {"iterations": iterations, "warmup_iterations": 0}
+    return run.model_copy(update={"workload": run.workload.model_copy(update=changed)})
+
+
+def with_servers(run: wire.Run, servers: int) -> wire.Run:
+    """The run with that many servers."""
+    groups = tuple(
+        group.model_copy(update={"count": servers}) if group.name == run.workload.servers else group
+        for group in run.network.hosts
+    )
+    return run.model_copy(
+        update={"network": run.network.model_copy(update={"hosts": groups})},
+    )
+
+
+def filled(run: wire.Run, packets: int) -> wire.Run:
+    """The run with as many iterations as come closest to that many useful packets."""
+    return with_iterations(run, iterations_for(useful_packets(with_iterations(run, 1)), packets))
+
+
+def iterations_for(packets_per_iteration: int, packets: int) -> int:
+    """How many iterations come closest to `packets`, at least one."""
+    return max(1, round(packets / packets_per_iteration))
+
+
+def engine_job(runs: Sequence[wire.Run], threads: int = 1) -> Job:
+    """The engine with a plan of these runs."""
+    plan = wire.Plan(schema=wire.PLAN_SCHEMA, study="bench", seed=1, runs=tuple(runs))
+    command = (str(find_engine()), "sim", f"--threads={threads}")
+    return Job(command, wire.to_json(plan))
+
+
+def name(run: wire.Run) -> str:
+    """`mtu=9000 servers=23`, from the run's treatment."""
+    return " ".join(f"{factor}={level}" for factor, level in run.treatment.items())

@@ -223,11 +223,26 @@ impl SentSegments {
         if range.start >= range.end {
             return;
         }
-        let mut index = self.queue.partition_point(|segment| segment.start < range.start);
+        let mut index = self.index_of(range.start);
         while index < self.queue.len() && self.queue[index].end() <= range.end {
             self.sack_segment(index);
             index += 1;
         }
+    }
+
+    /// The first segment that starts at `offset` or behind it. Nearly all are as long as the oldest,
+    /// so that its place is guessed before it is searched.
+    fn index_of(&self, offset: u64) -> usize {
+        if let Some(oldest) = self.queue.front()
+            && offset >= oldest.start
+            && oldest.len > 0
+        {
+            let guess = ((offset - oldest.start) / u64::from(oldest.len)) as usize;
+            if self.queue.get(guess).is_some_and(|segment| segment.start == offset) {
+                return guess;
+            }
+        }
+        self.queue.partition_point(|segment| segment.start < offset)
     }
 
     fn sack_segment(&mut self, index: usize) {

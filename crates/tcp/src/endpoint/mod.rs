@@ -63,7 +63,7 @@ pub enum Recovery {
     /// RFC 6675, and RFC 6582 without SACK.
     Rfc,
     /// Forward acknowledgment with rate halving, as in Linux 2.6.18 (Mathis and Mahdavi, SIGCOMM
-    /// 1996; the kernel's `net/ipv4/tcp_input.c`).
+    /// 1996; the kernel's `net/ipv4/tcp_input.c`). A connection without SACK is as with [`Self::Rfc`].
     Fack,
 }
 

@@ -68,10 +68,10 @@ impl Endpoint {
         if self.in_flight() >= self.window.cwnd {
             return None;
         }
+        let len = self.new_data_len()?;
         if self.config.offload_bytes > 0 && !self.may_burst() {
             return None;
         }
-        let len = self.new_data_len()?;
         let fresh = SentSegment::fresh(self.snd_nxt, len, now);
         self.send_fresh(&fresh);
         Some(self.build(now, &fresh))
@@ -88,13 +88,17 @@ impl Endpoint {
         let left = u64::from(self.window.cwnd - self.in_flight()) * u64::from(self.mss);
         let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt).min(left);
         let most = u64::from(self.config.offload_bytes);
-        if self.phase == Phase::Open && self.write_end - self.snd_nxt > u64::from(self.mss) {
+        let written = self.write_end - self.snd_nxt;
+        if self.phase == Phase::Open && written > u64::from(self.mss) {
             let window = self.snd_wnd.min(u64::from(self.window.cwnd) * u64::from(self.mss));
             if room < most && room < window / 3 {
                 return false;
             }
         }
-        self.burst_left = ((room.min(most) / u64::from(self.mss)) as u32).saturating_sub(1);
+        // A burst ends with what is written: what is written later is another one.
+        let segments =
+            (room.min(most) / u64::from(self.mss)).min(written.div_ceil(u64::from(self.mss)));
+        self.burst_left = (segments as u32).saturating_sub(1);
         true
     }
 

@@ -20,13 +20,14 @@ impl Endpoint {
         &mut self,
         now: Time,
         segment: &Segment,
-        prior_in_flight: u32,
+        mut prior_in_flight: u32,
         window_changed: bool,
     ) {
         let advanced = segment.ack > self.snd_una;
         let mut newly_sacked = 0;
         if !segment.sack.is_empty() {
             newly_sacked = self.sent.mark_sacked(segment.ack, &segment.sack);
+            prior_in_flight = self.in_flight();
         }
         let mut segments = 0;
         if advanced {

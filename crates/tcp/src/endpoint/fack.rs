@@ -177,8 +177,7 @@ impl Endpoint {
             return None;
         }
         let again = self.sent.retransmit_forward(now, self.snd_nxt)?;
-        self.counters.segments_retransmitted += 1;
-        Some(self.build(now, &again))
+        Some(self.send_again(now, &again))
     }
 
     /// `tcp_cwnd_validate`: a window that was not used for a timeout, because the application had

@@ -56,8 +56,17 @@ impl Endpoint {
         }
         let again = self.sent.retransmit_next(now, self.snd_nxt)?;
         self.retransmit_at_once = false;
+        Some(self.send_again(now, &again))
+    }
+
+    /// Linux restarts the timer when the oldest segment is sent again
+    /// (`tcp_xmit_retransmit_queue`).
+    pub(super) fn send_again(&mut self, now: Time, again: &SentSegment) -> Segment {
         self.counters.segments_retransmitted += 1;
-        Some(self.build(now, &again))
+        if self.config.recovery == Recovery::Fack && again.start == self.snd_una {
+            self.rto_at = now + self.rtt.rto();
+        }
+        self.build(now, again)
     }
 
     #[inline(always)]

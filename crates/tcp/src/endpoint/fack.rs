@@ -86,6 +86,7 @@ impl Endpoint {
                 }
             }
             Phase::Loss => {
+                self.advanced_in_loss |= advanced;
                 self.moderate_window();
                 return;
             }

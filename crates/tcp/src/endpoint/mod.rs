@@ -130,6 +130,9 @@ pub struct Endpoint {
     congestion: Congestion,
     phase: Phase,
     recovery_point: u64,
+    /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
+    /// zero); kept with forward acknowledgment only.
+    advanced_in_loss: bool,
     /// Duplicate acknowledgments since `snd_una` advanced, on a connection without SACK.
     dup_acks: u32,
     /// The next retransmission does not wait for room in the window.
@@ -179,6 +182,7 @@ impl Endpoint {
             congestion: config.congestion,
             phase: Phase::Open,
             recovery_point: 0,
+            advanced_in_loss: false,
             dup_acks: 0,
             retransmit_at_once: false,
             burst_left: 0,

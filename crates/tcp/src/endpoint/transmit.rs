@@ -267,12 +267,14 @@ impl Endpoint {
 
     fn enter_loss(&mut self) {
         use crate::CongestionControl;
-        // RFC 5681 (3.1): the threshold falls once for one loss event.
-        // Linux counts a recovery that the timer ends as the same event.
+        // RFC 5681 (3.1): the threshold falls once for one loss event. Linux counts a recovery that
+        // the timer ends as the same event, and a timeout after progress in Loss as another one
+        // (`tcp_enter_loss`).
+        let is_fack = self.config.recovery == Recovery::Fack;
         let is_covered = match self.phase {
             Phase::Open | Phase::Disorder => false,
-            Phase::Recovery => self.config.recovery == Recovery::Fack,
-            Phase::Loss => true,
+            Phase::Recovery => is_fack,
+            Phase::Loss => !is_fack || !self.advanced_in_loss,
         };
         if !is_covered || self.snd_una >= self.recovery_point {
             self.window.ssthresh =
@@ -282,6 +284,7 @@ impl Endpoint {
         self.window.cwnd = 1;
         self.window.credit = 0;
         self.phase = Phase::Loss;
+        self.advanced_in_loss = false;
         self.recovery_point = self.snd_nxt;
         self.dup_acks = 0;
         self.sent.lose_all();

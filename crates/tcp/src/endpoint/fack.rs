@@ -43,6 +43,7 @@ impl Endpoint {
         let is_duplicate = !advanced && segment.sequence_len() == 0 && !window_changed;
         if self.phase == Phase::Open && !is_duplicate && newly_sacked == 0 {
             if advanced {
+                self.window_judged_at = now;
                 self.raise_window(now, segments, prior_in_flight);
             }
             return;
@@ -50,6 +51,7 @@ impl Endpoint {
         if self.sent.is_empty() && !advanced {
             return;
         }
+        self.window_judged_at = now;
         self.counters.duplicate_acks_received += u64::from(!advanced);
         if self.phase == Phase::Recovery && newly_sacked > 0 {
             let newest = segment.sack.iter(segment.ack).map(|block| block.end).max();
@@ -181,17 +183,17 @@ impl Endpoint {
         Some(self.send_again(now, &again))
     }
 
-    /// `tcp_cwnd_validate`: a window that was not used for a timeout, because the application had
-    /// nothing to send, shrinks half way to what was used.
+    /// `tcp_cwnd_validate`: a window that was neither used up nor judged by an acknowledgment for a
+    /// timeout, because the application had nothing to send, shrinks half way to what was used.
     pub(super) fn validate_window(&mut self, now: Time) {
         let out = self.sent.len();
         if out >= self.window.cwnd {
             self.window_used = 0;
-            self.window_used_at = now;
+            self.window_judged_at = now;
             return;
         }
         self.window_used = self.window_used.max(out);
-        if now.since(self.window_used_at) >= self.rtt.rto() {
+        if now.since(self.window_judged_at) >= self.rtt.rto() {
             if self.phase == Phase::Open && self.snd_nxt >= self.write_end {
                 let used = self.window_used.max(self.initial_window());
                 if used < self.window.cwnd {
@@ -200,7 +202,7 @@ impl Endpoint {
                 }
             }
             self.window_used = 0;
-            self.window_used_at = now;
+            self.window_judged_at = now;
         }
     }
 }

@@ -139,9 +139,10 @@ pub struct Endpoint {
     retransmit_at_once: bool,
     /// Segments that the burst under way may still send.
     burst_left: u32,
-    /// Most segments in flight since the window was last in full use, and when that was.
+    /// Most segments in flight since the window was last in full use.
     window_used: u32,
-    window_used_at: Time,
+    /// When the window was last in full use, or looked at for an acknowledgment (`snd_cwnd_stamp`).
+    window_judged_at: Time,
     rtt: RttEstimator,
     rto_at: Time,
     last_sent_at: Time,
@@ -187,7 +188,7 @@ impl Endpoint {
             retransmit_at_once: false,
             burst_left: 0,
             window_used: 0,
-            window_used_at: Time::ZERO,
+            window_judged_at: Time::ZERO,
             rtt: RttEstimator::new(
                 config.rto_rule,
                 config.initial_rto,

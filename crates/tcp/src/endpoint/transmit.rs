@@ -132,10 +132,10 @@ impl Endpoint {
     #[inline]
     fn send_fresh(&mut self, fresh: &SentSegment) {
         self.sent.push(*fresh);
+        self.snd_nxt = fresh.end();
         if self.config.recovery == Recovery::Fack && self.config.restart_after_idle {
             self.validate_window(fresh.sent_at);
         }
-        self.snd_nxt = fresh.end();
         if self.rto_at == Time::NEVER {
             self.rto_at = fresh.sent_at + self.rtt.rto();
         }
@@ -242,6 +242,8 @@ impl Endpoint {
         let halvings = idle.times(rto).min(31) as u32;
         self.window.cwnd = (self.window.cwnd >> halvings).max(floor).max(1);
         self.window.credit = 0;
+        self.window_used = 0;
+        self.window_judged_at = now;
     }
 
     /// What is remembered of a window that shrinks without a loss (`tcp_current_ssthresh`).

@@ -2,7 +2,8 @@
 //!
 //! The names are those of `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and what they
 //! call). What is left out: undoing of a reduction that turned out to be needless, which takes
-//! reordering or spurious timeouts, and explicit congestion notification.
+//! reordering or spurious timeouts; explicit congestion notification; and segments that count as lost
+//! because they are older than the timeout although the timer was restarted (`tcp_head_timedout`).
 
 use netstudy_units::Time;
 
@@ -115,7 +116,10 @@ impl Endpoint {
                 self.phase = Phase::Open;
             }
             Phase::Loss => self.phase = Phase::Open,
-            Phase::Disorder if self.snd_una > self.recovery_point => self.phase = Phase::Open,
+            Phase::Disorder if !self.reduced || self.snd_una > self.recovery_point => {
+                self.reduced = false;
+                self.phase = Phase::Open;
+            }
             Phase::Disorder | Phase::Open => {}
         }
     }
@@ -133,7 +137,7 @@ impl Endpoint {
 
     /// `tcp_try_to_open`
     fn try_to_open(&mut self) {
-        let is_open = self.sent.sacked() == 0 && self.sent.retransmitted() == 0;
+        let is_open = self.sent.sacked() == 0 && self.sent.retransmitted() == 0 && !self.reduced;
         let phase = if is_open { Phase::Open } else { Phase::Disorder };
         if phase != self.phase {
             self.phase = phase;
@@ -148,6 +152,7 @@ impl Endpoint {
             self.congestion.ssthresh_after_loss(&self.window, self.flight_size());
         self.window.credit = 0;
         self.phase = Phase::Recovery;
+        self.reduced = true;
         self.counters.fast_recoveries += 1;
     }
 

@@ -133,6 +133,9 @@ pub struct Endpoint {
     /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
     /// zero); kept with forward acknowledgment only.
     advanced_in_loss: bool,
+    /// A reduction that the kernel may still undo (`undo_marker`): nothing is undone here, but the phase
+    /// Disorder lasts until more is acknowledged.
+    reduced: bool,
     /// Duplicate acknowledgments since `snd_una` advanced, on a connection without SACK.
     dup_acks: u32,
     /// The next retransmission does not wait for room in the window.
@@ -184,6 +187,7 @@ impl Endpoint {
             phase: Phase::Open,
             recovery_point: 0,
             advanced_in_loss: false,
+            reduced: false,
             dup_acks: 0,
             retransmit_at_once: false,
             burst_left: 0,

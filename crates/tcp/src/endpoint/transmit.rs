@@ -287,6 +287,7 @@ impl Endpoint {
         self.window.credit = 0;
         self.phase = Phase::Loss;
         self.advanced_in_loss = false;
+        self.reduced = is_fack && !self.sent.any_sent_twice();
         self.recovery_point = self.snd_nxt;
         self.dup_acks = 0;
         self.sent.lose_all();

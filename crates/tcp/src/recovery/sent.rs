@@ -119,6 +119,11 @@ impl SentSegments {
         self.retransmitted
     }
 
+    /// Whether any segment here was sent more than once.
+    pub(crate) fn any_sent_twice(&self) -> bool {
+        self.queue.iter().any(|segment| segment.is(EVER_RETRANSMITTED))
+    }
+
     /// Segments believed to be in the network (`pipe` of RFC 6675, 4).
     #[must_use]
     #[inline]

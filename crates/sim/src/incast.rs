@@ -13,6 +13,7 @@ use netstudy_workload::{Incast, IncastConfig, Responder};
 use crate::barrier::{Barrier, Totals};
 use crate::hosts::{Frame, Nic};
 use crate::wiring::Star;
+use crate::agenda::Agenda;
 use crate::{Schedule, Stream};
 
 /// Virtual time that one iteration may take: far beyond any series of timeouts that still ends.
@@ -47,7 +48,7 @@ struct Server {
 pub(crate) struct Simulation<B> {
     /// Frames on the way to the switch, by port; the schedule holds when the first of each is there.
     on_the_way: Vec<VecDeque<Frame>>,
-    arrivals: Schedule,
+    arrivals: Agenda,
     /// No timer of a host is due before the time held here: 0 the client, i + 1 the server i.
     timers: Schedule,
     switch: B,
@@ -105,7 +106,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         let iterations = setup.workload.iterations - setup.warmup_iterations;
         Self {
             on_the_way: vec![VecDeque::new(); ports],
-            arrivals: Schedule::new(ports),
+            arrivals: Agenda::default(),
             timers: Schedule::new(ports),
             switch,
             switch_latency: star.switch_latency,
@@ -158,52 +159,67 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     fn handle_arrival(&mut self, port: usize) {
         let queue = &mut self.on_the_way[port];
         let frame = queue.pop_front().expect("a port has an arrival only with a frame on the way");
-        self.arrivals.set(port, queue.front().map_or(Time::NEVER, |next| next.arrival));
-        self.offer(port, &frame);
+        self.arrivals.advance(queue.front().map(|next| next.arrival));
+        if port == 0 {
+            self.offer_to_server(&frame);
+        } else if let Some(departs) = self.judge(port, 0, &frame) {
+            self.deliver_to_client(departs, &frame);
+        }
     }
 
-    /// The switch judges a frame that has arrived, or whose arrival nothing else can influence.
     #[inline]
-    fn offer(&mut self, port: usize, frame: &Frame) {
-        let egress = if port == 0 { frame.connection + 1 } else { 0 };
+    fn offer_to_server(&mut self, frame: &Frame) {
+        if let Some(departs) = self.judge(0, frame.connection + 1, frame) {
+            self.deliver_to_server(departs, frame);
+        }
+    }
+
+    /// The switch judges a frame that has arrived, or whose arrival nothing else can influence. When
+    /// the frame leaves, if that is known by now.
+    #[inline(always)]
+    fn judge(&mut self, ingress: usize, egress: u32, frame: &Frame) -> Option<Time> {
         let arrival = Arrival {
             now: frame.arrival,
             ready: frame.arrival + self.switch_latency,
-            ingress: port as u32,
+            ingress: ingress as u32,
             egress,
             frame_bytes: frame.frame_bytes,
         };
+        let verdict = self.switch.offer(&arrival, frame);
         let counters = &mut self.ports[egress as usize];
-        match self.switch.offer(&arrival, frame) {
-            Verdict::Dropped => {
-                counters.frames_dropped += 1;
-                counters.bytes_dropped += u64::from(frame.frame_bytes);
-                return;
-            }
-            Verdict::Departs(departs) => self.deliver(egress, departs, frame),
-            Verdict::Held => {}
+        if verdict == Verdict::Dropped {
+            counters.frames_dropped += 1;
+            counters.bytes_dropped += u64::from(frame.frame_bytes);
+            return None;
         }
-        let counters = &mut self.ports[egress as usize];
         counters.frames_forwarded += 1;
         counters.bytes_forwarded += u64::from(frame.frame_bytes);
+        match verdict {
+            Verdict::Departs(departs) => Some(departs),
+            Verdict::Dropped | Verdict::Held => None,
+        }
     }
 
     fn handle_grant(&mut self) {
-        if let Some(grant) = self.switch.grant(&mut self.arbitration) {
-            self.deliver(grant.egress, grant.departs, &grant.frame);
+        let Some(grant) = self.switch.grant(&mut self.arbitration) else { return };
+        if grant.egress == 0 {
+            self.deliver_to_client(grant.departs, &grant.frame);
+        } else {
+            self.deliver_to_server(grant.departs, &grant.frame);
         }
     }
 
     #[inline]
-    fn deliver(&mut self, egress: u32, departs: Time, frame: &Frame) {
-        if egress == 0 {
-            let now = self.client.nic.receive(departs, frame.frame_bytes);
-            self.client_receives(now, frame.connection as usize, &frame.segment);
-        } else {
-            let index = egress as usize - 1;
-            let now = self.servers[index].nic.receive(departs, frame.frame_bytes);
-            self.server_receives(now, index, &frame.segment);
-        }
+    fn deliver_to_client(&mut self, departs: Time, frame: &Frame) {
+        let now = self.client.nic.receive(departs, frame.frame_bytes);
+        self.client_receives(now, frame.connection as usize, &frame.segment);
+    }
+
+    #[inline]
+    fn deliver_to_server(&mut self, departs: Time, frame: &Frame) {
+        let index = frame.connection as usize;
+        let now = self.servers[index].nic.receive(departs, frame.frame_bytes);
+        self.server_receives(now, index, &frame.segment);
     }
 
     fn handle_timer(&mut self, host: usize) {
@@ -219,7 +235,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         let Some(frame) = frame else { return };
         let queue = &mut self.on_the_way[port];
         if queue.is_empty() {
-            self.arrivals.set(port, frame.arrival);
+            self.arrivals.add(port, frame.arrival);
         }
         queue.push_back(frame);
     }
@@ -277,7 +293,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
             let queue = &self.on_the_way[0];
             let frame = self.client.nic.send(now, connection as u32, segment, queue);
             match frame {
-                Some(frame) if B::PRIVATE_EGRESS => self.offer(0, &frame),
+                Some(frame) if B::PRIVATE_EGRESS => self.offer_to_server(&frame),
                 frame => self.send(0, frame),
             }
         }

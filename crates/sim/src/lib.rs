@@ -8,6 +8,7 @@
 //! At equal times, timers come first, then choices of the switch, then arrivals, in the order of
 //! ports; frames of one port stay in order.
 
+mod agenda;
 mod barrier;
 mod hosts;
 mod incast;

@@ -14,6 +14,8 @@ mod closing;
 mod handshake;
 #[path = "conversations/loss.rs"]
 mod loss;
+#[path = "conversations/rfc.rs"]
+mod rfc;
 #[path = "conversations/timeout.rs"]
 mod timeout;
 #[path = "conversations/traffic.rs"]

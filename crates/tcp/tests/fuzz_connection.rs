@@ -1,10 +1,14 @@
 //! Whole connections under random trouble: whatever is lost, late, doubled or reordered, all that was
 //! written arrives once and in order soon after the path is whole again, and both ends close.
+//!
+//! Each end has a recovery, a congestion control, a segmentation offload and a timeout rule of its
+//! own, in all combinations. `PROPTEST_CASES` makes the run longer: a case is about thirty random
+//! operations (writes, fates of segments), so 40000 are more than a million.
 
 mod lab;
 
 use lab::{Client, Fate, Lab, Server, Setup, Side, lab, ms, us};
-use netstudy_tcp::State;
+use netstudy_tcp::{Bic, Congestion, Recovery, Reno, RtoRule, State};
 use netstudy_units::{Duration, Rate};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,6 +29,17 @@ struct Ends {
     min_rto_ms: u64,
     max_rto_ms: u64,
     clock_tick_ms: u64,
+    clock_phase_us: [u64; 2],
+    flavours: [Flavour; 2],
+}
+
+/// What an end's TCP is made of.
+#[derive(Clone, Copy, Debug)]
+struct Flavour {
+    recovery: Recovery,
+    congestion: Congestion,
+    offload_bytes: u32,
+    rto_rule: RtoRule,
 }
 
 #[derive(Clone, Debug)]
@@ -45,6 +60,22 @@ enum Deed {
     CloseClient,
 }
 
+fn flavour() -> impl Strategy<Value = Flavour> {
+    let congestion = vec![Congestion::Reno(Reno), Congestion::Bic(Bic::default())];
+    (
+        select(vec![Recovery::Rfc, Recovery::Fack]),
+        select(congestion),
+        select(vec![0_u32, 1, 3000, 26_844, 65_536]),
+        select(vec![RtoRule::Rfc6298, RtoRule::Linux]),
+    )
+        .prop_map(|(recovery, congestion, offload_bytes, rto_rule)| Flavour {
+            recovery,
+            congestion,
+            offload_bytes,
+            rto_rule,
+        })
+}
+
 fn ends() -> impl Strategy<Value = Ends> {
     let both = || [any::<bool>(), any::<bool>()];
     let mtu = || select(vec![120_u32, 576, 1040, 1500, 9000]);
@@ -52,8 +83,10 @@ fn ends() -> impl Strategy<Value = Ends> {
     let options = (both(), both(), [mtu(), mtu()], [buffer(), buffer()], buffer());
     let windows = (select(vec![None, Some(1), Some(3), Some(10)]), 1..5_u32, 0..16_u32);
     let timers = (select(vec![1_u64, 20, 200]), 1_000..10_000_u64, select(vec![0_u64, 1, 10]));
-    (options, windows, timers, any::<bool>()).prop_map(
-        |(options, windows, timers, restart_after_idle)| Ends {
+    let phases = [0..10_000_u64, 0..10_000_u64];
+    let flavours = [flavour(), flavour()];
+    (options, windows, timers, any::<bool>(), phases, flavours).prop_map(
+        |(options, windows, timers, restart_after_idle, clock_phase_us, flavours)| Ends {
             sack: options.0,
             timestamps: options.1,
             mtu_bytes: options.2,
@@ -66,6 +99,8 @@ fn ends() -> impl Strategy<Value = Ends> {
             min_rto_ms: timers.0,
             max_rto_ms: timers.1,
             clock_tick_ms: timers.2,
+            clock_phase_us,
+            flavours,
         },
     )
 }
@@ -116,6 +151,12 @@ fn setup(ends: &Ends, network: &Network) -> Setup {
             c.timestamps = ends.timestamps[side as usize];
             c.mtu_bytes = ends.mtu_bytes[side as usize];
             c.receive_buffer_bytes = ends.receive_buffer_bytes[side as usize];
+            c.clock_phase = us(ends.clock_phase_us[side as usize]);
+            let flavour = ends.flavours[side as usize];
+            c.recovery = flavour.recovery;
+            c.congestion = flavour.congestion;
+            c.offload_bytes = flavour.offload_bytes;
+            c.rto_rule = flavour.rto_rule;
         }
     };
     let setup = setup.client(change(Client)).server(change(Server));
@@ -245,8 +286,14 @@ impl Case {
     }
 }
 
+/// A short run unless `PROPTEST_CASES` asks for another.
+fn cases() -> ProptestConfig {
+    let short = ProptestConfig { cases: 3000, ..ProptestConfig::default() };
+    if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default() } else { short }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(cases())]
 
     #[test]
     fn all_that_is_written_arrives_once_and_in_order(

@@ -145,7 +145,7 @@ impl<F: Copy> Egress<F> {
 }
 
 impl<F: Copy> SwitchBuffer<F> for IngressQueued<F> {
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict {
         let egress = &mut self.egresses[arrival.egress as usize];
         if egress.nonempty.is_empty() && egress.grant_at() <= arrival.now {

@@ -23,7 +23,7 @@ impl OutputQueued {
 impl<F: Copy> SwitchBuffer<F> for OutputQueued {
     const PRIVATE_EGRESS: bool = true;
 
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
         let port = &mut self.ports[arrival.egress as usize];
         let bytes = arrival.frame_bytes;

@@ -102,7 +102,7 @@ fn alpha_1024(alpha: f64) -> u64 {
 }
 
 impl<F: Copy> SwitchBuffer<F> for SharedMemory {
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
         let egress = arrival.egress as usize;
         let cells = arrival.frame_bytes.div_ceil(self.cell_bytes);

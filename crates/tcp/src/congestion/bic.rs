@@ -123,8 +123,7 @@ impl CongestionControl for Bic {
 
     /// `bictcp_state` at the state Loss.
     fn on_timeout(&mut self) {
-        let never_lost = self.never_lost;
-        *self = Self { never_lost, ..Self::default() };
+        *self = Self::default();
     }
 
     /// `initial_ssthresh`
@@ -188,6 +187,6 @@ mod tests {
         let mut bic = Bic::default();
         bic.ssthresh_after_loss(&window(1000), 0);
         bic.on_timeout();
-        assert_eq!(bic.last_max, 0);
+        assert_eq!(bic, Bic::default(), "`bictcp_reset` forgets the loss itself as well");
     }
 }

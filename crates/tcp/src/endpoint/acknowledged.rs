@@ -14,6 +14,12 @@ impl Endpoint {
         }
         let shift = if segment.flags.contains(crate::Flags::SYN) { 0 } else { self.snd_wnd_scale };
         let window = u64::from(segment.window) << shift;
+        if segment.ack == self.snd_una && self.sent.is_empty() {
+            // Nothing is outstanding: all that an acknowledgment can tell is the window.
+            self.snd_wnd = window;
+            self.keep_probing(now);
+            return;
+        }
         let window_changed = window != self.snd_wnd;
         self.snd_wnd = window;
         let in_flight = self.in_flight();

@@ -2,7 +2,7 @@
 
 use netstudy_units::{Duration, Time};
 
-use super::{Config, Endpoint, State};
+use super::{Config, Endpoint, Recovery, State};
 use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window};
 
 /// Twice the maximum segment lifetime; Linux takes 60 s (`TCP_TIMEWAIT_LEN`).
@@ -154,6 +154,10 @@ impl Endpoint {
         self.received.insert(crate::Range { start: 0, end: 1 });
         self.counters.segments_received += 1;
         self.sack &= segment.syn.sack_permitted;
+        if !self.sack {
+            // Forward acknowledgment is about SACK: without it, NewReno.
+            self.config.recovery = Recovery::Rfc;
+        }
         self.timestamps &= segment.syn.timestamps;
         self.ts_recent = segment.ts_value;
         self.mss = self.mss.min(u32::from(segment.syn.mss_bytes));

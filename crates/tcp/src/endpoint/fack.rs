@@ -2,7 +2,8 @@
 //!
 //! The names are those of `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and what they
 //! call). What is left out: undoing of a reduction that turned out to be needless, which takes
-//! reordering or spurious timeouts, and explicit congestion notification.
+//! reordering or spurious timeouts; explicit congestion notification; and segments that count as lost
+//! because they are older than the timeout although the timer was restarted (`tcp_head_timedout`).
 
 use netstudy_units::Time;
 
@@ -20,13 +21,14 @@ impl Endpoint {
         &mut self,
         now: Time,
         segment: &Segment,
-        prior_in_flight: u32,
+        mut prior_in_flight: u32,
         window_changed: bool,
     ) {
         let advanced = segment.ack > self.snd_una;
         let mut newly_sacked = 0;
         if !segment.sack.is_empty() {
             newly_sacked = self.sent.mark_sacked(segment.ack, &segment.sack);
+            prior_in_flight = self.in_flight();
         }
         let mut segments = 0;
         if advanced {
@@ -42,6 +44,7 @@ impl Endpoint {
         let is_duplicate = !advanced && segment.sequence_len() == 0 && !window_changed;
         if self.phase == Phase::Open && !is_duplicate && newly_sacked == 0 {
             if advanced {
+                self.window_judged_at = now;
                 self.raise_window(now, segments, prior_in_flight);
             }
             return;
@@ -49,6 +52,7 @@ impl Endpoint {
         if self.sent.is_empty() && !advanced {
             return;
         }
+        self.window_judged_at = now;
         self.counters.duplicate_acks_received += u64::from(!advanced);
         if self.phase == Phase::Recovery && newly_sacked > 0 {
             let newest = segment.sack.iter(segment.ack).map(|block| block.end).max();
@@ -85,6 +89,7 @@ impl Endpoint {
                 }
             }
             Phase::Loss => {
+                self.advanced_in_loss |= advanced;
                 self.moderate_window();
                 return;
             }
@@ -111,7 +116,10 @@ impl Endpoint {
                 self.phase = Phase::Open;
             }
             Phase::Loss => self.phase = Phase::Open,
-            Phase::Disorder if self.snd_una > self.recovery_point => self.phase = Phase::Open,
+            Phase::Disorder if !self.reduced || self.snd_una > self.recovery_point => {
+                self.reduced = false;
+                self.phase = Phase::Open;
+            }
             Phase::Disorder | Phase::Open => {}
         }
     }
@@ -129,7 +137,7 @@ impl Endpoint {
 
     /// `tcp_try_to_open`
     fn try_to_open(&mut self) {
-        let is_open = self.sent.sacked() == 0 && self.sent.retransmitted() == 0;
+        let is_open = self.sent.sacked() == 0 && self.sent.retransmitted() == 0 && !self.reduced;
         let phase = if is_open { Phase::Open } else { Phase::Disorder };
         if phase != self.phase {
             self.phase = phase;
@@ -144,6 +152,7 @@ impl Endpoint {
             self.congestion.ssthresh_after_loss(&self.window, self.flight_size());
         self.window.credit = 0;
         self.phase = Phase::Recovery;
+        self.reduced = true;
         self.counters.fast_recoveries += 1;
     }
 
@@ -176,21 +185,20 @@ impl Endpoint {
             return None;
         }
         let again = self.sent.retransmit_forward(now, self.snd_nxt)?;
-        self.counters.segments_retransmitted += 1;
-        Some(self.build(now, &again))
+        Some(self.send_again(now, &again))
     }
 
-    /// `tcp_cwnd_validate`: a window that was not used for a timeout, because the application had
-    /// nothing to send, shrinks half way to what was used.
+    /// `tcp_cwnd_validate`: a window that was neither used up nor judged by an acknowledgment for a
+    /// timeout, because the application had nothing to send, shrinks half way to what was used.
     pub(super) fn validate_window(&mut self, now: Time) {
         let out = self.sent.len();
         if out >= self.window.cwnd {
             self.window_used = 0;
-            self.window_used_at = now;
+            self.window_judged_at = now;
             return;
         }
         self.window_used = self.window_used.max(out);
-        if now.since(self.window_used_at) >= self.rtt.rto() {
+        if now.since(self.window_judged_at) >= self.rtt.rto() {
             if self.phase == Phase::Open && self.snd_nxt >= self.write_end {
                 let used = self.window_used.max(self.initial_window());
                 if used < self.window.cwnd {
@@ -199,7 +207,7 @@ impl Endpoint {
                 }
             }
             self.window_used = 0;
-            self.window_used_at = now;
+            self.window_judged_at = now;
         }
     }
 }

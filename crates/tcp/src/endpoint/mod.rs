@@ -63,7 +63,7 @@ pub enum Recovery {
     /// RFC 6675, and RFC 6582 without SACK.
     Rfc,
     /// Forward acknowledgment with rate halving, as in Linux 2.6.18 (Mathis and Mahdavi, SIGCOMM
-    /// 1996; the kernel's `net/ipv4/tcp_input.c`).
+    /// 1996; the kernel's `net/ipv4/tcp_input.c`). A connection without SACK is as with [`Self::Rfc`].
     Fack,
 }
 
@@ -130,15 +130,22 @@ pub struct Endpoint {
     congestion: Congestion,
     phase: Phase,
     recovery_point: u64,
+    /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
+    /// zero); kept with forward acknowledgment only.
+    advanced_in_loss: bool,
+    /// A reduction that the kernel may still undo (`undo_marker`): nothing is undone here, but the phase
+    /// Disorder lasts until more is acknowledged.
+    reduced: bool,
     /// Duplicate acknowledgments since `snd_una` advanced, on a connection without SACK.
     dup_acks: u32,
     /// The next retransmission does not wait for room in the window.
     retransmit_at_once: bool,
     /// Segments that the burst under way may still send.
     burst_left: u32,
-    /// Most segments in flight since the window was last in full use, and when that was.
+    /// Most segments in flight since the window was last in full use.
     window_used: u32,
-    window_used_at: Time,
+    /// When the window was last in full use, or looked at for an acknowledgment (`snd_cwnd_stamp`).
+    window_judged_at: Time,
     rtt: RttEstimator,
     rto_at: Time,
     last_sent_at: Time,
@@ -179,11 +186,13 @@ impl Endpoint {
             congestion: config.congestion,
             phase: Phase::Open,
             recovery_point: 0,
+            advanced_in_loss: false,
+            reduced: false,
             dup_acks: 0,
             retransmit_at_once: false,
             burst_left: 0,
             window_used: 0,
-            window_used_at: Time::ZERO,
+            window_judged_at: Time::ZERO,
             rtt: RttEstimator::new(
                 config.rto_rule,
                 config.initial_rto,

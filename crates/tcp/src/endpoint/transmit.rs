@@ -56,8 +56,17 @@ impl Endpoint {
         }
         let again = self.sent.retransmit_next(now, self.snd_nxt)?;
         self.retransmit_at_once = false;
+        Some(self.send_again(now, &again))
+    }
+
+    /// Linux restarts the timer when the oldest segment is sent again
+    /// (`tcp_xmit_retransmit_queue`).
+    pub(super) fn send_again(&mut self, now: Time, again: &SentSegment) -> Segment {
         self.counters.segments_retransmitted += 1;
-        Some(self.build(now, &again))
+        if self.config.recovery == Recovery::Fack && again.start == self.snd_una {
+            self.rto_at = now + self.rtt.rto();
+        }
+        self.build(now, again)
     }
 
     #[inline(always)]
@@ -68,10 +77,10 @@ impl Endpoint {
         if self.in_flight() >= self.window.cwnd {
             return None;
         }
+        let len = self.new_data_len()?;
         if self.config.offload_bytes > 0 && !self.may_burst() {
             return None;
         }
-        let len = self.new_data_len()?;
         let fresh = SentSegment::fresh(self.snd_nxt, len, now);
         self.send_fresh(&fresh);
         Some(self.build(now, &fresh))
@@ -88,13 +97,17 @@ impl Endpoint {
         let left = u64::from(self.window.cwnd - self.in_flight()) * u64::from(self.mss);
         let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt).min(left);
         let most = u64::from(self.config.offload_bytes);
-        if self.phase == Phase::Open && self.write_end - self.snd_nxt > u64::from(self.mss) {
+        let written = self.write_end - self.snd_nxt;
+        if self.phase == Phase::Open && written > u64::from(self.mss) {
             let window = self.snd_wnd.min(u64::from(self.window.cwnd) * u64::from(self.mss));
             if room < most && room < window / 3 {
                 return false;
             }
         }
-        self.burst_left = ((room.min(most) / u64::from(self.mss)) as u32).saturating_sub(1);
+        // A burst ends with what is written: what is written later is another one.
+        let segments =
+            (room.min(most) / u64::from(self.mss)).min(written.div_ceil(u64::from(self.mss)));
+        self.burst_left = (segments as u32).saturating_sub(1);
         true
     }
 
@@ -119,10 +132,10 @@ impl Endpoint {
     #[inline]
     fn send_fresh(&mut self, fresh: &SentSegment) {
         self.sent.push(*fresh);
+        self.snd_nxt = fresh.end();
         if self.config.recovery == Recovery::Fack && self.config.restart_after_idle {
             self.validate_window(fresh.sent_at);
         }
-        self.snd_nxt = fresh.end();
         if self.rto_at == Time::NEVER {
             self.rto_at = fresh.sent_at + self.rtt.rto();
         }
@@ -229,6 +242,8 @@ impl Endpoint {
         let halvings = idle.times(rto).min(31) as u32;
         self.window.cwnd = (self.window.cwnd >> halvings).max(floor).max(1);
         self.window.credit = 0;
+        self.window_used = 0;
+        self.window_judged_at = now;
     }
 
     /// What is remembered of a window that shrinks without a loss (`tcp_current_ssthresh`).
@@ -254,12 +269,14 @@ impl Endpoint {
 
     fn enter_loss(&mut self) {
         use crate::CongestionControl;
-        // RFC 5681 (3.1): the threshold falls once for one loss event.
-        // Linux counts a recovery that the timer ends as the same event.
+        // RFC 5681 (3.1): the threshold falls once for one loss event. Linux counts a recovery that
+        // the timer ends as the same event, and a timeout after progress in Loss as another one
+        // (`tcp_enter_loss`).
+        let is_fack = self.config.recovery == Recovery::Fack;
         let is_covered = match self.phase {
             Phase::Open | Phase::Disorder => false,
-            Phase::Recovery => self.config.recovery == Recovery::Fack,
-            Phase::Loss => true,
+            Phase::Recovery => is_fack,
+            Phase::Loss => !is_fack || !self.advanced_in_loss,
         };
         if !is_covered || self.snd_una >= self.recovery_point {
             self.window.ssthresh =
@@ -269,6 +286,8 @@ impl Endpoint {
         self.window.cwnd = 1;
         self.window.credit = 0;
         self.phase = Phase::Loss;
+        self.advanced_in_loss = false;
+        self.reduced = is_fack && !self.sent.any_sent_twice();
         self.recovery_point = self.snd_nxt;
         self.dup_acks = 0;
         self.sent.lose_all();

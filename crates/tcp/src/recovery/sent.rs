@@ -119,6 +119,11 @@ impl SentSegments {
         self.retransmitted
     }
 
+    /// Whether any segment here was sent more than once.
+    pub(crate) fn any_sent_twice(&self) -> bool {
+        self.queue.iter().any(|segment| segment.is(EVER_RETRANSMITTED))
+    }
+
     /// Segments believed to be in the network (`pipe` of RFC 6675, 4).
     #[must_use]
     #[inline]
@@ -223,11 +228,26 @@ impl SentSegments {
         if range.start >= range.end {
             return;
         }
-        let mut index = self.queue.partition_point(|segment| segment.start < range.start);
+        let mut index = self.index_of(range.start);
         while index < self.queue.len() && self.queue[index].end() <= range.end {
             self.sack_segment(index);
             index += 1;
         }
+    }
+
+    /// The first segment that starts at `offset` or behind it. Nearly all are as long as the oldest,
+    /// so that its place is guessed before it is searched.
+    fn index_of(&self, offset: u64) -> usize {
+        if let Some(oldest) = self.queue.front()
+            && offset >= oldest.start
+            && oldest.len > 0
+        {
+            let guess = ((offset - oldest.start) / u64::from(oldest.len)) as usize;
+            if self.queue.get(guess).is_some_and(|segment| segment.start == offset) {
+                return guess;
+            }
+        }
+        self.queue.partition_point(|segment| segment.start < offset)
     }
 
     fn sack_segment(&mut self, index: usize) {

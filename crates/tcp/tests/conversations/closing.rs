@@ -116,21 +116,6 @@ fn a_fin_that_overtakes_data_waits_for_it() {
 }
 
 #[test]
-fn a_fin_counts_as_the_third_segment_above_a_hole() {
-    for sack in [true, false] {
-        let mut lab = lab().both(|c| c.sack = sack).open();
-        lab.lose(Server.data(1));
-        lab.write(Server, 3000);
-        lab.close(Server);
-        lab.run_to_completion();
-        assert_eq!(lab.sent(Server.data(1)), [ms(0), ms(10)]);
-        assert_eq!(lab.counters(Server).timeouts, 0);
-        assert_eq!(lab.counters(Client).bytes_received, 3000);
-        assert_eq!(lab.end(Client).state(), State::CloseWait);
-    }
-}
-
-#[test]
 fn a_side_that_closed_still_receives() {
     let mut lab = lab().open();
     lab.close(Client);

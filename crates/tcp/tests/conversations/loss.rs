@@ -1,13 +1,9 @@
 //! Lost and reordered segments, and how they are repaired before the timer fires.
 
 use netstudy_tcp::Segment;
-use netstudy_units::Rate;
 
 use crate::lab::solo::{Solo, ack, data, sack};
 use crate::lab::{Client, Lab, Server, lab, ms};
-
-/// 1040 bytes of IP, a full segment of the template, take 1.04 ms.
-const SLOW: Rate = Rate::from_bps(8_000_000);
 
 /// A server that sends a block of ten segments, of which some are lost.
 fn ten_segments(sack: bool, lost: &[usize]) -> Lab {
@@ -18,52 +14,6 @@ fn ten_segments(sack: bool, lost: &[usize]) -> Lab {
     lab.write(Server, 10_000);
     lab.run_to_completion();
     lab
-}
-
-#[test]
-fn the_first_segment_of_a_block_is_lost() {
-    let lab = ten_segments(true, &[1]);
-    lab.assert_conversation(
-        "0.000 server 1..1001 ack 1 (lost)
-         0.000 server 1001..2001 ack 1
-         0.000 server 2001..3001 ack 1
-         0.000 server 3001..4001 ack 1
-         0.000 server 4001..5001 ack 1
-         0.000 server 5001..6001 ack 1
-         0.000 server 6001..7001 ack 1
-         0.000 server 7001..8001 ack 1
-         0.000 server 8001..9001 ack 1
-         0.000 server 9001..10001 ack 1
-         5.000 client ack 1 sack 1001..2001
-         5.000 client ack 1 sack 1001..3001
-         5.000 client ack 1 sack 1001..4001
-         5.000 client ack 1 sack 1001..5001
-         5.000 client ack 1 sack 1001..6001
-         5.000 client ack 1 sack 1001..7001
-         5.000 client ack 1 sack 1001..8001
-         5.000 client ack 1 sack 1001..9001
-         5.000 client ack 1 sack 1001..10001
-        10.000 server 1..1001 ack 1
-        15.000 client ack 10001",
-    );
-    // RFC 5681 (4): half of the ten segments in flight.
-    let window = lab.end(Server).window();
-    assert_eq!((window.cwnd, window.ssthresh), (5, 5));
-}
-
-#[test]
-fn a_middle_segment_of_a_block_is_lost() {
-    for sack in [true, false] {
-        let lab = ten_segments(sack, &[5]);
-        assert_eq!(lab.sent(Server.data(5)), [ms(0), ms(10)]);
-        assert_eq!(lab.received_at(Client, 4000), ms(5));
-        assert_eq!(lab.received_at(Client, 10_000), ms(15));
-        let counters = lab.counters(Server);
-        assert_eq!(counters.segments_retransmitted, 1);
-        assert_eq!((counters.fast_recoveries, counters.timeouts), (1, 0));
-        // Segments 6 to 10.
-        assert_eq!(counters.duplicate_acks_received, 5);
-    }
 }
 
 #[test]
@@ -87,49 +37,6 @@ fn a_delayed_acknowledgment_postpones_the_timer() {
 }
 
 #[test]
-fn a_lost_retransmission_waits_for_the_timer() {
-    for sack in [true, false] {
-        let mut lab = lab().both(|c| c.sack = sack).open();
-        lab.lose(Server.data(1));
-        lab.lose(Server.data(1).copy(2));
-        lab.write(Server, 10_000);
-        let done = lab.run_until_acknowledged(Server);
-        // Nothing was acknowledged since the first transmission started the timer.
-        assert_eq!(lab.sent(Server.data(1)), [ms(0), ms(10), ms(200)]);
-        assert_eq!(done, ms(210));
-        let counters = lab.counters(Server);
-        assert_eq!((counters.fast_recoveries, counters.timeouts), (1, 1));
-        assert_eq!(counters.segments_retransmitted, 2);
-    }
-}
-
-#[test]
-fn a_lost_retransmission_lowers_the_threshold_twice() {
-    let mut lab = lab().both(|c| c.initial_window_segments = Some(40)).open();
-    lab.lose(Server.data(1));
-    lab.lose(Server.data(1).copy(2));
-    lab.write(Server, 40_000);
-    lab.run_until(ms(100));
-    assert_eq!(lab.end(Server).window().ssthresh, 20);
-    lab.run_until(ms(200));
-    // RFC 5681 (4.3): the loss of a retransmission is a second indication of congestion.
-    assert_eq!(lab.end(Server).window().ssthresh, 10);
-}
-
-#[test]
-fn two_losses_in_a_window_are_one_recovery_with_sack() {
-    let lab = ten_segments(true, &[2, 6]);
-    assert_eq!(lab.sent(Server.data(2)), [ms(0), ms(10)]);
-    assert_eq!(lab.sent(Server.data(6)), [ms(0), ms(10)]);
-    assert_eq!(lab.received_at(Client, 10_000), ms(15));
-    let counters = lab.counters(Server);
-    assert_eq!((counters.fast_recoveries, counters.timeouts), (1, 0));
-    assert_eq!(counters.segments_retransmitted, 2);
-    // The first segment is acknowledged, nine are in flight.
-    assert_eq!(lab.end(Server).window().ssthresh, 9 / 2);
-}
-
-#[test]
 fn the_newest_block_is_reported_first() {
     let lab = ten_segments(true, &[2, 4, 6, 8]);
     // RFC 2018 (4): the block that holds the newest segment, then those reported before; three at most.
@@ -149,61 +56,6 @@ fn the_newest_block_is_reported_first() {
             "sack 8001..10001 6001..7001 4001..5001",
         ]
     );
-}
-
-#[test]
-fn without_sack_one_hole_is_filled_a_round_trip() {
-    let lab = ten_segments(false, &[2, 4, 6]);
-    // RFC 6582 (3.2): each partial acknowledgment tells of one more hole.
-    assert_eq!(lab.sent(Server.data(2)), [ms(0), ms(10)]);
-    assert_eq!(lab.sent(Server.data(4)), [ms(0), ms(20)]);
-    assert_eq!(lab.sent(Server.data(6)), [ms(0), ms(30)]);
-    assert_eq!(lab.received_at(Client, 10_000), ms(35));
-    let counters = lab.counters(Server);
-    assert_eq!((counters.fast_recoveries, counters.timeouts), (1, 0));
-    assert_eq!(counters.segments_retransmitted, 3);
-    assert_eq!(lab.end(Server).window().ssthresh, 9 / 2);
-}
-
-#[test]
-fn a_retransmission_goes_out_on_the_third_duplicate_whatever_the_window_allows() {
-    for (sack, ack_bytes) in [(true, 40 + 4 + 8), (false, 40)] {
-        let mut lab = lab().both(|c| c.sack = sack).rate(SLOW).open();
-        lab.lose(Server.data(1));
-        lab.write(Server, 20_000);
-        lab.run_to_completion();
-        // Segments leave one behind the other; each from the second on is answered.
-        let answered =
-            |nth| SLOW.serialization(1040) * nth + ms(5) + SLOW.serialization(ack_bytes) + ms(5);
-        // RFC 3042: one new segment for each of the first two duplicates.
-        assert_eq!(lab.sent(Server.data(11)), [answered(2)]);
-        assert_eq!(lab.sent(Server.data(12)), [answered(3)]);
-        // RFC 6675 (5, step 4.3), RFC 5681 (3.2, step 3). Ten segments are still on the way then.
-        assert_eq!(lab.sent(Server.data(1)), [ms(0), answered(4)]);
-        // RFC 6675 (5, step 4.2): what limited transmit added is not part of FlightSize.
-        assert_eq!(lab.end(Server).window().ssthresh, 5);
-        assert_eq!(lab.counters(Server).timeouts, 0);
-    }
-}
-
-#[test]
-fn a_recovery_keeps_half_of_the_window_on_the_way() {
-    let mut lab = lab().rate(SLOW).open();
-    lab.lose(Server.data(1));
-    lab.write(Server, 20_000);
-    let repaired = lab.sent(Server.data(1)).len();
-    assert_eq!(repaired, 1);
-    lab.run_until(ms(19));
-    // At the third duplicate 12 were sent, 3 are SACKed, 1 is lost: 8 in flight, 9 with the copy. The next
-    // acknowledgments come each 1.04 ms from 14.2 ms on: four until 19 ms.
-    assert_eq!(lab.end(Server).in_flight(), 9 - 4);
-    let sent_before = lab.segments(Server).count();
-    lab.run_until(ms(20));
-    // From five on, one new segment leaves for each that arrived.
-    assert_eq!(lab.segments(Server).count(), sent_before + 1);
-    assert_eq!(lab.end(Server).in_flight(), 5);
-    lab.run_to_completion();
-    assert_eq!(lab.counters(Client).bytes_received, 20_000);
 }
 
 #[test]
@@ -308,45 +160,6 @@ fn when_all_acknowledgments_are_lost_one_segment_is_repeated() {
     assert_eq!(done, ms(210));
     assert_eq!(lab.counters(Server).segments_retransmitted, 1);
     assert_eq!(lab.counters(Client).bytes_received, 10_000);
-}
-
-#[test]
-fn reordering_by_one_or_two_places_is_no_loss() {
-    for sack in [true, false] {
-        for places in [1, 2] {
-            let mut lab = lab().both(|c| c.sack = sack).open();
-            lab.hold_back(Server.data(3), places);
-            lab.write(Server, 10_000);
-            lab.run_to_completion();
-            let counters = lab.counters(Server);
-            assert_eq!(counters.duplicate_acks_received, u64::from(places));
-            assert_eq!(counters.segments_retransmitted, 0);
-            assert_eq!(counters.fast_recoveries, 0);
-            assert_eq!(lab.received_at(Client, 10_000), ms(5));
-            // Ten were on the way and each acknowledgment found them so.
-            assert!(lab.end(Server).window().cwnd >= 10);
-        }
-    }
-}
-
-#[test]
-fn reordering_by_three_places_is_taken_for_a_loss() {
-    // Without SACK the acknowledgments of 6 and of 8 look like partial ones: 7 and 9 are repeated too.
-    for (sack, repeated) in [(true, 1), (false, 3)] {
-        let mut lab = lab().both(|c| c.sack = sack).open();
-        lab.hold_back(Server.data(3), 3);
-        lab.write(Server, 10_000);
-        lab.run_to_completion();
-        // DupThresh is three (RFC 5681, 2).
-        assert_eq!(lab.sent(Server.data(3)), [ms(0), ms(10)]);
-        let counters = lab.counters(Server);
-        assert_eq!((counters.segments_retransmitted, counters.fast_recoveries), (repeated, 1));
-        assert_eq!(counters.timeouts, 0);
-        assert_eq!(lab.received_at(Client, 10_000), ms(5));
-        assert_eq!(lab.counters(Client).bytes_received, 10_000);
-        // The copies arrive, are counted as segments, and give no byte.
-        assert_eq!(lab.counters(Client).segments_received, 1 + 10 + repeated);
-    }
 }
 
 #[test]

@@ -130,71 +130,6 @@ fn the_timer_fires_on_the_next_tick_of_the_clock() {
     assert_eq!(repeated_with_phase(ms(3)).1, ms(200), "the timer expires on a tick");
 }
 
-/// A connection whose window has grown from 4 to 33 segments by slow start: 4 + 8 + 16 + 32 segments,
-/// and one more when the last flight began to be acknowledged.
-fn grown_to_33_segments(restart_after_idle: bool) -> Lab {
-    let mut lab = lab()
-        .both(|c| {
-            c.initial_window_segments = Some(4);
-            c.ack_every_segments = 1;
-            c.restart_after_idle = restart_after_idle;
-        })
-        .open();
-    lab.write(Server, 60_000);
-    lab.run_to_completion();
-    assert_eq!(lab.end(Server).window().cwnd, 33);
-    lab
-}
-
-/// The window after an idle time of `idle` since the last segment was sent, at 30 ms.
-fn window_after(mut lab: Lab, idle: Duration) -> u32 {
-    lab.run_until(ms(30) + idle);
-    let before = lab.segments(Server).count();
-    lab.write(Server, 100_000);
-    let cwnd = lab.end(Server).window().cwnd;
-    assert_eq!(lab.segments(Server).count() - before, cwnd as usize, "sent at once");
-    cwnd
-}
-
-#[test]
-fn an_idle_time_halves_the_window_for_each_timeout_that_passes() {
-    // RFC 2861 (3.2): 33 / 2 = 16, 8, 4, and not below the initial window.
-    for (idle_ms, cwnd) in [(199, 33), (200, 16), (399, 16), (400, 8), (600, 4), (5000, 4)] {
-        let lab = grown_to_33_segments(true);
-        assert_eq!(window_after(lab, ms(idle_ms)), cwnd, "after {idle_ms} ms");
-    }
-}
-
-#[test]
-fn the_window_outlives_an_idle_time_when_restart_is_off() {
-    assert_eq!(window_after(grown_to_33_segments(false), ms(5000)), 33);
-}
-
-#[test]
-fn an_idle_time_is_remembered_in_the_threshold() {
-    let mut lab = grown_to_33_segments(true);
-    // A loss leaves 33 / 2 = 16 for both.
-    lab.lose(Server.data(61));
-    lab.write(Server, 33_000);
-    lab.run_to_completion();
-    let window = lab.end(Server).window();
-    assert_eq!((window.cwnd, window.ssthresh), (16, 16));
-    lab.run_until(lab.now() + ms(1000));
-    lab.write(Server, 1000);
-    // RFC 2861 (3.2): ssthresh = max(ssthresh, 3/4 cwnd) keeps 16, the window starts over.
-    let window = lab.end(Server).window();
-    assert_eq!((window.cwnd, window.ssthresh), (4, 16));
-    // Long enough for the window to grow beyond 4/3 of the threshold.
-    lab.write(Server, 500_000);
-    lab.run_to_completion();
-    let grown = lab.end(Server).window().cwnd;
-    assert!(grown > 22);
-    lab.run_until(lab.now() + ms(1000));
-    lab.write(Server, 1000);
-    let window = lab.end(Server).window();
-    assert_eq!((window.cwnd, window.ssthresh), (4, grown / 2 + grown / 4));
-}
-
 #[test]
 fn a_timeout_starts_over_with_one_segment() {
     let mut lab = lab().both(|c| c.ack_every_segments = 1).open();
@@ -211,19 +146,6 @@ fn a_timeout_starts_over_with_one_segment() {
     lab.run_to_completion();
     assert_eq!(lab.counters(Client).bytes_received, 30_000);
     assert_eq!(lab.counters(Server).segments_retransmitted, 1);
-}
-
-#[test]
-fn the_threshold_after_a_timeout_is_half_of_all_that_is_not_acknowledged() {
-    let mut lab = lab().open();
-    for nth in 1..=8 {
-        lab.lose(Server.data(nth));
-    }
-    lab.write(Server, 10_000);
-    lab.run_until(ms(200));
-    // RFC 5681 (2): FlightSize counts the two segments that are SACKed.
-    let window = lab.end(Server).window();
-    assert_eq!((window.cwnd, window.ssthresh), (1, 5));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Connections that live long: many writes, both directions, whole blocks.
 
-use netstudy_units::{Duration, Rate};
+use netstudy_units::Rate;
 
 use crate::lab::{Client, Server, lab, ms, us};
 
@@ -76,43 +76,6 @@ fn losses_in_both_directions_at_once_are_repaired_without_a_timeout() {
     }
 }
 
-/// When a block of `segments` has arrived if nothing is lost and each segment is acknowledged: the
-/// window doubles each round trip until the link never idles, and then the link's rate rules.
-///
-/// `each` is the time of a segment on the link, `round_trip` from the start of a segment's
-/// transmission to its acknowledgment.
-fn slow_start(segments: u64, initial: u64, each: Duration, round_trip: Duration) -> Duration {
-    let (mut started, mut left, mut flight) = (Duration::ZERO, segments, initial);
-    while left > flight && each * flight < round_trip {
-        left -= flight;
-        started = started + round_trip;
-        flight *= 2;
-    }
-    started + each * left
-}
-
-#[test]
-fn a_block_takes_its_bytes_over_the_rate_and_the_round_trips_of_slow_start() {
-    let rate = Rate::from_gbps(1);
-    for (segments, initial) in [(1, 2), (2, 2), (3, 2), (50, 2), (51, 3), (400, 3), (2000, 10)] {
-        let mut lab = lab()
-            .both(|c| {
-                c.initial_window_segments = Some(initial as u32);
-                c.ack_every_segments = 1;
-                c.receive_buffer_bytes = 100_000_000;
-            })
-            .delay(us(500))
-            .rate(rate)
-            .open();
-        lab.write(Server, 1000 * segments);
-        lab.run_to_completion();
-        let each = rate.serialization(1040);
-        let round_trip = each + us(500) + rate.serialization(40) + us(500);
-        let expected = slow_start(segments, initial, each, round_trip) + us(500);
-        assert_eq!(lab.received_at(Client, 1000 * segments), expected, "{segments} segments");
-    }
-}
-
 #[test]
 fn a_jumbo_block_at_ten_gigabit_is_bound_by_the_link() {
     let rate = Rate::from_gbps(10);
@@ -131,30 +94,4 @@ fn a_jumbo_block_at_ten_gigabit_is_bound_by_the_link() {
     // a round trip of about 9 µs, so the link never idles.
     let link = rate.serialization(9000) * 447 + rate.serialization(244 + 52);
     assert_eq!(lab.received_at(Client, 4_000_000), link + us(1));
-}
-
-#[test]
-fn congestion_avoidance_adds_a_segment_a_round_trip() {
-    let mut lab = lab().both(|c| c.ack_every_segments = 1).open();
-    lab.lose(Server.data(1));
-    lab.write(Server, 1_000_000);
-    lab.run_until(ms(29));
-    // The loss of one of ten is repaired after two round trips and leaves five.
-    let before = lab.end(Server).window();
-    assert_eq!((before.cwnd, before.ssthresh), (5, 5));
-    for round in 1..=20 {
-        lab.run_until(ms(29 + 10 * round));
-        assert_eq!(u64::from(lab.end(Server).window().cwnd), 5 + round);
-    }
-}
-
-#[test]
-fn slow_start_doubles_the_window_each_round_trip() {
-    let mut lab = lab().both(|c| c.ack_every_segments = 1).open();
-    lab.write(Server, 1_000_000);
-    for round in 0..5 {
-        lab.run_until(ms(10 * round + 9));
-        assert_eq!(lab.end(Server).window().cwnd, 10 << round);
-        assert_eq!(lab.end(Server).in_flight(), 10 << round);
-    }
 }

@@ -6,7 +6,7 @@
 //! sides. At equal times timers come before arrivals, and the client before the server.
 //!
 //! Whatever a test asserts, the laws of `laws` are checked at every segment.
-#![allow(dead_code, reason = "each test binary uses a part of the fixture")]
+#![allow(dead_code, unused_imports, reason = "each test binary uses a part of the fixture")]
 
 mod laws;
 mod path;
@@ -20,7 +20,7 @@ use netstudy_units::{Duration, Time};
 use laws::Laws;
 pub(crate) use path::Fate;
 use path::Path;
-pub(crate) use setup::{Setup, lab};
+pub(crate) use setup::{Setup, lab, linux};
 pub(crate) use trace::{Entry, Pick, Tally};
 use trace::{Kind, Trace};
 

@@ -1,6 +1,6 @@
 //! The template of a lab.
 
-use netstudy_tcp::{Config, Congestion, Endpoint, Recovery, Reno, RtoRule};
+use netstudy_tcp::{Bic, Config, Congestion, Endpoint, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate};
 
 use super::laws::Laws;
@@ -20,6 +20,16 @@ pub(crate) struct Setup {
 /// limit, a window of ten segments to begin with. SACK is on, all refinements are off.
 pub(crate) const fn lab() -> Setup {
     Setup { client: TEMPLATE, server: TEMPLATE, delay: ms(5), rate: None }
+}
+
+/// The same numbers under the TCP of Linux 2.6.18: BIC, forward acknowledgment with rate halving,
+/// bursts of segmentation offload. The timeout rule stays, so that times stay whole.
+pub(crate) fn linux() -> Setup {
+    lab().both(|c| {
+        c.congestion = Congestion::Bic(Bic::default());
+        c.recovery = Recovery::Fack;
+        c.offload_bytes = 65_536;
+    })
 }
 
 const TEMPLATE: Config = Config {

@@ -1,0 +1,29 @@
+//! The conversations whose outcome does not depend on the recovery, under the TCP of Linux 2.6.18.
+//!
+//! The same files as in `conversations.rs`; only the template of the lab differs.
+
+#[path = "lab/mod.rs"]
+mod fixture;
+
+mod lab {
+    pub(crate) use crate::fixture::*;
+
+    pub(crate) fn lab() -> Setup {
+        linux()
+    }
+}
+
+#[path = "conversations/acknowledgments.rs"]
+mod acknowledgments;
+#[path = "conversations/closing.rs"]
+mod closing;
+#[path = "conversations/handshake.rs"]
+mod handshake;
+#[path = "conversations/loss.rs"]
+mod loss;
+#[path = "conversations/timeout.rs"]
+mod timeout;
+#[path = "conversations/traffic.rs"]
+mod traffic;
+#[path = "conversations/window.rs"]
+mod window;

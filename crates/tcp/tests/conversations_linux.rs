@@ -1,6 +1,6 @@
-//! The conversations whose outcome does not depend on the recovery, under the TCP of Linux 2.6.18.
-//!
-//! The same files as in `conversations.rs`; only the template of the lab differs.
+//! The conversations whose outcome does not depend on the recovery, under the TCP of Linux 2.6.18: the
+//! same files as in `conversations.rs`, only the template of the lab differs. `linux` is about that
+//! TCP alone.
 
 #[path = "lab/mod.rs"]
 mod fixture;
@@ -9,7 +9,7 @@ mod lab {
     pub(crate) use crate::fixture::*;
 
     pub(crate) fn lab() -> Setup {
-        linux()
+        crate::fixture::linux()
     }
 }
 
@@ -19,6 +19,8 @@ mod acknowledgments;
 mod closing;
 #[path = "conversations/handshake.rs"]
 mod handshake;
+#[path = "conversations/linux.rs"]
+mod linux;
 #[path = "conversations/loss.rs"]
 mod loss;
 #[path = "conversations/timeout.rs"]

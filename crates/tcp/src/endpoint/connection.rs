@@ -178,6 +178,8 @@ impl Endpoint {
     fn established(&mut self) {
         self.state = State::Established;
         self.window = Window::new(self.initial_window());
+        // The acknowledgment of the SYN says nothing about data.
+        self.congestion = self.config.congestion;
         self.window.ssthresh = self.congestion.initial_ssthresh();
         if self.counters.timeouts > 0 {
             // The SYN was lost: RFC 5681 (3.1), RFC 6298 (5.7).

@@ -1,6 +1,11 @@
 //! The scoreboard against a twin that does everything the slow and obvious way: no counter, no mark,
 //! all of RFC 6675 recomputed from the segments after each operation.
+//!
+//! `PROPTEST_CASES` makes the runs longer: a case is some thirty operations, so 40000 are more than a
+//! million.
 extern crate std;
+
+mod fack;
 
 use std::vec::Vec;
 
@@ -241,8 +246,14 @@ impl Both {
     }
 }
 
+/// A short run unless `PROPTEST_CASES` asks for another.
+fn cases() -> ProptestConfig {
+    let short = ProptestConfig { cases: 2000, ..ProptestConfig::default() };
+    if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default() } else { short }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(cases())]
 
     #[test]
     fn the_scoreboard_agrees_with_its_slow_twin(

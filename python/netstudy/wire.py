@@ -29,7 +29,7 @@ class Tcp(Wire):
     """The TCP of one host group."""
 
     profile: str
-    congestion_control: Literal["reno", "bic"] = "reno"
+    congestion_control: Literal["reno", "bic", "cubic", "cubic-hystart"] = "reno"
     recovery: Literal["rfc", "fack"] = "rfc"
     """How losses are found and repaired: RFC 6675 (without SACK, RFC 6582), or forward
     acknowledgment and rate halving as in Linux 2.6.18."""

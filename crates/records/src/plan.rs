@@ -81,6 +81,10 @@ pub enum CongestionControl {
     Reno,
     /// Binary increase, of Linux 2.6.18.
     Bic,
+    /// RFC 9438, whose slow start ends with a loss.
+    Cubic,
+    /// RFC 9438, whose slow start may end before.
+    CubicHystart,
 }
 
 /// Ways to find and repair losses.

@@ -4,7 +4,7 @@
 
 use netstudy_fabric::Link;
 use netstudy_records as records;
-use netstudy_tcp::{Bic, Config, Congestion, Recovery, Reno, RtoRule};
+use netstudy_tcp::{Bic, Config, Congestion, Cubic, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate, Serializer};
 
 use crate::Stream;
@@ -128,6 +128,8 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
     let congestion = match tcp.congestion_control {
         records::CongestionControl::Reno => Congestion::Reno(Reno),
         records::CongestionControl::Bic => Congestion::Bic(Bic::default()),
+        records::CongestionControl::Cubic => Congestion::Cubic(Cubic::new(false)),
+        records::CongestionControl::CubicHystart => Congestion::Cubic(Cubic::new(true)),
     };
     Ok(Config {
         mtu_bytes,

@@ -19,7 +19,7 @@ mod recovery;
 mod rtt;
 mod segment;
 
-pub use congestion::{Acked, Bic, Congestion, CongestionControl, Reno, Window};
+pub use congestion::{Acked, Bic, Congestion, CongestionControl, Cubic, Delivered, Reno, Window};
 pub use counters::Counters;
 pub use endpoint::{Config, Endpoint, Recovery, State};
 pub use reassembly::{Range, Reassembly};

@@ -1,6 +1,6 @@
 use netstudy_units::{Duration, Time};
 
-use super::{Acked, CongestionControl, Window};
+use super::{Acked, CongestionControl, Delivered, Window};
 
 /// Scale of [`BETA`].
 const SCALE: u32 = 1024;
@@ -107,7 +107,8 @@ impl CongestionControl for Bic {
 
     /// `bictcp_acked`: ratio = (15 x ratio + sample) / 16.
     #[inline]
-    fn on_delivered(&mut self, segments: u32) {
+    fn on_delivered(&mut self, delivered: &Delivered, _window: &mut Window) {
+        let segments = delivered.segments;
         self.ack_ratio = self.ack_ratio + segments - (self.ack_ratio >> ACK_RATIO_SHIFT);
     }
 

@@ -3,12 +3,15 @@
 //! Windows count segments, as Linux does; all of them are of one size but the last of a write.
 
 mod bic;
+mod cubic;
+mod hystart;
 mod reno;
 
 pub use bic::Bic;
+pub use cubic::Cubic;
 pub use reno::Reno;
 
-use netstudy_units::Time;
+use netstudy_units::{Duration, Time};
 
 /// The congestion window and what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,47 @@ pub struct Acked {
     pub segments: u32,
 }
 
+/// What was delivered while nothing looked lost, as congestion controls see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// When the acknowledgment arrived.
+    pub now: Time,
+    /// Segments that it acknowledged.
+    pub segments: u32,
+    /// The round-trip time that it showed.
+    pub rtt: Option<Duration>,
+    /// The smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Everything below is acknowledged.
+    pub snd_una: u64,
+    /// Everything below was sent.
+    pub snd_nxt: u64,
+    /// Payload bytes of a full segment.
+    pub mss_bytes: u32,
+}
+
+/// Slow start by acknowledged segments (RFC 3465 with L unlimited; `tcp_slow_start` of Linux 6).
+/// Returns the segments beyond the threshold, or all of them outside of slow start.
+#[inline]
+fn slow_start(window: &mut Window, segments: u32) -> u32 {
+    let growth = window.ssthresh.saturating_sub(window.cwnd).min(segments);
+    window.cwnd += growth;
+    segments - growth
+}
+
+/// Grows by one for each `per_increment` segments acknowledged (`tcp_cong_avoid_ai` of Linux 6).
+#[inline]
+fn increase_additively(window: &mut Window, per_increment: u32, segments: u32) {
+    // What was saved up for a slower growth counts for one.
+    if window.credit >= per_increment {
+        window.credit = 0;
+        window.cwnd += 1;
+    }
+    window.credit += segments;
+    window.cwnd += window.credit / per_increment;
+    window.credit %= per_increment;
+}
+
 /// The decisions in which congestion controls differ.
 pub trait CongestionControl {
     /// New data was acknowledged outside of recovery while the window was in full use.
@@ -52,7 +96,12 @@ pub trait CongestionControl {
 
     /// Segments were acknowledged while nothing looked lost, whether or not the window was in use.
     #[inline]
-    fn on_delivered(&mut self, _segments: u32) {}
+    fn on_delivered(&mut self, _delivered: &Delivered, _window: &mut Window) {}
+
+    /// The application writes after a time in which nothing was on the way; the last segment was sent
+    /// at `last_sent_at`.
+    #[inline]
+    fn on_restart(&mut self, _now: Time, _last_sent_at: Time) {}
 
     /// The slow start threshold after a loss was found with `flight` segments sent and not
     /// acknowledged.
@@ -74,6 +123,8 @@ pub enum Congestion {
     Reno(Reno),
     /// Linux 2.6.18.
     Bic(Bic),
+    /// RFC 9438, as in Linux 6.
+    Cubic(Cubic),
 }
 
 macro_rules! each {
@@ -81,6 +132,7 @@ macro_rules! each {
         match $self {
             Self::Reno($control) => $call,
             Self::Bic($control) => $call,
+            Self::Cubic($control) => $call,
         }
     };
 }
@@ -92,8 +144,12 @@ impl CongestionControl for Congestion {
     }
 
     #[inline]
-    fn on_delivered(&mut self, segments: u32) {
-        each!(self, control => control.on_delivered(segments));
+    fn on_delivered(&mut self, delivered: &Delivered, window: &mut Window) {
+        each!(self, control => control.on_delivered(delivered, window));
+    }
+
+    fn on_restart(&mut self, now: Time, last_sent_at: Time) {
+        each!(self, control => control.on_restart(now, last_sent_at));
     }
 
     fn ssthresh_after_loss(&mut self, window: &Window, flight: u32) -> u32 {
@@ -106,5 +162,30 @@ impl CongestionControl for Congestion {
 
     fn initial_ssthresh(&self) -> u32 {
         each!(self, control => control.initial_ssthresh())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn additive_increase_keeps_the_remainder_and_spends_old_savings_on_one() {
+        let mut window = Window { cwnd: 10, ssthresh: 10, credit: 0 };
+        // 25 = 2 x 10 + 5.
+        increase_additively(&mut window, 10, 25);
+        assert_eq!((window.cwnd, window.credit), (12, 5));
+        // 5 saved at 10 an increment are worth one at 4; then 9 = 2 x 4 + 1.
+        increase_additively(&mut window, 4, 9);
+        assert_eq!((window.cwnd, window.credit), (15, 1));
+    }
+
+    #[test]
+    fn slow_start_stops_at_the_threshold() {
+        let mut window = Window { cwnd: 8, ssthresh: 10, credit: 0 };
+        assert_eq!(slow_start(&mut window, 5), 3);
+        assert_eq!(window.cwnd, 10);
+        assert_eq!(slow_start(&mut window, 5), 5);
+        assert_eq!(window.cwnd, 10);
     }
 }

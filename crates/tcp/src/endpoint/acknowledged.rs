@@ -4,7 +4,7 @@ use netstudy_units::{Duration, Time};
 
 use super::{Endpoint, Phase, Recovery};
 use crate::recovery::{Acknowledged, DUP_THRESH};
-use crate::{Acked, CongestionControl, Segment};
+use crate::{Acked, CongestionControl, Delivered, Segment};
 
 impl Endpoint {
     #[inline]
@@ -38,7 +38,7 @@ impl Endpoint {
     fn advance(&mut self, now: Time, segment: &Segment, in_flight: u32) {
         let acked = self.sent.acknowledge(segment.ack);
         self.snd_una = segment.ack;
-        self.take_rtt(now, segment, &acked);
+        self.take_delivered(now, segment, &acked);
         self.rto_at = if self.sent.is_empty() { Time::NEVER } else { now + self.rtt.rto() };
         // Only duplicates above what is now acknowledged are still held by the receiver.
         self.dup_acks = self.dup_acks.saturating_sub(acked.segments.saturating_sub(1));
@@ -52,15 +52,37 @@ impl Endpoint {
         }
     }
 
+    /// Takes the round-trip time, for the timer and for congestion control.
+    #[inline]
+    pub(super) fn take_delivered(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) {
+        let rtt = self.take_rtt(now, segment, acked);
+        if self.phase == Phase::Open {
+            let delivered = Delivered {
+                now,
+                segments: acked.segments,
+                rtt,
+                srtt: self.rtt.srtt(),
+                snd_una: self.snd_una,
+                snd_nxt: self.snd_nxt,
+                mss_bytes: self.mss,
+            };
+            self.congestion.on_delivered(&delivered, &mut self.window);
+        }
+    }
+
     /// A sample from the segments themselves if none was sent twice, else from the echoed timestamp.
     #[inline]
-    pub(super) fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) {
-        if let Some(sent_at) = acked.sent_at {
-            self.rtt.sample(now.since(sent_at));
+    fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) -> Option<Duration> {
+        let rtt = if let Some(sent_at) = acked.sent_at {
+            now.since(sent_at)
         } else if self.timestamps && segment.timestamps {
             let ticks = Self::timestamp(now).wrapping_sub(segment.ts_echo);
-            self.rtt.sample(Duration::from_us(u64::from(ticks)));
-        }
+            Duration::from_us(u64::from(ticks))
+        } else {
+            return None;
+        };
+        self.rtt.sample(rtt);
+        Some(rtt)
     }
 
     /// The window grows only when it was what held sending back (RFC 2861, 3).

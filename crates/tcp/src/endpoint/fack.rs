@@ -35,11 +35,8 @@ impl Endpoint {
             let acked = self.sent.acknowledge(segment.ack);
             segments = acked.segments;
             self.snd_una = segment.ack;
-            self.take_rtt(now, segment, &acked);
+            self.take_delivered(now, segment, &acked);
             self.rto_at = if self.sent.is_empty() { Time::NEVER } else { now + self.rtt.rto() };
-            if self.phase == Phase::Open {
-                self.congestion.on_delivered(segments);
-            }
         }
         let is_duplicate = !advanced && segment.sequence_len() == 0 && !window_changed;
         if self.phase == Phase::Open && !is_duplicate && newly_sacked == 0 {

@@ -3,14 +3,16 @@
 use netstudy_units::Time;
 
 use super::{Endpoint, Phase, Recovery, State};
-use crate::{Flags, Segment, SentSegment};
+use crate::{CongestionControl, Flags, Segment, SentSegment};
 
 impl Endpoint {
     /// The application writes `bytes` at `now`.
     pub fn write(&mut self, now: Time, bytes: u64) {
-        if self.config.restart_after_idle && self.sent.is_empty() && self.write_end == self.snd_nxt
-        {
-            self.shrink_after_idle(now);
+        if self.sent.is_empty() && self.write_end == self.snd_nxt {
+            self.congestion.on_restart(now, self.last_sent_at);
+            if self.config.restart_after_idle {
+                self.shrink_after_idle(now);
+            }
         }
         self.write_end += bytes;
         if self.is_open() {
@@ -268,7 +270,6 @@ impl Endpoint {
     }
 
     fn enter_loss(&mut self) {
-        use crate::CongestionControl;
         // RFC 5681 (3.1): the threshold falls once for one loss event. Linux counts a recovery that
         // the timer ends as the same event, and a timeout after progress in Loss as another one
         // (`tcp_enter_loss`).

@@ -1,0 +1,363 @@
+use netstudy_units::{Duration, Time};
+
+use super::hystart::HyStart;
+use super::{Acked, CongestionControl, Delivered, Window, increase_additively, slow_start};
+
+/// Scale of [`BETA`] (`BICTCP_BETA_SCALE`).
+const SCALE: u64 = 1024;
+/// What is left of the window after a loss, in 1/1024 (RFC 9438, 4.6: 0.7).
+const BETA: u64 = 717;
+/// C of RFC 9438 (4.1), 0.4, in 1/1024 and rounded as Linux does (`bic_scale * 10`).
+const CUBE_SCALE: u64 = 410;
+/// Time is counted in 1/1024 s: three factors of it and one of [`SCALE`] (`10 + 3 * BICTCP_HZ`).
+const CUBE_SHIFT: u32 = 40;
+/// Segments of the window upon whose acknowledgment an AIMD flow of the same loss rate grows by one,
+/// in eighths (`beta_scale`): 1 / alpha of RFC 9438 (4.3).
+const FRIENDLY_SCALE: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
+/// Jiffies a second (`HZ`).
+const HZ: u64 = 1000;
+/// The curve is followed anew at most that often, in jiffies, while the window stays.
+const UPDATE_INTERVAL: u64 = HZ / 32;
+/// The longest time from the plateau for which the curve is computed, in 1/1024 s: beyond it 64 bits
+/// do not hold the cube. No flow stays above its plateau for these four minutes without a loss.
+const OFFSET_MAX: u64 = 1 << 18;
+
+/// CUBIC (RFC 9438), with the integer arithmetic and the jiffies of Linux 6
+/// (`net/ipv4/tcp_cubic.c`, 1000 Hz).
+///
+/// One departure: the cube root is exact, where Linux has one that is off by 0.2 % on average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cubic {
+    /// Window at the last loss, lowered if it had not come back to the one before; 0: never lost.
+    last_max: u32,
+    epoch: Option<Epoch>,
+    /// Segments whose acknowledgment lets the window grow by one (`cnt`).
+    per_increment: u32,
+    /// Segments acknowledged and not yet credited to the AIMD flow (`ack_cnt`).
+    acked: u64,
+    updated_for: u32,
+    /// In jiffies.
+    updated_at: u64,
+    min_rtt: Option<Duration>,
+    hystart: Option<HyStart>,
+}
+
+/// Growth since the window last shrank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Epoch {
+    /// In jiffies.
+    began: u64,
+    /// From there to the plateau, in 1/1024 s.
+    k: u64,
+    /// The window at the plateau.
+    origin: u32,
+    /// Window of an AIMD flow (`tcp_cwnd`).
+    friendly: u32,
+}
+
+impl Cubic {
+    /// CUBIC; `hystart` tells whether slow start may end before a loss.
+    #[must_use]
+    pub fn new(hystart: bool) -> Self {
+        Self {
+            last_max: 0,
+            epoch: None,
+            per_increment: 0,
+            acked: 0,
+            updated_for: 0,
+            updated_at: 0,
+            min_rtt: None,
+            hystart: hystart.then(HyStart::default),
+        }
+    }
+
+    /// `bictcp_update`
+    fn update(&mut self, acked: Acked, cwnd: u32) {
+        let now = jiffies(acked.now);
+        self.acked += u64::from(acked.segments);
+        if self.updated_for == cwnd && now - self.updated_at <= UPDATE_INTERVAL {
+            return;
+        }
+        let mut epoch = match self.epoch {
+            Some(epoch) => epoch,
+            None => self.begin_epoch(now, acked.segments, cwnd),
+        };
+        // At most once a jiffy.
+        if self.epoch.is_none() || now != self.updated_at {
+            self.updated_for = cwnd;
+            self.updated_at = now;
+            self.follow(epoch.target(now + self.min_rtt_jiffies()), cwnd);
+        }
+        epoch.friendly += self.friendly_growth(cwnd);
+        if epoch.friendly > cwnd {
+            self.per_increment = self.per_increment.min(cwnd / (epoch.friendly - cwnd));
+        }
+        self.epoch = Some(epoch);
+        // At most one segment for two that are acknowledged.
+        self.per_increment = self.per_increment.max(2);
+    }
+
+    const fn begin_epoch(&mut self, now: u64, segments: u32, cwnd: u32) -> Epoch {
+        self.acked = segments as u64;
+        let below = self.last_max.saturating_sub(cwnd);
+        let origin = if below > 0 { self.last_max } else { cwnd };
+        Epoch { began: now, k: time_to_grow(below), origin, friendly: cwnd }
+    }
+
+    /// Grows so that the window is at `target` a round trip later (RFC 9438, 4.4 and 4.5).
+    fn follow(&mut self, target: u32, cwnd: u32) {
+        self.per_increment =
+            if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
+        if self.last_max == 0 {
+            // At least 5 % a round trip while nothing is known of the path.
+            self.per_increment = self.per_increment.min(20);
+        }
+    }
+
+    /// Segments by which an AIMD flow has grown since this was last asked (RFC 9438, 4.3).
+    fn friendly_growth(&mut self, cwnd: u32) -> u32 {
+        let per_increment = ((u64::from(cwnd) * FRIENDLY_SCALE) >> 3).max(1);
+        // As many as leave something to credit later (`while (ca->ack_cnt > delta)`).
+        let growth = self.acked.saturating_sub(1) / per_increment;
+        self.acked -= growth * per_increment;
+        growth as u32
+    }
+
+    fn min_rtt_jiffies(&self) -> u64 {
+        self.min_rtt.map_or(0, |rtt| rtt.as_ns().div_ceil(1_000_000))
+    }
+}
+
+impl Epoch {
+    /// The window that the curve gives at `now`, in jiffies: W(t) = origin + C (t - K)^3
+    /// (RFC 9438, 4.2).
+    const fn target(&self, now: u64) -> u32 {
+        let t = ((now - self.began) << 10) / HZ;
+        let offset = t.abs_diff(self.k);
+        let offset = if offset > OFFSET_MAX { OFFSET_MAX } else { offset };
+        let delta = ((CUBE_SCALE * offset * offset * offset) >> CUBE_SHIFT) as u32;
+        if t < self.k { self.origin - delta } else { self.origin + delta }
+    }
+}
+
+const fn jiffies(now: Time) -> u64 {
+    now.as_us() * HZ / 1_000_000
+}
+
+/// K of RFC 9438 (4.2): how long the curve takes for `segments`, in 1/1024 s.
+const fn time_to_grow(segments: u32) -> u64 {
+    cube_root((1 << CUBE_SHIFT) / CUBE_SCALE * segments as u64)
+}
+
+/// The whole part of the cube root, by bisection.
+const fn cube_root(value: u64) -> u64 {
+    // The cube of `high` is the first one that 64 bits do not hold.
+    let (mut low, mut high) = (0_u64, 2_642_246);
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        if middle * middle * middle <= value {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+impl CongestionControl for Cubic {
+    /// `cubictcp_cong_avoid`
+    #[inline]
+    fn on_ack(&mut self, acked: Acked, window: &mut Window) {
+        let segments = slow_start(window, acked.segments);
+        if segments > 0 {
+            self.update(Acked { segments, ..acked }, window.cwnd);
+            increase_additively(window, self.per_increment, segments);
+        }
+    }
+
+    /// `cubictcp_acked`
+    #[inline]
+    fn on_delivered(&mut self, delivered: &Delivered, window: &mut Window) {
+        let Some(rtt) = delivered.rtt else { return };
+        // A round trip right after recovery says little.
+        if self.epoch.is_some_and(|epoch| jiffies(delivered.now) - epoch.began < HZ) {
+            return;
+        }
+        let min_rtt = self.min_rtt.map_or(rtt, |least| least.min(rtt));
+        self.min_rtt = Some(min_rtt);
+        if let Some(hystart) = &mut self.hystart
+            && window.in_slow_start()
+        {
+            hystart.on_delivered(delivered, rtt, min_rtt, window);
+        }
+    }
+
+    /// `cubictcp_cwnd_event`: the curve stands still while nothing is sent (RFC 9438, 5.8).
+    fn on_restart(&mut self, now: Time, last_sent_at: Time) {
+        if let Some(epoch) = &mut self.epoch {
+            let idle = jiffies(now) - jiffies(last_sent_at);
+            epoch.began = (epoch.began + idle).min(jiffies(now));
+        }
+    }
+
+    /// `cubictcp_recalc_ssthresh`
+    fn ssthresh_after_loss(&mut self, window: &Window, _flight: u32) -> u32 {
+        let cwnd = window.cwnd;
+        self.epoch = None;
+        // Fast convergence (RFC 9438, 4.7).
+        self.last_max = if cwnd < self.last_max {
+            (u64::from(cwnd) * (SCALE + BETA) / (2 * SCALE)) as u32
+        } else {
+            cwnd
+        };
+        ((u64::from(cwnd) * BETA / SCALE) as u32).max(2)
+    }
+
+    /// `cubictcp_state` at the state Loss.
+    fn on_timeout(&mut self) {
+        *self = Self::new(self.hystart.is_some());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_ms(ms: u64) -> Time {
+        Time::ZERO + Duration::from_ms(ms)
+    }
+
+    fn window(cwnd: u32) -> Window {
+        Window { cwnd, ssthresh: 2, credit: 0 }
+    }
+
+    fn lost_at(cwnd: u32) -> Cubic {
+        let mut cubic = Cubic::new(false);
+        cubic.ssthresh_after_loss(&window(cwnd), cwnd);
+        cubic
+    }
+
+    fn acknowledge(cubic: &mut Cubic, ms: u64, segments: u32, window: &mut Window) {
+        cubic.on_ack(Acked { now: at_ms(ms), segments }, window);
+    }
+
+    #[test]
+    fn a_loss_leaves_seven_tenths() {
+        // 100 x 717 / 1024 = 70.02; 1000 x 717 / 1024 = 700.2; 3 x 0.7 = 2.1.
+        for (cwnd, left) in [(100, 70), (1000, 700), (3, 2), (1, 2)] {
+            assert_eq!(Cubic::new(false).ssthresh_after_loss(&window(cwnd), cwnd), left);
+        }
+    }
+
+    #[test]
+    fn the_plateau_is_k_away() {
+        // RFC 9438 (4.2): K = cbrt(30 / 0.4) = 4.217 s. In integers: 2^40 / 410 = 2,681,735,677;
+        // times 30 = 80,452,070,310, between 4316^3 = 80,397,826,496 and 4317^3 = 80,453,723,013.
+        assert_eq!(time_to_grow(30), 4316);
+        assert_eq!(time_to_grow(0), 0);
+    }
+
+    #[test]
+    fn roots_of_whole_cubes_are_exact() {
+        for root in [0, 1, 2, 1023, 1024, 1025, 2_642_245] {
+            assert_eq!(cube_root(root * root * root), root);
+        }
+        assert_eq!(cube_root(26), 2);
+        assert_eq!(cube_root(u64::MAX), 2_642_245);
+    }
+
+    #[test]
+    fn the_curve_is_flat_at_the_plateau_and_steep_far_from_it() {
+        let epoch = Epoch { began: 0, k: 4096, origin: 100, friendly: 0 };
+        // t - K = -4, -3, -2, 0, 2, 3, 4 s; 410 / 1024 of its cube: 25.6, 10.8, 3.2, 0 segments.
+        let windows = [(0, 75), (1000, 90), (2000, 97), (4000, 100), (6000, 103), (7000, 110)];
+        for (ms, window) in windows {
+            assert_eq!(epoch.target(ms), window, "after {ms} ms");
+        }
+    }
+
+    #[test]
+    fn an_epoch_grows_towards_the_window_of_the_last_loss() {
+        let mut cubic = lost_at(100);
+        let mut window = window(70);
+        acknowledge(&mut cubic, 1000, 1, &mut window);
+        // 0.4 x 4.215^3 = 29.9 below 100: one more segment a window of 70.
+        assert_eq!(cubic.per_increment, 70);
+        // 3 s later, 1.215 s before the plateau: 0.7 below it, so 100 - 0 - 70 = 30 segments a
+        // window of 70, which the bound of one for two holds at 2.
+        acknowledge(&mut cubic, 4000, 1, &mut window);
+        assert_eq!(cubic.per_increment, 2);
+    }
+
+    #[test]
+    fn the_round_trip_is_looked_ahead() {
+        let mut cubic = lost_at(100);
+        cubic.min_rtt = Some(Duration::from_ms(1000));
+        acknowledge(&mut cubic, 0, 1, &mut window(70));
+        // (4.215 s - 1 s)^3 x 0.4 = 13.3: the target is 87, 17 above 70.
+        assert_eq!(cubic.per_increment, 70 / 17);
+    }
+
+    #[test]
+    fn in_a_short_round_trip_it_grows_like_an_aimd_flow() {
+        let mut cubic = lost_at(100);
+        let mut window = window(70);
+        // An AIMD flow grows by one each 70 x 15 / 8 = 131 segments: with 4 x 131 + 1 of them it is
+        // 4 ahead. After 32 jiffies the window is looked at again though it has not changed.
+        acknowledge(&mut cubic, 0, 1, &mut window);
+        cubic.acked = 4 * 131;
+        acknowledge(&mut cubic, 32, 1, &mut window);
+        assert_eq!(cubic.epoch.map(|epoch| epoch.friendly), Some(74));
+        assert_eq!(cubic.per_increment, 70 / 4);
+        assert_eq!(cubic.acked, 1, "what is left to credit");
+    }
+
+    #[test]
+    fn before_the_first_loss_it_grows_by_a_twentieth() {
+        let mut cubic = Cubic::new(false);
+        let mut window = window(100);
+        acknowledge(&mut cubic, 0, 1, &mut window);
+        assert_eq!(cubic.per_increment, 20);
+        // 19 more make 20 segments.
+        acknowledge(&mut cubic, 1, 19, &mut window);
+        assert_eq!(window.cwnd, 101);
+    }
+
+    #[test]
+    fn fast_convergence_lowers_the_plateau_of_a_flow_that_did_not_recover() {
+        let mut cubic = lost_at(100);
+        cubic.ssthresh_after_loss(&window(70), 70);
+        // 70 x (1024 + 717) / 2048 = 59.5
+        assert_eq!(cubic.last_max, 59);
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_plateau_and_the_round_trip() {
+        let mut cubic = lost_at(100);
+        cubic.min_rtt = Some(Duration::from_ms(1));
+        cubic.on_timeout();
+        assert_eq!(cubic, Cubic::new(false));
+    }
+
+    #[test]
+    fn idle_time_does_not_count() {
+        let mut cubic = lost_at(100);
+        acknowledge(&mut cubic, 1000, 1, &mut window(70));
+        cubic.on_restart(at_ms(9000), at_ms(2000));
+        assert_eq!(cubic.epoch.map(|epoch| epoch.began), Some(8000));
+        // An idle time that began before the epoch ends with it.
+        cubic.on_restart(at_ms(9000), at_ms(2000));
+        assert_eq!(cubic.epoch.map(|epoch| epoch.began), Some(9000));
+    }
+
+    #[test]
+    fn slow_start_grows_by_what_is_acknowledged_and_the_rest_counts_afterwards() {
+        let mut cubic = Cubic::new(false);
+        let mut window = Window { cwnd: 8, ssthresh: 40, credit: 0 };
+        acknowledge(&mut cubic, 0, 5, &mut window);
+        assert_eq!(window, Window { cwnd: 13, ssthresh: 40, credit: 0 });
+        window.cwnd = 38;
+        acknowledge(&mut cubic, 1, 5, &mut window);
+        assert_eq!(window, Window { cwnd: 40, ssthresh: 40, credit: 3 });
+    }
+}

@@ -22,7 +22,7 @@ unexport CARGO_BUILD_TARGET
 comma := ,
 say = @printf '  %s\n' "$(1)"
 
-.PHONY: help build run test check check-slow bench docs lock clean lint
+.PHONY: help build run test check check-slow bench bench-peers docs lock clean lint
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -60,8 +60,12 @@ check-slow: ## the tests that take minutes: set-up in a fresh clone, the incast 
 	@tools/setup dev
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m slow
 
-bench: build ## how many packets a second of processor time the engine simulates
+bench: build ## how fast the engine simulates, beside earlier commits
 	@.venv/bin/python -m tools.bench
+
+bench-peers: build ## speed and agreement beside ns-2 and ns-3, from Debian's packages
+	@tools/peers
+	@.venv/bin/python -m tools.bench.peers
 
 docs: ## write the generated pages of docs/reference and the schemas again
 	@tools/setup dev

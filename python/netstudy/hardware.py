@@ -74,7 +74,8 @@ Forwarding = Annotated[
     str, Typed(Choice(("store-and-forward", "cut-through"), "a way of forwarding"), refs=False)
 ]
 CongestionControl = Annotated[
-    str, Typed(Choice(("reno", "bic", "cubic", "cubic-hystart"), "a congestion control"), refs=False)
+    str,
+    Typed(Choice(("reno", "bic", "cubic", "cubic-hystart"), "a congestion control"), refs=False),
 ]
 Recovery = Annotated[str, Typed(Choice(("rfc", "fack"), "a way of loss recovery"), refs=False)]
 RtoRule = Annotated[str, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"), refs=False)]

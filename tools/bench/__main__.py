@@ -19,13 +19,14 @@ from rich.table import Table
 from netstudy import wire
 from netstudy.plan.make import useful_packets
 from tools.bench import history, scenarios
-from tools.bench.usage import run
 
 HISTORY = scenarios.ROOT / "benches/history.jsonl"
 ROUNDS = 3
 PACKETS = 20_000_000
 """Useful packets of a measurement: one or two seconds."""
 MANY_FLOWS, MOST_FLOWS = 1_000, 10_000
+DEEP_BUFFER_BYTES, SHORT_BLOCK_BYTES = 64_000_000, 400_000
+"""For the most flows, whose first windows alone are a thousand times the scenario's buffer."""
 
 
 def measure() -> history.Measurement:
@@ -36,7 +37,8 @@ def measure() -> history.Measurement:
     largest = max(peers, key=lambda run: (run.treatment["mtu"], run.treatment["servers"]))
     flows = int(largest.treatment["servers"])
     many = scenarios.filled(scenarios.with_servers(largest, MANY_FLOWS), PACKETS // 4)
-    most = scenarios.with_iterations(scenarios.with_servers(largest, MOST_FLOWS), 1)
+    deep = scenarios.with_deep_buffer(largest, DEEP_BUFFER_BYTES, SHORT_BLOCK_BYTES)
+    most = scenarios.with_iterations(scenarios.with_servers(deep, MOST_FLOWS), 1)
     return history.Measurement(
         commit=_commit(),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -44,8 +46,8 @@ def measure() -> history.Measurement:
         packets_per_s=rates,
         two_threads_ratio=_two_threads_ratio(largest),
         rss_bytes_max={
-            f"{flows} flows": run(scenarios.engine_job([largest])).rss_bytes_max,
-            f"{MOST_FLOWS} flows": run(scenarios.engine_job([most])).rss_bytes_max,
+            f"{flows} flows": scenarios.simulate([largest]).rss_bytes_max,
+            f"{MOST_FLOWS} flows": scenarios.simulate([most]).rss_bytes_max,
         },
         cost_ratio={
             f"{MANY_FLOWS} flows": rates[scenarios.name(largest)] / _rates([many], 1).popitem()[1]
@@ -58,7 +60,7 @@ def _rates(runs: Sequence[wire.Run], rounds: int = ROUNDS) -> dict[str, float]:
     seconds: dict[str, list[float]] = {scenarios.name(one): [] for one in runs}
     for _ in range(rounds):
         for one in runs:
-            seconds[scenarios.name(one)].append(run(scenarios.engine_job([one])).user_s)
+            seconds[scenarios.name(one)].append(scenarios.simulate([one]).user_s)
     return {
         scenarios.name(one): round(useful_packets(one) / min(seconds[scenarios.name(one)]))
         for one in runs
@@ -71,7 +73,7 @@ def _two_threads_ratio(one: wire.Run) -> float:
     four = [one.model_copy(update={"id": f"{number:012x}"}) for number in range(4)]
     for _ in range(ROUNDS):
         for threads, found in walls.items():
-            found.append(run(scenarios.engine_job(four, threads)).wall_s)
+            found.append(scenarios.simulate(four, threads).wall_s)
     return round(min(walls[1]) / min(walls[2]), 3)
 
 

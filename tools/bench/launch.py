@@ -1,7 +1,7 @@
 """Runs one program and writes what it used to a file descriptor: launch.py FD PROGRAM ARGUMENT…
 
-Linux counts the memory of a process from before its exec, so that a small program started by a large
-one seems large. This launcher imports next to nothing to be a small parent.
+Linux counts the memory of a process from before its exec, so that a small program started by a
+large one seems large. This launcher imports next to nothing to be a small parent.
 """
 
 import os

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from netstudy import wire
+from netstudy.errors import TestbedError
 from netstudy.plan import make_plan
 from netstudy.plan.make import useful_packets
 from netstudy.study import load
 from netstudy.testbed.engine import find_engine
-from tools.bench.usage import Job
+from tools.bench import usage
 
 ROOT = Path(__file__).parents[2]
 PEERS = ROOT / "benches/peers"
 INCAST = ROOT / "studies/incast"
 INCAST_SERVERS = 23
+
+_RECORD: TypeAdapter[wire.Record] = TypeAdapter(wire.Record)
 
 
 def peers(seed: int = 1) -> list[wire.Run]:
@@ -51,6 +56,18 @@ def with_servers(run: wire.Run, servers: int) -> wire.Run:
     )
 
 
+def with_deep_buffer(run: wire.Run, port_buffer_bytes: int, block_bytes: int) -> wire.Run:
+    """The run with that buffer a port and that block, so that very many flows come to an end."""
+    buffer = wire.OutputQueued(port_buffer_bytes=port_buffer_bytes)
+    switch = run.network.switch.model_copy(update={"buffer": buffer})
+    return run.model_copy(
+        update={
+            "network": run.network.model_copy(update={"switch": switch}),
+            "workload": run.workload.model_copy(update={"block_bytes": block_bytes}),
+        },
+    )
+
+
 def filled(run: wire.Run, packets: int) -> wire.Run:
     """The run with as many iterations as come closest to that many useful packets."""
     return with_iterations(run, iterations_for(useful_packets(with_iterations(run, 1)), packets))
@@ -61,11 +78,30 @@ def iterations_for(packets_per_iteration: int, packets: int) -> int:
     return max(1, round(packets / packets_per_iteration))
 
 
-def engine_job(runs: Sequence[wire.Run], threads: int = 1) -> Job:
+def engine_job(runs: Sequence[wire.Run], threads: int = 1) -> usage.Job:
     """The engine with a plan of these runs."""
     plan = wire.Plan(schema=wire.PLAN_SCHEMA, study="bench", seed=1, runs=tuple(runs))
     command = (str(find_engine()), "sim", f"--threads={threads}")
-    return Job(command, wire.to_json(plan))
+    return usage.Job(command, wire.to_json(plan))
+
+
+def run_records(output: str) -> list[wire.RunRecord]:
+    """The engine's run records. Raises TestbedError for one that failed or breaks a law."""
+    records = [_RECORD.validate_json(line) for line in output.splitlines()]
+    runs = [record for record in records if isinstance(record, wire.RunRecord)]
+    for run in runs:
+        if run.status != "ok":
+            raise TestbedError(
+                f"the run {run.treatment} is {run.status}: {run.error or run.checks}"
+            )
+    return runs
+
+
+def simulate(runs: Sequence[wire.Run], threads: int = 1) -> usage.Usage:
+    """What the engine used for these runs, all of which must have come out well."""
+    used = usage.run(engine_job(runs, threads))
+    run_records(used.output)
+    return used
 
 
 def name(run: wire.Run) -> str:

@@ -26,7 +26,9 @@ from netstudy.documents.fields import (
 from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
 
-CongestionControl = Annotated[str | Ref, Typed(Choice(("reno", "bic", "cubic", "cubic-hystart"), "a congestion control"))]
+CongestionControl = Annotated[
+    str | Ref, Typed(Choice(("reno", "bic", "cubic", "cubic-hystart"), "a congestion control"))
+]
 Recovery = Annotated[str | Ref, Typed(Choice(("rfc", "fack"), "a way of loss recovery"))]
 RtoRule = Annotated[str | Ref, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"))]
 Forwarding = Annotated[

@@ -1,0 +1,90 @@
+"""What the simulators say of the same scenario, side by side in docs/concepts/agreement.md.
+
+Every program runs the same iterations from the same start with several seeds, so the page does not
+depend on the machine. Its table is written between two markers; the words around it are typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from tools.bench import scenarios, usage
+from tools.bench.programs import PROGRAMS, Cell, Outcome
+
+PAGE = scenarios.ROOT / "docs/concepts/agreement.md"
+BEGIN, END = "<!-- begin: written by make bench-peers -->", "<!-- end -->"
+ITERATIONS = 20
+SEEDS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What each program says of one cell, a list of outcomes by its name: one a seed."""
+
+    cell: Cell
+    outcomes: Mapping[str, Sequence[Outcome]]
+
+
+def observe(cell: Cell) -> Agreement:
+    """Run every program with every seed."""
+    return Agreement(
+        cell,
+        {
+            program.name: [
+                program.outcome(usage.run(program.job(cell, ITERATIONS, seed)).output)
+                for seed in SEEDS
+            ]
+            for program in PROGRAMS
+        },
+    )
+
+
+def goodput_mbps(outcomes: Sequence[Outcome]) -> float:
+    """Pooled: the seeds carry the same bytes, so times add up (a harmonic mean)."""
+    return len(outcomes) / sum(1 / outcome.goodput_mbps for outcome in outcomes)
+
+
+def row(found: Agreement) -> list[str]:
+    """One line of the table: goodput, drops and timeouts an iteration, by program."""
+    outcomes = [found.outcomes[program.name] for program in PROGRAMS]
+    return [
+        f"{found.cell.mtu}",
+        f"{found.cell.servers}",
+        *(f"{goodput_mbps(each):,.0f}" for each in outcomes),
+        *(f"{mean(one.drops for one in each) / ITERATIONS:,.1f}" for each in outcomes),
+        *(f"{mean(one.timeouts for one in each) / ITERATIONS:,.2f}" for each in outcomes),
+    ]
+
+
+def headers() -> list[str]:
+    """The columns of `row`."""
+    quantities = ("goodput Mbit/s", "drops", "timeouts")
+    return ["MTU", "servers", *(f"{what}, {p.name}" for what in quantities for p in PROGRAMS)]
+
+
+def markdown(found: Sequence[Agreement]) -> str:
+    """The generated part of the page."""
+    head = headers()
+    lines = [head, ["---:"] * len(head), *map(row, found)]
+    said = (
+        f"{ITERATIONS} iterations from new connections, {len(SEEDS)} seeds pooled. "
+        "Drops and timeouts are an iteration's."
+    )
+    return "\n".join([said, "", *(f"| {' | '.join(cells)} |" for cells in lines)])
+
+
+def between_markers(page: str, text: str) -> str:
+    """The page with that text between its markers. Raises ValueError when it has none."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the page lacks {BEGIN} or {END}")
+    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+
+
+def write(found: Sequence[Agreement], page: Path = PAGE) -> None:
+    """Put the table into the page."""
+    page.write_text(between_markers(page.read_text(), markdown(found)))

@@ -1,0 +1,53 @@
+"""Holds the engine against ns-3 and ns-2 on the same scenario: `make bench-peers`.
+
+Prints speeds as a table, agreement as a table, and as the last line all speeds as one JSON object.
+Writes the agreement into docs/concepts/agreement.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from tools.bench import agreement, speeds
+from tools.bench.programs import NS2, NS3, PROGRAMS, cells
+
+ROUNDS = 5
+
+
+def speed_table(measured: Iterable[speeds.Speed]) -> Table:
+    """Million useful packets a second of user time, and how many times a peer's."""
+    names = [program.name for program in PROGRAMS]
+    table = Table("MTU", "servers", *names, f"times {NS3.name}", f"times {NS2.name}")
+    for one in measured:
+        millions = [f"{one.packets_per_s[name] / 1e6:.3f}" for name in names]
+        ratios = f"{one.ratio(NS3):.0f}", f"{one.ratio(NS2):.1f}"
+        table.add_row(str(one.cell.mtu), str(one.cell.servers), *millions, *ratios)
+    return table
+
+
+def agreement_table(found: Iterable[agreement.Agreement]) -> Table:
+    """The same as in the page."""
+    table = Table(*agreement.headers())
+    for one in found:
+        table.add_row(*agreement.row(one))
+    return table
+
+
+def main() -> None:
+    """Measure, print, write the page."""
+    console, progress = Console(), Console(stderr=True)
+    measured = [speeds.measure(cell, ROUNDS) for cell in track(cells(), "speed", console=progress)]
+    console.print("million useful data packets a second of user time, one thread, medians")
+    console.print(speed_table(measured))
+    found = [agreement.observe(cell) for cell in track(cells(), "agreement", console=progress)]
+    console.print(agreement_table(found))
+    agreement.write(found)
+    print(speeds.json_line(measured))
+
+
+if __name__ == "__main__":
+    main()

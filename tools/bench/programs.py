@@ -1,0 +1,110 @@
+"""The simulators that are held against each other, and how each is asked and understood."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netstudy import wire
+from netstudy.plan.make import HEADER_BYTES
+from tools.bench import scenarios
+from tools.bench.usage import Job
+
+NS3_PROGRAM = scenarios.ROOT / ".cache/peers/ns3_incast"
+NS2_SCRIPT = scenarios.PEERS / "ns2_incast.tcl"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One size of the scenario."""
+
+    mtu: int
+    servers: int
+
+    def packets(self, iterations: int) -> int:
+        """Useful data packets: the full-sized segments that must be carried at least."""
+        return self.servers * iterations * -(-_block_bytes() // (self.mtu - HEADER_BYTES))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a simulator says of some iterations: goodput, and drops and timeouts of all of them."""
+
+    goodput_mbps: float
+    drops: int
+    timeouts: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """A simulator. `packets` is about what it carries in two seconds."""
+
+    name: str
+    packets: int
+    job: Callable[[Cell, int, int], Job]
+    """From a cell, iterations and a seed."""
+    outcome: Callable[[str], Outcome]
+    """From what it printed."""
+
+    def iterations(self, cell: Cell) -> int:
+        """Iterations that fill about two seconds."""
+        return scenarios.iterations_for(cell.packets(1), self.packets)
+
+
+def cells() -> list[Cell]:
+    """The cells of the study, in its order."""
+    return [
+        Cell(int(run.treatment["mtu"]), int(run.treatment["servers"])) for run in scenarios.peers()
+    ]
+
+
+def _block_bytes() -> int:
+    return scenarios.peers()[0].workload.block_bytes
+
+
+def _engine_job(cell: Cell, iterations: int, seed: int) -> Job:
+    run = next(
+        run
+        for run in scenarios.peers(seed)
+        if (run.treatment["mtu"], run.treatment["servers"]) == (cell.mtu, cell.servers)
+    )
+    return scenarios.engine_job([scenarios.with_iterations(run, iterations)])
+
+
+def _ns3_job(cell: Cell, iterations: int, seed: int) -> Job:
+    sizes = (f"--servers={cell.servers}", f"--mtu={cell.mtu}", f"--iterations={iterations}")
+    return Job((str(NS3_PROGRAM), *sizes, f"--seed={seed}"))
+
+
+def _ns2_job(cell: Cell, iterations: int, seed: int) -> Job:
+    numbers = (cell.servers, cell.mtu, iterations, seed)
+    return Job(("ns", str(NS2_SCRIPT), *map(str, numbers)))
+
+
+def engine_outcome(output: str) -> Outcome:
+    """From the engine's records of one run."""
+    (record,) = scenarios.run_records(output)
+    return from_record(record)
+
+
+def from_record(record: wire.RunRecord) -> Outcome:
+    """Goodput is a ratio of sums: all bytes by all time."""
+    assert record.iterations is not None, "a run that is ok has iterations"
+    assert record.bytes_received is not None, "a run that is ok has received"
+    return Outcome(
+        goodput_mbps=record.bytes_received * 8_000 / sum(record.iterations.completion_ns),
+        drops=sum(record.iterations.dropped_packets),
+        timeouts=sum(record.iterations.timeouts),
+    )
+
+
+def peer_outcome(output: str) -> Outcome:
+    """From the one JSON object that a program of benches/peers prints."""
+    return Outcome(**json.loads(output))
+
+
+NETSTUDY = Program("netstudy", 20_000_000, _engine_job, engine_outcome)
+NS3 = Program("ns-3", 100_000, _ns3_job, peer_outcome)
+NS2 = Program("ns-2", 4_000_000, _ns2_job, peer_outcome)
+PROGRAMS = (NETSTUDY, NS3, NS2)

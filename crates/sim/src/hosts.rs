@@ -40,6 +40,9 @@ pub(crate) struct Nic {
     processor_free_at: Time,
     delay: Duration,
     cuts_through: bool,
+    /// When the switch can judge the frames of [`Self::send_ahead`]; those that have left are dropped
+    /// from here when there seem to be too many.
+    ahead: VecDeque<Time>,
     counters: NicCounters,
 }
 
@@ -59,6 +62,7 @@ impl Nic {
             processor_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,
+            ahead: VecDeque::new(),
             counters: NicCounters::default(),
         }
     }
@@ -91,6 +95,28 @@ impl Nic {
             self.counters.queue_drops += 1;
             return None;
         }
+        Some(self.transmit(now, connection, segment))
+    }
+
+    /// As [`Self::send`], for frames that are judged at once and are on no one's way.
+    #[inline(always)]
+    pub(crate) fn send_ahead(
+        &mut self,
+        now: Time,
+        connection: u32,
+        segment: Segment,
+    ) -> Option<Frame> {
+        if self.ahead.len() >= self.queue_frames && self.is_queue_ahead_full(now) {
+            self.counters.queue_drops += 1;
+            return None;
+        }
+        let frame = self.transmit(now, connection, segment);
+        self.ahead.push_back(frame.arrival);
+        Some(frame)
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, now: Time, connection: u32, segment: Segment) -> Frame {
         self.counters.frames_sent += 1;
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
         let sent = self.transmitter.transmit(now + self.send_latency, frame_bytes);
@@ -101,7 +127,7 @@ impl Nic {
         } else {
             sent
         };
-        Some(Frame { arrival: judged + self.delay, connection, frame_bytes, segment })
+        Frame { arrival: judged + self.delay, connection, frame_bytes, segment }
     }
 
     /// Frames that the switch judges later than a frame leaving now are still queued.
@@ -110,5 +136,15 @@ impl Nic {
         let left = now + self.delay;
         on_the_way.iter().rev().take_while(|frame| frame.arrival > left).count()
             >= self.queue_frames
+    }
+
+    /// As [`Self::is_queue_full`], for the frames that were judged at once.
+    #[cold]
+    fn is_queue_ahead_full(&mut self, now: Time) -> bool {
+        let left = now + self.delay;
+        while self.ahead.front().is_some_and(|&arrival| arrival <= left) {
+            self.ahead.pop_front();
+        }
+        self.ahead.len() >= self.queue_frames
     }
 }

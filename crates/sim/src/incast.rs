@@ -290,11 +290,14 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     #[inline]
     fn pump_client(&mut self, now: Time, connection: usize) {
         while let Some(segment) = self.client.ends[connection].poll_transmit(now) {
-            let queue = &self.on_the_way[0];
-            let frame = self.client.nic.send(now, connection as u32, segment, queue);
-            match frame {
-                Some(frame) if B::PRIVATE_EGRESS => self.offer_to_server(&frame),
-                frame => self.send(0, frame),
+            let nic = &mut self.client.nic;
+            if B::PRIVATE_EGRESS {
+                if let Some(frame) = nic.send_ahead(now, connection as u32, segment) {
+                    self.offer_to_server(&frame);
+                }
+            } else {
+                let frame = nic.send(now, connection as u32, segment, &self.on_the_way[0]);
+                self.send(0, frame);
             }
         }
         let bound = self.client.ends[connection].timeout_bound();

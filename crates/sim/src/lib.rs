@@ -8,6 +8,10 @@
 //! At equal times, timers come first, then choices of the switch, then arrivals, in the order of
 //! ports; frames of one port stay in order.
 
+// The fixture of the tests speaks of this crate by its name.
+#[cfg(test)]
+extern crate self as netstudy_sim;
+
 mod agenda;
 mod barrier;
 mod hosts;

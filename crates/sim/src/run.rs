@@ -58,6 +58,18 @@ fn workload(incast: &records::Incast, servers: u32) -> IncastConfig {
 }
 
 fn try_run(run: &records::Run, progress: &mut dyn Progress) -> Result<RunRecord, String> {
+    try_run_by(simulate, run, progress)
+}
+
+/// Carries out a set-up over a switch with the given buffer.
+type Simulate =
+    fn(&Buffer, &Setup<'_>, &mut dyn FnMut() -> ControlFlow<()>) -> Result<Outcome, String>;
+
+fn try_run_by(
+    simulate: Simulate,
+    run: &records::Run,
+    progress: &mut dyn Progress,
+) -> Result<RunRecord, String> {
     let records::Workload::Incast(incast) = &run.workload;
     let star = Star::new(run)?;
     let config = workload(incast, star.servers);
@@ -252,3 +264,6 @@ fn port_counters(base: &PortCounters, end: &PortCounters, queue_bytes_max: u64) 
         ("queue_bytes_max".to_owned(), queue_bytes_max),
     ])
 }
+
+#[cfg(test)]
+mod tests;

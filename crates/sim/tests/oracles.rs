@@ -234,3 +234,32 @@ fn a_buffer_smaller_than_a_frame_ends_as_a_failure_not_as_a_hang() {
     let error = record.error.expect("a failed run says why");
     assert!(error.contains("has not ended after"), "{error}");
 }
+
+#[test]
+fn an_interface_drops_what_its_queue_cannot_take() {
+    let mut run = one_segment();
+    // Twelve segments leave TCP at once, ten of them fit; the last two wait for the timer.
+    incast(&mut run).block_bytes = 12 * 8_948;
+    run.network.hosts[1].tcp.initial_window_segments = Some(12);
+    run.network.hosts[1].nic.transmit_queue_frames = 10;
+    incast(&mut run).warmup_iterations = 0;
+    let record = make_ok(&run);
+    assert_eq!(counter(&record, "server", "nic_queue_drops"), 2);
+    assert_eq!(counter(&record, "server", "segments_retransmitted"), 2);
+    assert_eq!(counter(&record, "server", "timeouts"), 1);
+}
+
+#[test]
+fn the_queue_of_the_client_counts_whatever_the_switch() {
+    let drops = |buffer| {
+        let mut run = lab::run(5, buffer);
+        incast(&mut run).iterations = 3;
+        incast(&mut run).block_bytes = 8_948;
+        // Five requests at once: the first two fit, the others wait for their timers.
+        run.network.hosts[0].nic.transmit_queue_frames = 2;
+        counter(&make_ok(&run), "client", "nic_queue_drops")
+    };
+    let expected = drops(lab::GUARANTEED);
+    assert!(expected >= 3 * 3, "{expected} drops");
+    assert_eq!(drops(DEEP), expected);
+}

@@ -94,8 +94,7 @@ impl Both {
             }
             Operation::RetransmitForward => {
                 let fast = self.fast.retransmit_forward(self.now, self.next);
-                let slow =
-                    self.slow[..self.facked()].iter().position(|segment| segment.is_untouched());
+                let slow = self.slow[..self.facked()].iter().position(Slow::is_untouched);
                 prop_assert_eq!(fast.map(|segment| segment.start), self.repeat(slow));
             }
         }

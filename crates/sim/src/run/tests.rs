@@ -1,0 +1,153 @@
+//! Frames for a private egress are judged as soon as they are sent ([`SwitchBuffer::PRIVATE_EGRESS`]):
+//! that must not show.
+
+#[path = "../../tests/lab/mod.rs"]
+mod lab;
+
+use std::ops::ControlFlow;
+
+use netstudy_fabric::switch::{Arrival, OutputQueued};
+use netstudy_fabric::{Chance, Grant, SwitchBuffer, Verdict};
+use netstudy_records::{
+    Buffer, CongestionControl, Forwarding, Jitter, Recovery, RtoRule, Run, RunRecord,
+};
+use netstudy_units::Time;
+use proptest::prelude::*;
+
+use super::{Outcome, Setup, Simulation, simulate, try_run_by};
+use crate::Progress;
+use crate::hosts::Frame;
+
+/// A switch that is offered every frame in the order of time.
+struct InOrder<B>(B);
+
+impl<B: SwitchBuffer<Frame>> SwitchBuffer<Frame> for InOrder<B> {
+    fn offer(&mut self, arrival: &Arrival, frame: &Frame) -> Verdict {
+        self.0.offer(arrival, frame)
+    }
+
+    fn next_grant(&self) -> Time {
+        self.0.next_grant()
+    }
+
+    fn grant(&mut self, chance: &mut impl Chance) -> Option<Grant<Frame>> {
+        self.0.grant(chance)
+    }
+
+    fn held(&self) -> usize {
+        self.0.held()
+    }
+
+    fn queue_bytes_max(&self, egress: u32) -> u64 {
+        self.0.queue_bytes_max(egress)
+    }
+}
+
+fn simulate_in_order(
+    buffer: &Buffer,
+    setup: &Setup<'_>,
+    on_iteration: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Outcome, String> {
+    let Buffer::OutputQueued { port_buffer_bytes } = *buffer else {
+        unreachable!("the other architectures have no private egress");
+    };
+    let switch = OutputQueued::new(&setup.star.port_links(), port_buffer_bytes);
+    Simulation::new(setup, InOrder(switch)).run(on_iteration)
+}
+
+struct Silent;
+
+impl Progress for Silent {
+    fn iteration(&mut self, _packets: u64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn jitter() -> impl Strategy<Value = Jitter> {
+    prop_oneof![
+        Just(Jitter::None),
+        (1..200_000_u64).prop_map(|max_ns| Jitter::Uniform { max_ns }),
+        (1..200_000_u64).prop_map(|mean_ns| Jitter::Exponential { mean_ns }),
+    ]
+}
+
+fn scenario() -> impl Strategy<Value = Run> {
+    let workload = (1..8_u32, 1..400_000_u64, 1..6_u32, 0..3_u32, 0..20_000_u64, jitter());
+    let network = (
+        prop_oneof![9_018..40_000_u64, 40_000..400_000_u64],
+        prop_oneof![Just(1500_u32), Just(9000)],
+        any::<bool>(),
+        0..5_000_u64,
+        [1..50_000_u64, 1..50_000_u64],
+    );
+    let hosts = (any::<bool>(), 0..20_000_u64, 0..3_000_u64, 2..200_u32, any::<u64>());
+    (workload, network, hosts).prop_map(|(workload, network, hosts)| {
+        let (servers, block_bytes, iterations, warmup, request_spacing_ns, start_jitter) = workload;
+        let (port_buffer_bytes, mtu_bytes, cuts_through, latency_ns, delays_ns) = network;
+        let (is_linux, host_latency_ns, receive_frame_ns, queue_frames, seed) = hosts;
+        let mut run = lab::run(servers, Buffer::OutputQueued { port_buffer_bytes });
+        run.seed = format!("{seed:016x}");
+        run.network.switch.latency_ns = latency_ns;
+        if cuts_through {
+            run.network.switch.forwarding = Forwarding::CutThrough;
+        }
+        for (link, delay_ns) in run.network.links.iter_mut().zip(delays_ns) {
+            link.mtu_bytes = mtu_bytes;
+            link.delay_ns = delay_ns;
+        }
+        for group in &mut run.network.hosts {
+            group.nic.send_latency_ns = host_latency_ns;
+            group.nic.receive_latency_ns = host_latency_ns / 3;
+            group.nic.receive_frame_ns = receive_frame_ns;
+            group.nic.transmit_queue_frames = queue_frames;
+            if is_linux {
+                group.tcp.congestion_control = CongestionControl::Bic;
+                group.tcp.recovery = Recovery::Fack;
+                group.tcp.rto_rule = RtoRule::Linux;
+                group.tcp.offload_burst_bytes = 65_536;
+                group.tcp.clock_tick_ns = 1_000_000;
+                group.tcp.quick_ack_segments = 16;
+                group.tcp.read_at_once_pct = 30;
+            }
+        }
+        let incast = lab::incast(&mut run);
+        incast.block_bytes = block_bytes.max(u64::from(servers));
+        incast.iterations = iterations;
+        incast.warmup_iterations = warmup;
+        incast.request_spacing_ns = request_spacing_ns;
+        incast.start_jitter = start_jitter;
+        run
+    })
+}
+
+/// The record without what servers count: when an iteration ends, frames on the way to them are heard
+/// already when they are judged at once. All that comes of it, and when, stays.
+fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
+    record.map(|mut record| {
+        record.counters.retain(|node, _| ["client", "switch.client"].contains(&node.as_str()));
+        for check in &mut record.checks {
+            check.detail.clear();
+        }
+        if let Some(samples) = &mut record.iterations {
+            samples.retransmissions.clear();
+        }
+        record
+    })
+}
+
+/// A short run unless `PROPTEST_CASES` asks for another.
+fn cases() -> ProptestConfig {
+    let short = ProptestConfig { cases: 100, ..ProptestConfig::default() };
+    if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default() } else { short }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn judging_private_frames_at_once_gives_the_same_record(run in scenario()) {
+        let at_once = comparable(try_run_by(simulate, &run, &mut Silent));
+        let in_order = comparable(try_run_by(simulate_in_order, &run, &mut Silent));
+        prop_assert_eq!(at_once, in_order);
+    }
+}

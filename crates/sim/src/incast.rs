@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use netstudy_fabric::switch::Arrival;
-use netstudy_fabric::{Chance, PortCounters, SwitchBuffer, Verdict};
+use netstudy_fabric::{Chance, Grant, PortCounters, SwitchBuffer, Verdict};
 use netstudy_records::Jitter;
-use netstudy_tcp::{Counters, Endpoint, Segment};
+use netstudy_tcp::{Counters, Ecn, Endpoint, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Incast, IncastConfig, Responder};
 
@@ -174,24 +174,46 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
             frame_bytes: frame.frame_bytes,
         };
         let counters = &mut self.ports[egress as usize];
-        match self.switch.offer(&arrival, frame) {
-            Verdict::Dropped => {
-                counters.frames_dropped += 1;
-                counters.bytes_dropped += u64::from(frame.frame_bytes);
-                return;
-            }
-            Verdict::Departs(departs) => self.deliver(egress, departs, frame),
-            Verdict::Held => {}
+        let verdict = self.switch.offer(&arrival, frame);
+        if verdict == Verdict::Dropped {
+            counters.frames_dropped += 1;
+            counters.bytes_dropped += u64::from(frame.frame_bytes);
+            return;
         }
-        let counters = &mut self.ports[egress as usize];
         counters.frames_forwarded += 1;
         counters.bytes_forwarded += u64::from(frame.frame_bytes);
+        let marked;
+        let (departs, frame) = match verdict {
+            Verdict::Departs(departs) => (departs, frame),
+            Verdict::Marked(departs) => {
+                marked = self.mark(egress, frame);
+                (departs, &marked)
+            }
+            Verdict::Held | Verdict::Dropped => return,
+        };
+        self.deliver(egress, departs, frame);
     }
 
     fn handle_grant(&mut self) {
         if let Some(grant) = self.switch.grant(&mut self.arbitration) {
-            self.deliver(grant.egress, grant.departs, &grant.frame);
+            let Grant { mut frame, egress, departs, marked } = grant;
+            if marked {
+                frame = self.mark(egress, &frame);
+            }
+            self.deliver(egress, departs, &frame);
         }
+    }
+
+    /// The mark is left on a frame that is subject to marks, and on no other (RFC 3168, 5).
+    #[cold]
+    #[inline(never)]
+    fn mark(&mut self, egress: u32, frame: &Frame) -> Frame {
+        let mut frame = *frame;
+        if frame.segment.ecn != Ecn::NotEct {
+            frame.segment.ecn = Ecn::Ce;
+            self.ports[egress as usize].frames_marked += 1;
+        }
+        frame
     }
 
     #[inline]

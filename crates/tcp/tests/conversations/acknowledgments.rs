@@ -7,7 +7,7 @@ use crate::lab::solo::{Solo, data, sack};
 use crate::lab::{Client, Server, Setup, lab, ms};
 
 /// When which acknowledgment leaves the client for a write of `bytes` by the server.
-fn acks_of(setup: Setup, bytes: u64) -> Vec<(Duration, u64)> {
+fn acks_of(setup: &Setup, bytes: u64) -> Vec<(Duration, u64)> {
     let mut lab = setup.open();
     lab.write(Server, bytes);
     lab.run_to_completion();
@@ -16,13 +16,13 @@ fn acks_of(setup: Setup, bytes: u64) -> Vec<(Duration, u64)> {
 
 #[test]
 fn every_second_full_segment_is_acknowledged_at_once() {
-    assert_eq!(acks_of(lab(), 6000), [(ms(5), 2001), (ms(5), 4001), (ms(5), 6001)]);
+    assert_eq!(acks_of(&lab(), 6000), [(ms(5), 2001), (ms(5), 4001), (ms(5), 6001)]);
 }
 
 #[test]
 fn an_odd_last_segment_waits_40_ms() {
-    assert_eq!(acks_of(lab(), 1000), [(ms(45), 1001)]);
-    assert_eq!(acks_of(lab(), 3000), [(ms(5), 2001), (ms(45), 3001)]);
+    assert_eq!(acks_of(&lab(), 1000), [(ms(45), 1001)]);
+    assert_eq!(acks_of(&lab(), 3000), [(ms(5), 2001), (ms(45), 3001)]);
 }
 
 #[test]
@@ -38,15 +38,15 @@ fn a_second_short_segment_does_not_prolong_the_wait() {
 #[test]
 fn more_than_one_full_segment_waits_no_longer() {
     // As in Linux: 1500 bytes are more than one segment.
-    assert_eq!(acks_of(lab(), 1500), [(ms(5), 1501)]);
-    assert_eq!(acks_of(lab(), 2500), [(ms(5), 2001), (ms(45), 2501)]);
+    assert_eq!(acks_of(&lab(), 1500), [(ms(5), 1501)]);
+    assert_eq!(acks_of(&lab(), 2500), [(ms(5), 2001), (ms(45), 2501)]);
 }
 
 #[test]
 fn the_first_segments_of_a_connection_are_acknowledged_one_by_one() {
     let quick = lab().both(|c| c.quick_ack_segments = 3);
     assert_eq!(
-        acks_of(quick, 7000),
+        acks_of(&quick, 7000),
         [(ms(5), 1001), (ms(5), 2001), (ms(5), 3001), (ms(5), 5001), (ms(5), 7001)]
     );
 }
@@ -54,7 +54,7 @@ fn the_first_segments_of_a_connection_are_acknowledged_one_by_one() {
 #[test]
 fn acknowledgments_may_be_rarer() {
     let rare = lab().both(|c| c.ack_every_segments = 4);
-    assert_eq!(acks_of(rare, 10_000), [(ms(5), 4001), (ms(5), 8001), (ms(45), 10_001)]);
+    assert_eq!(acks_of(&rare, 10_000), [(ms(5), 4001), (ms(5), 8001), (ms(45), 10_001)]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod lab;
 
 use lab::{Client, Fate, Lab, Server, Setup, Side, lab, ms, us};
-use netstudy_tcp::State;
+use netstudy_tcp::{Bic, Congestion, Cubic, Reno, State};
 use netstudy_units::{Duration, Rate};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,6 +15,8 @@ use proptest::sample::select;
 struct Ends {
     sack: [bool; 2],
     timestamps: [bool; 2],
+    ecn: [bool; 2],
+    congestion: Congestion,
     mtu_bytes: [u32; 2],
     receive_buffer_bytes: [u32; 2],
     send_buffer_bytes: u32,
@@ -52,10 +54,19 @@ fn ends() -> impl Strategy<Value = Ends> {
     let options = (both(), both(), [mtu(), mtu()], [buffer(), buffer()], buffer());
     let windows = (select(vec![None, Some(1), Some(3), Some(10)]), 1..5_u32, 0..16_u32);
     let timers = (select(vec![1_u64, 20, 200]), 1_000..10_000_u64, select(vec![0_u64, 1, 10]));
-    (options, windows, timers, any::<bool>()).prop_map(
-        |(options, windows, timers, restart_after_idle)| Ends {
+    // DCTCP acknowledges anew what was acknowledged already, which the laws of the lab do not know.
+    let controls = vec![
+        Congestion::Reno(Reno),
+        Congestion::Bic(Bic::default()),
+        Congestion::Cubic(Cubic::new(false)),
+        Congestion::Cubic(Cubic::new(true)),
+    ];
+    (options, windows, timers, any::<bool>(), both(), select(controls)).prop_map(
+        |(options, windows, timers, restart_after_idle, ecn, congestion)| Ends {
             sack: options.0,
             timestamps: options.1,
+            ecn,
+            congestion,
             mtu_bytes: options.2,
             receive_buffer_bytes: options.3,
             send_buffer_bytes: options.4,
@@ -74,6 +85,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
         12 => Just(Fate::Arrives),
         3 => Just(Fate::Lost),
+        2 => Just(Fate::Marked),
         2 => (0..100_000_u64).prop_map(|late| Fate::Late(us(late))),
         1 => (0..50_000_u64).prop_map(|late| Fate::Twice(us(late))),
     ]
@@ -101,6 +113,7 @@ fn deed() -> impl Strategy<Value = (u64, Deed)> {
 
 fn setup(ends: &Ends, network: &Network) -> Setup {
     let setup = lab().delay(us(network.delay_us)).both(|c| {
+        c.congestion = ends.congestion;
         c.send_buffer_bytes = ends.send_buffer_bytes;
         c.initial_window_segments = ends.initial_window_segments;
         c.ack_every_segments = ends.ack_every_segments;
@@ -114,6 +127,7 @@ fn setup(ends: &Ends, network: &Network) -> Setup {
         move |c: &mut netstudy_tcp::Config| {
             c.sack = ends.sack[side as usize];
             c.timestamps = ends.timestamps[side as usize];
+            c.ecn = ends.ecn[side as usize];
             c.mtu_bytes = ends.mtu_bytes[side as usize];
             c.receive_buffer_bytes = ends.receive_buffer_bytes[side as usize];
         }

@@ -149,7 +149,7 @@ impl Endpoint {
     /// The window was lowered for a mark, and the sender has not yet heard of what it sent since.
     #[inline]
     pub(super) const fn is_lowered_for_mark(&self) -> bool {
-        self.snd_una <= self.ecn.lowered_at
+        self.ecn.on && self.snd_una <= self.ecn.lowered_at
     }
 
     /// Lowers the threshold because of a loss, unless it was lowered for a mark in the same window of

@@ -23,7 +23,7 @@ impl Endpoint {
     /// The next segment to send at `now`, if there is one.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if self.ecn.acks_before() {
+        if self.ecn.on && self.ecn.acks_before() {
             return Some(self.poll_ack_before(now));
         }
         if self.sent.may_retransmit()
@@ -200,7 +200,7 @@ impl Endpoint {
             segment.flags = segment.flags | Flags::ACK;
             segment.ack = self.received.next();
             segment.ts_echo = self.ts_recent;
-            if self.ecn.echo {
+            if self.ecn.on && self.ecn.echo {
                 segment.flags = segment.flags | Flags::ECE;
             }
             let reports = self.sack && self.received.has_islands();

@@ -58,7 +58,7 @@ class Knob:
 KNOBS = (
     Knob("alpha", (0.25, 0.5, 1.0)),
     Knob("offload_burst_bytes", (18_000, 27_000, 36_000, 65_535)),
-    Knob("read_at_once_pct", (10, 20, 30, 40)),
+    Knob("read_at_once_pct", (15, 20, 25, 30, 35)),
     Knob("ingress_buffer_bytes", (81_500, 90_500, 99_500)),
     Knob("egress_buffer_bytes", (0, 7_000, 18_100)),
     Knob("random_arbitration_pct", (50, 75, 100)),

@@ -75,7 +75,10 @@ Forwarding = Annotated[
 ]
 CongestionControl = Annotated[
     str,
-    Typed(Choice(("reno", "bic", "cubic", "cubic-hystart"), "a congestion control"), refs=False),
+    Typed(
+        Choice(("reno", "bic", "cubic", "cubic-hystart", "dctcp"), "a congestion control"),
+        refs=False,
+    ),
 ]
 Recovery = Annotated[str, Typed(Choice(("rfc", "fack"), "a way of loss recovery"), refs=False)]
 RtoRule = Annotated[str, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"), refs=False)]
@@ -88,6 +91,7 @@ class SwitchFigures(Model):
     line_rate: Figure[RateValue]
     forwarding: Figure[Forwarding] | None = None
     latency: Figure[DurationValue] | None = None
+    ecn_threshold: Figure[SizeValue] | None = None
     port_buffer: Figure[SizeValue] | None = None
     pool: Figure[SizeValue] | None = None
     port_reserve: Figure[SizeValue] | None = None
@@ -106,6 +110,7 @@ class TcpFigures(Model):
     recovery: Figure[Recovery] | None = None
     sack: Figure[SwitchedValue] | None = None
     timestamps: Figure[SwitchedValue] | None = None
+    ecn: Figure[SwitchedValue] | None = None
     initial_window: Figure[CountValue] | None = None
     rto_rule: Figure[RtoRule] | None = None
     initial_rto: Figure[DurationValue] | None = None

@@ -29,12 +29,14 @@ class Tcp(Wire):
     """The TCP of one host group."""
 
     profile: str
-    congestion_control: Literal["reno", "bic", "cubic", "cubic-hystart"] = "reno"
+    congestion_control: Literal["reno", "bic", "cubic", "cubic-hystart", "dctcp"] = "reno"
     recovery: Literal["rfc", "fack"] = "rfc"
     """How losses are found and repaired: RFC 6675 (without SACK, RFC 6582), or forward
     acknowledgment and rate halving as in Linux 2.6.18."""
     sack: bool = True
     timestamps: bool = True
+    ecn: bool = False
+    """Explicit congestion notification (RFC 3168), if the peer has it too. DCTCP always has it."""
     initial_window_segments: int | None = None
     """None: by RFC 3390, min(4 MSS, max(2 MSS, 4380 bytes))."""
     rto_rule: Literal["rfc-6298", "linux"] = "rfc-6298"
@@ -124,6 +126,9 @@ class Switch(Wire):
     buffer: Buffer
     forwarding: Literal["store-and-forward", "cut-through"] = "store-and-forward"
     latency_ns: int = 0
+    ecn_threshold_bytes: int | None = None
+    """A frame that is subject to marks is marked when it meets a longer queue; None: no marks.
+    Ingress-queued: when it leaves more behind for the same egress."""
 
 
 class Link(Wire):

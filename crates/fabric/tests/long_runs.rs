@@ -100,7 +100,7 @@ fn run<B: SwitchBuffer<usize>>(
         let fate = match verdict {
             Verdict::Dropped => Fate::Dropped,
             Verdict::Held => Fate::Held,
-            Verdict::Departs(at) => Fate::Leaves(at),
+            Verdict::Departs(at) | Verdict::Marked(at) => Fate::Leaves(at),
         };
         books.frames.push((*arrival, fate));
         prop_assert_eq!(switch.held(), books.held().count());
@@ -248,7 +248,7 @@ proptest! {
                     let longest: &mut u64 = &mut longest[arrival.egress as usize];
                     *longest = queued.max(*longest);
                 }
-                Verdict::Departs(_) => {
+                Verdict::Departs(_) | Verdict::Marked(_) => {
                     let waiting = books.held().any(|other| other.egress == arrival.egress);
                     prop_assert!(!waiting, "overtakes a frame that waits");
                 }

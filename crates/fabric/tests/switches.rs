@@ -27,6 +27,11 @@ fn traffic() -> impl Strategy<Value = Vec<Arrival>> {
     })
 }
 
+/// Bytes above which a switch marks: none, or some that the queues reach.
+fn threshold() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(u64::MAX), 0u64..40_000]
+}
+
 /// A queue as a plain list of (departure, bytes or cells, ingress), scanned anew for each question.
 #[derive(Default, Clone)]
 struct TwinQueue(Vec<(Time, u64, u32)>);
@@ -50,14 +55,21 @@ impl TwinQueue {
 
 proptest! {
     #[test]
-    fn output_queued_agrees_with_its_twin(arrivals in traffic(), buffer in 9018u64..60_000) {
-        let mut switch = OutputQueued::new(&links(), buffer);
+    fn output_queued_agrees_with_its_twin(
+        arrivals in traffic(),
+        buffer in 9018u64..60_000,
+        threshold in threshold(),
+    ) {
+        let mut switch = OutputQueued::new(&links(), buffer).marking_above(threshold);
         let mut twin = vec![TwinQueue::default(); PORTS as usize];
         for arrival in &arrivals {
             let queue = &mut twin[arrival.egress as usize];
             let bytes = u64::from(arrival.frame_bytes);
-            let expected = if queue.occupied(arrival.now) + bytes > buffer {
+            let met = queue.occupied(arrival.now);
+            let expected = if met + bytes > buffer {
                 Verdict::Dropped
+            } else if met > threshold {
+                Verdict::Marked(queue.send(arrival, bytes))
             } else {
                 Verdict::Departs(queue.send(arrival, bytes))
             };
@@ -76,11 +88,12 @@ proptest! {
         cell_bytes in prop_oneof![Just(1u32), Just(208), Just(512)],
         alpha in prop_oneof![Just(0.5), Just(1.0), Just(8.0)],
         ingress_guarantee_frames in 0u32..3,
+        threshold in threshold(),
     ) {
         let config = SharedMemoryConfig {
             pool_bytes, port_reserve_bytes, cell_bytes, alpha, ingress_guarantee_frames,
         };
-        let mut switch = SharedMemory::new(&links(), &config);
+        let mut switch = SharedMemory::new(&links(), &config).marking_above(threshold);
         let mut twin = vec![TwinQueue::default(); PORTS as usize];
         let cell = u64::from(cell_bytes);
         let reserve = port_reserve_bytes / cell;
@@ -97,10 +110,12 @@ proptest! {
             let guaranteed = twin.iter().map(|q| q.count_of_ingress(now, arrival.ingress)).sum::<usize>()
                 < ingress_guarantee_frames as usize;
             let fits = grows == 0 || (grows <= free && below_threshold) || guaranteed;
-            let expected = if fits {
-                Verdict::Departs(twin[arrival.egress as usize].send(arrival, cells))
-            } else {
+            let expected = if !fits {
                 Verdict::Dropped
+            } else if queue > threshold / cell {
+                Verdict::Marked(twin[arrival.egress as usize].send(arrival, cells))
+            } else {
+                Verdict::Departs(twin[arrival.egress as usize].send(arrival, cells))
             };
             prop_assert_eq!(switch.offer(arrival, &()), expected, "{:?} {:?}", arrival, config);
         }
@@ -138,6 +153,7 @@ proptest! {
                     prop_assert!(occupied > ingress_buffer, "dropped although there was room");
                 }
                 Verdict::Departs(at) => departed.push((at, index)),
+                Verdict::Marked(_) => prop_assert!(false, "marked without a threshold"),
                 Verdict::Held => {
                     held[arrival.ingress as usize] += u64::from(arrival.frame_bytes);
                     prop_assert!(held[arrival.ingress as usize] <= ingress_buffer);
@@ -231,4 +247,23 @@ fn an_egress_serves_its_ingress_ports_in_turn() {
         order.push(grant.frame);
     }
     assert_eq!(order, [2, 3, 1, 2, 3, 1, 2, 3, 1]);
+}
+
+#[test]
+fn an_egress_marks_what_leaves_more_than_the_threshold_behind() {
+    let mut switch = IngressQueued::new(&links(), 100_000, 0, 0).marking_above(3000);
+    let frame = |ingress| Arrival {
+        now: Time::ZERO,
+        ready: Time::ZERO,
+        ingress,
+        egress: 0,
+        frame_bytes: 1500,
+    };
+    assert!(matches!(switch.offer(&frame(1), &1), Verdict::Departs(_)));
+    for ingress in [1, 2, 3, 1, 2] {
+        assert_eq!(switch.offer(&frame(ingress), &ingress), Verdict::Held);
+    }
+    // 6000, 4500, 3000, 1500 and 0 bytes stay behind.
+    let marked = std::iter::from_fn(|| switch.grant(&mut Counter(1))).map(|grant| grant.marked);
+    assert_eq!(marked.collect::<Vec<_>>(), [true, true, false, false, false]);
 }

@@ -85,6 +85,8 @@ pub enum CongestionControl {
     Cubic,
     /// RFC 9438, whose slow start may end before.
     CubicHystart,
+    /// RFC 8257.
+    Dctcp,
 }
 
 /// Ways to find and repair losses.
@@ -123,6 +125,8 @@ pub struct Tcp {
     pub sack: bool,
     /// Timestamps.
     pub timestamps: bool,
+    /// Explicit congestion notification; DCTCP has it in any case.
+    pub ecn: bool,
     /// Initial congestion window; none: by RFC 3390.
     pub initial_window_segments: Option<u32>,
     /// What the minimum timeout bounds.
@@ -194,6 +198,8 @@ pub struct Switch {
     pub forwarding: Forwarding,
     /// From there to the egress port.
     pub latency_ns: u64,
+    /// Frames that meet a longer queue are marked, if they are subject to it; none: no marks.
+    pub ecn_threshold_bytes: Option<u64>,
 }
 
 /// Buffer architectures.

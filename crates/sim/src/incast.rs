@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::{Chance, PortCounters, SwitchBuffer, Verdict};
 use netstudy_records::Jitter;
-use netstudy_tcp::{Counters, Endpoint, Segment};
+use netstudy_tcp::{Counters, Ecn, Endpoint, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Incast, IncastConfig, Responder};
 
+use crate::agenda::Agenda;
 use crate::barrier::{Barrier, Totals};
 use crate::hosts::{Frame, Nic};
 use crate::wiring::Star;
-use crate::agenda::Agenda;
 use crate::{Schedule, Stream};
 
 /// Virtual time that one iteration may take: far beyond any series of timeouts that still ends.
@@ -158,17 +158,18 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     #[inline]
     fn handle_arrival(&mut self, port: usize) {
         let queue = &mut self.on_the_way[port];
-        let frame = queue.pop_front().expect("a port has an arrival only with a frame on the way");
+        let mut frame =
+            queue.pop_front().expect("a port has an arrival only with a frame on the way");
         self.arrivals.advance(queue.front().map(|next| next.arrival));
         if port == 0 {
-            self.offer_to_server(&frame);
-        } else if let Some(departs) = self.judge(port, 0, &frame) {
+            self.offer_to_server(&mut frame);
+        } else if let Some(departs) = self.judge(port, 0, &mut frame) {
             self.deliver_to_client(departs, &frame);
         }
     }
 
     #[inline]
-    fn offer_to_server(&mut self, frame: &Frame) {
+    fn offer_to_server(&mut self, frame: &mut Frame) {
         if let Some(departs) = self.judge(0, frame.connection + 1, frame) {
             self.deliver_to_server(departs, frame);
         }
@@ -177,7 +178,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     /// The switch judges a frame that has arrived, or whose arrival nothing else can influence. When
     /// the frame leaves, if that is known by now.
     #[inline(always)]
-    fn judge(&mut self, ingress: usize, egress: u32, frame: &Frame) -> Option<Time> {
+    fn judge(&mut self, ingress: usize, egress: u32, frame: &mut Frame) -> Option<Time> {
         let arrival = Arrival {
             now: frame.arrival,
             ready: frame.arrival + self.switch_latency,
@@ -196,16 +197,33 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         counters.bytes_forwarded += u64::from(frame.frame_bytes);
         match verdict {
             Verdict::Departs(departs) => Some(departs),
+            Verdict::Marked(departs) => {
+                self.mark(egress, frame);
+                Some(departs)
+            }
             Verdict::Dropped | Verdict::Held => None,
         }
     }
 
     fn handle_grant(&mut self) {
-        let Some(grant) = self.switch.grant(&mut self.arbitration) else { return };
+        let Some(mut grant) = self.switch.grant(&mut self.arbitration) else { return };
+        if grant.marked {
+            self.mark(grant.egress, &mut grant.frame);
+        }
         if grant.egress == 0 {
             self.deliver_to_client(grant.departs, &grant.frame);
         } else {
             self.deliver_to_server(grant.departs, &grant.frame);
+        }
+    }
+
+    /// The mark is left on a frame that is subject to marks, and on no other (RFC 3168, 5).
+    #[cold]
+    #[inline(never)]
+    fn mark(&mut self, egress: u32, frame: &mut Frame) {
+        if frame.segment.ecn != Ecn::NotEct {
+            frame.segment.ecn = Ecn::Ce;
+            self.ports[egress as usize].frames_marked += 1;
         }
     }
 
@@ -292,8 +310,8 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         while let Some(segment) = self.client.ends[connection].poll_transmit(now) {
             let nic = &mut self.client.nic;
             if B::PRIVATE_EGRESS {
-                if let Some(frame) = nic.send_ahead(now, connection as u32, segment) {
-                    self.offer_to_server(&frame);
+                if let Some(mut frame) = nic.send_ahead(now, connection as u32, segment) {
+                    self.offer_to_server(&mut frame);
                 }
             } else {
                 let frame = nic.send(now, connection as u32, segment, &self.on_the_way[0]);

@@ -100,9 +100,11 @@ fn simulate(
         Simulation::new(setup, switch).run(on_iteration)
     }
     let links = setup.star.port_links();
+    let marked_above = setup.star.ecn_threshold_bytes;
     match *buffer {
         Buffer::OutputQueued { port_buffer_bytes } => {
-            go(setup, OutputQueued::new(&links, port_buffer_bytes), on_iteration)
+            let switch = OutputQueued::new(&links, port_buffer_bytes);
+            go(setup, switch.marking_above(marked_above), on_iteration)
         }
         Buffer::SharedMemory {
             pool_bytes,
@@ -118,7 +120,8 @@ fn simulate(
                 alpha,
                 ingress_guarantee_frames,
             };
-            go(setup, SharedMemory::new(&links, &config), on_iteration)
+            let switch = SharedMemory::new(&links, &config);
+            go(setup, switch.marking_above(marked_above), on_iteration)
         }
         Buffer::IngressQueued {
             ingress_buffer_bytes,
@@ -131,7 +134,7 @@ fn simulate(
                 egress_buffer_bytes,
                 random_arbitration_pct,
             );
-            go(setup, switch, on_iteration)
+            go(setup, switch.marking_above(marked_above), on_iteration)
         }
     }
 }
@@ -246,6 +249,7 @@ fn host_counters(base: &Counters, end: &Counters, nic_queue_drops: u64) -> Table
         grown("fast_recoveries", |c| c.fast_recoveries),
         grown("acks_sent", |c| c.acks_sent),
         grown("duplicate_acks_received", |c| c.duplicate_acks_received),
+        grown("ece_acks_received", |c| c.ece_acks_received),
         grown("bytes_sent", |c| c.bytes_sent),
         grown("bytes_received", |c| c.bytes_received),
         ("nic_queue_drops".to_owned(), nic_queue_drops),
@@ -261,6 +265,7 @@ fn port_counters(base: &PortCounters, end: &PortCounters, queue_bytes_max: u64) 
         grown("bytes_forwarded", |c| c.bytes_forwarded),
         grown("frames_dropped", |c| c.frames_dropped),
         grown("bytes_dropped", |c| c.bytes_dropped),
+        grown("frames_marked", |c| c.frames_marked),
         ("queue_bytes_max".to_owned(), queue_bytes_max),
     ])
 }

@@ -4,7 +4,7 @@
 
 use netstudy_fabric::Link;
 use netstudy_records as records;
-use netstudy_tcp::{Bic, Config, Congestion, Cubic, Recovery, Reno, RtoRule};
+use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate, Serializer};
 
 use crate::Stream;
@@ -29,6 +29,8 @@ pub(crate) struct Star {
     pub(crate) server: HostKind,
     pub(crate) servers: u32,
     pub(crate) switch_latency: Duration,
+    /// Frames that meet a longer queue are marked.
+    pub(crate) ecn_threshold_bytes: u64,
     pub(crate) cut_through: bool,
 }
 
@@ -58,6 +60,7 @@ impl Star {
             server: HostKind::new(network, servers)?,
             servers: servers.count,
             switch_latency: Duration::from_ns(network.switch.latency_ns),
+            ecn_threshold_bytes: network.switch.ecn_threshold_bytes.unwrap_or(u64::MAX),
             cut_through: network.switch.forwarding == records::Forwarding::CutThrough,
         })
     }
@@ -130,6 +133,7 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         records::CongestionControl::Bic => Congestion::Bic(Bic::default()),
         records::CongestionControl::Cubic => Congestion::Cubic(Cubic::new(false)),
         records::CongestionControl::CubicHystart => Congestion::Cubic(Cubic::new(true)),
+        records::CongestionControl::Dctcp => Congestion::Dctcp(Dctcp::default()),
     };
     Ok(Config {
         mtu_bytes,
@@ -141,6 +145,7 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         offload_bytes: tcp.offload_burst_bytes,
         sack: tcp.sack,
         timestamps: tcp.timestamps,
+        ecn: tcp.ecn,
         initial_window_segments: tcp.initial_window_segments,
         rto_rule: match tcp.rto_rule {
             records::RtoRule::Rfc6298 => RtoRule::Rfc6298,

@@ -15,6 +15,8 @@ pub struct Counters {
     pub acks_sent: u64,
     /// Acknowledgments received that advance nothing while data is outstanding.
     pub duplicate_acks_received: u64,
+    /// Acknowledgments received that say that there were marks (RFC 3168, 6.1.2).
+    pub ece_acks_received: u64,
     /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
     /// Payload bytes received in order and handed to the application.
@@ -31,6 +33,7 @@ impl Counters {
         self.fast_recoveries += other.fast_recoveries;
         self.acks_sent += other.acks_sent;
         self.duplicate_acks_received += other.duplicate_acks_received;
+        self.ece_acks_received += other.ece_acks_received;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
     }

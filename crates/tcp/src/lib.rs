@@ -19,10 +19,12 @@ mod recovery;
 mod rtt;
 mod segment;
 
-pub use congestion::{Acked, Bic, Congestion, CongestionControl, Cubic, Delivered, Reno, Window};
+pub use congestion::{
+    Acked, Bic, Congestion, CongestionControl, Cubic, Dctcp, Delivered, Feedback, Reno, Window,
+};
 pub use counters::Counters;
 pub use endpoint::{Config, Endpoint, Recovery, State};
 pub use reassembly::{Range, Reassembly};
 pub use recovery::{SentSegment, SentSegments};
 pub use rtt::{RtoRule, RttEstimator};
-pub use segment::{Flags, SackBlocks, Segment, SynOptions};
+pub use segment::{Ecn, Flags, SackBlocks, Segment, SynOptions};

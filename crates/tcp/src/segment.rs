@@ -15,12 +15,23 @@ impl Flags {
     pub const FIN: Self = Self(4);
     /// Reset the connection.
     pub const RST: Self = Self(8);
+    /// ECN-Echo (RFC 3168, 6.1).
+    pub const ECE: Self = Self(16);
+    /// Congestion window reduced (RFC 3168, 6.1).
+    pub const CWR: Self = Self(32);
 
     /// Whether all bits of `other` are set.
     #[must_use]
     #[inline]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// The bits but for those that tell of congestion.
+    #[must_use]
+    #[inline]
+    pub const fn without_ecn(self) -> Self {
+        Self(self.0 & !(Self::ECE.0 | Self::CWR.0))
     }
 
     /// Whether any bit of `other` is set.
@@ -36,6 +47,18 @@ impl BitOr for Flags {
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
+}
+
+/// The congestion field of the IP header (RFC 3168, 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The packet is not subject to marks.
+    #[default]
+    NotEct,
+    /// ECT(0): it is.
+    Ect0,
+    /// Congestion experienced: it is marked.
+    Ce,
 }
 
 /// The SACK option: up to three blocks, which is what fits beside timestamps (RFC 2018, 3).
@@ -121,6 +144,8 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// Options of a SYN.
     pub syn: SynOptions,
+    /// The congestion field of its packet.
+    pub ecn: Ecn,
     /// Whether the timestamps option is on the segment.
     pub timestamps: bool,
 }

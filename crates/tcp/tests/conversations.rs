@@ -10,6 +10,8 @@ mod lab;
 mod acknowledgments;
 #[path = "conversations/closing.rs"]
 mod closing;
+#[path = "conversations/ecn.rs"]
+mod ecn;
 #[path = "conversations/handshake.rs"]
 mod handshake;
 #[path = "conversations/loss.rs"]

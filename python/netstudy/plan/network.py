@@ -30,6 +30,7 @@ _TCP_FIELDS = {
     "recovery": "recovery",
     "sack": "sack",
     "timestamps": "timestamps",
+    "ecn": "ecn",
     "initial_window": "initial_window_segments",
     "rto_rule": "rto_rule",
     "initial_rto": "initial_rto_ns",
@@ -55,7 +56,12 @@ _NIC_FIELDS = {
     "transmit_queue": "transmit_queue_frames",
 }
 
-_SWITCH_FIELDS = {"ports": "ports", "forwarding": "forwarding", "latency": "latency_ns"}
+_SWITCH_FIELDS = {
+    "ports": "ports",
+    "forwarding": "forwarding",
+    "latency": "latency_ns",
+    "ecn_threshold": "ecn_threshold_bytes",
+}
 
 _BUFFER_FIELDS = {
     "port_buffer": "port_buffer_bytes",

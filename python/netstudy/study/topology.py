@@ -27,7 +27,8 @@ from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
 
 CongestionControl = Annotated[
-    str | Ref, Typed(Choice(("reno", "bic", "cubic", "cubic-hystart"), "a congestion control"))
+    str | Ref,
+    Typed(Choice(("reno", "bic", "cubic", "cubic-hystart", "dctcp"), "a congestion control")),
 ]
 Recovery = Annotated[str | Ref, Typed(Choice(("rfc", "fack"), "a way of loss recovery"))]
 RtoRule = Annotated[str | Ref, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"))]
@@ -51,10 +52,12 @@ class TcpKnobs(Model):
     """Selective acknowledgements (RFC 2018)."""
     timestamps: Switched | None = None
     """Timestamps (RFC 7323): 12 bytes a segment, and an RTT sample from every ack."""
+    ecn: Switched | None = None
+    """Explicit congestion notification (RFC 3168) if the peer has it too; `dctcp` has it always."""
     initial_window: Count | None = None
     """Initial cwnd in segments; without it RFC 3390 decides."""
     rto_rule: RtoRule | None = None
-    """What the minimum RTO bounds: the RTO (`rfc-6298`), or its variation part (`linux`)."""
+    """What the minimum RTO bounds: the timeout (`rfc-6298`) or its part for variation (`linux`)."""
     initial_rto: Duration | None = None
     """RTO before the first RTT sample."""
     min_rto: Duration | None = None
@@ -182,6 +185,9 @@ class Switch(Model):
     """Whether a frame leaves before it has fully come in."""
     latency: Duration | None = None
     """From the port it came in to the port it leaves by, without queueing."""
+    ecn_threshold: Size | None = None
+    """Frames of hosts with `ecn` are marked when they meet a longer queue. Lower: shorter queues,
+    until the link runs empty."""
     port_buffer: Size | None = None
     """Output-queued: the private drop-tail buffer of each port."""
     pool: Size | None = None

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use netstudy_units::{Duration, Time};
 
-use super::{Arrival, Chance, Grant, SwitchBuffer, Verdict};
+use super::{Arrival, Chance, Grant, NEVER_MARKED, SwitchBuffer, Verdict};
 use crate::{Link, Transmitter};
 
 /// A private buffer at each ingress port, in virtual output queues; egress ports pull from them.
@@ -15,6 +15,7 @@ use crate::{Link, Transmitter};
 pub struct IngressQueued<F> {
     ingress_buffer_bytes: u64,
     random_pct: u32,
+    marked_above_bytes: u64,
     occupied: Vec<u64>,
     egresses: Vec<Egress<F>>,
     /// Egress ports that have something to pull.
@@ -58,12 +59,20 @@ impl<F: Copy> IngressQueued<F> {
         Self {
             ingress_buffer_bytes,
             random_pct,
+            marked_above_bytes: NEVER_MARKED,
             occupied: vec![0; links.len()],
             egresses: links.iter().map(egress).collect(),
             waiting: Vec::new(),
             next_grant: Time::NEVER,
             held: 0,
         }
+    }
+
+    /// Marks frames that leave more than `bytes` waiting for the same egress behind them.
+    #[must_use]
+    pub const fn marking_above(mut self, bytes: u64) -> Self {
+        self.marked_above_bytes = bytes;
+        self
     }
 
     fn find_next_grant(&self) -> Time {
@@ -174,13 +183,14 @@ impl<F: Copy> SwitchBuffer<F> for IngressQueued<F> {
         let egress = &mut self.egresses[port as usize];
         let (ingress, waiting) = egress.pull(self.random_pct, chance);
         let departs = egress.transmitter.transmit(waiting.ready.max(now), waiting.frame_bytes);
+        let marked = egress.queued_bytes > self.marked_above_bytes;
         if egress.nonempty.is_empty() {
             self.waiting.retain(|&other| other != port);
         }
         self.occupied[ingress as usize] -= u64::from(waiting.frame_bytes);
         self.held -= 1;
         self.next_grant = self.find_next_grant();
-        Some(Grant { frame: waiting.frame, egress: port, departs })
+        Some(Grant { frame: waiting.frame, egress: port, departs, marked })
     }
 
     fn held(&self) -> usize {

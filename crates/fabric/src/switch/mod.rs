@@ -32,6 +32,8 @@ pub enum Verdict {
     Dropped,
     /// Its last bit leaves the egress port at this time.
     Departs(Time),
+    /// Likewise, and it is to be marked: the queue that it met was longer than the threshold.
+    Marked(Time),
     /// It waits until its egress chooses it: see [`SwitchBuffer::grant`].
     Held,
 }
@@ -45,6 +47,8 @@ pub struct Grant<F> {
     pub egress: u32,
     /// When its last bit leaves.
     pub departs: Time,
+    /// Whether it is to be marked.
+    pub marked: bool,
 }
 
 /// Random choices, made outside of this crate.
@@ -64,6 +68,8 @@ pub struct PortCounters {
     pub frames_dropped: u64,
     /// Their bytes.
     pub bytes_dropped: u64,
+    /// Frames towards this port that were marked as having met congestion.
+    pub frames_marked: u64,
 }
 
 impl PortCounters {
@@ -73,8 +79,12 @@ impl PortCounters {
         self.bytes_forwarded += other.bytes_forwarded;
         self.frames_dropped += other.frames_dropped;
         self.bytes_dropped += other.bytes_dropped;
+        self.frames_marked += other.frames_marked;
     }
 }
+
+/// A threshold that no queue exceeds: nothing is marked.
+const NEVER_MARKED: u64 = u64::MAX;
 
 /// A buffer architecture. Calls come in the order of time; what is due by [`Self::next_grant`] is
 /// granted before a later frame is offered.

@@ -1,7 +1,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Arrival, SwitchBuffer, Verdict};
+use super::{Arrival, NEVER_MARKED, SwitchBuffer, Verdict};
 use crate::{Link, Transmitter};
 
 /// How a shared packet memory is divided.
@@ -35,6 +35,7 @@ pub struct SharedMemory {
     /// alpha in 1/1024, so that thresholds are integers.
     alpha_1024: u64,
     guarantee_frames: u32,
+    marked_above_cells: u64,
     pool_used: u64,
     /// Frames in the memory by the port through which they came.
     queued_frames: Vec<u32>,
@@ -52,9 +53,17 @@ impl SharedMemory {
             reserve_cells: config.port_reserve_bytes / cell,
             alpha_1024: alpha_1024(config.alpha),
             guarantee_frames: config.ingress_guarantee_frames,
+            marked_above_cells: NEVER_MARKED,
             pool_used: 0,
             queued_frames: vec![0; links.len()],
         }
+    }
+
+    /// Marks frames that meet a queue whose cells hold more than `bytes`.
+    #[must_use]
+    pub const fn marking_above(mut self, bytes: u64) -> Self {
+        self.marked_above_cells = bytes / self.cell_bytes as u64;
+        self
     }
 
     fn release(&mut self, port: usize, now: netstudy_units::Time) {
@@ -118,7 +127,9 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
         self.pool_used += from_pool;
         self.queued_frames[arrival.ingress as usize] += 1;
         let port = &mut self.ports[egress];
-        Verdict::Departs(port.send(arrival.ready, arrival.frame_bytes, cells, arrival.ingress))
+        let marked = port.occupied() > self.marked_above_cells;
+        let departs = port.send(arrival.ready, arrival.frame_bytes, cells, arrival.ingress);
+        if marked { Verdict::Marked(departs) } else { Verdict::Departs(departs) }
     }
 
     fn queue_bytes_max(&self, egress: u32) -> u64 {

@@ -4,11 +4,13 @@
 
 mod bic;
 mod cubic;
+mod dctcp;
 mod hystart;
 mod reno;
 
 pub use bic::Bic;
 pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use reno::Reno;
 
 use netstudy_units::{Duration, Time};
@@ -67,6 +69,19 @@ pub struct Delivered {
     pub mss_bytes: u32,
 }
 
+/// What an acknowledgment says of marks, on a connection with explicit congestion notification.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback {
+    /// Bytes that it acknowledges.
+    pub acked_bytes: u64,
+    /// Whether it says that there were marks.
+    pub marked: bool,
+    /// Everything below is acknowledged.
+    pub snd_una: u64,
+    /// Everything below was sent.
+    pub snd_nxt: u64,
+}
+
 /// Slow start by acknowledged segments (RFC 3465 with L unlimited; `tcp_slow_start` of Linux 6).
 /// Returns the segments beyond the threshold, or all of them outside of slow start.
 #[inline]
@@ -107,6 +122,20 @@ pub trait CongestionControl {
     /// acknowledged.
     fn ssthresh_after_loss(&mut self, window: &Window, flight: u32) -> u32;
 
+    /// Whether it works with explicit congestion notification only, and needs to know which bytes were
+    /// marked (RFC 8257, 3.2).
+    fn needs_ecn(&self) -> bool {
+        false
+    }
+
+    /// An acknowledgment on a connection with explicit congestion notification.
+    fn on_feedback(&mut self, _feedback: &Feedback) {}
+
+    /// The slow start threshold after marks: that after a loss (RFC 3168, 5).
+    fn ssthresh_after_mark(&mut self, window: &Window, flight: u32) -> u32 {
+        self.ssthresh_after_loss(window, flight)
+    }
+
     /// The retransmission timer expired.
     fn on_timeout(&mut self) {}
 
@@ -125,6 +154,8 @@ pub enum Congestion {
     Bic(Bic),
     /// RFC 9438, as in Linux 6.
     Cubic(Cubic),
+    /// RFC 8257.
+    Dctcp(Dctcp),
 }
 
 macro_rules! each {
@@ -133,6 +164,7 @@ macro_rules! each {
             Self::Reno($control) => $call,
             Self::Bic($control) => $call,
             Self::Cubic($control) => $call,
+            Self::Dctcp($control) => $call,
         }
     };
 }
@@ -154,6 +186,18 @@ impl CongestionControl for Congestion {
 
     fn ssthresh_after_loss(&mut self, window: &Window, flight: u32) -> u32 {
         each!(self, control => control.ssthresh_after_loss(window, flight))
+    }
+
+    fn needs_ecn(&self) -> bool {
+        each!(self, control => control.needs_ecn())
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        each!(self, control => control.on_feedback(feedback));
+    }
+
+    fn ssthresh_after_mark(&mut self, window: &Window, flight: u32) -> u32 {
+        each!(self, control => control.ssthresh_after_mark(window, flight))
     }
 
     fn on_timeout(&mut self) {

@@ -23,6 +23,9 @@ impl Endpoint {
         let window_changed = window != self.snd_wnd;
         self.snd_wnd = window;
         let in_flight = self.in_flight();
+        if self.ecn.on {
+            self.take_echo(segment);
+        }
         if self.config.recovery == Recovery::Fack {
             self.handle_ack_fack(now, segment, in_flight, window_changed);
         } else if segment.ack > self.snd_una {
@@ -88,7 +91,7 @@ impl Endpoint {
     /// The window grows only when it was what held sending back (RFC 2861, 3).
     #[inline]
     fn grow(&mut self, now: Time, acked: &Acknowledged, in_flight: u32) {
-        if in_flight >= self.window.cwnd {
+        if in_flight >= self.window.cwnd && !self.is_lowered_for_mark() {
             let acked = Acked { now, segments: acked.segments };
             self.congestion.on_ack(acked, &mut self.window);
         }
@@ -173,8 +176,7 @@ impl Endpoint {
     }
 
     fn enter_recovery(&mut self) {
-        self.window.ssthresh =
-            self.congestion.ssthresh_after_loss(&self.window, self.flight_size());
+        self.lower_threshold();
         self.window.cwnd = self.window.ssthresh;
         self.window.credit = 0;
         self.recovery_point = self.snd_nxt;

@@ -42,7 +42,7 @@ impl Endpoint {
     #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         if self.state == State::Established
-            && segment.flags == Flags::ACK
+            && segment.flags.without_ecn() == Flags::ACK
             && segment.ack <= self.snd_nxt
         {
             self.handle_ack(now, segment);
@@ -101,7 +101,7 @@ impl Endpoint {
     }
 
     fn accept(&mut self, segment: &Segment) {
-        if segment.flags != Flags::SYN {
+        if segment.flags.without_ecn() != Flags::SYN {
             return;
         }
         self.take_syn(segment);
@@ -159,6 +159,7 @@ impl Endpoint {
             self.config.recovery = Recovery::Rfc;
         }
         self.timestamps &= segment.syn.timestamps;
+        self.ecn.take_syn(segment.flags);
         self.ts_recent = segment.ts_value;
         self.mss = self.mss.min(u32::from(segment.syn.mss_bytes));
         if self.timestamps {

@@ -2,7 +2,7 @@
 //!
 //! The names are those of `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and what they
 //! call). What is left out: undoing of a reduction that turned out to be needless, which takes
-//! reordering or spurious timeouts; explicit congestion notification; and segments that count as lost
+//! reordering or spurious timeouts; and segments that count as lost
 //! because they are older than the timeout although the timer was restarted (`tcp_head_timedout`).
 
 use netstudy_units::Time;
@@ -64,6 +64,9 @@ impl Endpoint {
     /// `tcp_cong_avoid` behind `tcp_is_cwnd_limited`
     #[inline]
     fn raise_window(&mut self, now: Time, segments: u32, in_flight: u32) {
+        if self.is_lowered_for_mark() {
+            return;
+        }
         let left = self.window.cwnd.saturating_sub(in_flight);
         // With segmentation offload, what is put off still counts as use of the window.
         if left == 0 || (self.config.offload_bytes > 0 && left * 3 < self.window.cwnd) {
@@ -145,8 +148,7 @@ impl Endpoint {
 
     fn start_rate_halving(&mut self) {
         self.recovery_point = self.snd_nxt;
-        self.window.ssthresh =
-            self.congestion.ssthresh_after_loss(&self.window, self.flight_size());
+        self.lower_threshold();
         self.window.credit = 0;
         self.phase = Phase::Recovery;
         self.reduced = true;

@@ -5,16 +5,22 @@
 
 mod acknowledged;
 mod connection;
+mod ecn;
 mod fack;
 mod receive;
 mod transmit;
 
+use ecn::EcnState;
 use netstudy_units::{Duration, Time};
 
-use crate::{Congestion, Counters, Reassembly, RtoRule, RttEstimator, SentSegments, Window};
+use crate::{
+    Congestion, CongestionControl, Counters, Reassembly, RtoRule, RttEstimator, SentSegments,
+    Window,
+};
 
 /// How an endpoint behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate option of the protocol")]
 pub struct Config {
     /// Largest IP packet on the path. A larger one means fewer packets, and more bytes lost with each.
     pub mtu_bytes: u32,
@@ -27,6 +33,9 @@ pub struct Config {
     /// Segmentation offload: bursts of up to this many bytes, put off until a third of the window
     /// can go at once. Zero: none.
     pub offload_bytes: u32,
+    /// Explicit congestion notification (RFC 3168), if the peer has it too. A congestion control that
+    /// needs it has it in any case.
+    pub ecn: bool,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
     /// Initial congestion window in segments; none: by RFC 3390.
@@ -164,6 +173,7 @@ pub struct Endpoint {
     ts_recent: u32,
     sack: bool,
     timestamps: bool,
+    ecn: EcnState,
     close_at: Time,
 }
 
@@ -214,6 +224,7 @@ impl Endpoint {
             ts_recent: 0,
             sack: config.sack,
             timestamps: config.timestamps,
+            ecn: EcnState::new(config.ecn, config.congestion.needs_ecn()),
             close_at: Time::NEVER,
         }
     }

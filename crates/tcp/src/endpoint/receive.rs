@@ -27,6 +27,9 @@ impl Endpoint {
             self.ack_now = true;
             return;
         }
+        if self.ecn.on {
+            self.take_mark(segment);
+        }
         // A FIN takes a place in the sequence space, and is taken when the window is full, as in Linux.
         range.end += u64::from(segment.flags.contains(Flags::FIN));
         let had_islands = self.received.has_islands();

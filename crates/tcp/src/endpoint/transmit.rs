@@ -23,6 +23,9 @@ impl Endpoint {
     /// The next segment to send at `now`, if there is one.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if self.ecn.on && self.ecn.acks_before() {
+            return Some(self.poll_ack_before(now));
+        }
         if self.sent.may_retransmit()
             && let Some(segment) = self.poll_retransmission(now)
         {
@@ -85,7 +88,11 @@ impl Endpoint {
         }
         let fresh = SentSegment::fresh(self.snd_nxt, len, now);
         self.send_fresh(&fresh);
-        Some(self.build(now, &fresh))
+        let mut segment = self.build(now, &fresh);
+        if self.ecn.on {
+            self.make_capable(&mut segment);
+        }
+        Some(segment)
     }
 
     /// `tcp_tso_should_defer`: with segmentation offload, a burst waits until it can be a third of the
@@ -185,7 +192,7 @@ impl Endpoint {
         let mut segment = Segment { seq: sent.start, len: sent.len, ..Segment::default() };
         if sent.start == 0 {
             segment.len = 0;
-            segment.flags = Flags::SYN;
+            segment.flags = self.ecn.syn_flags(self.state == State::SynReceived);
             segment.syn = self.syn_options();
         } else if sent.start >= self.write_end {
             segment.len = 0;
@@ -198,7 +205,7 @@ impl Endpoint {
 
     /// Adds what every segment carries: acknowledgment, window, timestamps, SACK.
     #[inline(always)]
-    fn stamp(&mut self, now: Time, mut segment: Segment) -> Segment {
+    pub(super) fn stamp(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;
         segment.ts_value = Self::timestamp(now);
         segment.window = self.advertise(segment.flags.contains(Flags::SYN));
@@ -206,6 +213,9 @@ impl Endpoint {
             segment.flags = segment.flags | Flags::ACK;
             segment.ack = self.received.next();
             segment.ts_echo = self.ts_recent;
+            if self.ecn.on && self.ecn.echo {
+                segment.flags = segment.flags | Flags::ECE;
+            }
             let reports = self.sack && self.received.has_islands();
             if reports && segment.len == 0 {
                 segment.sack = self.received.sack_blocks();
@@ -280,9 +290,9 @@ impl Endpoint {
             Phase::Loss => !is_fack || !self.advanced_in_loss,
         };
         if !is_covered || self.snd_una >= self.recovery_point {
-            self.window.ssthresh =
-                self.congestion.ssthresh_after_loss(&self.window, self.flight_size());
+            self.lower_threshold();
         }
+        self.ecn.lowered_at = 0;
         self.congestion.on_timeout();
         self.window.cwnd = 1;
         self.window.credit = 0;

@@ -122,6 +122,10 @@ impl Lab {
         self.path_of(pick).set_fate(pick, Fate::Lost);
     }
 
+    pub(crate) fn mark(&mut self, pick: Pick) {
+        self.path_of(pick).set_fate(pick, Fate::Marked);
+    }
+
     /// The segment arrives `span` later than it should; others may overtake it.
     pub(crate) fn delay(&mut self, pick: Pick, span: Duration) {
         self.path_of(pick).set_fate(pick, Fate::Late(span));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use netstudy_tcp::Segment;
+use netstudy_tcp::{Ecn, Segment};
 use netstudy_units::{Duration, Rate, Time};
 
 use super::Pick;
@@ -12,6 +12,8 @@ use super::Pick;
 pub(crate) enum Fate {
     Arrives,
     Lost,
+    /// It arrives, marked if it is subject to marks.
+    Marked,
     /// It arrives that much later.
     Late(Duration),
     /// It arrives right behind so many segments that are sent after it.
@@ -89,6 +91,10 @@ impl Path {
         match fate {
             Fate::Arrives => self.fly(arrival, segment),
             Fate::Lost => {}
+            Fate::Marked => {
+                let ecn = if segment.ecn == Ecn::Ect0 { Ecn::Ce } else { segment.ecn };
+                self.fly(arrival, &Segment { ecn, ..*segment });
+            }
             Fate::Late(span) => self.fly(arrival + span, segment),
             Fate::Behind(count) => {
                 self.held.push((count + 1, *segment));

@@ -39,6 +39,7 @@ const TEMPLATE: Config = Config {
     mtu_bytes: 1040,
     congestion: Congestion::Reno(Reno),
     sack: true,
+    ecn: false,
     timestamps: false,
     initial_window_segments: Some(10),
     initial_rto: Duration::from_secs(1),

@@ -30,14 +30,17 @@ impl Solo {
     /// It connected at once, to a peer that has every option but window scaling.
     pub(crate) fn open(config: Config) -> Self {
         let mut solo = Self { end: Endpoint::connect(config) };
-        solo.says(Duration::ZERO);
+        let offers = solo.says(Duration::ZERO);
+        let ecn = offers[0].flags.contains(Flags::ECE);
         let syn = SynOptions {
             mss_bytes: u16::MAX,
             window_scale: None,
             sack_permitted: true,
             timestamps: true,
         };
-        let syn_ack = Segment { seq: 0, flags: Flags::SYN | Flags::ACK, syn, ..ack(1) };
+        let flags = Flags::SYN | Flags::ACK;
+        let flags = if ecn { flags | Flags::ECE } else { flags };
+        let syn_ack = Segment { seq: 0, flags, syn, ..ack(1) };
         solo.hears(Duration::ZERO, &syn_ack);
         solo
     }

@@ -147,6 +147,7 @@ fn describe_fate(fate: Fate) -> String {
     match fate {
         Fate::Arrives => String::new(),
         Fate::Lost => " (lost)".into(),
+        Fate::Marked => " (marked)".into(),
         Fate::Late(span) => format!(" (late by {span})"),
         Fate::Behind(count) => format!(" (behind {count})"),
         Fate::Twice(_) => " (twice)".into(),
@@ -160,6 +161,11 @@ fn describe(segment: &Segment) -> String {
     }
     if segment.flags.contains(Flags::SYN) {
         words.push(format!("SYN {}", describe_options(segment)));
+    }
+    for (bit, name) in [(Flags::ECE, "ECE"), (Flags::CWR, "CWR")] {
+        if segment.flags.contains(bit) {
+            words.push(name.into());
+        }
     }
     if segment.len > 0 {
         words.push(format!("{}..{}", segment.seq, segment.seq + u64::from(segment.len)));

@@ -98,9 +98,14 @@ def _cpu() -> str:
 def table(compared: Sequence[history.Comparison]) -> Table:
     """What was measured, a number a row."""
     shown = Table("", "now", "against the last", "against the best")
+    shown.caption = "useful data packets a second of user time; memory in bytes; else ratios"
     for row in compared:
-        shown.add_row(row.name, f"{row.now:,.4g}", _percent(row.last_pct), _percent(row.best_pct))
+        shown.add_row(row.name, _number(row.now), _percent(row.last_pct), _percent(row.best_pct))
     return shown
+
+
+def _number(value: float) -> str:
+    return f"{value / 1e6:.3g} M" if value >= 1e6 else f"{value:.3g}"
 
 
 def _percent(better: float | None) -> str:

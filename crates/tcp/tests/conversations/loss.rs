@@ -3,18 +3,7 @@
 use netstudy_tcp::Segment;
 
 use crate::lab::solo::{Solo, ack, data, sack};
-use crate::lab::{Client, Lab, Server, lab, ms};
-
-/// A server that sends a block of ten segments, of which some are lost.
-fn ten_segments(sack: bool, lost: &[usize]) -> Lab {
-    let mut lab = lab().both(|c| c.sack = sack).open();
-    for &nth in lost {
-        lab.lose(Server.data(nth));
-    }
-    lab.write(Server, 10_000);
-    lab.run_to_completion();
-    lab
-}
+use crate::lab::{Client, Server, lab, ms, ten_segments};
 
 #[test]
 fn the_last_segment_of_a_block_waits_for_the_timer() {

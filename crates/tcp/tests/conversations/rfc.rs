@@ -3,18 +3,7 @@
 use netstudy_tcp::State;
 use netstudy_units::{Duration, Rate};
 
-use crate::lab::{Client, Lab, Server, lab, ms, us};
-
-/// A server that sends a block of ten segments, of which some are lost.
-fn ten_segments(sack: bool, lost: &[usize]) -> Lab {
-    let mut lab = lab().both(|c| c.sack = sack).open();
-    for &nth in lost {
-        lab.lose(Server.data(nth));
-    }
-    lab.write(Server, 10_000);
-    lab.run_to_completion();
-    lab
-}
+use crate::lab::{Client, Lab, Server, lab, ms, ten_segments, us};
 
 #[test]
 fn a_fin_counts_as_the_third_segment_above_a_hole() {

@@ -38,6 +38,17 @@ pub(crate) const fn us(us: u64) -> Duration {
     Duration::from_us(us)
 }
 
+/// A server that has sent a block of ten segments, of which some were lost.
+pub(crate) fn ten_segments(sack: bool, lost: &[usize]) -> Lab {
+    let mut lab = lab().both(|c| c.sack = sack).open();
+    for &nth in lost {
+        lab.lose(Server.data(nth));
+    }
+    lab.write(Server, 10_000);
+    lab.run_to_completion();
+    lab
+}
+
 /// One of the two ends: the client connects, the server listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {

@@ -11,12 +11,18 @@ from netstudy.analysis.agreement import (
     order_agreement,
     ratio_agreement,
 )
+from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.metrics import COMPLETION, DROPS
 
 
 def beside(*pairs: tuple[float | None, float | None], level: str = "a") -> Agreement:
-    rows = [Beside(x, published, simulated) for x, (published, simulated) in enumerate(pairs)]
+    rows = [Beside(x, published, exactly(value)) for x, (published, value) in enumerate(pairs)]
     return agreement(COMPLETION, level, rows)
+
+
+def exactly(value: float | None) -> Estimate | None:
+    """A value that nothing was repeated for."""
+    return None if value is None else Estimate(value, None, 0, 1, "none")
 
 
 def test_errors_worked_by_hand() -> None:
@@ -30,7 +36,7 @@ def test_errors_worked_by_hand() -> None:
 
 
 def test_a_published_zero_has_an_error_and_no_percentage() -> None:
-    found = agreement(DROPS, "a", [Beside(1, 0.0, 3.0), Beside(2, 10.0, 15.0)])
+    found = agreement(DROPS, "a", [Beside(1, 0.0, exactly(3.0)), Beside(2, 10.0, exactly(15.0))])
     assert found.rows[0].error == 3
     assert found.rows[0].error_pct is None
     assert found.median_abs_pct == 50
@@ -40,7 +46,7 @@ def test_nothing_to_compare_is_missing_and_not_a_perfect_score() -> None:
     found = beside((None, 5), (5, None))
     assert (found.compared, found.median_abs_pct, found.worst) == (0, None, None)
     assert beside().median_abs_pct is None
-    assert agreement(DROPS, "a", [Beside(1, 0.0, 0.0)]).median_abs_pct is None
+    assert agreement(DROPS, "a", [Beside(1, 0.0, exactly(0.0))]).median_abs_pct is None
 
 
 def test_the_ratio_is_taken_at_the_largest_x_that_has_all_four_values() -> None:

@@ -103,7 +103,7 @@ def test_published_values_agree_with_themselves(told: StudyResult) -> None:
     assert "the median absolute error against the published values is 0 %" in text
     assert "In all 46 published rows goodput × completion time is the bytes" in text
     assert "0.95 on arista-7124s and 0.88 on nexus-5010 as published, 1.00 here" in text
-    assert "÷ nexus-5010 is 2.70 in the published data and 2.70 here." in text
+    assert "is 2.70 in the published data and 2.70 here (interval 2.70 to 2.70)." in text
 
 
 def test_the_published_order_is_found_again(told: StudyResult) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.markdown import pipe_table
 from netstudy.report.plaintext import text_table
+from netstudy.report.reference_tables import reference_table
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import (
     Group,
     Table,
     causes_table,
-    reference_table,
     results_table,
     verdicts_table,
 )

@@ -27,6 +27,15 @@ def test_it_prints_the_table_and_the_verdict(found: StudyResult) -> None:
     assert "Look before" not in text
 
 
+def test_it_prints_how_well_the_published_values_are_met(found: StudyResult) -> None:
+    text = printed(found)
+    assert "Agreement with the published values\n" in text
+    assert "Ratios at the end of the range\n" in text
+    rows = [line.split() for line in text.splitlines() if line.startswith("Completion time  ")]
+    assert [row[2] for row in rows] == ["arista-7124s", "nexus-5010", "arista-7124s"]
+    assert [len(row) for row in rows] == [11, 11, 12]  # every column is there, side by side
+
+
 def test_it_fits_a_hundred_columns_on_any_terminal(found: StudyResult) -> None:
     for width in (40, 80, 250):
         assert max(len(line) for line in printed(found, width).splitlines()) <= WIDTH

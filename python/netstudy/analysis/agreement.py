@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from netstudy.analysis.bootstrap import bootstrap_interval
+from netstudy.analysis.intervals import Estimate, Interval
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.rank import RankCorrelation, rank_correlation
+from netstudy.analysis.ratio import fieller
+from netstudy.analysis.samples import Floats
 from netstudy.wire import Level
 
 
@@ -18,7 +22,19 @@ class Beside:
 
     x: Level | None
     published: float | None
-    simulated: float | None
+    estimate: Estimate | None
+    redrawn: Floats | None = field(default=None, repr=False, compare=False)
+    """The simulated value in redrawn sets of runs; None where they cannot be redrawn."""
+
+    @property
+    def simulated(self) -> float | None:
+        """The simulated value."""
+        return None if self.estimate is None else self.estimate.value
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval of the simulated value."""
+        return None if self.estimate is None else self.estimate.interval
 
     @property
     def error(self) -> float | None:
@@ -56,6 +72,22 @@ class Agreement:
         return float(np.median(errors)) if errors else None
 
     @property
+    def median_abs_pct_interval(self) -> Interval | None:
+        """Its 95 % interval, by redrawing runs; None where a cell has fewer than two."""
+        middle = self.median_abs_pct
+        if middle is None:
+            return None
+        errors: list[Floats] = []
+        for row in self.rows:
+            if row.error_pct is None or not row.published:
+                continue
+            if row.redrawn is None:
+                return None
+            errors.append(np.abs(row.redrawn / row.published - 1) * 100)
+        found = bootstrap_interval(middle, np.median(errors, axis=0))
+        return Interval(max(0.0, found.low), found.high)
+
+    @property
     def worst(self) -> Beside | None:
         """The row with the largest absolute percentage error."""
         rows = [row for row in self.rows if row.error_pct is not None]
@@ -72,6 +104,15 @@ class RatioAgreement:
     base: Level
     published: float | None
     simulated: float | None
+    interval: Interval | None
+    """95 % Fieller interval of the simulated ratio."""
+
+    @property
+    def error_pct(self) -> float | None:
+        """The simulated ratio's distance from the published one in percent of it."""
+        if self.simulated is None or not self.published:
+            return None
+        return 100 * (self.simulated / self.published - 1)
 
 
 @dataclass(frozen=True)
@@ -119,6 +160,7 @@ def ratio_agreement(level: Agreement, base: Agreement) -> RatioAgreement | None:
         base=base.level,
         published=_ratio(last.published, other.published),
         simulated=_ratio(last.simulated, other.simulated),
+        interval=_interval(last.estimate, other.estimate),
     )
 
 
@@ -147,6 +189,10 @@ def _sign(a: float | None, b: float | None, noise_pct: float | None) -> int:
     if a is None or b is None or abs(a - b) <= (noise_pct or 0.0) / 100 * abs(b):
         return 0
     return 1 if a > b else -1
+
+
+def _interval(a: Estimate | None, b: Estimate | None) -> Interval | None:
+    return None if a is None or b is None else fieller(a, b)
 
 
 def _ratio(a: float | None, b: float | None) -> float | None:

@@ -22,6 +22,7 @@ from netstudy.analysis.agreement import (
     order_agreement,
     ratio_agreement,
 )
+from netstudy.analysis.bootstrap import resampled
 from netstudy.analysis.ideal import ideal_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import BY_NAME, COMPLETION, GOODPUT, METRICS, Metric
@@ -142,7 +143,8 @@ def _agreement(
         cell = panel.cell(x, level)
         value = None if cell is None else _find(published, metric, cell.treatment)
         if cell is not None and value is not None:
-            rows.append(Beside(x, value.value, cell.value(metric)))
+            found = Beside(x, value.value, cell.estimate(metric), resampled(cell, metric))
+            rows.append(found)
     return agreement(metric, level, rows)
 
 

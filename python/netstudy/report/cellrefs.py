@@ -11,6 +11,8 @@ from netstudy.report.refs import Name, Number
 from netstudy.wire import Level, Treatment
 
 RATIO_DECIMALS = 3
+RHO_DECIMALS = 3
+"""So that a rank correlation of almost one is told from one."""
 PERCENT_DECIMALS = 1
 
 

@@ -15,6 +15,7 @@ import altair as alt
 
 from netstudy.analysis.agreement import Agreement
 from netstudy.analysis.ideal import ideal_of
+from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import GOODPUT, Metric
 from netstudy.analysis.samples import RunSample, terms
@@ -104,9 +105,12 @@ def overlay_chart(panel: Panel, metric: Metric, agreements: Sequence[Agreement])
         ):
             label = f"{level_text(one.level)} {kind}".strip()
             series[label] = style
-            for row in one.rows:
-                value = row.simulated if kind == "simulated" else row.published
-                points.append(_point(row.x, label, value, None, None, panel.x_numeric))
+            points += [
+                _estimate_point(row.x, label, row.estimate, panel)
+                if kind == "simulated"
+                else _point(row.x, label, row.published, None, None, panel.x_numeric)
+                for row in one.rows
+            ]
     return Drawn(
         title=f"{metric.title}: published and simulated",
         subtitle=f"{_axis(metric)}; {metric.better}",
@@ -134,18 +138,21 @@ def _points(panel: Panel, level: Any, metric: Metric) -> list[dict[str, Any]]:
     for x in panel.x_levels:
         cell = panel.cell(x, level)
         estimate = cell.estimate(metric) if cell else None
-        interval = estimate.interval if estimate else None
-        found.append(
-            _point(
-                x if panel.x else level,
-                level_text(level),
-                estimate.value if estimate else None,
-                interval.low if interval else None,
-                interval.high if interval else None,
-                panel.x_numeric,
-            )
-        )
+        found.append(_estimate_point(x if panel.x else level, level_text(level), estimate, panel))
     return found
+
+
+def _estimate_point(x: Any, series: str, estimate: Estimate | None, panel: Panel) -> dict[str, Any]:
+    """A value with the ends of its interval, where it has one."""
+    interval = estimate.interval if estimate else None
+    return _point(
+        x,
+        series,
+        estimate.value if estimate else None,
+        interval.low if interval else None,
+        interval.high if interval else None,
+        panel.x_numeric,
+    )
 
 
 def _point(

@@ -27,15 +27,13 @@ from netstudy.report.prose.published import against_published, fitted_note
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point, in_panel
+from netstudy.report.reference_tables import agreement_table, ratios_table, reference_table
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.tables import (
     Group,
     Table,
     account_table,
-    agreement_table,
     causes_table,
-    ratios_table,
-    reference_table,
     results_table,
     verdicts_table,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netstudy.analysis.bootstrap import RESAMPLES
 from netstudy.analysis.intervals import CONFIDENCE
 from netstudy.analysis.rank import PERMUTATIONS
 from netstudy.analysis.study_result import StudyResult
@@ -40,6 +41,7 @@ def methods(result: StudyResult) -> list[Sentence]:
             "between iterations is a sign test over the cells.",
             n=count(PERMUTATIONS, "random orders"),
         ),
+        *_published(result),
         say(
             "Percentages, ratios and errors are computed from unrounded values. An empty cell was "
             "not measured; zero is written as a number. No percentile is given beyond what the "
@@ -50,6 +52,20 @@ def methods(result: StudyResult) -> list[Sentence]:
             "{runs} runs a cell are recommended.",
             runs=count(RUNS_RECOMMENDED, "recommended runs a cell"),
         ),
+    ]
+
+
+def _published(result: StudyResult) -> list[Sentence]:
+    if not result.sources:
+        return []
+    return [
+        say(
+            "The interval of a median error holds both bootstrap intervals, percentile and basic, "
+            "over {n} redrawn sets of each cell’s runs, stretched to the variance of a mean "
+            "(Rao and Wu). It says what other runs of the same model would give; published values "
+            "enter as they stand.",
+            n=count(RESAMPLES, "redrawn sets of runs"),
+        )
     ]
 
 

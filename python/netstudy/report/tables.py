@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from netstudy.analysis.agreement import Agreement, Beside, RatioAgreement
 from netstudy.analysis.causes import Causes, Link, Scope, TimeAccount
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.report.cellrefs import (
     RATIO_DECIMALS,
@@ -27,7 +25,7 @@ from netstudy.report.cellrefs import (
     where,
 )
 from netstudy.report.numbers import NO_BREAK, level_text, number_text
-from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.refs import Name, Number, Sentence
 from netstudy.wire import Level
 
 Value = Number | Name | Sentence | None
@@ -122,14 +120,14 @@ def _verdict_row(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
     source = ratio_source(row, table)
     return (
         *head,
-        _bare(row.value, table.metric, f"{table.factor}={level_text(table.level)}"),
-        _bare(row.base_value, table.metric, f"{table.factor}={level_text(table.base)}"),
+        bare(row.value, table.metric, f"{table.factor}={level_text(table.level)}"),
+        bare(row.base_value, table.metric, f"{table.factor}={level_text(table.base)}"),
         ratio_number(row, table),
-        None if row.interval is None else _interval(row.interval, source),
-        None if row.change_pct is None else _bare_percent(row.change_pct, f"change of {source}"),
+        bare_interval(row.interval, RATIO_DECIMALS, f"95 % Fieller interval, {source}"),
+        None if row.change_pct is None else bare_percent(row.change_pct, f"change of {source}"),
         None if row.p_different is None else p_number(row.p_different, f"p of equality, {source}"),
         None if row.p_same is None else p_number(row.p_same, f"p beyond the noise band, {source}"),
-        None if row.noise_pct is None else _bare_percent(row.noise_pct, f"A/A noise, {source}"),
+        None if row.noise_pct is None else bare_percent(row.noise_pct, f"A/A noise, {source}"),
         Name(verdict_text(row)),
     )
 
@@ -152,22 +150,24 @@ def verdict_text(row: Comparison) -> str:
             return "not measured"
 
 
-def _bare(value: float | None, metric: Metric, what: str) -> Number | None:
+def bare(value: float | None, metric: Metric, what: str) -> Number | None:
+    """A value under a heading that has its unit; None for a missing one."""
     if value is None:
         return None
     return Number(value, number_text(value, metric.decimals), f"{metric.name}, {what}")
 
 
-def _bare_percent(value: float, source: str) -> Number:
+def bare_percent(value: float, source: str) -> Number:
+    """A percentage under a heading that has the sign."""
     return Number(value, number_text(value, 1), source)
 
 
-def _interval(interval: Interval, source: str) -> Number:
-    """An interval in one cell; it sorts by its middle."""
+def bare_interval(interval: Interval | None, decimals: int, source: str) -> Number | None:
+    """An interval in one cell, without a unit; it sorts by its middle."""
+    if interval is None:
+        return None
     middle = (interval.low + interval.high) / 2
-    return Number(
-        middle, interval_text(interval, RATIO_DECIMALS), f"95 % Fieller interval, {source}"
-    )
+    return Number(middle, interval_text(interval, decimals), source)
 
 
 def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:
@@ -218,8 +218,7 @@ def _link_interval(link: Link, source: str) -> Number | None:
     if link.low is None or link.high is None:
         return None
     kind = "quartiles over cells" if link.scope == "between iterations" else "95 % interval"
-    text = interval_text(Interval(link.low, link.high), 2)
-    return Number((link.low + link.high) / 2, text, f"{kind}, {source}")
+    return bare_interval(Interval(link.low, link.high), 2, f"{kind}, {source}")
 
 
 def account_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:
@@ -262,98 +261,4 @@ def _account_row(
             [a.waiting_ms if a else None for a in accounts],
         ),
         *each("waiting ÷ beyond the wire", [a.accounted_pct if a else None for a in accounts]),
-    )
-
-
-def reference_table(
-    panel: Panel, agreements: Sequence[Agreement], table_id: str, caption: Sentence
-) -> Table:
-    """Published beside simulated with the error, one group a level."""
-    subs = ("published", "simulated", "error", "error %")
-    groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]
-    by_x = [{row.x: row for row in one.rows} for one in agreements]
-    shown = [x for x in panel.x_levels if any(x in rows for rows in by_x)]
-    rows = tuple(
-        (
-            numeric_level(x, panel.x),
-            *(
-                value
-                for one, found in zip(agreements, by_x, strict=True)
-                for value in _beside_cells(found.get(x), one, panel)
-            ),
-        )
-        for x in shown
-    )
-    return Table(table_id, caption, (Group(panel.x or ""), *groups), rows)
-
-
-def _beside_cells(row: Beside | None, one: Agreement, panel: Panel) -> tuple[Number | None, ...]:
-    if row is None:
-        return None, None, None, None
-    place = f"{where(panel.series, one.level)}{where(panel.x, row.x)}"
-    return (
-        _bare(row.published, one.metric, f"published{place}"),
-        _bare(row.simulated, one.metric, f"simulated{place}"),
-        _bare(row.error, one.metric, f"simulated − published{place}"),
-        None
-        if row.error_pct is None
-        else _bare_percent(row.error_pct, f"error in % of the published value{place}"),
-    )
-
-
-def agreement_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
-    """One row a metric and level: rows compared, errors, order."""
-    groups = (
-        Group("Metric"),
-        Group(panel.series or ""),
-        Group("Rows"),
-        Group("Error", "%", columns=("median, absolute", "largest")),
-        Group("Largest at"),
-        Group("Spearman’s rho"),
-    )
-    rows = tuple(_agreement_row(panel, one) for one in reference.agreements)
-    caption = say("Agreement with the published values")
-    return Table(table_id, caption, groups, rows, stub=2)
-
-
-def _agreement_row(panel: Panel, one: Agreement) -> tuple[Value, ...]:
-    what = f"{one.metric.name}{where(panel.series, one.level)}"
-    middle, worst, rho = one.median_abs_pct, one.worst, one.ranks.rho
-    largest = worst.error_pct if worst else None
-    return (
-        Name(one.metric.title),
-        level_name(one.level),
-        Number(one.compared, str(one.compared), f"rows with both values, {what}"),
-        None if middle is None else _bare_percent(middle, f"median of |error|, {what}"),
-        None if largest is None else _bare_percent(largest, f"largest error, {what}"),
-        numeric_level(worst.x, panel.x) if worst else None,
-        None if rho is None else plain(rho, 2, "", f"Spearman's rho, {what}"),
-    )
-
-
-def ratios_table(reference: PanelReference, table_id: str) -> Table:
-    """The ratio of two levels at the end of the range, published and simulated."""
-    groups = (
-        Group("Metric"),
-        Group("Ratio"),
-        Group("At"),
-        Group("Published"),
-        Group("Simulated"),
-    )
-    rows = tuple(_ratio_row(one) for one in reference.ratios)
-    return Table(table_id, say("Ratios at the end of the range"), groups, rows)
-
-
-def _ratio_row(one: RatioAgreement) -> tuple[Value, ...]:
-    what = f"{one.metric.name}, {level_text(one.level)} ÷ {level_text(one.base)}"
-    return (
-        Name(one.metric.title),
-        Name(f"{level_text(one.level)} ÷ {level_text(one.base)}"),
-        numeric_level(one.x, None),
-        None
-        if one.published is None
-        else plain(one.published, RATIO_DECIMALS, "", f"{what}, published"),
-        None
-        if one.simulated is None
-        else plain(one.simulated, RATIO_DECIMALS, "", f"{what}, simulated"),
     )

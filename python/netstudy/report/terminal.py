@@ -9,12 +9,15 @@ from netstudy.report.plaintext import text_table
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import in_panel
+from netstudy.report.reference_tables import agreement_table, ratios_table
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import results_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from netstudy.analysis.layout import Panel
+    from netstudy.analysis.reference import PanelReference
     from netstudy.analysis.study_result import StudyResult
 
 WIDTH = 100
@@ -30,6 +33,8 @@ def print_summary(result: StudyResult, console: Console) -> None:
             _print(console, str(caption), style="bold")
             table = results_table(found.panel, result.headline, "results", caption)
             _print(console, f"{text_table(table, WIDTH)}\n")
+            if found.reference is not None:
+                _print_agreement(console, found.panel, found.reference)
     for point in summary(result):
         _wrapped(console, f"{point.lead}: ", " ".join(map(str, point.sentences)))
     found_warnings = warnings(result)
@@ -37,6 +42,15 @@ def print_summary(result: StudyResult, console: Console) -> None:
         _print(console, "\nLook before you trust this result:", style="bold yellow")
     for sentence in found_warnings:
         _wrapped(console, "! ", str(sentence))
+
+
+def _print_agreement(console: Console, panel: Panel, reference: PanelReference) -> None:
+    """How well the values agree with what was published; row by row it stands in the report."""
+    tables = [agreement_table(panel, reference, "agreement")]
+    tables += [ratios_table(reference, "ratios")] if reference.ratios else []
+    for table in tables:
+        _print(console, str(table.caption), style="bold")
+        _print(console, f"{text_table(table, WIDTH)}\n")
 
 
 def _wrapped(console: Console, lead: str, text: str) -> None:

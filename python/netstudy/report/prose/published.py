@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from netstudy.analysis.agreement import Agreement, OrderAgreement, RatioAgreement
+from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import COMPLETION, DROPS, RETRANSMISSIONS
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.study_result import PanelResult
-from netstudy.report.cellrefs import count, level_name, percent, plain
-from netstudy.report.prose.words import at_level, on_level
-from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.cellrefs import (
+    PERCENT_DECIMALS,
+    RHO_DECIMALS,
+    count,
+    interval_text,
+    level_name,
+    percent,
+    plain,
+)
+from netstudy.report.prose.words import NOTHING, at_level, on_level
+from netstudy.report.refs import Name, Number, Sentence, join, say
 
 
 def against_published(found: PanelResult) -> list[Sentence]:
@@ -59,14 +68,21 @@ def _error(panel: Panel, one: Agreement) -> Iterator[Sentence]:
     order = (
         say("")
         if rho is None
-        else say("; rank correlation {rho}", rho=plain(rho, 2, "", f"Spearman's rho, {what}"))
+        else say(
+            "; rank correlation {rho}", rho=plain(rho, RHO_DECIMALS, "", f"Spearman's rho, {what}")
+        )
     )
     yield say(
-        "{metric}{on}: the median absolute error against the published values is {middle}, the "
-        "largest error {worst}{at} ({n} rows{order}).",
+        "{metric}{on}: the median absolute error against the published values is "
+        "{middle}{interval}, the largest error {worst}{at} ({n} rows{order}).",
         metric=Name(one.metric.title),
         on=on_level(panel, one.level),
         middle=percent(middle, f"median of |simulated − published| ÷ published, {what}"),
+        interval=_interval(
+            one.median_abs_pct_interval,
+            PERCENT_DECIMALS,
+            f"runs redrawn, median of |error|, {what}",
+        ),
         worst=percent(worst.error_pct, f"(simulated − published) ÷ published, {what}"),
         at=at_level(panel, worst.x),
         n=count(one.compared, "rows with both values"),
@@ -79,14 +95,25 @@ def _ratio(panel: Panel, ratio: RatioAgreement) -> Iterator[Sentence]:
         return
     what = f"{ratio.metric.name}, {ratio.level} ÷ {ratio.base}"
     yield say(
-        "{metric}{at}: {level} ÷ {base} is {published} in the published data and {simulated} here.",
+        "{metric}{at}: {level} ÷ {base} is {published} in the published data and "
+        "{simulated} here{interval}.",
         metric=Name(ratio.metric.title),
         at=at_level(panel, ratio.x),
         level=level_name(ratio.level),
         base=level_name(ratio.base),
         published=plain(ratio.published, 2, "", f"{what}, published"),
         simulated=plain(ratio.simulated, 2, "", f"{what}, simulated"),
+        interval=_interval(ratio.interval, 2, f"Fieller, {what}"),
     )
+
+
+def _interval(interval: Interval | None, decimals: int, source: str) -> Sentence:
+    """Its ends in brackets; nothing where there is none."""
+    if interval is None:
+        return NOTHING
+    middle = (interval.low + interval.high) / 2
+    ends = Number(middle, interval_text(interval, decimals), f"95 % interval, {source}")
+    return say(" (interval {ends})", ends=ends)
 
 
 def _law(panel: Panel, reference: PanelReference) -> Iterator[Sentence]:

@@ -1,0 +1,121 @@
+"""Tables of published beside simulated values: row by row, summed up, and as ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netstudy.analysis.agreement import Agreement, Beside, RatioAgreement
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.reference import PanelReference
+from netstudy.report.cellrefs import RHO_DECIMALS, level_name, plain, where
+from netstudy.report.numbers import level_text
+from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.tables import (
+    Group,
+    Table,
+    Value,
+    bare,
+    bare_interval,
+    bare_percent,
+    numeric_level,
+)
+
+DECIMALS = 2
+"""Of a ratio beside a published one, whose own digits are few."""
+
+
+def reference_table(
+    panel: Panel, agreements: Sequence[Agreement], table_id: str, caption: Sentence
+) -> Table:
+    """Published, simulated, its interval and its error, row by row, one group a level."""
+    subs = ("published", "simulated", "95 % interval", "error %")
+    groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]
+    by_x = [{row.x: row for row in one.rows} for one in agreements]
+    shown = [x for x in panel.x_levels if any(x in rows for rows in by_x)]
+    rows = tuple(
+        (
+            numeric_level(x, panel.x),
+            *(
+                value
+                for one, found in zip(agreements, by_x, strict=True)
+                for value in _beside_cells(found.get(x), one, panel)
+            ),
+        )
+        for x in shown
+    )
+    return Table(table_id, caption, (Group(panel.x or ""), *groups), rows)
+
+
+def _beside_cells(row: Beside | None, one: Agreement, panel: Panel) -> tuple[Number | None, ...]:
+    if row is None:
+        return None, None, None, None
+    place = f"{where(panel.series, one.level)}{where(panel.x, row.x)}"
+    interval = f"95 % interval of {one.metric.name}{place}"
+    return (
+        bare(row.published, one.metric, f"published{place}"),
+        bare(row.simulated, one.metric, f"simulated{place}"),
+        bare_interval(row.interval, one.metric.decimals, interval),
+        None
+        if row.error_pct is None
+        else bare_percent(row.error_pct, f"error in % of the published value{place}"),
+    )
+
+
+def agreement_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
+    """One row a metric and level: rows compared, errors, order."""
+    groups = (
+        Group("Metric"),
+        Group(panel.series or ""),
+        Group("Rows"),
+        Group("Error", "%", columns=("median, absolute", "95 % interval", "largest", "at")),
+        Group("Spearman’s rho"),
+    )
+    rows = tuple(_agreement_row(panel, one) for one in reference.agreements)
+    caption = say("Agreement with the published values")
+    return Table(table_id, caption, groups, rows, stub=2)
+
+
+def _agreement_row(panel: Panel, one: Agreement) -> tuple[Value, ...]:
+    what = f"{one.metric.name}{where(panel.series, one.level)}"
+    middle, worst, rho = one.median_abs_pct, one.worst, one.ranks.rho
+    largest = worst.error_pct if worst else None
+    redrawn = f"95 % interval of the median of |error|, runs redrawn, {what}"
+    return (
+        Name(one.metric.title),
+        level_name(one.level),
+        Number(one.compared, str(one.compared), f"rows with both values, {what}"),
+        None if middle is None else bare_percent(middle, f"median of |error|, {what}"),
+        bare_interval(one.median_abs_pct_interval, 1, redrawn),
+        None if largest is None else bare_percent(largest, f"largest error, {what}"),
+        numeric_level(worst.x, panel.x) if worst else None,
+        None if rho is None else plain(rho, RHO_DECIMALS, "", f"Spearman's rho, {what}"),
+    )
+
+
+def ratios_table(reference: PanelReference, table_id: str) -> Table:
+    """The ratio of two levels at the end of the range, published and simulated."""
+    groups = (
+        Group("Metric"),
+        Group("Levels"),
+        Group("Ratio", columns=("at", "published", "simulated", "95 % interval", "error %")),
+    )
+    rows = tuple(_ratio_row(one) for one in reference.ratios)
+    return Table(table_id, say("Ratios at the end of the range"), groups, rows)
+
+
+def _ratio_row(one: RatioAgreement) -> tuple[Value, ...]:
+    what = f"{one.metric.name}, {level_text(one.level)} ÷ {level_text(one.base)}"
+    error = one.error_pct
+    return (
+        Name(one.metric.title),
+        Name(f"{level_text(one.level)} ÷ {level_text(one.base)}"),
+        numeric_level(one.x, None),
+        _ratio(one.published, f"{what}, published"),
+        _ratio(one.simulated, f"{what}, simulated"),
+        bare_interval(one.interval, DECIMALS, f"95 % Fieller interval, {what}"),
+        None if error is None else bare_percent(error, f"error in % of the published {what}"),
+    )
+
+
+def _ratio(value: float | None, source: str) -> Number | None:
+    return None if value is None else plain(value, DECIMALS, "", source)

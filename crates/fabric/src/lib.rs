@@ -1,8 +1,9 @@
-//! What lies between hosts: links, transmitters and switches, in closed form.
+//! What lies between hosts: links, transmitters and switches, in closed form and step by step.
 //!
 //! A FIFO that sends at a fixed rate needs no event a frame: when a frame leaves it is known when it
 //! enters, `max(ready, free) + serialization time`. Only a switch whose egress chooses among several
-//! queues has to be asked at each choice.
+//! queues has to be asked at each choice. Links that pause have no such form: for them, and for a real
+//! clock, [`stepped`] drives the same buffer architectures one step at a time.
 //!
 //! At equal times, frames leave before frames arrive.
 #![no_std]
@@ -10,9 +11,12 @@
 extern crate alloc;
 
 mod link;
+mod pause;
+pub mod stepped;
 pub mod switch;
 mod transmitter;
 
 pub use link::{Link, ethernet};
+pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseMarks, PauseRequests, pause_time};
 pub use switch::{Chance, Grant, PortCounters, SwitchBuffer, Verdict};
 pub use transmitter::Transmitter;

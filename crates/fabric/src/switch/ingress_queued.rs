@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use netstudy_units::{Duration, Time};
 
 use super::{Arrival, Chance, Grant, NEVER_MARKED, SwitchBuffer, Verdict};
+use crate::stepped::{Admission, Architecture, Pulled, Room};
 use crate::{Link, Transmitter};
 
 /// A private buffer at each ingress port, in virtual output queues; egress ports pull from them.
@@ -29,7 +30,13 @@ struct Egress<F> {
     transmitter: Transmitter,
     /// How long before the wire is free the next frame is pulled.
     lead: Duration,
-    /// Virtual output queues by ingress port, as far as any was used.
+    queues: VirtualQueues<F>,
+}
+
+/// The virtual output queues of one egress, and whose turn it is.
+#[derive(Clone, Debug)]
+struct VirtualQueues<F> {
+    /// By ingress port, as far as any was used.
     queues: Vec<VecDeque<Waiting<F>>>,
     /// Ingress ports with a frame for this egress, ascending.
     nonempty: Vec<u32>,
@@ -88,10 +95,10 @@ impl<F: Copy> IngressQueued<F> {
 
     fn hold(&mut self, arrival: &Arrival, frame: &F) {
         let egress = &mut self.egresses[arrival.egress as usize];
-        if egress.nonempty.is_empty() {
+        if egress.queues.nonempty.is_empty() {
             self.waiting.push(arrival.egress);
         }
-        egress.push(arrival, frame);
+        egress.queues.push(arrival, frame);
         self.occupied[arrival.ingress as usize] += u64::from(arrival.frame_bytes);
         self.held += 1;
         self.next_grant = self.next_grant.min(egress.grant_at());
@@ -100,21 +107,28 @@ impl<F: Copy> IngressQueued<F> {
 
 impl<F: Copy> Egress<F> {
     fn new(link: Link, buffer_bytes: u32) -> Self {
-        let transmitter = Transmitter::new(link);
         Self {
             lead: link.serialization(buffer_bytes),
-            transmitter,
-            queues: Vec::new(),
-            nonempty: Vec::new(),
-            last: 0,
-            queued_bytes: 0,
-            queued_bytes_max: 0,
+            transmitter: Transmitter::new(link),
+            queues: VirtualQueues::new(),
         }
     }
 
     #[inline]
     fn grant_at(&self) -> Time {
         self.transmitter.free_at().saturating_sub(self.lead)
+    }
+}
+
+impl<F: Copy> VirtualQueues<F> {
+    const fn new() -> Self {
+        Self {
+            queues: Vec::new(),
+            nonempty: Vec::new(),
+            last: 0,
+            queued_bytes: 0,
+            queued_bytes_max: 0,
+        }
     }
 
     fn push(&mut self, arrival: &Arrival, frame: &F) {
@@ -157,8 +171,8 @@ impl<F: Copy> SwitchBuffer<F> for IngressQueued<F> {
     #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict {
         let egress = &mut self.egresses[arrival.egress as usize];
-        if egress.nonempty.is_empty() && egress.grant_at() <= arrival.now {
-            egress.last = arrival.ingress;
+        if egress.queues.nonempty.is_empty() && egress.grant_at() <= arrival.now {
+            egress.queues.last = arrival.ingress;
             return Verdict::Departs(
                 egress.transmitter.transmit(arrival.ready, arrival.frame_bytes),
             );
@@ -181,10 +195,10 @@ impl<F: Copy> SwitchBuffer<F> for IngressQueued<F> {
         let port = self.due()?;
         let now = self.next_grant;
         let egress = &mut self.egresses[port as usize];
-        let (ingress, waiting) = egress.pull(self.random_pct, chance);
+        let (ingress, waiting) = egress.queues.pull(self.random_pct, chance);
         let departs = egress.transmitter.transmit(waiting.ready.max(now), waiting.frame_bytes);
-        let marked = egress.queued_bytes > self.marked_above_bytes;
-        if egress.nonempty.is_empty() {
+        let marked = egress.queues.queued_bytes > self.marked_above_bytes;
+        if egress.queues.nonempty.is_empty() {
             self.waiting.retain(|&other| other != port);
         }
         self.occupied[ingress as usize] -= u64::from(waiting.frame_bytes);
@@ -198,6 +212,90 @@ impl<F: Copy> SwitchBuffer<F> for IngressQueued<F> {
     }
 
     fn queue_bytes_max(&self, egress: u32) -> u64 {
-        self.egresses[egress as usize].queued_bytes_max
+        self.egresses[egress as usize].queues.queued_bytes_max
+    }
+}
+
+/// The rule of [`IngressQueued`] for [`crate::stepped`].
+#[derive(Clone, Debug)]
+pub struct IngressBuffers<F> {
+    ingress_buffer_bytes: u64,
+    random_pct: u32,
+    marked_above_bytes: u64,
+    occupied: Vec<u64>,
+    /// By egress: its virtual output queues, and how long before its wire is free it takes a frame.
+    egresses: Vec<(VirtualQueues<F>, Duration)>,
+}
+
+impl<F: Copy> IngressBuffers<F> {
+    /// As [`IngressQueued::new`].
+    #[must_use]
+    pub fn new(
+        links: &[Link],
+        ingress_buffer_bytes: u64,
+        egress_buffer_bytes: u32,
+        random_pct: u32,
+    ) -> Self {
+        let egress = |link: &Link| (VirtualQueues::new(), link.serialization(egress_buffer_bytes));
+        Self {
+            ingress_buffer_bytes,
+            random_pct,
+            marked_above_bytes: NEVER_MARKED,
+            occupied: vec![0; links.len()],
+            egresses: links.iter().map(egress).collect(),
+        }
+    }
+
+    /// As [`IngressQueued::marking_above`].
+    #[must_use]
+    pub const fn marking_above(mut self, bytes: u64) -> Self {
+        self.marked_above_bytes = bytes;
+        self
+    }
+}
+
+impl<F: Copy> Architecture<F> for IngressBuffers<F> {
+    fn admit(&mut self, arrival: &Arrival, frame: &F, drained_at: Time) -> Admission {
+        let (queues, lead) = &mut self.egresses[arrival.egress as usize];
+        if queues.nonempty.is_empty() && drained_at.saturating_sub(*lead) <= arrival.now {
+            queues.last = arrival.ingress;
+            return Admission::Queued { marked: false };
+        }
+        let occupied = &mut self.occupied[arrival.ingress as usize];
+        let bytes = u64::from(arrival.frame_bytes);
+        if *occupied + bytes > self.ingress_buffer_bytes {
+            return Admission::Dropped;
+        }
+        queues.push(arrival, frame);
+        *occupied += bytes;
+        Admission::Held
+    }
+
+    fn next_pull(&self, egress: u32, drained_at: Time) -> Time {
+        let (queues, lead) = &self.egresses[egress as usize];
+        if queues.nonempty.is_empty() { Time::NEVER } else { drained_at.saturating_sub(*lead) }
+    }
+
+    fn pull(&mut self, egress: u32, chance: &mut impl Chance) -> Option<Pulled<F>> {
+        let queues = &mut self.egresses[egress as usize].0;
+        if queues.nonempty.is_empty() {
+            return None;
+        }
+        let (ingress, waiting) = queues.pull(self.random_pct, chance);
+        self.occupied[ingress as usize] -= u64::from(waiting.frame_bytes);
+        Some(Pulled {
+            frame: waiting.frame,
+            ready: waiting.ready,
+            room: Room { ingress, egress, frame_bytes: waiting.frame_bytes },
+            marked: queues.queued_bytes > self.marked_above_bytes,
+        })
+    }
+
+    fn ingress_bytes(&self, ingress: u32) -> u64 {
+        self.occupied[ingress as usize]
+    }
+
+    fn queue_bytes_max(&self, egress: u32) -> u64 {
+        self.egresses[egress as usize].0.queued_bytes_max
     }
 }

@@ -4,9 +4,9 @@ mod ingress_queued;
 mod output_queued;
 mod shared_memory;
 
-pub use ingress_queued::IngressQueued;
-pub use output_queued::OutputQueued;
-pub use shared_memory::{SharedMemory, SharedMemoryConfig};
+pub use ingress_queued::{IngressBuffers, IngressQueued};
+pub use output_queued::{OutputQueued, PortBuffers};
+pub use shared_memory::{PacketMemory, SharedMemory, SharedMemoryConfig};
 
 use netstudy_units::Time;
 

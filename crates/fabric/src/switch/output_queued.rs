@@ -1,6 +1,10 @@
+use alloc::vec;
 use alloc::vec::Vec;
 
+use netstudy_units::Time;
+
 use super::{Arrival, NEVER_MARKED, SwitchBuffer, Verdict};
+use crate::stepped::{Admission, Architecture, Room};
 use crate::{Link, Transmitter};
 
 /// A private drop-tail buffer behind each egress port.
@@ -54,5 +58,65 @@ impl<F: Copy> SwitchBuffer<F> for OutputQueued {
 
     fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.ports[egress as usize].occupied_max()
+    }
+}
+
+/// The rule of [`OutputQueued`] for [`crate::stepped`].
+#[derive(Clone, Debug)]
+pub struct PortBuffers {
+    port_buffer_bytes: u64,
+    marked_above_bytes: u64,
+    /// By egress, the frame on the wire included.
+    queued: Vec<u64>,
+    queued_max: Vec<u64>,
+    ingress: Vec<u64>,
+}
+
+impl PortBuffers {
+    /// As [`OutputQueued::new`], for so many ports.
+    #[must_use]
+    pub fn new(ports: usize, port_buffer_bytes: u64) -> Self {
+        Self {
+            port_buffer_bytes,
+            marked_above_bytes: NEVER_MARKED,
+            queued: vec![0; ports],
+            queued_max: vec![0; ports],
+            ingress: vec![0; ports],
+        }
+    }
+
+    /// As [`OutputQueued::marking_above`].
+    #[must_use]
+    pub const fn marking_above(mut self, bytes: u64) -> Self {
+        self.marked_above_bytes = bytes;
+        self
+    }
+}
+
+impl<F> Architecture<F> for PortBuffers {
+    fn admit(&mut self, arrival: &Arrival, _frame: &F, _drained_at: Time) -> Admission {
+        let egress = arrival.egress as usize;
+        let met = self.queued[egress];
+        let bytes = u64::from(arrival.frame_bytes);
+        if met + bytes > self.port_buffer_bytes {
+            return Admission::Dropped;
+        }
+        self.queued[egress] += bytes;
+        self.queued_max[egress] = self.queued_max[egress].max(met + bytes);
+        self.ingress[arrival.ingress as usize] += bytes;
+        Admission::Queued { marked: met > self.marked_above_bytes }
+    }
+
+    fn release(&mut self, room: &Room) {
+        self.queued[room.egress as usize] -= u64::from(room.frame_bytes);
+        self.ingress[room.ingress as usize] -= u64::from(room.frame_bytes);
+    }
+
+    fn ingress_bytes(&self, ingress: u32) -> u64 {
+        self.ingress[ingress as usize]
+    }
+
+    fn queue_bytes_max(&self, egress: u32) -> u64 {
+        self.queued_max[egress as usize]
     }
 }

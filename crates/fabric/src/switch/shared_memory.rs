@@ -1,7 +1,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use netstudy_units::Time;
+
 use super::{Arrival, NEVER_MARKED, SwitchBuffer, Verdict};
+use crate::stepped::{Admission, Architecture, Room};
 use crate::{Link, Transmitter};
 
 /// How a shared packet memory is divided.
@@ -20,87 +23,120 @@ pub struct SharedMemoryConfig {
     pub ingress_guarantee_frames: u32,
 }
 
-/// One packet memory for all ports, with dynamic thresholds (Choudhury and Hahne, "Dynamic queue
-/// length thresholds for shared-memory packet switches", IEEE/ACM ToN 6(2), 1998).
-///
-/// All room is counted in cells. Departures are looked up lazily: a queue that is believed too long
-/// or a pool believed too full is brought up to date before a frame is dropped for it, and a frame
-/// that fits without that also fits with it.
+/// The account of a packet memory: what its pool holds, and whether a frame may enter. Room is counted
+/// in cells.
 #[derive(Clone, Debug)]
-pub struct SharedMemory {
-    ports: Vec<Transmitter>,
+struct Memory {
     cell_bytes: u32,
     pool_cells: u64,
     reserve_cells: u64,
     /// alpha in 1/1024, so that thresholds are integers.
     alpha_1024: u64,
     guarantee_frames: u32,
-    marked_above_cells: u64,
     pool_used: u64,
     /// Frames in the memory by the port through which they came.
     queued_frames: Vec<u32>,
+}
+
+impl Memory {
+    fn new(ports: usize, config: &SharedMemoryConfig) -> Self {
+        let cell = u64::from(config.cell_bytes.max(1));
+        Self {
+            cell_bytes: config.cell_bytes.max(1),
+            pool_cells: config.pool_bytes / cell,
+            reserve_cells: config.port_reserve_bytes / cell,
+            alpha_1024: alpha_1024(config.alpha),
+            guarantee_frames: config.ingress_guarantee_frames,
+            pool_used: 0,
+            queued_frames: vec![0; ports],
+        }
+    }
+
+    #[inline]
+    const fn cells(&self, frame_bytes: u32) -> u32 {
+        frame_bytes.div_ceil(self.cell_bytes)
+    }
+
+    /// What a queue of `occupied` cells takes of the pool.
+    #[inline]
+    const fn in_pool(&self, occupied: u64) -> u64 {
+        occupied.saturating_sub(self.reserve_cells)
+    }
+
+    /// Whether a queue of `before` cells may take `cells` more.
+    #[inline]
+    fn fits(&self, before: u64, cells: u32) -> bool {
+        let after = before + u64::from(cells);
+        let from_pool = self.in_pool(after) - self.in_pool(before);
+        if from_pool == 0 {
+            return true;
+        }
+        let free = self.pool_cells.saturating_sub(self.pool_used);
+        from_pool <= free && after - self.reserve_cells <= (self.alpha_1024 * free) >> 10
+    }
+
+    #[inline]
+    fn is_guaranteed(&self, ingress: u32) -> bool {
+        self.queued_frames[ingress as usize] < self.guarantee_frames
+    }
+
+    /// A queue of `before` cells takes a frame.
+    #[inline]
+    fn take(&mut self, before: u64, cells: u32, ingress: u32) {
+        self.pool_used += self.in_pool(before + u64::from(cells)) - self.in_pool(before);
+        self.queued_frames[ingress as usize] += 1;
+    }
+
+    /// A queue shrinks from `before` to `after` cells.
+    #[inline]
+    const fn shrink(&mut self, before: u64, after: u64) {
+        self.pool_used -= self.in_pool(before) - self.in_pool(after);
+    }
+}
+
+/// One packet memory for all ports, with dynamic thresholds (Choudhury and Hahne, "Dynamic queue
+/// length thresholds for shared-memory packet switches", IEEE/ACM ToN 6(2), 1998).
+///
+/// Departures are looked up lazily: a queue that is believed too long or a pool believed too full is
+/// brought up to date before a frame is dropped for it, and a frame that fits without that also fits
+/// with it.
+#[derive(Clone, Debug)]
+pub struct SharedMemory {
+    ports: Vec<Transmitter>,
+    memory: Memory,
+    marked_above_cells: u64,
 }
 
 impl SharedMemory {
     /// A switch with a port for each of `links`.
     #[must_use]
     pub fn new(links: &[Link], config: &SharedMemoryConfig) -> Self {
-        let cell = u64::from(config.cell_bytes.max(1));
         Self {
             ports: links.iter().map(|&link| Transmitter::new(link)).collect(),
-            cell_bytes: config.cell_bytes.max(1),
-            pool_cells: config.pool_bytes / cell,
-            reserve_cells: config.port_reserve_bytes / cell,
-            alpha_1024: alpha_1024(config.alpha),
-            guarantee_frames: config.ingress_guarantee_frames,
+            memory: Memory::new(links.len(), config),
             marked_above_cells: NEVER_MARKED,
-            pool_used: 0,
-            queued_frames: vec![0; links.len()],
         }
     }
 
     /// Marks frames that meet a queue whose cells hold more than `bytes`.
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
-        self.marked_above_cells = bytes / self.cell_bytes as u64;
+        self.marked_above_cells = bytes / self.memory.cell_bytes as u64;
         self
     }
 
-    fn release(&mut self, port: usize, now: netstudy_units::Time) {
+    fn release(&mut self, port: usize, now: Time) {
         let transmitter = &mut self.ports[port];
-        let queued = &mut self.queued_frames;
+        let queued = &mut self.memory.queued_frames;
         let before = transmitter.occupied();
         transmitter.release(now, |frame| queued[frame.ingress as usize] -= 1);
-        let in_pool = |occupied: u64| occupied.saturating_sub(self.reserve_cells);
-        self.pool_used -= in_pool(before) - in_pool(self.ports[port].occupied());
+        self.memory.shrink(before, transmitter.occupied());
     }
 
-    fn release_all(&mut self, now: netstudy_units::Time) {
+    fn release_all(&mut self, now: Time) {
         for port in 0..self.ports.len() {
             self.release(port, now);
         }
-    }
-
-    /// Whether a queue may grow to `occupied` cells by taking `from_pool` more of the pool.
-    #[inline]
-    fn fits(&self, occupied: u64, from_pool: u64) -> bool {
-        if from_pool == 0 {
-            return true;
-        }
-        let free = self.pool_cells.saturating_sub(self.pool_used);
-        from_pool <= free && occupied - self.reserve_cells <= (self.alpha_1024 * free) >> 10
-    }
-
-    fn is_guaranteed(&self, ingress: u32) -> bool {
-        self.queued_frames[ingress as usize] < self.guarantee_frames
-    }
-
-    #[inline]
-    fn needs(&self, egress: usize, cells: u32) -> (u64, u64) {
-        let before = self.ports[egress].occupied();
-        let after = before + u64::from(cells);
-        let in_pool = |occupied: u64| occupied.saturating_sub(self.reserve_cells);
-        (after, in_pool(after) - in_pool(before))
     }
 }
 
@@ -114,25 +150,90 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
     #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
         let egress = arrival.egress as usize;
-        let cells = arrival.frame_bytes.div_ceil(self.cell_bytes);
+        let cells = self.memory.cells(arrival.frame_bytes);
         self.release(egress, arrival.now);
-        let (mut occupied, mut from_pool) = self.needs(egress, cells);
-        if !self.fits(occupied, from_pool) {
+        if !self.memory.fits(self.ports[egress].occupied(), cells) {
             self.release_all(arrival.now);
-            (occupied, from_pool) = self.needs(egress, cells);
-            if !self.fits(occupied, from_pool) && !self.is_guaranteed(arrival.ingress) {
+            if !self.memory.fits(self.ports[egress].occupied(), cells)
+                && !self.memory.is_guaranteed(arrival.ingress)
+            {
                 return Verdict::Dropped;
             }
         }
-        self.pool_used += from_pool;
-        self.queued_frames[arrival.ingress as usize] += 1;
         let port = &mut self.ports[egress];
+        self.memory.take(port.occupied(), cells, arrival.ingress);
         let marked = port.occupied() > self.marked_above_cells;
         let departs = port.send(arrival.ready, arrival.frame_bytes, cells, arrival.ingress);
         if marked { Verdict::Marked(departs) } else { Verdict::Departs(departs) }
     }
 
     fn queue_bytes_max(&self, egress: u32) -> u64 {
-        self.ports[egress as usize].occupied_max() * u64::from(self.cell_bytes)
+        self.ports[egress as usize].occupied_max() * u64::from(self.memory.cell_bytes)
+    }
+}
+
+/// The rule of [`SharedMemory`] for [`crate::stepped`].
+#[derive(Clone, Debug)]
+pub struct PacketMemory {
+    memory: Memory,
+    marked_above_cells: u64,
+    /// Cells by egress, the frame on the wire included.
+    queued: Vec<u64>,
+    queued_max: Vec<u64>,
+    /// Cells by ingress.
+    ingress: Vec<u64>,
+}
+
+impl PacketMemory {
+    /// As [`SharedMemory::new`], for so many ports.
+    #[must_use]
+    pub fn new(ports: usize, config: &SharedMemoryConfig) -> Self {
+        Self {
+            memory: Memory::new(ports, config),
+            marked_above_cells: NEVER_MARKED,
+            queued: vec![0; ports],
+            queued_max: vec![0; ports],
+            ingress: vec![0; ports],
+        }
+    }
+
+    /// As [`SharedMemory::marking_above`].
+    #[must_use]
+    pub const fn marking_above(mut self, bytes: u64) -> Self {
+        self.marked_above_cells = bytes / self.memory.cell_bytes as u64;
+        self
+    }
+}
+
+impl<F> Architecture<F> for PacketMemory {
+    fn admit(&mut self, arrival: &Arrival, _frame: &F, _drained_at: Time) -> Admission {
+        let egress = arrival.egress as usize;
+        let met = self.queued[egress];
+        let cells = self.memory.cells(arrival.frame_bytes);
+        if !self.memory.fits(met, cells) && !self.memory.is_guaranteed(arrival.ingress) {
+            return Admission::Dropped;
+        }
+        self.memory.take(met, cells, arrival.ingress);
+        self.queued[egress] += u64::from(cells);
+        self.queued_max[egress] = self.queued_max[egress].max(self.queued[egress]);
+        self.ingress[arrival.ingress as usize] += u64::from(cells);
+        Admission::Queued { marked: met > self.marked_above_cells }
+    }
+
+    fn release(&mut self, room: &Room) {
+        let cells = u64::from(self.memory.cells(room.frame_bytes));
+        let queued = &mut self.queued[room.egress as usize];
+        self.memory.shrink(*queued, *queued - cells);
+        self.memory.queued_frames[room.ingress as usize] -= 1;
+        *queued -= cells;
+        self.ingress[room.ingress as usize] -= cells;
+    }
+
+    fn ingress_bytes(&self, ingress: u32) -> u64 {
+        self.ingress[ingress as usize] * u64::from(self.memory.cell_bytes)
+    }
+
+    fn queue_bytes_max(&self, egress: u32) -> u64 {
+        self.queued_max[egress as usize] * u64::from(self.memory.cell_bytes)
     }
 }

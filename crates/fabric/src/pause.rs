@@ -1,0 +1,136 @@
+//! PAUSE: flow control of a full-duplex link (IEEE 802.3, annex 31B).
+//!
+//! A PAUSE frame asks the peer to send no data frame for a time, counted in quanta; one of zero quanta
+//! ends it. A frame on the wire is sent to its end, and PAUSE frames themselves are never held up.
+
+use netstudy_units::{Duration, Rate, Time};
+
+use crate::ethernet;
+
+/// A quantum lasts as long as 512 bits (31B.2).
+const QUANTUM_BYTES: u32 = 512 / 8;
+
+/// Size of a PAUSE frame: the least there is (31B.1).
+pub const PAUSE_FRAME_BYTES: u32 = ethernet::MIN_FRAME_BYTES;
+
+/// How long `quanta` last on a link of `rate`.
+#[must_use]
+pub fn pause_time(rate: Rate, quanta: u16) -> Duration {
+    rate.serialization(QUANTUM_BYTES) * u64::from(quanta)
+}
+
+/// When a receiver asks its peer to pause, and when to go on; in the unit of its buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseMarks {
+    /// A buffer that holds more asks for a pause. What is sent until the peer has heard of it must fit
+    /// above this mark, or is lost.
+    pub above: u64,
+    /// A buffer that holds no more ends the pause. Too low: the link idles before data come again.
+    pub below: u64,
+    /// How long a pause lasts unless it is ended or asked for again. Short ones cost more PAUSE
+    /// frames; long ones last longer when the end of a pause is lost.
+    pub quanta: u16,
+}
+
+/// The side of a link that asks for pauses. It asks again halfway through a pause for as long as its
+/// buffer has not shrunk to the lower mark.
+#[derive(Clone, Debug)]
+pub struct PauseRequests {
+    marks: PauseMarks,
+    half: Duration,
+    repeat_at: Time,
+}
+
+impl PauseRequests {
+    /// Requests over a link of `rate`.
+    #[must_use]
+    pub fn new(marks: PauseMarks, rate: Rate) -> Self {
+        Self { marks, half: pause_time(rate, marks.quanta).div(2), repeat_at: Time::NEVER }
+    }
+
+    /// The buffer holds `level` now: the quanta to ask for in a PAUSE frame, if one is due.
+    pub fn handle_level(&mut self, now: Time, level: u64) -> Option<u16> {
+        if self.repeat_at == Time::NEVER && level > self.marks.above {
+            return Some(self.ask(now));
+        }
+        if self.repeat_at != Time::NEVER && level <= self.marks.below {
+            self.repeat_at = Time::NEVER;
+            return Some(0);
+        }
+        None
+    }
+
+    /// When the pause is to be asked for again; [`Time::NEVER`] when there is none.
+    #[must_use]
+    pub const fn next_timeout(&self) -> Time {
+        self.repeat_at
+    }
+
+    /// Asks again for the pause, if that is due.
+    pub fn handle_timeout(&mut self, now: Time) -> Option<u16> {
+        (self.repeat_at <= now).then(|| self.ask(now))
+    }
+
+    fn ask(&mut self, now: Time) -> u16 {
+        self.repeat_at = now + self.half;
+        self.marks.quanta
+    }
+}
+
+/// What a port counts of PAUSE frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PauseCounters {
+    /// PAUSE frames sent, those that end a pause included.
+    pub pauses_sent: u64,
+    /// PAUSE frames received, whether they are honoured or not.
+    pub pauses_received: u64,
+}
+
+impl PauseCounters {
+    /// Adds `other` to each counter.
+    pub const fn add(&mut self, other: &Self) {
+        self.pauses_sent += other.pauses_sent;
+        self.pauses_received += other.pauses_received;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARKS: PauseMarks = PauseMarks { above: 100, below: 40, quanta: 1000 };
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn a_quantum_at_ten_gigabit_lasts_51_2_ns() {
+        assert_eq!(pause_time(Rate::from_gbps(10), 1), Duration::from_ps(51_200));
+        assert_eq!(pause_time(Rate::from_gbps(10), u16::MAX), Duration::from_ps(3_355_392_000));
+    }
+
+    #[test]
+    fn a_pause_is_asked_for_above_one_mark_and_ended_at_the_other() {
+        let mut requests = PauseRequests::new(MARKS, Rate::from_gbps(10));
+        assert_eq!(requests.handle_level(at(0), 100), None);
+        assert_eq!(requests.handle_level(at(1), 101), Some(1000));
+        assert_eq!(requests.handle_level(at(2), 200), None, "it is asked for already");
+        assert_eq!(requests.handle_level(at(3), 41), None);
+        assert_eq!(requests.handle_level(at(4), 40), Some(0));
+        assert_eq!(requests.handle_level(at(5), 41), None);
+        assert_eq!(requests.next_timeout(), Time::NEVER);
+    }
+
+    #[test]
+    fn it_is_asked_for_again_halfway_through() {
+        let mut requests = PauseRequests::new(MARKS, Rate::from_gbps(10));
+        requests.handle_level(at(1), 101);
+        // 1000 quanta of 51.2 ns, halved.
+        let again = at(1) + Duration::from_ns(25_600);
+        assert_eq!(requests.next_timeout(), again);
+        assert_eq!(requests.handle_timeout(at(2)), None);
+        assert_eq!(requests.handle_timeout(again), Some(1000));
+        assert_eq!(requests.next_timeout(), again + Duration::from_ns(25_600));
+    }
+}

@@ -1,0 +1,310 @@
+//! Switches one step at a time, for whoever has a clock, virtual or real, and for links that pause.
+//!
+//! A [`crate::SwitchBuffer`] says when a frame leaves as soon as that is decided. That is fast, and
+//! cannot tell what a PAUSE frame does that comes in between. A [`Stepped`] switch follows the same
+//! rules of the same buffer architectures, and only says what begins to leave now.
+
+mod wire;
+
+pub use wire::{Sent, Start, Wire};
+
+use alloc::vec::Vec;
+
+use netstudy_units::Time;
+
+use crate::switch::Arrival;
+use crate::{Chance, Link, PauseCounters, PauseMarks, PauseRequests, PortCounters};
+
+/// What of a buffer architecture does not depend on when frames leave: which are let in, what room they
+/// take, and which one an egress takes next.
+pub trait Architecture<F> {
+    /// Judges a frame whose egress, as things stand, will have sent all that it has at `drained_at`.
+    fn admit(&mut self, arrival: &Arrival, frame: &F, drained_at: Time) -> Admission;
+
+    /// When an egress that will have sent all that it has at `drained_at` next takes a frame that is
+    /// held; [`Time::NEVER`] if none is held for it.
+    fn next_pull(&self, _egress: u32, _drained_at: Time) -> Time {
+        Time::NEVER
+    }
+
+    /// The egress takes a frame that is held, if there is one.
+    fn pull(&mut self, _egress: u32, _chance: &mut impl Chance) -> Option<Pulled<F>> {
+        None
+    }
+
+    /// The last bit of a frame has left.
+    fn release(&mut self, _room: &Room) {}
+
+    /// What frames that came by `ingress` take of the buffer.
+    fn ingress_bytes(&self, ingress: u32) -> u64;
+
+    /// The most bytes that ever waited for, or were on, the wire of `egress`; without its own stage, if
+    /// frames are held.
+    fn queue_bytes_max(&self, egress: u32) -> u64;
+}
+
+/// What becomes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// There is no room for it.
+    Dropped,
+    /// It waits for the wire of its egress.
+    Queued {
+        /// The queue that it met was longer than the threshold.
+        marked: bool,
+    },
+    /// It waits to be pulled.
+    Held,
+}
+
+/// A held frame that its egress took.
+#[derive(Clone, Copy, Debug)]
+pub struct Pulled<F> {
+    /// The frame.
+    pub frame: F,
+    /// When it may start to leave.
+    pub ready: Time,
+    /// The room that it takes.
+    pub room: Room,
+    /// Whether it is to be marked.
+    pub marked: bool,
+}
+
+/// Where a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The port by which it came.
+    pub ingress: u32,
+    /// The port by which it leaves.
+    pub egress: u32,
+    /// Its size.
+    pub frame_bytes: u32,
+}
+
+/// A frame that can be told that it met congestion.
+pub trait Mark {
+    /// Marks it, if it is subject to marks (RFC 3168, 5). Whether it is.
+    fn mark(&mut self) -> bool;
+}
+
+/// How a switch deals with PAUSE frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PausePolicy {
+    /// Whether an egress pauses when its peer asks for it.
+    pub honours: bool,
+    /// When the switch asks a peer to pause, by the bytes that its frames take of the buffer; none:
+    /// never.
+    pub marks: Option<PauseMarks>,
+}
+
+/// Something that begins to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure<F> {
+    /// The port by which it leaves.
+    pub egress: u32,
+    /// A frame, or the switch's own PAUSE frame.
+    pub sent: Sent<F>,
+    /// When its last bit leaves.
+    pub departs: Time,
+}
+
+/// A switch of the buffer architecture `A`.
+///
+/// Calls come in the order of time: what is due by [`Self::next_step`] is done by [`Self::step`] before
+/// a later frame is offered or a pause is told of.
+#[derive(Clone, Debug)]
+pub struct Stepped<F, A> {
+    architecture: A,
+    honours_pause: bool,
+    ports: Vec<Port<F>>,
+}
+
+#[derive(Clone, Debug)]
+struct Port<F> {
+    wire: Wire<(F, Room)>,
+    /// The frame on the wire, and when its last bit leaves.
+    leaving: Option<(Time, Room)>,
+    requests: Option<PauseRequests>,
+    counters: PortCounters,
+    pauses: PauseCounters,
+}
+
+/// What a port does next. The order is that of steps due at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// The last bit of a frame leaves.
+    Leave,
+    /// A pause of the peer is asked for again.
+    Repeat,
+    /// The egress takes a frame that is held.
+    Pull,
+    /// Something begins to leave.
+    Start,
+}
+
+impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
+    /// A switch with a port for each of `links`.
+    #[must_use]
+    pub fn new(links: &[Link], architecture: A, pause: PausePolicy) -> Self {
+        let port = |link: &Link| Port {
+            wire: Wire::new(*link),
+            leaving: None,
+            requests: pause.marks.map(|marks| PauseRequests::new(marks, link.rate())),
+            counters: PortCounters::default(),
+            pauses: PauseCounters::default(),
+        };
+        let ports = links.iter().map(port).collect();
+        Self { architecture, honours_pause: pause.honours, ports }
+    }
+
+    /// Takes a frame that has arrived, or drops it. Whether it took it.
+    pub fn offer(&mut self, arrival: &Arrival, frame: F) -> bool {
+        let port = &mut self.ports[arrival.egress as usize];
+        let admission = self.architecture.admit(arrival, &frame, port.wire.drained_at());
+        let bytes = u64::from(arrival.frame_bytes);
+        if admission == Admission::Dropped {
+            port.counters.frames_dropped += 1;
+            port.counters.bytes_dropped += bytes;
+            return false;
+        }
+        port.counters.frames_forwarded += 1;
+        port.counters.bytes_forwarded += bytes;
+        if let Admission::Queued { marked } = admission {
+            let room = Room {
+                ingress: arrival.ingress,
+                egress: arrival.egress,
+                frame_bytes: arrival.frame_bytes,
+            };
+            port.queue(Pulled { frame, ready: arrival.ready, room, marked });
+        }
+        self.note_level(arrival.now, arrival.ingress);
+        true
+    }
+
+    /// A PAUSE frame of `quanta` has arrived by `port`.
+    pub fn handle_pause(&mut self, now: Time, port: u32, quanta: u16) {
+        let port = &mut self.ports[port as usize];
+        port.pauses.pauses_received += 1;
+        if self.honours_pause {
+            port.wire.handle_pause(now, quanta);
+        }
+    }
+
+    /// When [`Self::step`] next has something to do, at once if that is in the past: a pause that ends
+    /// early leaves work behind. [`Time::NEVER`] if nothing is in the switch.
+    #[must_use]
+    pub fn next_step(&self) -> Time {
+        self.due().0
+    }
+
+    /// Does one thing that is due at `now`: of those due at the same time the lowest port's first. What
+    /// begins to leave, if that is what was due.
+    pub fn step(&mut self, now: Time, chance: &mut impl Chance) -> Option<Departure<F>> {
+        let (due, egress, step) = self.due();
+        if due > now {
+            return None;
+        }
+        match step {
+            Step::Leave => self.leave(now, egress),
+            Step::Repeat => self.repeat(now, egress),
+            Step::Pull => self.pull(now, egress, chance),
+            Step::Start => return self.start(egress),
+        }
+        None
+    }
+
+    /// What is counted at `port`.
+    #[must_use]
+    pub fn counters(&self, port: u32) -> &PortCounters {
+        &self.ports[port as usize].counters
+    }
+
+    /// PAUSE frames of `port`.
+    #[must_use]
+    pub fn pauses(&self, port: u32) -> &PauseCounters {
+        &self.ports[port as usize].pauses
+    }
+
+    /// The most bytes that ever waited for `egress`.
+    #[must_use]
+    pub fn queue_bytes_max(&self, egress: u32) -> u64 {
+        self.architecture.queue_bytes_max(egress)
+    }
+
+    fn due(&self) -> (Time, u32, Step) {
+        let ports = 0..self.ports.len() as u32;
+        ports.map(|port| self.due_at(port)).min().unwrap_or((Time::NEVER, 0, Step::Start))
+    }
+
+    fn due_at(&self, egress: u32) -> (Time, u32, Step) {
+        let port = &self.ports[egress as usize];
+        let leave = port.leaving.map_or(Time::NEVER, |(at, _)| at);
+        let repeat = port.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout);
+        let pull = self.architecture.next_pull(egress, port.wire.drained_at());
+        let start = port.wire.next_start();
+        let steps = [
+            (leave, Step::Leave),
+            (repeat, Step::Repeat),
+            (pull, Step::Pull),
+            (start, Step::Start),
+        ];
+        let (at, step) = steps.into_iter().min().expect("there are four of them");
+        (at, egress, step)
+    }
+
+    fn leave(&mut self, now: Time, egress: u32) {
+        let Some((_, room)) = self.ports[egress as usize].leaving.take() else { return };
+        self.architecture.release(&room);
+        self.note_level(now, room.ingress);
+    }
+
+    fn repeat(&mut self, now: Time, egress: u32) {
+        let port = &mut self.ports[egress as usize];
+        let quanta = port.requests.as_mut().and_then(|requests| requests.handle_timeout(now));
+        if let Some(quanta) = quanta {
+            port.wire.push_pause(now, quanta);
+        }
+    }
+
+    fn pull(&mut self, now: Time, egress: u32, chance: &mut impl Chance) {
+        let Some(pulled) = self.architecture.pull(egress, chance) else { return };
+        self.ports[egress as usize].queue(pulled);
+        self.note_level(now, pulled.room.ingress);
+    }
+
+    fn start(&mut self, egress: u32) -> Option<Departure<F>> {
+        let port = &mut self.ports[egress as usize];
+        let start = port.wire.start()?;
+        let sent = match start.sent {
+            Sent::Frame((frame, room)) => {
+                port.leaving = Some((start.departs, room));
+                Sent::Frame(frame)
+            }
+            Sent::Pause(quanta) => {
+                port.pauses.pauses_sent += 1;
+                Sent::Pause(quanta)
+            }
+        };
+        Some(Departure { egress, sent, departs: start.departs })
+    }
+
+    /// What is held for `ingress` has changed: its peer may have to pause, or to go on.
+    fn note_level(&mut self, now: Time, ingress: u32) {
+        let port = &mut self.ports[ingress as usize];
+        let Some(requests) = &mut port.requests else { return };
+        if let Some(quanta) = requests.handle_level(now, self.architecture.ingress_bytes(ingress)) {
+            port.wire.push_pause(now, quanta);
+        }
+    }
+}
+
+impl<F: Mark> Port<F> {
+    /// A frame waits for the wire from now on.
+    fn queue(&mut self, pulled: Pulled<F>) {
+        let mut frame = pulled.frame;
+        if pulled.marked && frame.mark() {
+            self.counters.frames_marked += 1;
+        }
+        self.wire.push(pulled.ready, pulled.room.frame_bytes, (frame, pulled.room));
+    }
+}

@@ -1,0 +1,275 @@
+//! Switches one step at a time: the same as in closed form while nothing pauses, and what PAUSE does.
+
+use netstudy_fabric::stepped::{Architecture, Departure, Mark, PausePolicy, Sent, Stepped};
+use netstudy_fabric::switch::{
+    Arrival, IngressBuffers, IngressQueued, OutputQueued, PacketMemory, PortBuffers, SharedMemory,
+    SharedMemoryConfig,
+};
+use netstudy_fabric::{Chance, Link, PauseMarks, SwitchBuffer, Verdict, pause_time};
+use netstudy_units::{Duration, Rate, Time};
+use proptest::prelude::*;
+
+const PORTS: u32 = 4;
+const RATE: Rate = Rate::from_gbps(10);
+const END: Time = Time::from_ps(Time::NEVER.as_ps() - 1);
+
+fn links() -> Vec<Link> {
+    vec![Link::new(RATE, Duration::ZERO); PORTS as usize]
+}
+
+/// A frame with its number and whether it was marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Frame {
+    number: usize,
+    marked: bool,
+}
+
+impl Mark for Frame {
+    fn mark(&mut self) -> bool {
+        self.marked = true;
+        true
+    }
+}
+
+/// Choices that two switches make alike.
+struct Lcg(u32);
+
+impl Chance for Lcg {
+    fn below(&mut self, n: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 16) % n
+    }
+}
+
+/// When the last bit of a frame left, its number, and whether it was marked; None if it was dropped.
+type Fates = Vec<Option<(Time, bool)>>;
+
+fn closed_form<B: SwitchBuffer<usize>>(mut switch: B, arrivals: &[Arrival]) -> (Fates, [u64; 4]) {
+    let mut fates = Vec::new();
+    let mut chance = Lcg(7);
+    let mut grant_until = |switch: &mut B, fates: &mut Fates, now| {
+        while switch.next_grant() <= now {
+            let grant = switch.grant(&mut chance).expect("a grant is due");
+            fates[grant.frame] = Some((grant.departs, grant.marked));
+        }
+    };
+    for (number, arrival) in arrivals.iter().enumerate() {
+        grant_until(&mut switch, &mut fates, arrival.now);
+        fates.push(match switch.offer(arrival, &number) {
+            Verdict::Departs(at) => Some((at, false)),
+            Verdict::Marked(at) => Some((at, true)),
+            Verdict::Held | Verdict::Dropped => None,
+        });
+    }
+    grant_until(&mut switch, &mut fates, END);
+    (fates, [0, 1, 2, 3].map(|port| switch.queue_bytes_max(port)))
+}
+
+fn step_by_step(architecture: impl Architecture<Frame>, arrivals: &[Arrival]) -> (Fates, [u64; 4]) {
+    let mut switch = Stepped::new(&links(), architecture, PausePolicy::default());
+    let mut fates = vec![None; arrivals.len()];
+    let mut chance = Lcg(7);
+    for (number, arrival) in arrivals.iter().enumerate() {
+        leave_until(&mut switch, &mut chance, arrival.now, &mut fates);
+        switch.offer(arrival, Frame { number, marked: false });
+    }
+    leave_until(&mut switch, &mut chance, END, &mut fates);
+    (fates, [0, 1, 2, 3].map(|port| switch.queue_bytes_max(port)))
+}
+
+fn leave_until(
+    switch: &mut Stepped<Frame, impl Architecture<Frame>>,
+    chance: &mut Lcg,
+    until: Time,
+    fates: &mut Fates,
+) {
+    while switch.next_step() <= until {
+        let now = switch.next_step();
+        if let Some(Departure { sent: Sent::Frame(frame), departs, .. }) = switch.step(now, chance)
+        {
+            fates[frame.number] = Some((departs, frame.marked));
+        }
+    }
+}
+
+/// Frames in the order of time; gaps of zero are common, so that several arrive at the same time.
+fn traffic() -> impl Strategy<Value = Vec<Arrival>> {
+    let gap_ns = prop_oneof![Just(0u64), Just(816), 0u64..4000];
+    let bytes = prop_oneof![Just(70u32), Just(1000), Just(1518), 64u32..9018];
+    let frame = (gap_ns, 0..PORTS, 0u32..PORTS, bytes);
+    (prop::collection::vec(frame, 1..200), prop_oneof![Just(0u64), 0u64..5000]).prop_map(
+        |(frames, latency_ns)| {
+            let mut now = Time::ZERO;
+            let mut arrivals = Vec::new();
+            for (gap_ns, ingress, egress, frame_bytes) in frames {
+                now += Duration::from_ns(gap_ns);
+                let ready = now + Duration::from_ns(latency_ns);
+                arrivals.push(Arrival { now, ready, ingress, egress, frame_bytes });
+            }
+            arrivals
+        },
+    )
+}
+
+fn threshold() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(u64::MAX), 0u64..40_000]
+}
+
+proptest! {
+    #[test]
+    fn output_queued_steps_as_in_closed_form(
+        arrivals in traffic(),
+        buffer in 9018u64..60_000,
+        threshold in threshold(),
+    ) {
+        let closed = OutputQueued::new(&links(), buffer).marking_above(threshold);
+        let stepped = PortBuffers::new(PORTS as usize, buffer).marking_above(threshold);
+        prop_assert_eq!(closed_form(closed, &arrivals), step_by_step(stepped, &arrivals));
+    }
+
+    #[test]
+    fn shared_memory_steps_as_in_closed_form(
+        arrivals in traffic(),
+        pool_bytes in 9018u64..100_000,
+        port_reserve_bytes in 0u64..20_000,
+        cell_bytes in prop_oneof![Just(1u32), Just(208), Just(512)],
+        alpha in prop_oneof![Just(0.5), Just(8.0)],
+        ingress_guarantee_frames in 0u32..3,
+        threshold in threshold(),
+    ) {
+        let config = SharedMemoryConfig {
+            pool_bytes, port_reserve_bytes, cell_bytes, alpha, ingress_guarantee_frames,
+        };
+        let closed = SharedMemory::new(&links(), &config).marking_above(threshold);
+        let stepped = PacketMemory::new(PORTS as usize, &config).marking_above(threshold);
+        prop_assert_eq!(closed_form(closed, &arrivals), step_by_step(stepped, &arrivals));
+    }
+
+    #[test]
+    fn ingress_queued_steps_as_in_closed_form(
+        arrivals in traffic(),
+        ingress in 9018u64..60_000,
+        egress in 0u32..30_000,
+        random_pct in 0u32..101,
+        threshold in threshold(),
+    ) {
+        let closed = IngressQueued::new(&links(), ingress, egress, random_pct);
+        let stepped = IngressBuffers::new(&links(), ingress, egress, random_pct);
+        prop_assert_eq!(
+            closed_form(closed.marking_above(threshold), &arrivals),
+            step_by_step(stepped.marking_above(threshold), &arrivals)
+        );
+    }
+}
+
+// ---- PAUSE
+
+/// Frames of 1000 bytes: 816 ns with their gap.
+const FRAME_BYTES: u32 = 1000;
+
+fn ns(ns: u64) -> Time {
+    Time::ZERO + Duration::from_ns(ns)
+}
+
+fn frame(at: Time, ingress: u32, egress: u32) -> Arrival {
+    Arrival { now: at, ready: at, ingress, egress, frame_bytes: FRAME_BYTES }
+}
+
+/// All that leaves by `until`.
+fn departures(
+    switch: &mut Stepped<Frame, impl Architecture<Frame>>,
+    until: Time,
+) -> Vec<(u32, Sent<usize>, Time)> {
+    let mut left = Vec::new();
+    while switch.next_step() <= until {
+        let now = switch.next_step();
+        let Some(departure) = switch.step(now, &mut Lcg(7)) else { continue };
+        let sent = match departure.sent {
+            Sent::Frame(frame) => Sent::Frame(frame.number),
+            Sent::Pause(quanta) => Sent::Pause(quanta),
+        };
+        left.push((departure.egress, sent, departure.departs));
+    }
+    left
+}
+
+fn honouring() -> PausePolicy {
+    PausePolicy { honours: true, marks: None }
+}
+
+#[test]
+fn a_paused_egress_keeps_its_frames_and_goes_on_when_the_pause_ends() {
+    let mut switch = Stepped::new(&links(), PortBuffers::new(4, 10_000), honouring());
+    switch.handle_pause(ns(0), 0, 100);
+    switch.offer(&frame(ns(1), 1, 0), Frame { number: 0, marked: false });
+    switch.offer(&frame(ns(1), 1, 2), Frame { number: 1, marked: false });
+    assert_eq!(departures(&mut switch, ns(5_000)), [(2, Sent::Frame(1), ns(817))]);
+    // 100 quanta of 51.2 ns.
+    assert_eq!(departures(&mut switch, END), [(0, Sent::Frame(0), ns(5_120 + 816))]);
+}
+
+#[test]
+fn a_switch_that_does_not_honour_it_counts_it_and_sends() {
+    let mut switch = Stepped::new(&links(), PortBuffers::new(4, 10_000), PausePolicy::default());
+    switch.handle_pause(ns(0), 0, 100);
+    switch.offer(&frame(ns(1), 1, 0), Frame { number: 0, marked: false });
+    assert_eq!(departures(&mut switch, END), [(0, Sent::Frame(0), ns(817))]);
+    assert_eq!(switch.pauses(0).pauses_received, 1);
+}
+
+#[test]
+fn a_pause_that_ends_early_lets_a_held_frame_go_at_once() {
+    let buffers = IngressBuffers::new(&links(), 10_000, 0, 0);
+    let mut switch = Stepped::new(&links(), buffers, honouring());
+    switch.handle_pause(ns(0), 0, u16::MAX);
+    for number in 0..2 {
+        switch.offer(&frame(ns(1), 1, 0), Frame { number, marked: false });
+    }
+    assert_eq!(departures(&mut switch, ns(20_000)), []);
+    switch.handle_pause(ns(20_000), 0, 0);
+    let expected =
+        [(0, Sent::Frame(0), ns(20_000 + 816)), (0, Sent::Frame(1), ns(20_000 + 2 * 816))];
+    assert_eq!(departures(&mut switch, END), expected);
+}
+
+/// A sender behind port 1 has frames for the hosts behind ports 0 and 2, in turn, and the first of
+/// those is paused. How many of its frames for the second have left after 100 µs?
+fn victim_frames(architecture: impl Architecture<Frame>) -> (usize, u64) {
+    let marks = PauseMarks { above: 3_000, below: 1_000, quanta: u16::MAX };
+    let policy = PausePolicy { honours: true, marks: Some(marks) };
+    let mut switch = Stepped::new(&links(), architecture, policy);
+    switch.handle_pause(ns(0), 0, u16::MAX);
+    let (mut now, mut paused_until, mut received) = (ns(0), ns(0), 0);
+    for number in 0.. {
+        now += Duration::from_ns(816);
+        for (egress, sent, _) in departures(&mut switch, now) {
+            match sent {
+                Sent::Pause(quanta) => paused_until = now + pause_time(RATE, quanta),
+                Sent::Frame(_) if egress == 2 => received += 1,
+                Sent::Frame(_) => {}
+            }
+        }
+        if now > ns(100_000) {
+            break;
+        }
+        if now >= paused_until {
+            let egress = if number % 2 == 0 { 0 } else { 2 };
+            switch.offer(&frame(now, 1, egress), Frame { number, marked: false });
+        }
+    }
+    let dropped = (0..PORTS).map(|port| switch.counters(port).frames_dropped).sum();
+    (received, dropped)
+}
+
+#[test]
+fn a_paused_receiver_makes_a_victim_of_a_flow_to_another_one() {
+    // 100 µs carry 122 frames, half of them to the host that takes them. Four frames for the other one
+    // pass the mark of 3000 bytes; then the sender must pause, whatever its next frame is for.
+    for (received, dropped) in [
+        victim_frames(PortBuffers::new(4, 100_000)),
+        victim_frames(IngressBuffers::new(&links(), 100_000, 0, 0)),
+    ] {
+        assert_eq!(dropped, 0, "a pause is to save all frames");
+        assert!((3..=5).contains(&received), "{received} frames of the victim");
+    }
+}

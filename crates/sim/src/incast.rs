@@ -106,7 +106,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         let iterations = setup.workload.iterations - setup.warmup_iterations;
         Self {
             on_the_way: vec![VecDeque::new(); ports],
-            arrivals: Agenda::default(),
+            arrivals: Agenda::new(Stream::new(setup.seed, "switch/arrivals").bits()),
             timers: Schedule::new(ports),
             switch,
             switch_latency: star.switch_latency,

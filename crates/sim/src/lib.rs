@@ -5,8 +5,8 @@
 //! as soon as it is known when it will arrive. What is left as events are arrivals at the switch,
 //! choices of an egress among held frames, and timers. `docs/concepts/simulator.md` tells more.
 //!
-//! At equal times, timers come first, then choices of the switch, then arrivals, in the order of
-//! ports; frames of one port stay in order.
+//! At equal times, timers come first, then choices of the switch, then arrivals; those in an order of
+//! ports that is drawn anew for each time, so that no port is preferred. Frames of one port stay in order.
 
 // The fixture of the tests speaks of this crate by its name.
 #[cfg(test)]

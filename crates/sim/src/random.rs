@@ -21,10 +21,15 @@ impl Stream {
         Self(Pcg64Mcg::new(u128::from_le_bytes(state)))
     }
 
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     /// A number from 0 up to, not including, 1, with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         const SCALE: f64 = 1.0 / (1u64 << 53) as f64;
-        (self.0.next_u64() >> 11) as f64 * SCALE
+        (self.bits() >> 11) as f64 * SCALE
     }
 
     /// A span from zero to `max`, each as likely.

@@ -1,179 +1,303 @@
 """Fits what is not documented of the incast study's switches and hosts to the published table.
 
-usage: python -m tools.fit [--iterations 150] [--seed 1]
+usage: python -m tools.fit [--iterations 150] [--seed 1] [--intervals-only] [--write]
 
 Few figures are free, each from a short list of values that the device could have. One after the
 other takes each of its values; the one with the least error stays, until none changes. All
-candidates meet the same random numbers. The result is then scored with fresh ones and more
-iterations, and printed beside the profiles' own figures; nothing is written. Error is the mean
-absolute log ratio of simulated to published completion times and drops, none counting more than a
-quarter: the published means of few servers carry a sampling error of their own, and no single row
-shall carry the fit.
+candidates meet the same random numbers. Error is the mean absolute log ratio of simulated to
+published completion times and drops, none counting more than a quarter: the published means of few
+servers carry a sampling error of their own, and no single row shall carry the fit.
+
+Then each figure gets its interval, with fresh random numbers: the values of its list, around the
+fitted one, that fit as well. Two values are compared by the difference of their errors in pairs of
+runs with common random numbers (Law, Simulation Modeling and Analysis, 10.2 and 11.2). The
+published table is one test, and its own sampling error moves the difference about as much as that
+of one simulated test of the same length does. So a value fits as well when its error is larger by
+no more than what one further test could bring: by no more than t(.95) × s × √(1 + 1/n), with the
+mean and s of n replicates, s scaled to the length of the published test. All other figures stay as
+they are, and an end of an interval may be the end of the list.
+
+The result is scored with fresh random numbers and more iterations, and printed beside the
+profiles' own figures; with --write it goes into the profiles, whose comments stay as they are.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
-import csv
-import json
 import math
 import statistics
-import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netstudy import wire
-from netstudy.plan import make_plan
-from netstudy.study import apply_overrides, load
-from netstudy.testbed.engine import find_engine
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
 
-ROOT = Path(__file__).parents[1]
-STUDY = ROOT / "studies/incast"
+from netstudy.analysis.intervals import student_quantile
+from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.store import write_atomic
+from netstudy.units import parse_percent, parse_size
+from netstudy.wire import RunRecord
+from tools import trial
+
 SERVERS = tuple(range(2, 24))
+"""With one server nothing is lost, and nothing can be fitted."""
 WORST = 0.25
 """No ratio counts more than this."""
+REPLICATES = 5
+PUBLISHED_ITERATIONS = 1_000
+CONFIDENCE = 0.95
+"""One-sided: that a value fits worse."""
+HARDWARE = trial.ROOT / "hardware"
 
-Plan = dict[str, Any]
+_READ: Mapping[str, Callable[[object], float]] = {
+    "B": parse_size,
+    "%": parse_percent,
+    "": lambda value: float(str(value)),
+}
 
 
 @dataclass(frozen=True)
 class Knob:
-    """A figure that is fitted: where it stands on the wire, and what it could be."""
+    """A figure that is fitted: where it stands in a plan and a profile, and what it could be."""
 
-    name: str
+    path: str
+    """In a run of the plan."""
+    profile: str
+    section: str
+    figure: str
+    """In the profile."""
+    unit: str
     values: tuple[float, ...]
+    """In ascending order."""
 
-    def put(self, run: dict[str, Any], value: float) -> None:
-        """Set it wherever the run has it."""
-        hosts = run["network"]["hosts"]
-        places = [run["network"]["switch"]["buffer"], *(host["tcp"] for host in hosts)]
-        for place in places:
-            if self.name in place:
-                place[self.name] = value
+    def text(self, value: float) -> str | float:
+        """A value as a profile writes it."""
+        number = int(value) if value == int(value) else value
+        return f"{number} {self.unit}" if self.unit else number
+
+    def read(self, text: object) -> float:
+        """What a profile wrote."""
+        return _READ[self.unit](text)
 
 
 KNOBS = (
-    Knob("alpha", (0.25, 0.5, 1.0)),
-    Knob("offload_burst_bytes", (18_000, 27_000, 36_000, 65_535)),
-    Knob("read_at_once_pct", (15, 20, 25, 30, 35)),
-    Knob("ingress_buffer_bytes", (81_500, 90_500, 99_500)),
-    Knob("egress_buffer_bytes", (0, 7_000, 18_100)),
-    Knob("random_arbitration_pct", (50, 75, 100)),
+    Knob("network.switch.buffer.alpha", "arista-7124s", "figures", "alpha", "", (0.25, 0.5, 1.0)),
+    Knob(
+        "network.switch.buffer.ingress_guarantee_frames",
+        "arista-7124s",
+        "figures",
+        "ingress_guarantee",
+        "",
+        (0, 1, 2),
+    ),
+    Knob(
+        "network.hosts.tcp.offload_burst_bytes",
+        "ucs-c200-rhel54",
+        "tcp",
+        "offload_burst",
+        "B",
+        (18_000, 27_000, 36_000, 65_535),
+    ),
+    Knob(
+        "network.hosts.tcp.read_at_once_pct",
+        "ucs-c200-rhel54",
+        "tcp",
+        "read_at_once",
+        "%",
+        (15, 20, 25, 30, 35),
+    ),
+    Knob(
+        "network.switch.buffer.ingress_buffer_bytes",
+        "nexus-5010",
+        "figures",
+        "ingress_buffer",
+        "B",
+        (81_500, 90_500, 99_500),
+    ),
+    Knob(
+        "network.switch.buffer.egress_buffer_bytes",
+        "nexus-5010",
+        "figures",
+        "egress_buffer",
+        "B",
+        (0, 7_000, 18_100),
+    ),
+    Knob(
+        "network.switch.buffer.random_arbitration_pct",
+        "nexus-5010",
+        "figures",
+        "random_arbitration",
+        "%",
+        (50, 75, 100),
+    ),
 )
+Chosen = dict[Knob, float]
 
 
 @dataclass(frozen=True)
-class Row:
-    """One cell: simulated over published."""
+class Interval:
+    """The lowest and the highest of the values that fit as well."""
 
-    switch: str
-    servers: int
-    completion: float
-    drops: float | None
-
-    def error(self) -> float:
-        """Absolute log ratios, bounded, averaged."""
-        ratios = [self.completion, *([self.drops] if self.drops is not None else [])]
-        return statistics.mean(min(abs(math.log(max(ratio, 0.01))), WORST) for ratio in ratios)
+    low: float
+    high: float
 
 
-def published() -> dict[tuple[str, int], tuple[float, float]]:
-    """Completion time in ms and dropped packets by switch and number of servers."""
-    with (STUDY / "reference/incast_4mb_mtu9000.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return {
-        (switch, int(row["servers"])): (
-            float(row[f"completion_ms_{switch.replace('-', '_')}"]),
-            float(row[f"dropped_packets_{switch.replace('-', '_')}"]),
-        )
-        for row in rows
-        for switch in ("arista-7124s", "nexus-5010")
+def errors(records: Sequence[RunRecord]) -> list[float]:
+    """What is made small, for each replicate."""
+    by_replicate: dict[int, list[float]] = {}
+    for record in records:
+        by_replicate.setdefault(record.replicate, []).append(_row_error(record))
+    return [statistics.mean(rows) for _, rows in sorted(by_replicate.items())]
+
+
+def _row_error(record: RunRecord) -> float:
+    """Absolute log ratios, bounded, averaged."""
+    assert record.iterations is not None, "a run that is ok has iterations"
+    simulated: dict[Metric, float] = {
+        COMPLETION: statistics.mean(record.iterations.completion_ns) / 1e6,
+        DROPS: statistics.mean(record.iterations.dropped_packets),
     }
+    ratios = [
+        simulated[value.metric] / value.value
+        for value in trial.published()
+        if value.metric in simulated and value.value and value.is_of(record.treatment)
+    ]
+    return statistics.mean(min(abs(math.log(max(ratio, 0.01))), WORST) for ratio in ratios)
 
 
-def plan(iterations: int, seed: int, servers: tuple[int, ...]) -> Plan:
-    """The study's plan with one replicate."""
-    changes = {"replicates": "1", "workload.incast.iterations": str(iterations)}
-    planned = make_plan(
-        apply_overrides(load(STUDY), changes), seed=seed, only={"servers": list(servers)}
-    )
-    made: Plan = json.loads(wire.to_json(planned.plan))
-    return made
+def with_chosen(base: trial.Plan, chosen: Chosen) -> trial.Plan:
+    """The plan with the chosen figures."""
+    return trial.changed(base, {knob.path: value for knob, value in chosen.items()})
 
 
-def simulate(base: Plan, chosen: dict[Knob, float]) -> list[Row]:
-    """Run the plan with the chosen figures; each cell beside its published values."""
-    candidate = copy.deepcopy(base)
-    for run in candidate["runs"]:
-        for knob, value in chosen.items():
-            knob.put(run, value)
-    command = [str(find_engine()), "sim"]
-    done = subprocess.run(
-        command, input=json.dumps(candidate), capture_output=True, text=True, check=True
-    )
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    return [_row(record) for record in records if record["kind"] == "run"]
+def in_profiles(base: trial.Plan) -> Chosen:
+    """The figures that the profiles have. Raises ValueError for one that no run has."""
+    found: Chosen = {}
+    for knob in KNOBS:
+        values = {p[key] for run in base["runs"] for p, key in trial.places(run, knob.path)}
+        if len(values) != 1:
+            raise ValueError(f"{knob.path} has {len(values)} values in the plan, not one")
+        found[knob] = values.pop()
+    return found
 
 
-def _row(record: dict[str, Any]) -> Row:
-    switch, servers = record["treatment"]["switch"], record["treatment"]["servers"]
-    completion_ms, drops = published()[switch, servers]
-    samples = record["iterations"]
-    simulated_drops = statistics.mean(samples["dropped_packets"])
-    return Row(
-        switch,
-        servers,
-        statistics.mean(samples["completion_ns"]) / 1e6 / completion_ms,
-        simulated_drops / drops if drops else None,
-    )
-
-
-def error(rows: list[Row]) -> float:
-    """What is made small."""
-    return statistics.mean(row.error() for row in rows)
-
-
-def fit(base: Plan) -> dict[Knob, float]:
-    """Coordinate descent over the lists, from the first value that the profiles have."""
-    chosen: dict[Knob, float] = {}
-    best = error(simulate(base, chosen))
+def fit(base: trial.Plan) -> Chosen:
+    """Coordinate descent over the lists, from the values that the profiles have."""
+    chosen = in_profiles(base)
+    (best,) = errors(trial.simulate(base))
     changed = True
     while changed:
         changed = False
         for knob in KNOBS:
             for value in knob.values:
-                found = error(simulate(base, {**chosen, knob: value}))
+                if value == chosen[knob]:
+                    continue
+                candidate = {**chosen, knob: value}
+                (found,) = errors(trial.simulate(with_chosen(base, candidate)))
                 if found < best:
-                    best, changed = found, True
-                    chosen[knob] = value
-            print(f"{best:.4f}  {knob.name} = {chosen.get(knob, 'as in the profile')}", flush=True)
+                    best, changed, chosen = found, True, candidate
+            print(f"{best:.4f}  {knob.figure} = {knob.text(chosen[knob])}", flush=True)
     return chosen
 
 
-def score(rows: list[Row]) -> None:
-    """Median absolute percentage errors, a line a switch."""
-    for switch in sorted({row.switch for row in rows}):
-        mine = [row for row in rows if row.switch == switch]
-        completion = statistics.median(abs(row.completion - 1) * 100 for row in mine)
-        drops = statistics.median(abs(row.drops - 1) * 100 for row in mine if row.drops is not None)
-        print(f"{switch}: completion time {completion:.1f} %, drops {drops:.1f} % (median error)")
+def interval(knob: Knob, chosen: Chosen, base: trial.Plan) -> Interval:
+    """The values around the chosen one that fit as well, all other figures being held."""
+    runs = [run for run in base["runs"] if list(trial.places(run, knob.path))]
+    fixed = with_chosen({**base, "runs": runs}, chosen)
+    best = errors(trial.simulate(fixed))
+    iterations = runs[0]["workload"]["iterations"]
+    values = sorted({*knob.values, chosen[knob]})
+    good = {
+        value
+        for value in values
+        if value == chosen[knob]
+        or fits_as_well(errors(trial.simulate(with_chosen(fixed, {knob: value}))), best, iterations)
+    }
+    return around(chosen[knob], values, good)
+
+
+def fits_as_well(found: Sequence[float], best: Sequence[float], iterations: int) -> bool:
+    """Whether one more test of the published length could have preferred it: see above."""
+    differences = [a - b for a, b in zip(found, best, strict=True)]
+    n = len(differences)
+    spread = statistics.stdev(differences) * math.sqrt(iterations / PUBLISHED_ITERATIONS)
+    reach = student_quantile(CONFIDENCE, n - 1) * spread * math.sqrt(1 + 1 / n)
+    return statistics.mean(differences) <= reach
+
+
+def around(chosen: float, values: Sequence[float], good: set[float]) -> Interval:
+    """The unbroken stretch of good values that holds the chosen one."""
+    place = values.index(chosen)
+    low = high = place
+    while low > 0 and values[low - 1] in good:
+        low -= 1
+    while high + 1 < len(values) and values[high + 1] in good:
+        high += 1
+    return Interval(values[low], values[high])
+
+
+def write(knob: Knob, value: float, found: Interval, folder: Path = HARDWARE) -> None:
+    """Put a value and its interval into its profile; all else stays as it is written."""
+    yaml = YAML()
+    yaml.width = 10_000  # no line that is there is broken anew
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    path = folder / f"{knob.profile}.yaml"
+    document = yaml.load(path.read_text(encoding="utf-8"))
+    figure = document[knob.section][knob.figure]
+    if knob.read(figure["value"]) != value:
+        figure["value"] = knob.text(value)
+    ends = CommentedSeq([knob.text(found.low), knob.text(found.high)])
+    ends.fa.set_flow_style()
+    _put_before(figure, "interval", ends, "others")
+    write_atomic(path, _dumped(yaml, document))
+
+
+def _put_before(figure: Any, key: str, value: object, follower: str) -> None:
+    """Set a key, in front of another one where that is there."""
+    if key in figure:
+        figure[key] = value
+    else:
+        names = list(figure)
+        figure.insert(names.index(follower) if follower in names else len(names), key, value)
+
+
+def _dumped(yaml: YAML, document: object) -> bytes:
+    from io import BytesIO
+
+    stream = BytesIO()
+    yaml.dump(document, stream)
+    return stream.getvalue()
+
+
+def score(base: trial.Plan) -> None:
+    """Median absolute percentage errors as the report has them, a line a metric and switch."""
+    for one in trial.agreement(base, trial.simulate(base)).agreements:
+        if one.metric in (COMPLETION, DROPS):
+            print(f"{one.metric.label} on {one.level}: {one.median_abs_pct:.1f} % (median error)")
 
 
 def main() -> int:
-    """Fit, then score on fresh seeds."""
+    """Fit, find the intervals, score on fresh seeds, write when asked to."""
     parser = argparse.ArgumentParser(prog="python -m tools.fit")
     parser.add_argument("--iterations", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    chosen = fit(plan(arguments.iterations, arguments.seed, SERVERS))
-    for knob in KNOBS:
-        print(f"{knob.name}: {chosen.get(knob, 'as in the profile')}")
-    fresh = plan(4 * arguments.iterations, arguments.seed + 1, tuple(range(1, 24)))
+    parser.add_argument("--intervals-only", action="store_true", help="keep the profiles' values")
+    parser.add_argument("--write", action="store_true", help="put the result into hardware/")
+    asked = parser.parse_args()
+    base = trial.plan(asked.iterations, asked.seed, SERVERS)
+    chosen = in_profiles(base) if asked.intervals_only else fit(base)
+    fresh = trial.plan(asked.iterations, asked.seed + 1, SERVERS, REPLICATES)
+    for knob, value in chosen.items():
+        found = interval(knob, chosen, fresh)
+        low, high = knob.text(found.low), knob.text(found.high)
+        print(f"{knob.profile} {knob.figure}: {knob.text(value)}, as good: {low} to {high}")
+        if asked.write:
+            write(knob, value, found)
     print("with fresh random numbers:")
-    score(simulate(fresh, chosen))
+    score(with_chosen(trial.plan(4 * asked.iterations, asked.seed + 2), chosen))
     return 0
 
 

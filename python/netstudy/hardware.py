@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from netstudy.documents.fields import (
     Choice,
@@ -50,6 +50,15 @@ BUFFER_FIGURES: Mapping[str, tuple[str, ...]] = {
 """Architecture -> the figures of its buffer; the first one cannot be left out."""
 
 
+_TWO: dict[str, Any] = {"minItems": 2, "maxItems": 2}
+
+
+def _ascending(*values: object) -> bool:
+    """Whether numbers stand in order; words have none."""
+    numbers = [float(value) for value in values if isinstance(value, int | float)]
+    return len(numbers) < len(values) or numbers == sorted(numbers)
+
+
 class OtherValue(Model):
     """What another source says about the same figure."""
 
@@ -65,9 +74,22 @@ class Figure(Model, Generic[T]):
     source: SourceKind
     """documented (by whom), fitted (on which data), or assumed (why)."""
     from_: WordsValue = Field(alias="from")
-    """The document; or the data and the interval that fits as well; or the reason."""
+    """The document; or the data that it was fitted on; or the reason."""
+    interval: Annotated[tuple[T, ...], Field(json_schema_extra=_TWO)] = ()
+    """Of a fitted figure: the lowest and the highest value that fit the data as well."""
     others: tuple[OtherValue, ...] = ()
     """Values of other sources, for the reader to judge."""
+
+    @model_validator(mode="after")
+    def _interval_is_of_a_fit(self) -> Figure[T]:
+        if not self.interval:
+            return self
+        if self.source != "fitted":
+            raise fault("belongs to a figure that is fitted", "interval")
+        low, high = self.interval[0], self.interval[-1]
+        if len(self.interval) != 2 or not _ascending(low, self.value, high):
+            raise fault("must hold the value, as [lowest, highest]", "interval")
+        return self
 
 
 Forwarding = Annotated[
@@ -221,6 +243,8 @@ class FigureRow:
     """As the profile wrote it: "435 kB"."""
     source: str
     origin: str
+    interval: str | None = None
+    """Of a fitted figure: what fits as well, "81500 B to 99500 B"."""
     others: tuple[str, ...] = ()
     """What other sources say, each in a phrase."""
 
@@ -312,6 +336,16 @@ class HardwareLibrary:
         return self._read[path]
 
 
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of profiles, for editors and for checks by other tools."""
+    schema = TypeAdapter(AnyProfile).json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "netstudy hardware profile",
+        **schema,
+    }
+
+
 def _validated(document: Document, path: Path) -> AnyProfile:
     kind = document.data.get("kind")
     model = _MODELS.get(kind) if isinstance(kind, str) else None
@@ -336,7 +370,15 @@ def _row(name: str, said: dict[str, Any]) -> FigureRow:
         f"{_as_written(other['value'])} ({other['source']}: {other['from']})"
         for other in said.get("others", [])
     )
-    return FigureRow(name, _as_written(said["value"]), said["source"], said["from"], others)
+    interval = " to ".join(_as_written(end) for end in said.get("interval", [])) or None
+    return FigureRow(
+        name=name,
+        value=_as_written(said["value"]),
+        source=said["source"],
+        origin=said["from"],
+        interval=interval,
+        others=others,
+    )
 
 
 def _as_written(value: object) -> str:

@@ -70,8 +70,9 @@ def test_every_profile_figure_has_its_source(added: Appendix) -> None:
     names = {table.id for table in added.profiles}
     assert names == {"profile-arista-7124s", "profile-ucs-c200-rhel54", "profile-nexus-5010"}
     for table in added.profiles:
-        for figure, (_, source, origin, _) in rows(table).items():
+        for figure, (_, source, as_good, origin, _) in rows(table).items():
             assert source in ("documented", "fitted", "assumed"), figure
+            assert bool(as_good) == (source == "fitted"), figure
             assert origin, figure
 
 

@@ -19,7 +19,8 @@ architecture: output-queued
 figures:
   ports: {value: 4, source: assumed, from: an example}
   line_rate: {value: 1 Gbit/s, source: assumed, from: an example}
-  port_buffer: {value: 64 kB, source: fitted, from: "a table, 1 to 4 servers"}
+  port_buffer: {value: 64 kB, source: fitted, from: "a table, 1 to 4 servers",
+    interval: [60 kB, 80 kB]}
 """
 
 
@@ -46,6 +47,7 @@ def test_every_figure_says_where_it_comes_from(kind: str) -> None:
         for row in rows:
             assert row.source in {"documented", "fitted", "assumed"}
             assert row.origin
+            assert (row.interval is not None) == (row.source == "fitted"), (name, row.name)
 
 
 def test_the_two_switches_of_the_incast_study() -> None:
@@ -66,8 +68,8 @@ def test_the_two_switches_of_the_incast_study() -> None:
 
 def test_figures_are_listed_as_they_were_written(library: HardwareLibrary) -> None:
     buffer = library.rows("switch", "plain")[2]
-    assert (buffer.name, buffer.value, buffer.source, buffer.origin) == (
-        "port_buffer", "64 kB", "fitted", "a table, 1 to 4 servers",
+    assert (buffer.name, buffer.value, buffer.source, buffer.origin, buffer.interval) == (
+        "port_buffer", "64 kB", "fitted", "a table, 1 to 4 servers", "60 kB to 80 kB",
     )  # fmt: skip
 
 
@@ -108,6 +110,12 @@ def test_an_unknown_name_gives_the_nearest_and_the_list(library: HardwareLibrary
          "fitted, assumed"),
         (', from: "a table, 1 to 4 servers"', "",
          "8:3: figures.port_buffer.from: the key is missing"),
+        ("source: fitted", "source: assumed",
+         "9:15: figures.port_buffer.interval: belongs to a figure that is fitted"),
+        ("[60 kB, 80 kB]", "[70 kB, 80 kB]",
+         "9:15: figures.port_buffer.interval: must hold the value, as [lowest, highest]"),
+        ("[60 kB, 80 kB]", "[60 kB]",
+         "9:15: figures.port_buffer.interval: must hold the value, as [lowest, highest]"),
         ("value: 4,", "value: 0,", "6:18: figures.ports.value: must be at least 1, not 0"),
         ("kind: switch", "kind: router",
          '2:7: kind: must be one of switch, host, nic, not "router"'),

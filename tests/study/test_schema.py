@@ -28,7 +28,7 @@ def judge(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-@pytest.mark.parametrize("name", ["study.schema.json", "plan.schema.json", "record.schema.json"])
+@pytest.mark.parametrize("name", sorted(schemas()))
 def test_the_schema_in_the_repository_is_current(name: str) -> None:
     written = (ROOT / "schema" / name).read_text(encoding="utf-8")
     assert written == schemas()[name], "run: python -m netstudy.study.schema"
@@ -42,6 +42,11 @@ def test_each_study_of_the_repository_holds_to_the_schema_and_loads(name: str) -
     assert study.study == name
     assert study.question.endswith("?")
     assert study.expectation
+
+
+def test_each_profile_of_the_repository_holds_to_the_schema() -> None:
+    for path in sorted((ROOT / "hardware").glob("*.yaml")):
+        judge("profile.schema.json").validate(read(path).data)
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,7 @@ def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
             Name(row.name),
             Name(row.value),
             Name(row.source),
+            Name(row.interval) if row.interval else None,
             Name(row.origin),
             Name("; ".join(row.others)) if row.others else None,
         )
@@ -190,7 +191,7 @@ def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
         name=Name(name),
         notes=Name(profile.notes or ""),
     )
-    heads = ("figure", "value", "source", "from", "other sources")
+    heads = ("figure", "value", "source", "fits as well", "from", "other sources")
     groups = tuple(Group(head) for head in heads)
     return Table(f"profile-{name}", caption, groups, tuple(rows), sortable=False)
 

@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of study files, plans and records.
+"""Writes the JSON Schemas of study files, hardware profiles, plans and records.
 
 usage: python -m netstudy.study.schema [FOLDER]
 
@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from netstudy.hardware import json_schema as profile_schema
 from netstudy.study.file import json_schema
 from netstudy.wire import Plan, Record
 
@@ -25,6 +26,7 @@ def schemas() -> dict[str, str]:
     """File name -> its text, byte for byte what the repository holds."""
     return {
         "study.schema.json": _text(json_schema()),
+        "profile.schema.json": _text(profile_schema()),
         "plan.schema.json": _text(_DIALECT | Plan.model_json_schema(by_alias=True)),
         "record.schema.json": _text(
             _DIALECT | TypeAdapter(Record).json_schema(by_alias=True) | {"title": "Record"}
@@ -37,7 +39,7 @@ def _text(schema: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write the three schemas."""
+    """Write the schemas."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in schemas().items():

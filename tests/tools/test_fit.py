@@ -1,0 +1,135 @@
+"""The fit of the incast profiles: what is made small, what fits as well, what is written."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+
+from netstudy.analysis.metrics import COMPLETION, DROPS
+from netstudy.hardware import HardwareLibrary
+from netstudy.wire import IterationSamples, RunRecord, Treatment
+from tools import fit, trial
+from tools.fit import KNOBS, WORST, Interval, Knob, around, errors, fits_as_well
+
+AT: Treatment = {"switch": "nexus-5010", "configuration": "4 MB", "servers": 23}
+
+
+def knob(figure: str) -> Knob:
+    return next(one for one in KNOBS if one.figure == figure)
+
+
+def record(replicate: int, times: float, drops: float) -> RunRecord:
+    """A run whose means are so many times the published ones."""
+    table = {value.metric: value.value for value in trial.published() if value.is_of(AT)}
+    samples = IterationSamples(
+        completion_ns=(round(times * table[COMPLETION] * 1e6),),
+        dropped_packets=(round(drops * table[DROPS]),),
+        retransmissions=(0,),
+        timeouts=(0,),
+    )
+    return RunRecord(
+        run="0" * 12, treatment=AT, replicate=replicate, seed="0", status="ok", iterations=samples
+    )
+
+
+@pytest.fixture
+def hardware(tmp_path: Path) -> Path:
+    copy = tmp_path / "hardware"
+    shutil.copytree(fit.HARDWARE, copy)
+    return copy
+
+
+def test_an_error_counts_alike_up_and_down_and_never_more_than_the_bound() -> None:
+    found = errors([record(1, 1.1, 1.0), record(2, 1 / 1.1, 1.0), record(3, 9.0, 1.0)])
+    assert found[:2] == pytest.approx([math.log(1.1) / 2] * 2, rel=0.02)
+    assert found[2] == pytest.approx(WORST / 2, rel=0.02)
+
+
+def test_every_knob_is_a_fitted_figure_and_every_fitted_figure_a_knob() -> None:
+    chosen = fit.in_profiles(trial.plan(1, 1, (2,)))
+    library = HardwareLibrary.default(trial.STUDY)
+    fitted = {
+        (name, row.name): row.value
+        for kind, name in (("switch", "arista-7124s"), ("switch", "nexus-5010"),
+                           ("host", "ucs-c200-rhel54"))
+        for row in library.rows(kind, name)  # type: ignore[arg-type]
+        if row.source == "fitted"
+    }  # fmt: skip
+    prefixes = {"figures": "", "tcp": "tcp.", "nic": "nic."}
+    known = {(one.profile, f"{prefixes[one.section]}{one.figure}"): one for one in chosen}
+    assert fitted.keys() == known.keys()
+    for place, text in fitted.items():
+        assert known[place].read(text) == chosen[known[place]]
+        assert chosen[known[place]] in known[place].values
+
+
+def test_a_value_fits_as_well_when_one_more_test_could_have_preferred_it() -> None:
+    best = [0.10, 0.11, 0.09, 0.10, 0.10]
+    # Differences 0.01, 0.03, 0.01, 0.03, 0.02: mean 0.02, s 0.01; t(.95, 4) = 2.132.
+    worse = [b + d for b, d in zip(best, (0.01, 0.03, 0.01, 0.03, 0.02), strict=True)]
+    assert 2.132 * 0.01 * math.sqrt(1.2) > 0.02
+    assert fits_as_well(worse, best, iterations=1_000)
+    # Runs a quarter as long show twice the noise that the published test has.
+    assert not fits_as_well(worse, best, iterations=250)
+
+
+def test_a_value_without_effect_fits_as_well_and_one_that_is_always_worse_does_not() -> None:
+    best = [0.10, 0.12, 0.11]
+    assert fits_as_well(best, best, iterations=1_000)
+    assert not fits_as_well([error + 0.001 for error in best], best, iterations=1_000)
+
+
+@pytest.mark.parametrize(
+    ("good", "low", "high"),
+    [({3}, 3, 3), ({2, 3, 4}, 2, 4), ({1, 3, 4}, 3, 4), ({1, 2, 3, 4, 5}, 1, 5)],
+)
+def test_an_interval_is_the_unbroken_stretch_around_the_value(
+    good: set[float], low: float, high: float
+) -> None:
+    assert around(3, [1, 2, 3, 4, 5], good) == Interval(low, high)
+
+
+def test_only_the_value_and_the_interval_of_a_profile_are_written(hardware: Path) -> None:
+    before = (fit.HARDWARE / "nexus-5010.yaml").read_text()
+    fit.write(knob("ingress_buffer"), 99_500, Interval(90_500, 99_500), hardware)
+    after = (hardware / "nexus-5010.yaml").read_text()
+    changed = set(after.splitlines()) - set(before.splitlines())
+    assert changed == {"    value: 99500 B", "    interval: [90500 B, 99500 B]"}
+    assert len(after.splitlines()) == len(before.splitlines())
+
+
+def test_a_value_that_stays_is_left_as_it_was_written(hardware: Path) -> None:
+    library = HardwareLibrary((hardware,))
+    figure = library.switch("nexus-5010").figures.egress_buffer
+    assert figure is not None
+    before = (hardware / "nexus-5010.yaml").read_text()
+    low, high = figure.interval
+    fit.write(knob("egress_buffer"), figure.value, Interval(low, high), hardware)
+    assert (hardware / "nexus-5010.yaml").read_text() == before
+
+
+def test_what_is_written_can_be_read(hardware: Path) -> None:
+    for one in KNOBS:
+        fit.write(one, one.values[0], Interval(one.values[0], one.values[-1]), hardware)
+    library = HardwareLibrary((hardware,))
+    switch, host = library.switch("nexus-5010"), library.host("ucs-c200-rhel54")
+    assert switch.figures.random_arbitration is not None
+    assert switch.figures.random_arbitration.interval == (50.0, 100.0)
+    assert host.tcp.offload_burst is not None
+    assert host.tcp.offload_burst.value == 18_000
+
+
+def reads_at_once(plan: trial.Plan) -> list[int]:
+    hosts = [host for run in plan["runs"] for host in run["network"]["hosts"]]
+    return [host["tcp"]["read_at_once_pct"] for host in hosts]
+
+
+def test_a_changed_plan_leaves_the_first_as_it_was() -> None:
+    base = trial.plan(1, 1, (2,))
+    other = trial.changed(base, {"network.hosts.tcp.read_at_once_pct": 7, "network.x.y": 1})
+    assert reads_at_once(other) == [7] * 4
+    assert 7 not in reads_at_once(base)
+    assert "x" not in other["runs"][0]["network"]

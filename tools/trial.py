@@ -1,0 +1,97 @@
+"""The incast study with changed figures, straight through the engine, beside the published table.
+
+What fits the profiles and what takes mechanisms away both ask the same question: how close does a
+plan come to the published values? Plans are JSON here, so that a figure can be changed where it
+stands in the plan, without a profile of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from netstudy import wire
+from netstudy.analysis.cells import pool
+from netstudy.analysis.layout import layout
+from netstudy.analysis.reference import PanelReference, Published, beside, read_reference
+from netstudy.plan import make_plan
+from netstudy.study import Study, apply_overrides, load
+from netstudy.testbed.engine import find_engine
+
+ROOT = Path(__file__).parents[1]
+STUDY = ROOT / "studies/incast"
+
+Run = dict[str, Any]
+Plan = dict[str, Any]
+
+
+@cache
+def study() -> Study:
+    """The incast study."""
+    return load(STUDY)
+
+
+@cache
+def published() -> tuple[Published, ...]:
+    """The values of its reference tables."""
+    return tuple(
+        value for table in study().reference for value in read_reference(table, study().folder)
+    )
+
+
+def plan(
+    iterations: int, seed: int, servers: Sequence[int] | None = None, replicates: int = 1
+) -> Plan:
+    """The study's plan with as many iterations and replicates; all servers unless given."""
+    changes = {"replicates": str(replicates), "workload.incast.iterations": str(iterations)}
+    only = {} if servers is None else {"servers": list(servers)}
+    planned = make_plan(apply_overrides(study(), changes), seed=seed, only=only)
+    made: Plan = json.loads(wire.to_json(planned.plan))
+    return made
+
+
+def places(run: Run, path: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where a dotted path leads in a run, through every item of a list: a map and its key."""
+    *way, last = path.split(".")
+    found: list[Any] = [run]
+    for step in way:
+        nexts = [one[step] for one in found if isinstance(one, dict) and step in one]
+        found = [item for one in nexts for item in (one if isinstance(one, list) else [one])]
+    yield from ((one, last) for one in found if isinstance(one, dict) and last in one)
+
+
+def changed(base: Plan, changes: Mapping[str, Any]) -> Plan:
+    """A copy of a plan with other values at some paths, wherever a run has them."""
+    copy: Plan = json.loads(json.dumps(base))
+    for run in copy["runs"]:
+        for path, value in changes.items():
+            for place, key in places(run, path):
+                place[key] = value
+    return copy
+
+
+def simulate(asked: Plan) -> list[wire.RunRecord]:
+    """Carry out a plan; the records in its order. Raises where a run failed or broke a law."""
+    command = [str(find_engine()), "sim"]
+    done = subprocess.run(
+        command, input=json.dumps(asked), capture_output=True, text=True, check=True
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    records = [wire.RunRecord.model_validate(line) for line in lines if line["kind"] == "run"]
+    for record in records:
+        if record.status != "ok":
+            raise RuntimeError(f"run {record.run} is {record.status}: {record.error}")
+    return records
+
+
+def agreement(asked: Plan, records: Sequence[wire.RunRecord]) -> PanelReference:
+    """What the report's analysis says of the records beside the published values."""
+    cells = pool(wire.Plan.model_validate(asked), records)
+    compare = study().compare
+    assert compare is not None, "the incast study compares its switches"
+    (panel,) = layout(cells, cells.cases[0], compare.factor).panels
+    return beside(panel, published(), compare.base, compare.noise_pct)

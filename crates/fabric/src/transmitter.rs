@@ -1,11 +1,10 @@
-use alloc::collections::VecDeque;
-
+use netstudy_ring::Ring;
 use netstudy_units::Time;
 
 use crate::Link;
 
 /// A frame that waits for, or is on, the wire of a port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Departing {
     /// When its last bit leaves.
     pub at: Time,
@@ -20,7 +19,7 @@ pub struct Departing {
 pub struct Transmitter {
     link: Link,
     free_at: Time,
-    queue: VecDeque<Departing>,
+    queue: Ring<Departing>,
     occupied: u64,
     occupied_max: u64,
 }
@@ -29,7 +28,7 @@ impl Transmitter {
     /// A transmitter that sends onto `link`.
     #[must_use]
     pub const fn new(link: Link) -> Self {
-        Self { link, free_at: Time::ZERO, queue: VecDeque::new(), occupied: 0, occupied_max: 0 }
+        Self { link, free_at: Time::ZERO, queue: Ring::new(), occupied: 0, occupied_max: 0 }
     }
 
     /// The link behind it.
@@ -74,7 +73,7 @@ impl Transmitter {
         {
             self.occupied -= u64::from(front.occupied);
             left(front);
-            self.queue.pop_front();
+            self.queue.drop_front();
         }
     }
 

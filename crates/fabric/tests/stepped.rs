@@ -18,7 +18,7 @@ fn links() -> Vec<Link> {
 }
 
 /// A frame with its number and whether it was marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Frame {
     number: usize,
     marked: bool,

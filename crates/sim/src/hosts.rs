@@ -1,15 +1,14 @@
 //! Hosts: connections, and the interface by which their segments leave.
 
-use std::collections::VecDeque;
-
 use netstudy_fabric::{Transmitter, ethernet};
+use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
 
 use crate::wiring::HostKind;
 
 /// A segment in its frame, on the way to the switch or held there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_field_names, reason = "the field's word for it")]
 pub(crate) struct Frame {
     /// When the switch can judge it.
@@ -42,7 +41,7 @@ pub(crate) struct Nic {
     cuts_through: bool,
     /// When the switch can judge the frames of [`Self::send_ahead`]; those that have left are dropped
     /// from here when there seem to be too many.
-    ahead: VecDeque<Time>,
+    ahead: Ring<Time>,
     counters: NicCounters,
 }
 
@@ -62,7 +61,7 @@ impl Nic {
             processor_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,
-            ahead: VecDeque::new(),
+            ahead: Ring::new(),
             counters: NicCounters::default(),
         }
     }
@@ -89,7 +88,7 @@ impl Nic {
         now: Time,
         connection: u32,
         segment: Segment,
-        on_the_way: &VecDeque<Frame>,
+        on_the_way: &Ring<Frame>,
     ) -> Option<Frame> {
         if on_the_way.len() >= self.queue_frames && self.is_queue_full(now, on_the_way) {
             self.counters.queue_drops += 1;
@@ -132,7 +131,7 @@ impl Nic {
 
     /// Frames that the switch judges later than a frame leaving now are still queued.
     #[cold]
-    fn is_queue_full(&self, now: Time, on_the_way: &VecDeque<Frame>) -> bool {
+    fn is_queue_full(&self, now: Time, on_the_way: &Ring<Frame>) -> bool {
         let left = now + self.delay;
         on_the_way.iter().rev().take_while(|frame| frame.arrival > left).count()
             >= self.queue_frames
@@ -143,7 +142,7 @@ impl Nic {
     fn is_queue_ahead_full(&mut self, now: Time) -> bool {
         let left = now + self.delay;
         while self.ahead.front().is_some_and(|&arrival| arrival <= left) {
-            self.ahead.pop_front();
+            self.ahead.drop_front();
         }
         self.ahead.len() >= self.queue_frames
     }

@@ -1,11 +1,11 @@
 //! The incast workload over a star: the event loop, and the two kinds of hosts in it.
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::{Chance, PortCounters, SwitchBuffer, Verdict};
 use netstudy_records::Jitter;
+use netstudy_ring::Ring;
 use netstudy_tcp::{Counters, Ecn, Endpoint, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Incast, IncastConfig, Responder};
@@ -47,7 +47,7 @@ struct Server {
 /// A simulation of one run over a switch with the buffer architecture `B`.
 pub(crate) struct Simulation<B> {
     /// Frames on the way to the switch, by port; the schedule holds when the first of each is there.
-    on_the_way: Vec<VecDeque<Frame>>,
+    on_the_way: Vec<Ring<Frame>>,
     arrivals: Agenda,
     /// No timer of a host is due before the time held here: 0 the client, i + 1 the server i.
     timers: Schedule,
@@ -105,7 +105,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         let ports = star.servers as usize + 1;
         let iterations = setup.workload.iterations - setup.warmup_iterations;
         Self {
-            on_the_way: vec![VecDeque::new(); ports],
+            on_the_way: vec![Ring::new(); ports],
             arrivals: Agenda::new(Stream::new(setup.seed, "switch/arrivals").bits()),
             timers: Schedule::new(ports),
             switch,
@@ -158,8 +158,8 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     #[inline]
     fn handle_arrival(&mut self, port: usize) {
         let queue = &mut self.on_the_way[port];
-        let mut frame =
-            queue.pop_front().expect("a port has an arrival only with a frame on the way");
+        let mut frame = *queue.front().expect("a port has an arrival only with a frame on the way");
+        queue.drop_front();
         self.arrivals.advance(queue.front().map(|next| next.arrival));
         if port == 0 {
             self.offer_to_server(&mut frame);
@@ -248,16 +248,6 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         }
     }
 
-    #[inline(always)]
-    fn send(&mut self, port: usize, frame: Option<Frame>) {
-        let Some(frame) = frame else { return };
-        let queue = &mut self.on_the_way[port];
-        if queue.is_empty() {
-            self.arrivals.add(port, frame.arrival);
-        }
-        queue.push_back(frame);
-    }
-
     // ---- client
 
     #[inline]
@@ -307,21 +297,40 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     /// Sends all that a connection of the client has to send.
     #[inline]
     fn pump_client(&mut self, now: Time, connection: usize) {
-        while let Some(segment) = self.client.ends[connection].poll_transmit(now) {
-            let nic = &mut self.client.nic;
-            if B::PRIVATE_EGRESS {
-                if let Some(mut frame) = nic.send_ahead(now, connection as u32, segment) {
-                    self.offer_to_server(&mut frame);
-                }
-            } else {
-                let frame = nic.send(now, connection as u32, segment, &self.on_the_way[0]);
-                self.send(0, frame);
+        if self.client.ends[connection].has_only_acks() {
+            if let Some(segment) = self.client.ends[connection].poll_ack(now) {
+                self.client_sends(now, connection, segment);
             }
+        } else {
+            self.pump_client_fully(now, connection);
         }
         let bound = self.client.ends[connection].timeout_bound();
         if bound < self.client.timers_from {
             self.client.timers_from = bound;
             self.lower_client_timer(bound);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pump_client_fully(&mut self, now: Time, connection: usize) {
+        while let Some(segment) = self.client.ends[connection].poll_transmit(now) {
+            self.client_sends(now, connection, segment);
+        }
+    }
+
+    #[inline(always)]
+    fn client_sends(&mut self, now: Time, connection: usize, segment: Segment) {
+        let nic = &mut self.client.nic;
+        if B::PRIVATE_EGRESS {
+            if let Some(mut frame) = nic.send_ahead(now, connection as u32, segment) {
+                self.offer_to_server(&mut frame);
+            }
+        } else {
+            let queue = &mut self.on_the_way[0];
+            if let Some(frame) = nic.send(now, connection as u32, segment, queue) {
+                push(queue, &mut self.arrivals, 0, frame);
+            }
         }
     }
 
@@ -384,15 +393,37 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
 
     #[inline]
     fn pump_server(&mut self, now: Time, index: usize) {
-        while let Some(segment) = self.servers[index].end.poll_transmit(now) {
-            let queue = &self.on_the_way[index + 1];
-            let frame = self.servers[index].nic.send(now, index as u32, segment, queue);
-            self.send(index + 1, frame);
+        let mut is_done = false;
+        if self.servers[index].end.has_only_news() {
+            while let Some(segment) = self.servers[index].end.poll_new_data(now) {
+                self.server_sends(now, index, segment);
+            }
+            is_done = !self.servers[index].end.is_ack_due();
+        }
+        if !is_done {
+            self.pump_server_fully(now, index);
         }
         let server = &self.servers[index];
         let bound = server.end.timeout_bound().min(server.answer_at);
         if bound < self.timers.time(index + 1) {
             self.timers.set(index + 1, bound);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pump_server_fully(&mut self, now: Time, index: usize) {
+        while let Some(segment) = self.servers[index].end.poll_transmit(now) {
+            self.server_sends(now, index, segment);
+        }
+    }
+
+    #[inline(always)]
+    fn server_sends(&mut self, now: Time, index: usize, segment: Segment) {
+        let queue = &mut self.on_the_way[index + 1];
+        let nic = &mut self.servers[index].nic;
+        if let Some(frame) = nic.send(now, index as u32, segment, queue) {
+            push(queue, &mut self.arrivals, index + 1, frame);
         }
     }
 
@@ -469,7 +500,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
 
     fn finish(self) -> Outcome {
         let nics = self.servers.iter().map(|server| &server.nic).chain([&self.client.nic]);
-        let on_the_way: usize = self.on_the_way.iter().map(VecDeque::len).sum();
+        let on_the_way: usize = self.on_the_way.iter().map(Ring::len).sum();
         let server_ports = 1..=self.servers.len() as u32;
         Outcome {
             measure_from: self.measure_from,
@@ -537,6 +568,15 @@ impl Server {
             answer_at: Time::NEVER,
         }
     }
+}
+
+/// A frame is on its way from `port` to the switch.
+#[inline(always)]
+fn push(queue: &mut Ring<Frame>, arrivals: &mut Agenda, port: usize, frame: Frame) {
+    if queue.is_empty() {
+        arrivals.add(port, frame.arrival);
+    }
+    queue.push_back(frame);
 }
 
 fn draw(jitter: &Jitter, stream: &mut Stream) -> Duration {

@@ -73,11 +73,25 @@ impl Reassembly {
             if self.has_islands() {
                 self.absorb_islands();
             }
-        } else {
+        } else if !self.extend_newest(range) {
             let island = self.merge(range);
             self.report(island);
         }
         self.next - before
+    }
+
+    /// What comes behind a gap mostly follows on what came last: then the last island grows, which
+    /// is reported first already. Whether that was so.
+    #[inline]
+    fn extend_newest(&mut self, range: Range) -> bool {
+        let newest = &mut self.recent[0];
+        let Some(last) = self.islands.last_mut() else { return false };
+        let follows = self.recent_len > 0 && newest.end == range.start && last.end == range.start;
+        if follows {
+            newest.end = range.end;
+            last.end = range.end;
+        }
+        follows
     }
 
     /// The SACK option of an acknowledgment sent now: the island that changed last comes first.

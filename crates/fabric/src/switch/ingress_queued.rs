@@ -1,7 +1,7 @@
-use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
 use super::{Arrival, Chance, Grant, NEVER_MARKED, SwitchBuffer, Verdict};
@@ -37,7 +37,7 @@ struct Egress<F> {
 #[derive(Clone, Debug)]
 struct VirtualQueues<F> {
     /// By ingress port, as far as any was used.
-    queues: Vec<VecDeque<Waiting<F>>>,
+    queues: Vec<Ring<Waiting<F>>>,
     /// Ingress ports with a frame for this egress, ascending.
     nonempty: Vec<u32>,
     /// The ingress port served last.
@@ -46,14 +46,14 @@ struct VirtualQueues<F> {
     queued_bytes_max: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Waiting<F> {
     frame: F,
     ready: Time,
     frame_bytes: u32,
 }
 
-impl<F: Copy> IngressQueued<F> {
+impl<F: Copy + Default> IngressQueued<F> {
     /// A switch with a port for each of `links`; `random_pct` of the choices are made at random.
     #[must_use]
     pub fn new(
@@ -105,7 +105,7 @@ impl<F: Copy> IngressQueued<F> {
     }
 }
 
-impl<F: Copy> Egress<F> {
+impl<F: Copy + Default> Egress<F> {
     fn new(link: Link, buffer_bytes: u32) -> Self {
         Self {
             lead: link.serialization(buffer_bytes),
@@ -120,7 +120,7 @@ impl<F: Copy> Egress<F> {
     }
 }
 
-impl<F: Copy> VirtualQueues<F> {
+impl<F: Copy + Default> VirtualQueues<F> {
     const fn new() -> Self {
         Self {
             queues: Vec::new(),
@@ -134,7 +134,7 @@ impl<F: Copy> VirtualQueues<F> {
     fn push(&mut self, arrival: &Arrival, frame: &F) {
         let ingress = arrival.ingress as usize;
         if self.queues.len() <= ingress {
-            self.queues.resize_with(ingress + 1, VecDeque::new);
+            self.queues.resize_with(ingress + 1, Ring::new);
         }
         let queue = &mut self.queues[ingress];
         if queue.is_empty() {
@@ -167,7 +167,7 @@ impl<F: Copy> VirtualQueues<F> {
     }
 }
 
-impl<F: Copy> SwitchBuffer<F> for IngressQueued<F> {
+impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
     #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict {
         let egress = &mut self.egresses[arrival.egress as usize];
@@ -227,7 +227,7 @@ pub struct IngressBuffers<F> {
     egresses: Vec<(VirtualQueues<F>, Duration)>,
 }
 
-impl<F: Copy> IngressBuffers<F> {
+impl<F: Copy + Default> IngressBuffers<F> {
     /// As [`IngressQueued::new`].
     #[must_use]
     pub fn new(
@@ -254,7 +254,7 @@ impl<F: Copy> IngressBuffers<F> {
     }
 }
 
-impl<F: Copy> Architecture<F> for IngressBuffers<F> {
+impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
     fn admit(&mut self, arrival: &Arrival, frame: &F, drained_at: Time) -> Admission {
         let (queues, lead) = &mut self.egresses[arrival.egress as usize];
         if queues.nonempty.is_empty() && drained_at.saturating_sub(*lead) <= arrival.now {

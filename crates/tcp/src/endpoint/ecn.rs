@@ -33,6 +33,7 @@ impl EcnState {
         Self { on: willing || accurate, accurate, ..Self::default() }
     }
 
+    /// Never without agreement on it.
     #[inline]
     pub(super) const fn acks_before(&self) -> bool {
         self.ack_before > 0

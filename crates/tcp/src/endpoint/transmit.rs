@@ -20,6 +20,36 @@ impl Endpoint {
         }
     }
 
+    /// Whether new data and an acknowledgment are all that can be due. Then [`Self::poll_new_data`]
+    /// until it has none, and [`Self::poll_ack`] once if [`Self::is_ack_due`], stand for
+    /// [`Self::poll_transmit`].
+    #[must_use]
+    #[inline(always)]
+    pub fn has_only_news(&self) -> bool {
+        let retransmits_forward =
+            self.phase == Phase::Recovery && self.config.recovery == Recovery::Fack;
+        self.state == State::Established
+            && !self.fin_queued
+            && !self.sent.may_retransmit()
+            && !self.ecn.acks_before()
+            && !retransmits_forward
+    }
+
+    /// Whether an acknowledgment waits to be sent, alone or with data.
+    #[must_use]
+    #[inline]
+    pub const fn is_ack_due(&self) -> bool {
+        self.ack_now
+    }
+
+    /// Whether an acknowledgment is all that can be due. Then [`Self::poll_ack`] once stands for
+    /// [`Self::poll_transmit`].
+    #[must_use]
+    #[inline(always)]
+    pub fn has_only_acks(&self) -> bool {
+        self.snd_nxt >= self.write_end && self.has_only_news()
+    }
+
     /// The next segment to send at `now`, if there is one.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
@@ -74,8 +104,9 @@ impl Endpoint {
         self.build(now, again)
     }
 
+    /// The next segment of data that was never sent before, if it may be sent at `now`.
     #[inline(always)]
-    fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
+    pub fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt >= self.write_end || !self.may_send_data() {
             return None;
         }
@@ -88,7 +119,7 @@ impl Endpoint {
         }
         let fresh = SentSegment::fresh(self.snd_nxt, len, now);
         self.send_fresh(&fresh);
-        let mut segment = self.build(now, &fresh);
+        let mut segment = self.build_data(now, &fresh);
         if self.ecn.on {
             self.make_capable(&mut segment);
         }
@@ -174,8 +205,9 @@ impl Endpoint {
         Some(self.build(now, &fin))
     }
 
+    /// The acknowledgment that is due, if there is one.
     #[inline(always)]
-    fn poll_ack(&mut self, now: Time) -> Option<Segment> {
+    pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
         if !self.ack_now || matches!(self.state, State::Closed | State::Listen | State::SynSent) {
             return None;
         }
@@ -185,22 +217,27 @@ impl Endpoint {
     }
 
     /// The segment that carries what `sent` stands for.
-    #[inline(always)]
     pub(super) fn build(&mut self, now: Time, sent: &SentSegment) -> Segment {
+        if sent.start > 0 && sent.start < self.write_end {
+            return self.build_data(now, sent);
+        }
         self.last_sent_at = now;
         self.counters.segments_sent += 1;
-        let mut segment = Segment { seq: sent.start, len: sent.len, ..Segment::default() };
+        let mut segment = Segment { seq: sent.start, flags: Flags::FIN, ..Segment::default() };
         if sent.start == 0 {
-            segment.len = 0;
             segment.flags = self.ecn.syn_flags(self.state == State::SynReceived);
             segment.syn = self.syn_options();
-        } else if sent.start >= self.write_end {
-            segment.len = 0;
-            segment.flags = Flags::FIN;
-        } else {
-            self.counters.bytes_sent += u64::from(sent.len);
         }
         self.stamp(now, segment)
+    }
+
+    /// The segment with the payload that `sent` stands for.
+    #[inline(always)]
+    fn build_data(&mut self, now: Time, sent: &SentSegment) -> Segment {
+        self.last_sent_at = now;
+        self.counters.segments_sent += 1;
+        self.counters.bytes_sent += u64::from(sent.len);
+        self.stamp(now, Segment { seq: sent.start, len: sent.len, ..Segment::default() })
     }
 
     /// Adds what every segment carries: acknowledgment, window, timestamps, SACK.

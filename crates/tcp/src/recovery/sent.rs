@@ -1,5 +1,4 @@
-use alloc::collections::VecDeque;
-
+use netstudy_ring::Ring;
 use netstudy_units::Time;
 
 use super::DUP_THRESH;
@@ -11,7 +10,7 @@ const RETRANSMITTED: u8 = 4;
 const EVER_RETRANSMITTED: u8 = 8;
 
 /// A segment that was sent and is not yet acknowledged cumulatively.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentSegment {
     /// Its first offset.
     pub start: u64,
@@ -61,7 +60,7 @@ pub(crate) struct Acknowledged {
 /// cost of an acknowledgment does not grow with the window.
 #[derive(Clone, Debug, Default)]
 pub struct SentSegments {
-    queue: VecDeque<SentSegment>,
+    queue: Ring<SentSegment>,
     first: u64,
     sacked: u32,
     lost: u32,
@@ -157,31 +156,32 @@ impl SentSegments {
     /// Everything below `ack` arrived.
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: u64) -> Acknowledged {
-        let mut acked = Acknowledged::default();
-        let mut twice = false;
-        while let Some(segment) = self.queue.front_mut() {
-            if segment.end() > ack {
-                trim_front(segment, ack);
+        let before = self.first;
+        let mut states = 0;
+        let mut sent_at = Time::ZERO;
+        while let Some(oldest) = self.queue.front() {
+            if oldest.end() > ack {
+                if oldest.start < ack {
+                    trim_front(&mut self.queue[0], ack);
+                }
                 break;
             }
-            acked.segments += 1;
-            twice |= segment.is(EVER_RETRANSMITTED);
-            acked.sent_at = Some(segment.sent_at);
-            let state = segment.state;
-            self.queue.pop_front();
-            if state != 0 || self.decided > self.first {
+            let state = oldest.state;
+            states |= state;
+            sent_at = oldest.sent_at;
+            if state != 0 {
                 self.forget(state);
             }
+            self.queue.drop_front();
             self.first += 1;
         }
         self.decided = self.decided.max(self.first);
-        if twice {
-            acked.sent_at = None;
-        }
-        acked
+        let segments = (self.first - before) as u32;
+        let sent_once = segments > 0 && states & EVER_RETRANSMITTED == 0;
+        Acknowledged { segments, sent_at: sent_once.then_some(sent_at) }
     }
 
-    /// Takes the segment `first`, which had `state`, out of the counts.
+    /// Takes the segment `first`, which has `state`, out of the counts.
     fn forget(&mut self, state: u8) {
         self.sacked -= u32::from(state & SACKED != 0);
         self.lost -= u32::from(state & LOST != 0);
@@ -210,7 +210,20 @@ impl SentSegments {
         self.sacked - before
     }
 
+    #[inline]
     fn sack_block(&mut self, block: Range) {
+        // Most blocks are as they were, or have grown at their end.
+        let grown = |known: &&Range| {
+            known.start == block.start && known.start < known.end && known.end <= block.end
+        };
+        if let Some(known) = self.known.iter().find(grown) {
+            self.sack_range(Range { start: known.end, end: block.end });
+        } else {
+            self.sack_new_block(block);
+        }
+    }
+
+    fn sack_new_block(&mut self, block: Range) {
         let inside = |known: &&Range| {
             known.start < known.end && block.start <= known.start && known.end <= block.end
         };
@@ -224,10 +237,14 @@ impl SentSegments {
         }
     }
 
+    #[inline]
     fn sack_range(&mut self, range: Range) {
-        if range.start >= range.end {
-            return;
+        if range.start < range.end {
+            self.sack_segments(range);
         }
+    }
+
+    fn sack_segments(&mut self, range: Range) {
         let mut index = self.index_of(range.start);
         while index < self.queue.len() && self.queue[index].end() <= range.end {
             self.sack_segment(index);
@@ -411,11 +428,10 @@ impl SentSegments {
 }
 
 /// Cuts off what lies below `ack`: a receiver may acknowledge a part of a segment.
+#[cold]
 const fn trim_front(segment: &mut SentSegment, ack: u64) {
-    if ack > segment.start {
-        segment.len -= (ack - segment.start) as u32;
-        segment.start = ack;
-    }
+    segment.len -= (ack - segment.start) as u32;
+    segment.start = ack;
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 mod laws;
 mod path;
 mod setup;
+mod shortcuts;
 pub(crate) mod solo;
 mod trace;
 
@@ -21,6 +22,7 @@ use laws::Laws;
 pub(crate) use path::Fate;
 use path::Path;
 pub(crate) use setup::{Setup, lab, linux};
+use shortcuts::by_shortcuts;
 pub(crate) use trace::{Entry, Pick, Tally};
 use trace::{Kind, Trace};
 
@@ -28,7 +30,7 @@ use trace::{Kind, Trace};
 const STEPS_MAX: u64 = 5_000_000;
 
 /// Segments that one event may release.
-const BURST_MAX: u32 = 1_000_000;
+const BURST_MAX: usize = 1_000_000;
 
 pub(crate) const fn ms(ms: u64) -> Duration {
     Duration::from_ms(ms)
@@ -271,10 +273,13 @@ impl Lab {
 
     /// Takes all that `side` has to send.
     fn pump(&mut self, side: Side) {
-        for _ in 0..BURST_MAX {
-            let Some(segment) = self.ends[side as usize].poll_transmit(self.now) else {
-                return;
-            };
+        let expected = by_shortcuts(self.end(side), self.now);
+        for sent in 0..BURST_MAX {
+            let segment = self.ends[side as usize].poll_transmit(self.now);
+            if let Some(expected) = &expected {
+                assert_eq!(segment.as_ref(), expected.get(sent), "{}", self.conversation());
+            }
+            let Some(segment) = segment else { return };
             let pick = self.trace.name(side, &segment);
             let fate = self.paths[side as usize].send(self.now, pick, &segment);
             self.trace.push(Entry { at: self.now, pick, segment, fate });

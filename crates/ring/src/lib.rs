@@ -1,0 +1,222 @@
+//! A FIFO in a ring of slots.
+//!
+//! It does what `VecDeque` does for plain values, in about half the steps: the ring has a power of two
+//! of slots, so that a place is found by a mask, and numbers that only grow say where it begins and
+//! ends, so that nothing wraps. Slots are never given back: what waits a packet allocates nothing once
+//! the ring has its size.
+#![no_std]
+
+extern crate alloc;
+
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut, Range};
+
+/// Slots of the first allocation: 10,000 flows have several rings each, and most stay short.
+const SLOTS_MIN: usize = 4;
+
+/// A FIFO of plain values.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    slots: Vec<T>,
+    /// Values taken so far; the value with the number n is in slot n modulo the slots.
+    head: usize,
+    /// Values added so far.
+    tail: usize,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Ring<T> {
+    /// An empty ring, which holds no memory yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { slots: Vec::new(), head: 0, tail: 0 }
+    }
+
+    /// How many values there are.
+    #[must_use]
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.tail - self.head
+    }
+
+    /// Whether there is no value.
+    #[must_use]
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.tail == self.head
+    }
+
+    /// The slot of the value with the number `number`. Of a ring without slots there is none: the
+    /// index that comes out then is caught by the check of bounds.
+    #[inline]
+    const fn slot(&self, number: usize) -> usize {
+        number & self.slots.len().wrapping_sub(1)
+    }
+
+    const fn numbers(&self) -> Range<usize> {
+        self.head..self.tail
+    }
+}
+
+impl<T: Copy + Default> Ring<T> {
+    /// The value that was added first.
+    #[must_use]
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.is_empty() { None } else { self.slots.get(self.slot(self.head)) }
+    }
+
+    /// The value at `index` from the front.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        if index < self.len() { self.slots.get(self.slot(self.head + index)) } else { None }
+    }
+
+    /// Adds a value at the back.
+    #[inline]
+    pub fn push_back(&mut self, value: T) {
+        if self.len() == self.slots.len() {
+            self.grow();
+        }
+        let slot = self.slot(self.tail);
+        self.slots[slot] = value;
+        self.tail += 1;
+    }
+
+    /// Forgets the value at the front; there must be one.
+    #[inline]
+    pub const fn drop_front(&mut self) {
+        debug_assert!(!self.is_empty(), "nothing is at the front of an empty ring");
+        self.head += 1;
+    }
+
+    /// Takes the value at the front.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let value = *self.front()?;
+        self.drop_front();
+        Some(value)
+    }
+
+    /// The values from front to back.
+    #[must_use]
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
+        self.numbers().map(|number| &self.slots[self.slot(number)])
+    }
+
+    /// How many values at the front fulfil `is_below`, which none behind them may do.
+    pub fn partition_point(&self, mut is_below: impl FnMut(&T) -> bool) -> usize {
+        let Range { start: mut low, end: mut high } = self.numbers();
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_below(&self.slots[self.slot(middle)]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low - self.head
+    }
+
+    /// Doubles the slots.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let len = (2 * self.slots.len()).max(SLOTS_MIN);
+        let mut slots = Vec::with_capacity(len);
+        slots.resize(len, T::default());
+        for number in self.numbers() {
+            slots[number & (len - 1)] = self.slots[self.slot(number)];
+        }
+        self.slots = slots;
+    }
+}
+
+impl<T> Index<usize> for Ring<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, index: usize) -> &T {
+        debug_assert!(index < self.len(), "{index} of {}", self.len());
+        &self.slots[self.slot(self.head + index)]
+    }
+}
+
+impl<T> IndexMut<usize> for Ring<T> {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        debug_assert!(index < self.len(), "{index} of {}", self.len());
+        let slot = self.slot(self.head + index);
+        &mut self.slots[slot]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::collections::VecDeque;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Operation {
+        Push(u32),
+        Pop,
+        Set(usize, u32),
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        prop_oneof![
+            3 => any::<u32>().prop_map(Operation::Push),
+            2 => Just(Operation::Pop),
+            1 => (any::<usize>(), any::<u32>()).prop_map(|(at, value)| Operation::Set(at, value)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_deque(operations in prop::collection::vec(operation(), 0..200)) {
+            let (mut ring, mut twin) = (Ring::new(), VecDeque::new());
+            for operation in operations {
+                match operation {
+                    Operation::Push(value) => {
+                        ring.push_back(value);
+                        twin.push_back(value);
+                    }
+                    Operation::Pop => prop_assert_eq!(ring.pop_front(), twin.pop_front()),
+                    Operation::Set(at, value) if !twin.is_empty() => {
+                        ring[at % twin.len()] = value;
+                        let len = twin.len();
+                        twin[at % len] = value;
+                    }
+                    Operation::Set(..) => {}
+                }
+                prop_assert_eq!((ring.len(), ring.is_empty()), (twin.len(), twin.is_empty()));
+                prop_assert_eq!(ring.front(), twin.front());
+                prop_assert!(ring.iter().eq(twin.iter()));
+                prop_assert!(ring.iter().rev().eq(twin.iter().rev()));
+                prop_assert_eq!(ring.get(twin.len()), None);
+                prop_assert!((0..twin.len()).all(|at| ring[at] == twin[at] && ring.get(at) == twin.get(at)));
+            }
+        }
+
+        #[test]
+        fn finds_where_sorted_values_part(
+            dropped in 0u32..20, values in 0u32..40, from in 0u32..60,
+        ) {
+            let mut ring = Ring::new();
+            (0..dropped).for_each(|value| ring.push_back(value));
+            (0..dropped).for_each(|_| ring.drop_front());
+            (0..values).for_each(|value| ring.push_back(value));
+            prop_assert_eq!(ring.partition_point(|&value| value < from), from.min(values) as usize);
+        }
+    }
+}

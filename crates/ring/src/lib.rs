@@ -1,8 +1,8 @@
 //! A FIFO in a ring of slots.
 //!
 //! It does what `VecDeque` does for plain values, in about half the steps: the ring has a power of two
-//! of slots, so that a place is found by a mask, and numbers that only grow say where it begins and
-//! ends, so that nothing wraps. Slots are never given back: what waits a packet allocates nothing once
+//! of slots, so that a place is found by a mask, and numbers that grow until it is empty say where it
+//! begins and ends, so that nothing wraps. Slots are never given back: what waits a packet allocates nothing once
 //! the ring has its size.
 #![no_std]
 
@@ -18,9 +18,9 @@ const SLOTS_MIN: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Vec<T>,
-    /// Values taken so far; the value with the number n is in slot n modulo the slots.
+    /// Values taken since it was empty; the value with the number n is in slot n modulo the slots.
     head: usize,
-    /// Values added so far.
+    /// Values added since it was empty.
     tail: usize,
 }
 
@@ -94,6 +94,11 @@ impl<T: Copy + Default> Ring<T> {
     pub const fn drop_front(&mut self) {
         debug_assert!(!self.is_empty(), "nothing is at the front of an empty ring");
         self.head += 1;
+        if self.is_empty() {
+            // The next values come into the slots that were used last and are in the cache.
+            self.head = 0;
+            self.tail = 0;
+        }
     }
 
     /// Takes the value at the front.
@@ -107,7 +112,17 @@ impl<T: Copy + Default> Ring<T> {
     /// The values from front to back.
     #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
-        self.numbers().map(|number| &self.slots[self.slot(number)])
+        self.iter_from(0)
+    }
+
+    /// The values from the one at `index` to the back; what is skipped costs nothing.
+    #[must_use]
+    pub fn iter_from(
+        &self,
+        index: usize,
+    ) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
+        let Range { start, end } = self.numbers();
+        (end.min(start + index)..end).map(|number| &self.slots[self.slot(number)])
     }
 
     /// How many values at the front fulfil `is_below`, which none behind them may do.
@@ -203,6 +218,7 @@ mod tests {
                 prop_assert_eq!(ring.front(), twin.front());
                 prop_assert!(ring.iter().eq(twin.iter()));
                 prop_assert!(ring.iter().rev().eq(twin.iter().rev()));
+                prop_assert!((0..4).all(|skip| ring.iter_from(skip).eq(twin.iter().skip(skip))));
                 prop_assert_eq!(ring.get(twin.len()), None);
                 prop_assert!((0..twin.len()).all(|at| ring[at] == twin[at] && ring.get(at) == twin.get(at)));
             }

@@ -1,4 +1,4 @@
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
@@ -15,34 +15,67 @@ use netstudy_units::Time;
 /// Of many sources few are busy at a time, and the cost depends on those alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
-    heap: BinaryHeap<Reverse<u128>>,
+    heap: BinaryHeap<Entry>,
     /// What the order at equal times is drawn with.
     salt: u64,
 }
 
-/// Which of several sources comes first at `time`: the one with the least lot.
-const fn lot(time: Time, source: usize, salt: u64) -> u32 {
-    // The fractional part of the golden ratio, and another odd number without pattern.
-    const SOURCE: u64 = 0x9e37_79b9_7f4a_7c15;
-    const TIME: u64 = 0xd6e8_feb8_6659_fd93;
-    let source = (source as u64 + 1).wrapping_mul(SOURCE);
-    fold(fold(time.as_ps() ^ salt ^ source, SOURCE), TIME) as u32
+/// The fractional part of the golden ratio, its inverse modulo 2^64, and another odd number without
+/// pattern.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+const GOLDEN_INVERSE: u64 = 0xf1de_83e1_9937_733d;
+const ODD: u64 = 0xd6e8_feb8_6659_fd93;
+
+/// A source and its time. The greatest of a heap is the earliest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    time: Time,
+    /// The source, scattered and salted: see [`Entry::new`] and [`Entry::source`].
+    ticket: u64,
+}
+
+impl Entry {
+    const fn new(time: Time, source: usize, salt: u64) -> Self {
+        Self { time, ticket: (source as u64 + 1).wrapping_mul(GOLDEN) ^ salt }
+    }
+
+    const fn source(self, salt: u64) -> usize {
+        ((self.ticket ^ salt).wrapping_mul(GOLDEN_INVERSE) - 1) as usize
+    }
+
+    /// Of several sources at a time, the one with the least lot comes first.
+    const fn lot(self) -> u32 {
+        fold(fold(self.time.as_ps() ^ self.ticket, GOLDEN), ODD) as u32
+    }
+
+    /// The order at equal times; two sources hardly ever draw the same lot.
+    #[cold]
+    fn draw(self, other: Self) -> Ordering {
+        (other.lot(), other.ticket).cmp(&(self.lot(), self.ticket))
+    }
+}
+
+impl Ord for Entry {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        match other.time.cmp(&self.time) {
+            Ordering::Equal => self.draw(*other),
+            different => different,
+        }
+    }
+}
+
+impl PartialOrd for Entry {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// The two halves of a product over one another: each bit depends on all of `word`.
 const fn fold(word: u64, factor: u64) -> u64 {
     let product = word as u128 * factor as u128;
     (product >> 64) as u64 ^ product as u64
-}
-
-/// A time, a lot, and in the low bits the source.
-const fn entry(time: Time, source: usize, salt: u64) -> u128 {
-    let lot = lot(time, source, salt) as u128;
-    ((time.as_ps() as u128) << 64) | (lot << 32) | source as u128
-}
-
-const fn source(entry: u128) -> usize {
-    entry as u32 as usize
 }
 
 impl Agenda {
@@ -55,7 +88,7 @@ impl Agenda {
     #[inline]
     pub(crate) fn earliest(&self) -> (usize, Time) {
         match self.heap.peek() {
-            Some(Reverse(first)) => (source(*first), Time::from_ps((first >> 64) as u64)),
+            Some(first) => (first.source(self.salt), first.time),
             None => (0, Time::NEVER),
         }
     }
@@ -63,16 +96,15 @@ impl Agenda {
     /// A source that had nothing has something at `time`.
     #[inline]
     pub(crate) fn add(&mut self, source: usize, time: Time) {
-        self.heap.push(Reverse(entry(time, source, self.salt)));
+        self.heap.push(Entry::new(time, source, self.salt));
     }
 
     /// What the earliest source had is taken; it has something more at `next`, or nothing.
     #[inline]
     pub(crate) fn advance(&mut self, next: Option<Time>) {
-        let salt = self.salt;
         let Some(mut first) = self.heap.peek_mut() else { return };
         match next {
-            Some(time) => first.0 = entry(time, source(first.0), salt),
+            Some(time) => first.time = time,
             None => {
                 PeekMut::pop(first);
             }
@@ -104,6 +136,13 @@ mod tests {
                 taken.collect()
             })
             .collect()
+    }
+
+    #[test]
+    fn a_ticket_is_that_of_its_source() {
+        for source in [0, 1, 22, 9_999, u32::MAX as usize] {
+            assert_eq!(Entry::new(Time::ZERO, source, 0xfeed).source(0xfeed), source);
+        }
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(crate) struct Barrier {
     samples: IterationSamples,
     /// An iteration that has ended for the client, whose end the clock has not reached.
     pending: Option<Completed>,
+    /// When it ends; [`Time::NEVER`] if there is none.
+    due: Time,
 }
 
 impl Barrier {
@@ -31,23 +33,31 @@ impl Barrier {
             retransmissions: room(),
             timeouts: room(),
         };
-        Self { warmup_iterations, before: Totals::default(), samples, pending: None }
+        Self {
+            warmup_iterations,
+            before: Totals::default(),
+            samples,
+            pending: None,
+            due: Time::NEVER,
+        }
     }
 
     /// An iteration ended for the client; counters are read when the clock gets there.
     pub(crate) const fn completed(&mut self, iteration: Completed) {
+        self.due = iteration.ended;
         self.pending = Some(iteration);
     }
 
     /// When counters are to be read.
     #[inline]
-    pub(crate) fn due(&self) -> Time {
-        self.pending.map_or(Time::NEVER, |iteration| iteration.ended)
+    pub(crate) const fn due(&self) -> Time {
+        self.due
     }
 
     /// Takes the counters at the end of the pending iteration, and returns that iteration.
     pub(crate) fn read(&mut self, now: Totals) -> Option<Completed> {
         let iteration = self.pending.take()?;
+        self.due = Time::NEVER;
         if iteration.iteration >= self.warmup_iterations {
             let took = iteration.ended.since(iteration.started);
             self.samples.completion_ns.push(took.as_ns());

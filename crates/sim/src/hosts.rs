@@ -40,14 +40,18 @@ pub(crate) struct Nic {
     delay: Duration,
     cuts_through: bool,
     /// When the switch can judge the frames of [`Self::send_ahead`]; those that have left are dropped
-    /// from here when there seem to be too many.
+    /// from here when there are `look_at` of them.
     ahead: Ring<Time>,
+    look_at: usize,
     counters: NicCounters,
 }
 
 /// What a switch that cuts through must have of a frame: the first 64 bytes, which say that it is no
 /// fragment (IEEE 802.3, 4.2.4.2.2).
 const CUT_THROUGH_BYTES: u32 = 64;
+
+/// Fewer frames ahead are not worth a look at which of them have left.
+const LOOK_AT_MIN: usize = 64;
 
 impl Nic {
     pub(crate) fn new(kind: &HostKind, cuts_through: bool) -> Self {
@@ -62,6 +66,7 @@ impl Nic {
             delay: kind.link.delay(),
             cuts_through,
             ahead: Ring::new(),
+            look_at: kind.transmit_queue_frames.min(LOOK_AT_MIN),
             counters: NicCounters::default(),
         }
     }
@@ -105,7 +110,7 @@ impl Nic {
         connection: u32,
         segment: Segment,
     ) -> Option<Frame> {
-        if self.ahead.len() >= self.queue_frames && self.is_queue_ahead_full(now) {
+        if self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now) {
             self.counters.queue_drops += 1;
             return None;
         }
@@ -144,6 +149,9 @@ impl Nic {
         while self.ahead.front().is_some_and(|&arrival| arrival <= left) {
             self.ahead.drop_front();
         }
-        self.ahead.len() >= self.queue_frames
+        let queued = self.ahead.len();
+        // Twice as many, so that each frame is looked at about once.
+        self.look_at = (2 * queued).max(LOOK_AT_MIN).min(self.queue_frames);
+        queued >= self.queue_frames
     }
 }

@@ -155,7 +155,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     }
 
     /// The frame at the head of `port` has arrived at the switch.
-    #[inline]
+    #[inline(always)]
     fn handle_arrival(&mut self, port: usize) {
         let queue = &mut self.on_the_way[port];
         let mut frame = *queue.front().expect("a port has an arrival only with a frame on the way");
@@ -168,7 +168,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn offer_to_server(&mut self, frame: &mut Frame) {
         if let Some(departs) = self.judge(0, frame.connection + 1, frame) {
             self.deliver_to_server(departs, frame);
@@ -227,13 +227,13 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver_to_client(&mut self, departs: Time, frame: &Frame) {
         let now = self.client.nic.receive(departs, frame.frame_bytes);
         self.client_receives(now, frame.connection as usize, &frame.segment);
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver_to_server(&mut self, departs: Time, frame: &Frame) {
         let index = frame.connection as usize;
         let now = self.servers[index].nic.receive(departs, frame.frame_bytes);
@@ -250,7 +250,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
 
     // ---- client
 
-    #[inline]
+    #[inline(always)]
     fn client_receives(&mut self, now: Time, connection: usize, segment: &Segment) {
         if self.timers.time(0) <= now {
             self.fire_client_timers(now);
@@ -295,7 +295,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     }
 
     /// Sends all that a connection of the client has to send.
-    #[inline]
+    #[inline(always)]
     fn pump_client(&mut self, now: Time, connection: usize) {
         if self.client.ends[connection].has_only_acks() {
             if let Some(segment) = self.client.ends[connection].poll_ack(now) {
@@ -343,6 +343,8 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
 
     /// Does all that is due at the client by `until`, in the order of time: requests before timers
     /// of connections, those in the order of connections.
+    #[cold]
+    #[inline(never)]
     fn fire_client_timers(&mut self, until: Time) {
         loop {
             let start = self.client.next_start();
@@ -364,6 +366,8 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     }
 
     /// Opens the next connection, or sends the next request.
+    #[cold]
+    #[inline(never)]
     fn client_starts(&mut self, now: Time) {
         let connection = match self.client.app.poll_request(now) {
             Some(server) => {
@@ -378,7 +382,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
 
     // ---- servers
 
-    #[inline]
+    #[inline(always)]
     fn server_receives(&mut self, now: Time, index: usize, segment: &Segment) {
         if self.timers.time(index + 1) <= now {
             self.fire_server_timers(index, now);
@@ -391,7 +395,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         self.pump_server(now, index);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pump_server(&mut self, now: Time, index: usize) {
         let mut is_done = false;
         if self.servers[index].end.has_only_news() {
@@ -428,6 +432,8 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     }
 
     /// Does all that is due at a server by `until`, in the order of time, answers first.
+    #[cold]
+    #[inline(never)]
     fn fire_server_timers(&mut self, index: usize, until: Time) {
         loop {
             let server = &mut self.servers[index];

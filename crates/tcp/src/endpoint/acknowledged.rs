@@ -7,7 +7,7 @@ use crate::recovery::{Acknowledged, DUP_THRESH};
 use crate::{Acked, CongestionControl, Delivered, Segment};
 
 impl Endpoint {
-    #[inline]
+    #[inline(always)]
     pub(super) fn handle_ack(&mut self, now: Time, segment: &Segment) {
         if segment.ack < self.snd_una {
             return;
@@ -37,7 +37,7 @@ impl Endpoint {
         self.keep_probing(now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, now: Time, segment: &Segment, in_flight: u32) {
         let acked = self.sent.acknowledge(segment.ack);
         self.snd_una = segment.ack;
@@ -56,7 +56,7 @@ impl Endpoint {
     }
 
     /// Takes the round-trip time, for the timer and for congestion control.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_delivered(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) {
         let rtt = self.take_rtt(now, segment, acked);
         if self.phase == Phase::Open {
@@ -74,7 +74,7 @@ impl Endpoint {
     }
 
     /// A sample from the segments themselves if none was sent twice, else from the echoed timestamp.
-    #[inline]
+    #[inline(always)]
     fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) -> Option<Duration> {
         let rtt = if let Some(sent_at) = acked.sent_at {
             now.since(sent_at)
@@ -89,7 +89,7 @@ impl Endpoint {
     }
 
     /// The window grows only when it was what held sending back (RFC 2861, 3).
-    #[inline]
+    #[inline(always)]
     fn grow(&mut self, now: Time, acked: &Acknowledged, in_flight: u32) {
         if in_flight >= self.window.cwnd && !self.is_lowered_for_mark() {
             let acked = Acked { now, segments: acked.segments };
@@ -193,7 +193,7 @@ impl Endpoint {
     }
 
     /// Runs the timer while data waits for a window that is shut, and no longer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn keep_probing(&mut self, now: Time) {
         if !self.sent.is_empty() {
             return;

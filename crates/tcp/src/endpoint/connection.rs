@@ -39,7 +39,7 @@ impl Endpoint {
     }
 
     /// Takes a segment that arrived at `now`; to be followed by [`Self::poll_transmit`].
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         if self.state == State::Established
             && segment.flags.without_ecn() == Flags::ACK
@@ -68,7 +68,7 @@ impl Endpoint {
 
     /// Takes the text of a segment, FIN included. One without text that lies below the window, such as
     /// a window probe, is answered (RFC 9293, 3.10.7.4).
-    #[inline]
+    #[inline(always)]
     fn handle_text(&mut self, now: Time, segment: &Segment) {
         if segment.sequence_len() > 0 {
             self.handle_data(now, segment);

@@ -13,7 +13,7 @@ impl Endpoint {
         self.counters.bytes_received
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment) {
         self.counters.segments_received += 1;
         // RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
@@ -55,7 +55,7 @@ impl Endpoint {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn delay_ack(&mut self, now: Time) {
         let waiting = self.received.next() - self.last_ack_sent;
         let enough = u64::from(self.config.ack_every_segments - 1) * u64::from(self.mss);

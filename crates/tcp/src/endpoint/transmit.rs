@@ -169,7 +169,7 @@ impl Endpoint {
         (self.sent.is_empty() && room > 0).then_some(room as u32)
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_fresh(&mut self, fresh: &SentSegment) {
         self.sent.push(*fresh);
         self.snd_nxt = fresh.end();
@@ -213,7 +213,7 @@ impl Endpoint {
         }
         self.counters.acks_sent += 1;
         let seq = self.snd_nxt - u64::from(core::mem::take(&mut self.probe_window));
-        Some(self.stamp(now, Segment { seq, ..Segment::default() }))
+        Some(self.stamp_ack(now, Segment { seq, ..Segment::default() }))
     }
 
     /// The segment that carries what `sent` stands for.
@@ -228,7 +228,7 @@ impl Endpoint {
             segment.flags = self.ecn.syn_flags(self.state == State::SynReceived);
             segment.syn = self.syn_options();
         }
-        self.stamp(now, segment)
+        self.stamp_ack(now, segment)
     }
 
     /// The segment with the payload that `sent` stands for.
@@ -237,12 +237,25 @@ impl Endpoint {
         self.last_sent_at = now;
         self.counters.segments_sent += 1;
         self.counters.bytes_sent += u64::from(sent.len);
-        self.stamp(now, Segment { seq: sent.start, len: sent.len, ..Segment::default() })
+        let segment = Segment { seq: sent.start, len: sent.len, ..Segment::default() };
+        // Beside a full segment the SACK option would exceed the MTU: it travels on its own.
+        self.ack_now &= self.sack && self.received.has_islands();
+        self.stamp(now, segment)
     }
 
-    /// Adds what every segment carries: acknowledgment, window, timestamps, SACK.
+    /// Adds what a segment without payload carries: what all do, and SACK.
     #[inline(always)]
-    pub(super) fn stamp(&mut self, now: Time, mut segment: Segment) -> Segment {
+    pub(super) fn stamp_ack(&mut self, now: Time, mut segment: Segment) -> Segment {
+        if self.sack && self.received.has_islands() {
+            segment.sack = self.received.sack_blocks();
+        }
+        self.ack_now = false;
+        self.stamp(now, segment)
+    }
+
+    /// Adds what every segment carries: acknowledgment, window, timestamps.
+    #[inline(always)]
+    fn stamp(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;
         segment.ts_value = Self::timestamp(now);
         segment.window = self.advertise(segment.flags.contains(Flags::SYN));
@@ -253,13 +266,7 @@ impl Endpoint {
             if self.ecn.on && self.ecn.echo {
                 segment.flags = segment.flags | Flags::ECE;
             }
-            let reports = self.sack && self.received.has_islands();
-            if reports && segment.len == 0 {
-                segment.sack = self.received.sack_blocks();
-            }
             self.last_ack_sent = segment.ack;
-            // Beside a full segment the SACK option would exceed the MTU: it travels on its own.
-            self.ack_now &= reports && segment.len > 0;
             self.ack_at = Time::NEVER;
         }
         segment

@@ -148,13 +148,13 @@ impl SentSegments {
     }
 
     /// A new segment went out.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, segment: SentSegment) {
         self.queue.push_back(segment);
     }
 
     /// Everything below `ack` arrived.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn acknowledge(&mut self, ack: u64) -> Acknowledged {
         let before = self.first;
         let mut states = 0;
@@ -337,7 +337,7 @@ impl SentSegments {
     pub fn retransmit_next(&mut self, now: Time, snd_nxt: u64) -> Option<SentSegment> {
         let from = self.retransmit_from.max(self.first);
         let waits = |segment: &SentSegment| segment.is(LOST) && !segment.is(RETRANSMITTED);
-        let ahead = self.queue.iter().skip((from - self.first) as usize).position(waits)?;
+        let ahead = self.queue.iter_from((from - self.first) as usize).position(waits)?;
         let number = from + ahead as u64;
         self.retransmit_from = number + 1;
         self.waiting -= 1;
@@ -420,7 +420,7 @@ impl SentSegments {
             |segment: &SentSegment| segment.state & (SACKED | LOST | RETRANSMITTED) == 0;
         let range = (self.facked.saturating_sub(from)) as usize;
         let skipped = (from - self.first) as usize;
-        let ahead = self.queue.iter().skip(skipped).take(range).position(untouched)?;
+        let ahead = self.queue.iter_from(skipped).take(range).position(untouched)?;
         let number = from + ahead as u64;
         self.forward_from = number + 1;
         Some(self.repeat(number, now, snd_nxt))

@@ -22,7 +22,7 @@ unexport CARGO_BUILD_TARGET
 comma := ,
 say = @printf '  %s\n' "$(1)"
 
-.PHONY: help build run test check check-slow bench bench-peers docs lock clean lint
+.PHONY: help build run test check check-slow accuracy bench bench-peers docs lock clean lint
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -59,6 +59,12 @@ test: lint ## set up, install what tests need, check, run every test
 check-slow: ## the tests that take minutes: set-up in a fresh clone, the incast study in full
 	@tools/setup dev
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m slow
+
+accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.md with the ablation
+	@.venv/bin/netstudy run studies/incast $(ARGS)
+	@.venv/bin/python -m netstudy.report.readme studies/incast results/incast/latest
+	@.venv/bin/python -m tools.accuracy results/incast/latest
+	@.venv/bin/python -m tools.ablation
 
 bench: build ## how fast the engine simulates, beside earlier commits
 	@.venv/bin/python -m tools.bench

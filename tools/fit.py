@@ -38,7 +38,7 @@ from ruamel.yaml.comments import CommentedSeq
 from netstudy.analysis.intervals import student_quantile
 from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
 from netstudy.store import write_atomic
-from netstudy.units import parse_percent, parse_size
+from netstudy.units import format_size, parse_percent, parse_size
 from netstudy.wire import RunRecord
 from tools import trial
 
@@ -76,6 +76,8 @@ class Knob:
     def text(self, value: float) -> str | float:
         """A value as a profile writes it."""
         number = int(value) if value == int(value) else value
+        if self.unit == "B":
+            return format_size(int(value))
         return f"{number} {self.unit}" if self.unit else number
 
     def read(self, text: object) -> float:

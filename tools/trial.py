@@ -68,10 +68,15 @@ def changed(base: Plan, changes: Mapping[str, Any]) -> Plan:
     """A copy of a plan with other values at some paths, wherever a run has them."""
     copy: Plan = json.loads(json.dumps(base))
     for run in copy["runs"]:
-        for path, value in changes.items():
-            for place, key in places(run, path):
-                place[key] = value
+        put(run, changes)
     return copy
+
+
+def put(run: Run, changes: Mapping[str, Any]) -> None:
+    """Set values at paths, wherever the run has them."""
+    for path, value in changes.items():
+        for place, key in places(run, path):
+            place[key] = value
 
 
 def simulate(asked: Plan) -> list[wire.RunRecord]:

@@ -97,7 +97,7 @@ def test_only_the_value_and_the_interval_of_a_profile_are_written(hardware: Path
     fit.write(knob("ingress_buffer"), 99_500, Interval(90_500, 99_500), hardware)
     after = (hardware / "nexus-5010.yaml").read_text()
     changed = set(after.splitlines()) - set(before.splitlines())
-    assert changed == {"    value: 99500 B", "    interval: [90500 B, 99500 B]"}
+    assert changed == {"    value: 99.5 kB", "    interval: [90.5 kB, 99.5 kB]"}
     assert len(after.splitlines()) == len(before.splitlines())
 
 

@@ -199,11 +199,21 @@ def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
 def fitted_figures(tables: Iterable[Table]) -> dict[str, list[str]]:
     """Profile -> its figures whose values were fitted on data."""
     found: dict[str, list[str]] = {}
-    for table in tables:
-        for row in table.rows:
-            if str(row[2]) == "fitted":
-                found.setdefault(table.id.removeprefix("profile-"), []).append(str(row[0]))
+    for profile, figure, *_ in fitted_table(tables).rows:
+        found.setdefault(str(profile), []).append(str(figure))
     return found
+
+
+def fitted_table(tables: Iterable[Table]) -> Table:
+    """All figures of some profiles' tables whose values were fitted on data."""
+    heads = ("profile", "figure", "value", "fits as well", "fitted on")
+    rows = tuple(
+        (Name(table.id.removeprefix("profile-")), figure, value, as_good, origin)
+        for table in tables
+        for figure, value, source, as_good, origin, _ in table.rows
+        if str(source) == "fitted"
+    )
+    return Table("fitted", say("Fitted figures"), tuple(map(Group, heads)), rows, stub=2)
 
 
 def _environment(folder: Folder) -> Table:

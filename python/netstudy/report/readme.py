@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from netstudy.errors import NetstudyError, StudyError
 from netstudy.report.document import Document, Figure, document
 from netstudy.report.markdown import pipe_table, text
+from netstudy.report.marked import replace_between
 from netstudy.store import write_atomic
 
 if TYPE_CHECKING:
@@ -38,26 +39,11 @@ def update_readme(study: Path, results: Path) -> Path:
     folder = Results(results).resolve(str(results), done=True)
     path = study / README
     doc = document(folder, analyse(folder))
-    before, after = _around(path)
     figure = next((f for c in doc.cases for p in c.panels for f in p.figures), None)
+    replace_between(path, BEGIN, END, "\n\n".join(_sections(doc, figure)))
     if figure is not None:
         write_atomic(study / f"{figure.name}.svg", figure.wide.encode())
-    body = "\n\n".join(_sections(doc, figure))
-    write_atomic(path, f"{before}{BEGIN}\n\n{body}\n\n{END}{after}".encode())
     return path
-
-
-def _around(path: Path) -> tuple[str, str]:
-    """What stands before and after the markers."""
-    try:
-        content = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise StudyError(f"cannot read {path}: {error.strerror}") from error
-    before, begin, rest = content.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise StudyError(f"{path} has no markers; put these two lines into it:\n{BEGIN}\n{END}")
-    return before, after
 
 
 def _sections(doc: Document, figure: Figure | None) -> list[str]:

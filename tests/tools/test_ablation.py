@@ -1,0 +1,94 @@
+"""Taking mechanisms away: what is changed in a plan, what is joined, how it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netstudy.analysis.metrics import COMPLETION, DROPS
+from netstudy.wire import Plan, RunRecord
+from tools import ablation, trial
+from tools.ablation import MECHANISMS, SWITCHES, Accuracy, Mechanism, Row, without
+
+
+@pytest.fixture(scope="module")
+def base() -> trial.Plan:
+    """Both switches with two servers."""
+    return trial.plan(iterations=2, seed=1, servers=(2,))
+
+
+def accuracy(completion: float, drops: float = 1.0) -> Accuracy:
+    values = {(COMPLETION, s): completion for s in SWITCHES} | {(DROPS, s): drops for s in SWITCHES}
+    return Accuracy(dict(values), 2.7)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: one.name)
+def test_without_a_mechanism_a_plan_is_still_a_plan(mechanism: Mechanism, base: trial.Plan) -> None:
+    changed = without(mechanism, base)
+    assert Plan.model_validate(changed)
+    before = {run["id"]: run for run in base["runs"]}
+    assert all(run != before[run["id"]] for run in changed["runs"])
+
+
+def test_a_mechanism_of_one_switch_leaves_the_other_alone(base: trial.Plan) -> None:
+    guarantee = next(one for one in MECHANISMS if "guaranteed" in one.name)
+    (run,) = without(guarantee, base)["runs"]
+    assert run["treatment"]["switch"] == "arista-7124s"
+    assert run["network"]["switch"]["buffer"]["ingress_guarantee_frames"] == 0
+
+
+def test_the_shared_memory_is_cut_into_as_many_parts_as_there_are_ports(base: trial.Plan) -> None:
+    (run,) = without(MECHANISMS[0], base)["runs"]
+    switch, before = run["network"]["switch"], base["runs"][0]["network"]["switch"]["buffer"]
+    each = switch["buffer"]["port_buffer_bytes"] - before["port_reserve_bytes"]
+    assert each * switch["ports"] <= before["pool_bytes"] < (each + 1) * switch["ports"]
+
+
+def test_what_no_run_has_cannot_be_taken_away(base: trial.Plan) -> None:
+    with pytest.raises(ValueError, match="no run has what luck is made of"):
+        without(Mechanism("luck", "none", ablation.host(luck=0)), base)
+
+
+def test_what_the_profiles_do_not_have_leaves_no_run_to_simulate(base: trial.Plan) -> None:
+    changed = trial.changed(base, {"network.hosts.tcp.read_at_once_pct": 0})
+    reader = next(one for one in MECHANISMS if "reader" in one.name)
+    assert without(reader, changed)["runs"] == []
+
+
+def test_records_of_changed_runs_take_the_place_of_their_own() -> None:
+    def record(run: str, seed: str) -> RunRecord:
+        return RunRecord(run=run, treatment={}, replicate=1, seed=seed, status="ok")
+
+    joined = ablation.replaced([record("a", "1"), record("b", "1")], [record("b", "2")])
+    assert [(one.run, one.seed) for one in joined] == [("a", "1"), ("b", "2")]
+
+
+def test_a_mechanism_counts_by_what_the_errors_grow_by() -> None:
+    assert accuracy(5.0, 2.0).worse_than(accuracy(3.0, 1.0)) == pytest.approx(2 * 2 + 2 * 1)
+
+
+def test_the_engine_is_asked_once_as_it_is_and_once_without(base: trial.Plan) -> None:
+    records = trial.simulate(base)
+    assert trial.simulate(base) == records
+    burst = next(one for one in MECHANISMS if "bursts" in one.name)
+    others = trial.simulate(without(burst, base))
+    assert [one.run for one in others] == [one.run for one in records]
+    assert others != records
+    found = ablation.accuracy(trial.agreement(base, records))
+    assert set(found.median_abs_pct) == {(m, s) for m in (COMPLETION, DROPS) for s in SWITCHES}
+    assert found.ratio == pytest.approx(
+        sum(records[0].iterations.completion_ns) / sum(records[1].iterations.completion_ns)  # type: ignore[union-attr]
+    )
+
+
+def test_the_table_is_put_between_the_markers(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Mine\n{ablation.BEGIN}\nold\n{ablation.END}\nThe end.\n")
+    found = [Row("nothing", "", accuracy(3.0)), Row("BIC", "Reno", accuracy(40.0))]
+    ablation.write(found, 200, 1, page)
+    text = page.read_text()
+    assert text.startswith(f"# Mine\n{ablation.BEGIN}\n\n200 iterations a cell")
+    assert text.endswith(f"{ablation.END}\nThe end.\n")
+    assert "| BIC | Reno | 40.0 | 40.0 | 1.0 | 1.0 | 2.70 |" in text
+    assert "old" not in text

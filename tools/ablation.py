@@ -1,0 +1,262 @@
+"""What each mechanism of the simulator contributes to its accuracy on the published incast table.
+
+usage: python -m tools.ablation [--iterations 200] [--seed 1]
+
+Runs the incast study as its profiles have it, then with one mechanism at a time taken away, always
+with the same random numbers, and writes the median errors into docs/concepts/accuracy.md. Nothing
+is fitted anew: what is shown is what the other mechanisms do without the one. A mechanism that the
+profiles do not have is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.reference import PanelReference
+from netstudy.report.cellrefs import count, plain
+from netstudy.report.markdown import pipe_table, text
+from netstudy.report.marked import replace_between
+from netstudy.report.refs import Name, say
+from netstudy.report.tables import Group, Table, Value, bare_percent
+from netstudy.wire import RunRecord
+from tools import trial
+
+PAGE = trial.ROOT / "docs/concepts/accuracy.md"
+BEGIN = "<!-- ablation: written by python -m tools.ablation -->"
+END = "<!-- end of ablation -->"
+SWITCHES = ("arista-7124s", "nexus-5010")
+SHOWN = (COMPLETION, DROPS)
+
+Change = Callable[[trial.Run], Mapping[str, Any]]
+"""What a run without a mechanism has instead: path in the run -> value; empty: nothing."""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A part of the model, what stands in its place when it is taken away, and how."""
+
+    name: str
+    instead: str
+    change: Change
+
+
+def with_values(values: Mapping[str, Any]) -> Change:
+    """The same values in every run that has such settings."""
+    return lambda _run: values
+
+
+def host(**values: Any) -> Change:
+    """Settings of every host's TCP."""
+    return with_values({f"network.hosts.tcp.{key}": value for key, value in values.items()})
+
+
+def buffer(**values: Any) -> Change:
+    """Settings of the switch's buffer, where it has such."""
+    return with_values({f"network.switch.buffer.{key}": value for key, value in values.items()})
+
+
+def divided_memory(run: trial.Run) -> Mapping[str, Any]:
+    """The shared memory cut into equal parts, one a port."""
+    switch = run["network"]["switch"]
+    own = switch["buffer"]
+    if own["kind"] != "shared-memory":
+        return {}
+    each = own["pool_bytes"] // switch["ports"] + own["port_reserve_bytes"]
+    return {"network.switch.buffer": {"kind": "output-queued", "port_buffer_bytes": each}}
+
+
+def queue_at_the_egress(run: trial.Run) -> Mapping[str, Any]:
+    """One ingress port's memory and the egress stage as the queue of the egress port."""
+    own = run["network"]["switch"]["buffer"]
+    if own["kind"] != "ingress-queued":
+        return {}
+    memory = own["ingress_buffer_bytes"] + own["egress_buffer_bytes"]
+    return {"network.switch.buffer": {"kind": "output-queued", "port_buffer_bytes": memory}}
+
+
+MECHANISMS = (
+    Mechanism("packet memory shared by all ports", "equal private parts", divided_memory),
+    Mechanism("dynamic threshold of that memory", "all of it for one port", buffer(alpha=1e6)),
+    Mechanism("guaranteed frame of each ingress port", "none", buffer(ingress_guarantee_frames=0)),
+    Mechanism("memory in cells", "memory in bytes", buffer(cell_bytes=1)),
+    Mechanism(
+        "virtual output queues at the ingress", "one queue at the egress", queue_at_the_egress
+    ),
+    Mechanism("egress stage behind the ingress queues", "none", buffer(egress_buffer_bytes=0)),
+    Mechanism(
+        "arbitration partly at random", "strict round robin", buffer(random_arbitration_pct=0)
+    ),
+    Mechanism(
+        "cut-through",
+        "store-and-forward",
+        with_values({"network.switch.forwarding": "store-and-forward"}),
+    ),
+    Mechanism(
+        "window validation after idle time (RFC 2861)",
+        "windows kept as they are",
+        host(restart_after_idle=False),
+    ),
+    Mechanism("BIC", "Reno", host(congestion_control="reno")),
+    Mechanism("FACK and rate halving", "RFC 6675", host(recovery="rfc")),
+    Mechanism(
+        "minimum RTO on the variation, as in Linux",
+        "on the timeout, RFC 6298",
+        host(rto_rule="rfc-6298"),
+    ),
+    Mechanism("retransmission clock in jiffies", "exact clock", host(clock_tick_ns=0)),
+    Mechanism("bursts of segmentation offload", "single segments", host(offload_burst_bytes=0)),
+    Mechanism("reader that empties the socket at once", "never", host(read_at_once_pct=0)),
+    Mechanism("quick acknowledgments at the start", "none", host(quick_ack_segments=0)),
+    Mechanism(
+        "start jitter of the servers",
+        "none",
+        with_values({"workload.start_jitter": {"kind": "none"}}),
+    ),
+    Mechanism(
+        "requests one after the other",
+        "all at once",
+        with_values({"workload.request_spacing_ns": 0}),
+    ),
+    Mechanism(
+        "processor time of received frames",
+        "none",
+        with_values(
+            {
+                "network.hosts.nic.receive_frame_ns": 0,
+                "network.hosts.nic.receive_rate_bps": None,
+            }
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How a plan's outcome stands to the published table."""
+
+    median_abs_pct: Mapping[tuple[Metric, str], float | None]
+    ratio: float | None
+    """Of the two switches' completion times at the most servers."""
+
+    def worse_than(self, other: Accuracy) -> float:
+        """Sum over metrics and switches of what the median errors have grown by."""
+        pairs = ((value, other.median_abs_pct[key]) for key, value in self.median_abs_pct.items())
+        return sum(a - b for a, b in pairs if a is not None and b is not None)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    name: str
+    instead: str
+    found: Accuracy
+
+
+def accuracy(reference: PanelReference) -> Accuracy:
+    """The figures that the table shows."""
+    medians = {
+        (one.metric, str(one.level)): one.median_abs_pct
+        for one in reference.agreements
+        if one.metric in SHOWN
+    }
+    ratios = (ratio.simulated for ratio in reference.ratios if ratio.metric == COMPLETION)
+    return Accuracy(medians, next(ratios, None))
+
+
+def without(mechanism: Mechanism, base: trial.Plan) -> trial.Plan:
+    """The runs that differ when a mechanism is taken away.
+
+    Raises ValueError when no run has the settings that it is made of.
+    """
+    changed = [_changed(run, mechanism.change(run)) for run in base["runs"]]
+    if not any(found for _, found in changed):
+        raise ValueError(f"no run has what {mechanism.name} is made of")
+    pairs = zip(changed, base["runs"], strict=True)
+    return {**base, "runs": [run for (run, _), before in pairs if run != before]}
+
+
+def _changed(run: trial.Run, changes: Mapping[str, Any]) -> tuple[trial.Run, bool]:
+    """A copy with other settings, and whether the run has all of these."""
+    copy: trial.Run = json.loads(json.dumps(run))
+    trial.put(copy, changes)
+    return copy, bool(changes) and all(any(trial.places(run, path)) for path in changes)
+
+
+def replaced(base: Sequence[RunRecord], others: Sequence[RunRecord]) -> list[RunRecord]:
+    """The records with those of the same runs in place of their own."""
+    by_run = {record.run: record for record in others}
+    return [by_run.get(record.run, record) for record in base]
+
+
+def rows(iterations: int, seed: int) -> list[Row]:
+    """The model as it is, with other random numbers, and without each mechanism, worst first."""
+    base = trial.plan(iterations, seed)
+    records = trial.simulate(base)
+    whole = accuracy(trial.agreement(base, records))
+    fresh = trial.plan(iterations, seed + 1)
+    again = accuracy(trial.agreement(fresh, trial.simulate(fresh)))
+    taken = []
+    for mechanism in MECHANISMS:
+        runs = without(mechanism, base)
+        if runs["runs"]:
+            joined = replaced(records, trial.simulate(runs))
+            found = accuracy(trial.agreement(base, joined))
+            taken.append(Row(mechanism.name, mechanism.instead, found))
+            print(f"{found.worse_than(whole):+8.1f}  {mechanism.name}", flush=True)
+    taken.sort(key=lambda row: row.found.worse_than(whole), reverse=True)
+    return [Row("nothing", "", whole), Row("nothing", "other random numbers", again), *taken]
+
+
+def table(found: Sequence[Row]) -> Table:
+    """Median errors by metric and switch, and the ratio of the switches."""
+    groups = (
+        Group("Taken away"),
+        Group("In its place"),
+        *(Group(metric.title, "%", columns=SWITCHES) for metric in SHOWN),
+        Group("Ratio"),
+    )
+    return Table("ablation", say("Median errors"), groups, tuple(map(_cells, found)), stub=2)
+
+
+def _cells(row: Row) -> tuple[Value, ...]:
+    errors = (row.found.median_abs_pct.get((m, s)) for m in SHOWN for s in SWITCHES)
+    ratio = row.found.ratio
+    return (
+        Name(row.name),
+        Name(row.instead),
+        *(None if e is None else bare_percent(e, f"median of |error|, {row.name}") for e in errors),
+        None if ratio is None else plain(ratio, 2, "", f"ratio of completion times, {row.name}"),
+    )
+
+
+def write(found: Sequence[Row], iterations: int, seed: int, page: Path = PAGE) -> None:
+    """Put the table into the page."""
+    said = say(
+        "{n} iterations a cell after the warm-up, one run each, seed {seed}.",
+        n=count(iterations, "iterations"),
+        seed=Name(str(seed)),
+    )
+    replace_between(page, BEGIN, END, f"{text(said)}\n\n{pipe_table(table(found))}")
+
+
+def main() -> int:
+    """Simulate, print, write."""
+    parser = argparse.ArgumentParser(prog="python -m tools.ablation")
+    parser.add_argument("--iterations", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    write(rows(asked.iterations, asked.seed), asked.iterations, asked.seed)
+    print(PAGE.relative_to(trial.ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

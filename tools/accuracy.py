@@ -1,0 +1,185 @@
+"""How close the simulated incast study comes to the published table: docs/concepts/accuracy.md.
+
+usage: python -m tools.accuracy RESULTS
+
+Writes the page's first marked part from a finished run of studies/incast. No number between the
+markers is typed: goals are data below, everything else comes from the run's folder.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from netstudy.analysis.agreement import Agreement
+from netstudy.analysis.intervals import Interval
+from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.study_result import PanelResult, analyse
+from netstudy.errors import NetstudyError, StudyError
+from netstudy.report.appendix import fitted_table
+from netstudy.report.cellrefs import PERCENT_DECIMALS, RHO_DECIMALS, plain
+from netstudy.report.document import Document, document
+from netstudy.report.markdown import pipe_table, text
+from netstudy.report.marked import replace_between
+from netstudy.report.refs import Name, Number, say
+from netstudy.report.tables import Group, Table, Value, bare_interval
+from netstudy.store import Results
+from tools import trial
+
+PAGE = trial.ROOT / "docs/concepts/accuracy.md"
+BEGIN = "<!-- accuracy: written by python -m tools.accuracy -->"
+END = "<!-- end of accuracy -->"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """How close a figure is meant to be."""
+
+    metric: Metric
+    level: str
+    """The switch."""
+    median_abs_pct_max: float | None = None
+    rank_correlation_min: float | None = None
+    ratio_error_pct_max: float | None = None
+    """Of the ratio of this switch to the base at the most servers."""
+
+
+GOALS = (
+    Goal(COMPLETION, "arista-7124s", median_abs_pct_max=5),
+    Goal(COMPLETION, "nexus-5010", median_abs_pct_max=8),
+    Goal(DROPS, "arista-7124s", median_abs_pct_max=10),
+    Goal(DROPS, "nexus-5010", median_abs_pct_max=10),
+    Goal(COMPLETION, "arista-7124s", rank_correlation_min=0.99),
+    Goal(COMPLETION, "nexus-5010", rank_correlation_min=0.99),
+    Goal(COMPLETION, "arista-7124s", ratio_error_pct_max=10),
+)
+
+
+def write(results: Path, page: Path = PAGE) -> None:
+    """Put the accuracy of a finished run into the page.
+
+    Raises StudyError when results or markers are missing, or the run has nothing published.
+    """
+    folder = Results(results).resolve(str(results), done=True)
+    result = analyse(folder)
+    panels = [found for case in result.cases for found in case.panels if found.reference]
+    if len(panels) != 1:
+        raise StudyError(f"{folder.path} has not one table of published values")
+    body = "\n\n".join(_sections(document(folder, result), panels[0]))
+    replace_between(page, BEGIN, END, body)
+
+
+def _sections(doc: Document, found: PanelResult) -> Iterator[str]:
+    assert found.reference is not None, "the panel was chosen for it"
+    (section,) = (p for case in doc.cases for p in case.panels if p.references)
+    yield f"{text(doc.provenance)}\n\n```sh\n{doc.appendix.commands[0]}\n```"
+    yield f"### Against the goals\n\n{pipe_table(goals_table(found.reference))}"
+    yield "### Summary"
+    for table in section.agreement:
+        yield f"**{text(table.caption)}**\n\n{pipe_table(table)}"
+    yield "### In sample\n\n" + pipe_table(fitted_table(doc.appendix.profiles))
+    yield "### Row by row"
+    yield "\n".join(f"Published by: {text(source)}" for source in doc.sources)
+    for table in section.references:
+        yield f"**{text(table.caption)}**\n\n{pipe_table(table)}"
+
+
+def goals_table(reference: PanelReference) -> Table:
+    """What was aimed at, what was found, and whether that is met."""
+    groups = (
+        Group("Goal"),
+        Group("Bound"),
+        Group("Found"),
+        Group("95 % interval"),
+        Group("Met"),
+    )
+    rows = tuple(row for goal in GOALS for row in _goal_rows(goal, reference))
+    return Table("goals", say("Goals"), groups, rows)
+
+
+def _goal_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, ...]]:
+    one = _agreement(goal, reference)
+    about = f"{goal.metric.label}, {goal.level}"
+    if goal.median_abs_pct_max is not None and one is not None:
+        yield _row(
+            f"median absolute error, {about}",
+            _percent(goal.median_abs_pct_max, "at most"),
+            None if one.median_abs_pct is None else _percent(one.median_abs_pct),
+            _interval(one.median_abs_pct_interval, PERCENT_DECIMALS),
+            _at_most(one.median_abs_pct, goal.median_abs_pct_max),
+        )
+    if goal.rank_correlation_min is not None and one is not None:
+        rho = one.ranks.rho
+        yield _row(
+            f"rank correlation, {about}",
+            f"at least {goal.rank_correlation_min:g}",
+            None if rho is None else str(plain(rho, RHO_DECIMALS, "", about)),
+            None,
+            rho is not None and rho >= goal.rank_correlation_min,
+        )
+    if goal.ratio_error_pct_max is not None:
+        yield from _ratio_rows(goal, reference)
+
+
+def _ratio_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, ...]]:
+    """The ratio against what may be made of the published one."""
+    for ratio in reference.ratios:
+        if ratio.metric != goal.metric or ratio.published is None or ratio.simulated is None:
+            continue
+        share = (goal.ratio_error_pct_max or 0.0) / 100
+        ends = (ratio.published * (1 - share), ratio.published * (1 + share))
+        yield _row(
+            f"ratio of the switches, {goal.metric.label}, at {ratio.x}",
+            f"{ends[0]:.2f} to {ends[1]:.2f}",
+            f"{ratio.simulated:.2f}",
+            _interval(ratio.interval, 2),
+            ends[0] <= ratio.simulated <= ends[1],
+        )
+
+
+def _agreement(goal: Goal, reference: PanelReference) -> Agreement | None:
+    found = (a for a in reference.agreements if (a.metric, a.level) == (goal.metric, goal.level))
+    return next(found, None)
+
+
+def _percent(value: float, before: str = "") -> str:
+    return f"{before} {value:.{PERCENT_DECIMALS}f} %".strip()
+
+
+def _interval(interval: Interval | None, decimals: int) -> Number | None:
+    return bare_interval(interval, decimals, "95 % interval")
+
+
+def _at_most(value: float | None, bound: float) -> bool:
+    return value is not None and value <= bound
+
+
+def _row(what: str, bound: str, found: str | None, interval: Value, met: bool) -> tuple[Value, ...]:
+    return (
+        Name(what),
+        Name(bound),
+        None if found is None else Name(found),
+        interval,
+        Name("yes" if met else "no"),
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run from the command line; returns the exit code."""
+    if len(arguments) != 1:
+        print("usage: python -m tools.accuracy RESULTS", file=sys.stderr)
+        return StudyError.exit_code
+    try:
+        write(Path(arguments[0]))
+    except NetstudyError as error:
+        print(f"netstudy: {error}", file=sys.stderr)
+        return error.exit_code
+    print(PAGE.relative_to(trial.ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

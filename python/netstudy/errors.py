@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+MISSED = 1
+"""Exit code of a verb that did its work and found that the outcome misses a requirement."""
+
 
 class NetstudyError(Exception):
     """Base of the errors that a verb turns into one message and an exit code."""

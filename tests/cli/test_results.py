@@ -149,7 +149,11 @@ class TestReport:
     ) -> None:
         done_before = (done.path / "DONE").read_bytes()
         told = json.loads(netstudy("report", "small", "-o", "elsewhere", "--json").out)
-        assert told == {"html": "elsewhere/report.html", "markdown": "elsewhere/report.md"}
+        assert told == {
+            "html": "elsewhere/report.html",
+            "markdown": "elsewhere/report.md",
+            "requirements": [],
+        }
         for name in ("report.html", "report.md"):
             assert (Path("elsewhere") / name).read_bytes() == (done.path / name).read_bytes()
         assert (done.path / "DONE").read_bytes() == done_before

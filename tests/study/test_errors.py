@@ -364,3 +364,25 @@ def test_a_plan_of_more_than_a_million_runs_is_refused(refusal: Refusal) -> None
         "study.yaml:3:1: factors: the plan would have 1,020,000 runs; "
         "netstudy plans 1,000,000 at most"
     ]
+
+
+@pytest.mark.parametrize(
+    ("required", "said"),
+    [
+        ("completion_ms_mean",
+         '2:11: require.0: "completion_ms_mean" is not a condition, such as '
+         "response_ms_mean < 1000"),
+        ("completoin_ms_mean < 1",
+         '2:11: require.0: "completoin_ms_mean" is an unknown metric; '
+         'did you mean "completion_ms"?'),
+        ("{that: drops_per_iteration < 1, at: {servers: 9}}",
+         '2:57: require.0.at.servers: factor servers has no level "9"; it has 1, 2, 3'),
+        ("{that: drops_per_iteration < 1, at: {server: 1}}",
+         '2:48: require.0.at.server: no factor "server"; did you mean "servers"?'),
+        ("servr.cpu_pct < 1",
+         '2:11: require.0: "servr.cpu_pct": no host "servr"; did you mean "server"?'),
+    ],
+)  # fmt: skip
+def test_a_requirement_that_cannot_be_held(required: str, said: str, refusal: Refusal) -> None:
+    change = ("question: ", f"require: [{required}]\nquestion: ")
+    assert refusal(change) == [f"study.yaml:{said}"]

@@ -28,6 +28,7 @@ from netstudy.analysis.reference import (
     metric_named,
     read_reference,
 )
+from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.errors import StudyError
@@ -124,10 +125,17 @@ class StudyResult:
     headline: tuple[Metric, ...]
     """The columns of the main table."""
     figures: tuple[Metric, ...]
+    requirements: tuple[CheckedRequirement, ...]
+    """What the study requires of its outcome, and what became of it."""
     sources: tuple[str, ...]
     """Where the published values come from."""
     plan: Plan
     warnings: Warnings
+
+    @property
+    def missed(self) -> tuple[CheckedRequirement, ...]:
+        """The requirements that the outcome does not keep."""
+        return tuple(one for one in self.requirements if one.failed)
 
 
 def analyse(folder: Folder) -> StudyResult:
@@ -151,6 +159,7 @@ def analyse(folder: Folder) -> StudyResult:
         cases=cases,
         headline=headline,
         figures=figures,
+        requirements=check(study, cells),
         sources=tuple(reference.source for reference in study.reference),
         plan=folder.plan(),
         warnings=_warnings(cells, cases, unread, (*not_tabled, *not_drawn)),

@@ -9,9 +9,10 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._output import print_json
-from netstudy.errors import StudyError
+from netstudy.errors import MISSED, StudyError
 
 if TYPE_CHECKING:
+    from netstudy.analysis.study_result import StudyResult
     from netstudy.report import ReportFiles
     from netstudy.store import Folder
 
@@ -31,18 +32,23 @@ def command(
     """Write the HTML and Markdown report of a finished run anew, from its records alone.
 
     The records must be what they were when the run was done; otherwise nothing is written.
+    Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input.
     """
     from netstudy.store import Results, storage
 
     folder = Results(results).resolve(run, done=True)
     _refuse_changed(folder)
     with storage(output or folder.path):
-        files = _write_anew(folder) if output is None else _write_into(folder, output)
+        result, files = _write_anew(folder) if output is None else _write_into(folder, output)
     if json:
-        print_json({"html": str(files.html), "markdown": str(files.md)})
+        from netstudy.report.export import requirements_as_data
+
+        required = requirements_as_data(result.requirements)
+        print_json({"html": str(files.html), "markdown": str(files.md), "requirements": required})
     else:
         print(files.html)
         print(files.md)
+    raise typer.Exit(MISSED if result.missed else 0)
 
 
 def _refuse_changed(folder: Folder) -> None:
@@ -54,16 +60,18 @@ def _refuse_changed(folder: Folder) -> None:
         )
 
 
-def _write_anew(folder: Folder) -> ReportFiles:
+def _write_anew(folder: Folder) -> tuple[StudyResult, ReportFiles]:
     from netstudy.cli._publish import publish
 
     with folder.writing():
-        return publish(folder).report
+        published = publish(folder)
+    return published.result, published.report
 
 
-def _write_into(folder: Folder, output: Path) -> ReportFiles:
+def _write_into(folder: Folder, output: Path) -> tuple[StudyResult, ReportFiles]:
     from netstudy.analysis.study_result import analyse
     from netstudy.report import write_report
 
     output.mkdir(parents=True, exist_ok=True)
-    return write_report(folder, analyse(folder), output)
+    result = analyse(folder)
+    return result, write_report(folder, result, output)

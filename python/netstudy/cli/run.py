@@ -14,7 +14,7 @@ from netstudy.cli._output import output, print_json, say
 from netstudy.cli._prepare import Asked, Prepared, prepare
 from netstudy.cli._progress import meter
 from netstudy.cli._words import continue_with
-from netstudy.errors import NetstudyError, StudyError, TestbedError
+from netstudy.errors import MISSED, NetstudyError, StudyError, TestbedError
 
 if TYPE_CHECKING:
     from netstudy.cli._publish import Published
@@ -63,7 +63,8 @@ def command(
 
     A run that is interrupted keeps what it finished; --resume does the remainder, with the study
     as it was. Failed and invalid runs count as carried out: the same plan gives the same outcome.
-    Exit codes: 0 done, 2 bad input, 3 the testbed failed, or a run failed or is invalid.
+    Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input, 3 the testbed failed,
+    or a run failed or is invalid.
     """
     asked = Asked(study, seed, only or (), overrides or (), quick, testbed)
     if dry_run:
@@ -166,10 +167,13 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
 
         print_summary(published.result, output())
         print(f"report: {published.report.html}")
-    return 0 if set(statuses) <= {"ok"} else TestbedError.exit_code
+    if not set(statuses) <= {"ok"}:
+        return TestbedError.exit_code
+    return MISSED if published.result.missed else 0
 
 
 def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> dict[str, Any]:
+    from netstudy.report.export import requirements_as_data
     from netstudy.report.prose.summary import summary
 
     return {
@@ -178,5 +182,6 @@ def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> di
         "runs": {status: statuses[status] for status in ("ok", "failed", "invalid")},
         "report": {"html": str(published.report.html), "markdown": str(published.report.md)},
         "cells": str(published.cells),
+        "requirements": requirements_as_data(published.result.requirements),
         "summary": [str(sentence) for sentence in summary(published.result)],
     }

@@ -29,6 +29,7 @@ from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point, in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table, reference_table
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import (
     Group,
     Table,
@@ -113,6 +114,7 @@ class Document:
     provenance: Sentence
     warnings: tuple[Sentence, ...]
     problems: Table | None
+    requirements: Table | None
     summary: tuple[Point, ...]
     key_figure: Figure | None
     bed: Figure
@@ -152,6 +154,7 @@ def document(folder: Folder, result: StudyResult) -> Document:
         provenance=_provenance(folder),
         warnings=tuple(warnings(result)),
         problems=_problems(result),
+        requirements=requirements_table(result.requirements) if result.requirements else None,
         summary=tuple(summary(result)),
         key_figure=_key_figure(cases),
         bed=Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs)),

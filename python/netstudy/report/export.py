@@ -14,6 +14,7 @@ from typing import Any
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import EXPORTED, METRICS, Metric
+from netstudy.analysis.requirements import CheckedCell, CheckedRequirement
 from netstudy.report.cellrefs import cell_number
 from netstudy.report.markdown import pipe_table
 from netstudy.report.refs import Name, say
@@ -65,6 +66,25 @@ def as_data(table: CellTable) -> dict[str, Any]:
         "factors": {name: list(levels) for name, levels in table.factors.items()},
         "cells": [_cell(row) for row in table.rows],
     }
+
+
+def requirements_as_data(found: Sequence[CheckedRequirement]) -> list[dict[str, Any]]:
+    """What a study requires, where, the outcome, and the value of the worst cell."""
+    return [
+        {
+            "that": f"{one.bound.metric} {one.bound.sign} {one.bound.value:g}",
+            "at": {factor: list(levels) for factor, levels in one.at.items()},
+            "outcome": one.outcome,
+            "cells": len(one.cells),
+            "worst": None if one.worst is None else _worst(one.worst),
+        }
+        for one in found
+    ]
+
+
+def _worst(held: CheckedCell) -> dict[str, Any]:
+    value = None if held.estimate is None else held.estimate.value
+    return {"treatment": held.cell.treatment, "value": value}
 
 
 def _cell(row: CellRow) -> dict[str, Any]:

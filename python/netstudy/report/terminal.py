@@ -11,7 +11,8 @@ from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table
 from netstudy.report.refs import Name, say
-from netstudy.report.tables import results_table
+from netstudy.report.requirement_table import requirements_table
+from netstudy.report.tables import Table, results_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,11 +31,12 @@ def print_summary(result: StudyResult, console: Console) -> None:
         for found in case.panels:
             title = f"Test case {case.name}" if len(result.cases) > 1 else result.study
             caption = say("{title}{held}", title=Name(title), held=in_panel(found.panel))
-            _print(console, str(caption), style="bold")
             table = results_table(found.panel, result.headline, "results", caption)
-            _print(console, f"{text_table(table, WIDTH)}\n")
+            _print_table(console, table)
             if found.reference is not None:
                 _print_agreement(console, found.panel, found.reference)
+    if result.requirements:
+        _print_table(console, requirements_table(result.requirements))
     for point in summary(result):
         _wrapped(console, f"{point.lead}: ", " ".join(map(str, point.sentences)))
     found_warnings = warnings(result)
@@ -49,8 +51,12 @@ def _print_agreement(console: Console, panel: Panel, reference: PanelReference) 
     tables = [agreement_table(panel, reference, "agreement")]
     tables += [ratios_table(reference, "ratios")] if reference.ratios else []
     for table in tables:
-        _print(console, str(table.caption), style="bold")
-        _print(console, f"{text_table(table, WIDTH)}\n")
+        _print_table(console, table)
+
+
+def _print_table(console: Console, table: Table) -> None:
+    _print(console, str(table.caption), style="bold")
+    _print(console, f"{text_table(table, WIDTH)}\n")
 
 
 def _wrapped(console: Console, lead: str, text: str) -> None:

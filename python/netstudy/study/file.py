@@ -15,21 +15,20 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.shapes import OneOrMore
 from netstudy.documents.validation import Model, fault
-from netstudy.study.levels import FactorLevels, LevelValue
+from netstudy.study.levels import FactorLevels, LevelChoice, LevelValue
 from netstudy.study.outcome import (
     AnyConclusion,
     Compare,
     FigureOrName,
     Reference,
     Report,
+    RequirementOrText,
     Table,
 )
 from netstudy.study.procedure import Instrument, Procedure
 from netstudy.study.topology import Topology
 from netstudy.study.workload import Workload
 
-LevelChoice = Annotated[tuple[LevelValue, ...], OneOrMore()]
-"""One level, a range of levels such as 1..6, or a list of both."""
 Hole = dict[NameValue, LevelChoice]
 """Factor -> levels, or `!level` for all others; a cell is left out where every factor matches."""
 
@@ -93,6 +92,8 @@ class StudyFile(Design):
     """Short for report.figures."""
     conclude: tuple[AnyConclusion, ...] = ()
     """Conclusions to draw from the data."""
+    require: tuple[RequirementOrText, ...] = ()
+    """Conditions that the outcome must keep, such as completion_ms_p99 < 500."""
     reference: Annotated[tuple[Reference, ...], OneOrMore()] = ()
     """Published measurements to show beside the study's own."""
     quick: Quick = Quick()

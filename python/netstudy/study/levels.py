@@ -15,6 +15,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from netstudy.documents.fields import CountValue
+from netstudy.documents.shapes import OneOrMore
 from netstudy.documents.source import Written
 from netstudy.documents.validation import Model, describe, fault, raise_faults
 from netstudy.wire import Level
@@ -256,4 +257,6 @@ FACTOR_SCHEMA: dict[str, Any] = {
 
 LevelValue = Annotated[Level, _Read(_plain, _SCALAR)]
 """The name of a level, where a study speaks of one."""
+LevelChoice = Annotated[tuple[LevelValue, ...], OneOrMore()]
+"""One level, a range of levels such as 1..6, or a list of both."""
 FactorLevels = Annotated[Levels, _Read(read_levels, FACTOR_SCHEMA)]

@@ -11,7 +11,7 @@ from netstudy.documents.problems import Path
 from netstudy.documents.source import Document
 from netstudy.study.file import Design, Hole, Quick, StudyFile
 from netstudy.study.levels import FactorLevel, Growth, level_text
-from netstudy.study.outcome import Compare, Conclusion, Reference, Report
+from netstudy.study.outcome import Compare, Conclusion, Reference, Report, Requirement
 from netstudy.study.procedure import CounterSnapshot, Procedure, SarSampler, SnmpPoll
 from netstudy.study.topology import Topology
 from netstudy.study.workload import Workload
@@ -151,6 +151,11 @@ class Study:
     def conclude(self) -> tuple[Conclusion, ...]:
         """Conclusions to draw from the data."""
         return self.file.conclude
+
+    @property
+    def require(self) -> tuple[Requirement, ...]:
+        """Conditions that the outcome must keep."""
+        return self.file.require
 
     @property
     def reference(self) -> tuple[Reference, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -20,7 +22,7 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.shapes import ByKey, OneOrMore, Short
 from netstudy.documents.validation import Model, fault
-from netstudy.study.levels import LevelValue
+from netstudy.study.levels import LevelChoice, LevelValue
 from netstudy.study.vocabulary import STANDARD_FIGURES, Measured, split_metric
 
 Metrics = Annotated[tuple[Measured, ...], OneOrMore()]
@@ -151,6 +153,34 @@ class Reference(Model):
     """Column -> what it holds."""
 
 
+_HOLDS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a condition says: a metric, on which side of a number it must stay."""
+
+    metric: str
+    sign: str
+    value: float
+    """In the unit that the metric's name ends in."""
+
+    @classmethod
+    def of(cls, condition: str) -> Bound:
+        """The parts of a condition that was read."""
+        metric, sign, value = condition.split(" ")
+        return cls(metric, sign, float(value))
+
+    def holds(self, value: float) -> bool:
+        """Whether a value keeps it."""
+        return _HOLDS[self.sign](value, self.value)
+
+
 @dataclass(frozen=True)
 class Condition(Scalar):
     """A metric held against a number: `response_ms_mean < 1000`."""
@@ -158,7 +188,7 @@ class Condition(Scalar):
     def parse(self, value: object) -> str:
         """Read `metric < number`."""
         text = Text().parse(value)
-        match = re.fullmatch(r"(\S+)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)", text)
+        match = re.fullmatch(r"(\S+?)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)", text)
         if match is None:
             raise ValueError(f'"{text}" is not a condition, such as response_ms_mean < 1000')
         return f"{split_metric(match[1]).text} {match[2]} {match[3]}"
@@ -169,6 +199,18 @@ class Condition(Scalar):
 
 
 ConditionText = Annotated[str, Typed(Condition(), refs=False)]
+
+
+class Requirement(Model):
+    """A condition that cells must keep; a run in which one does not ends with exit code 1."""
+
+    that: ConditionText
+    """Metric, sign and number in the metric's unit, such as completion_ms_p99 < 500."""
+    at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
+    """Factor -> the levels at which it must hold; without it every cell must keep it."""
+
+
+RequirementOrText = Annotated[Requirement, Short("that")]
 
 
 class Conclusion(Model):

@@ -2,23 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import PanelResult, StudyResult
+from netstudy.report.cellrefs import cell_number, count, treatment_text
 from netstudy.report.prose.conclude import deciding, verdict_points
 from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.observe import key_observations
 from netstudy.report.prose.published import published_summary
-from netstudy.report.prose.words import Point, point
+from netstudy.report.prose.words import Point, point, things
+from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.requirement_table import condition_text
 
 
 def summary(result: StudyResult) -> list[Point]:
     """The points of the summary; without a comparison, what was observed."""
     several = len(result.cases) > 1
     return [
-        Point(f"{one.lead}, {case.name}", one.sentences) if several else one
-        for case in result.cases
-        for found in case.panels
-        for one in _panel_points(found)
+        *point("Required", _required(result)),
+        *(
+            Point(f"{one.lead}, {case.name}", one.sentences) if several else one
+            for case in result.cases
+            for found in case.panels
+            for one in _panel_points(found)
+        ),
     ]
+
+
+def _required(result: StudyResult) -> Iterator[Sentence]:
+    """How many requirements are met, and each that is not."""
+    asked = [one for one in result.requirements if one.outcome != "not in this run"]
+    if asked:
+        yield say(
+            "{met} of {n} that this run can answer {verb} met.",
+            met=count(len(asked) - len(result.missed), "requirements that are met"),
+            n=things(count(len(asked), "requirements with cells in this run"), "requirement"),
+            verb=Name("is" if len(asked) - len(result.missed) == 1 else "are"),
+        )
+    for one in result.missed:
+        yield _missed(one)
+
+
+def _missed(one: CheckedRequirement) -> Sentence:
+    """What was required and what was found instead."""
+    worst = one.worst
+    value = None
+    if worst is not None and one.metric is not None:
+        value = cell_number(worst.cell, one.metric, unit=True)
+    if worst is None or value is None or one.outcome == "not measured":
+        return say("{required} was not measured.", required=Name(condition_text(one)))
+    return say(
+        "{required} is missed: {value} at {where}.",
+        required=Name(condition_text(one)),
+        value=value,
+        where=Name(treatment_text(worst.cell.treatment)),
+    )
 
 
 def _panel_points(found: PanelResult) -> list[Point]:

@@ -12,6 +12,7 @@ from netstudy.documents.problems import Path, Problem
 from netstudy.study.checks.network import SWITCH
 from netstudy.study.model import Case, Study, factor_names
 from netstudy.study.outcome import (
+    Bound,
     Comparison,
     Conclusion,
     Equivalence,
@@ -19,6 +20,7 @@ from netstudy.study.outcome import (
     Knee,
     Limit,
     Reference,
+    Requirement,
     Substitution,
     Table,
 )
@@ -38,6 +40,8 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
         yield from _figure_problems(study, path, figure)
     for index, conclusion in enumerate(study.conclude):
         yield from _conclusion_problems(study, ("conclude", index), conclusion)
+    for index, requirement in enumerate(study.require):
+        yield from _requirement_problems(study, ("require", index), requirement)
 
 
 def reference_problems(study: Study) -> Iterator[Problem]:
@@ -133,6 +137,18 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
             yield from _metrics_problems(study, (*path, "limit"), (conclusion.limit,))
         case Equivalence():
             yield from _metrics_problems(study, (*path, "equivalent"), (conclusion.equivalent,))
+
+
+def _requirement_problems(study: Study, path: Path, requirement: Requirement) -> Iterator[Problem]:
+    short = isinstance(study.document.data["require"][path[-1]], str)
+    that: Path = path if short else (*path, "that")
+    yield from _scope_problems(study, that, Bound.of(requirement.that).metric)
+    for name, levels in requirement.at.items():
+        if name not in study.factors:
+            message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
+            yield study.document.problem((*path, "at", name), message, of_key=True)
+        else:
+            yield from _level_problems(study, (*path, "at", name), name, levels)
 
 
 def _reference_problems(study: Study, path: Path, reference: Reference) -> Iterator[Problem]:

@@ -1,0 +1,101 @@
+"""What a study requires of its outcome, held against the cells.
+
+A value decides, not its interval: a requirement is a line that someone drew, and a reader sees
+beside it how sure the value is. What could not be measured was not shown to hold, so it counts as
+missed; what this run was told to leave out (`--only`, `--quick`) was not asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.intervals import Estimate
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.reference import metric_named
+from netstudy.study.levels import level_text
+from netstudy.study.outcome import Bound
+from netstudy.study.selection import select
+from netstudy.wire import Level
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
+    from netstudy.study.outcome import Requirement
+
+Outcome = Literal["met", "missed", "not measured", "not in this run"]
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedCell:
+    """A cell held against a requirement."""
+
+    cell: CellRow
+    estimate: Estimate | None
+    """The value that was required; None when it was not measured."""
+    met: bool
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedRequirement:
+    """One requirement and what became of it."""
+
+    bound: Bound
+    metric: Metric | None
+    """None for a metric that this version does not compute."""
+    at: Mapping[str, tuple[Level, ...]]
+    """Factor -> the levels at which it must hold, as the study writes them: 1..6."""
+    cells: tuple[CheckedCell, ...]
+    """The cells of this run that it speaks of."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Missed where one cell misses it, not measured where one has no value."""
+        if not self.cells:
+            return "not in this run"
+        if all(cell.met for cell in self.cells):
+            return "met"
+        measured = [cell for cell in self.cells if cell.estimate is not None]
+        return "not measured" if all(cell.met for cell in measured) else "missed"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run must not count as a success."""
+        return self.outcome in ("missed", "not measured")
+
+    @property
+    def worst(self) -> CheckedCell | None:
+        """The cell furthest on the wrong side, or nearest to it."""
+        measured = [cell for cell in self.cells if cell.estimate is not None]
+        sign = 1 if self.bound.sign in ("<", "<=") else -1
+        values = [sign * cell.estimate.value for cell in measured if cell.estimate is not None]
+        return measured[values.index(max(values))] if values else None
+
+
+def check(study: Study, cells: CellTable) -> tuple[CheckedRequirement, ...]:
+    """Holds every requirement of a study against the cells of a run, in the study's order."""
+    return tuple(_checked(study, one, cells.rows) for one in study.require)
+
+
+def _checked(study: Study, requirement: Requirement, rows: Sequence[CellRow]) -> CheckedRequirement:
+    bound = Bound.of(requirement.that)
+    at = {name: select(study.factors[name], wanted) for name, wanted in requirement.at.items()}
+    metric = metric_named(bound.metric)
+    held = tuple(_held(cell, metric, bound) for cell in _speaks_of(at, rows))
+    return CheckedRequirement(bound, metric, requirement.at, held)
+
+
+def _speaks_of(at: Mapping[str, tuple[Level, ...]], rows: Sequence[CellRow]) -> Iterator[CellRow]:
+    chosen = {name: {level_text(level) for level in levels} for name, levels in at.items()}
+    for row in rows:
+        if all(
+            name in row.treatment and level_text(row.treatment[name]) in levels
+            for name, levels in chosen.items()
+        ):
+            yield row
+
+
+def _held(cell: CellRow, metric: Metric | None, bound: Bound) -> CheckedCell:
+    estimate = None if metric is None else cell.estimate(metric)
+    return CheckedCell(cell, estimate, estimate is not None and bound.holds(estimate.value))

@@ -1,0 +1,56 @@
+"""The requirements of a study as a table: what was asked, the worst cell, the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netstudy.analysis.requirements import CheckedRequirement
+from netstudy.report.cellrefs import cell_number, treatment_text
+from netstudy.report.numbers import level_text, listed, with_unit
+from netstudy.report.refs import Name, Number, say
+from netstudy.report.tables import Group, Table, Value, bare_interval
+
+
+def requirements_table(found: Sequence[CheckedRequirement]) -> Table:
+    """One row a requirement; the worst cell is the one furthest on the wrong side."""
+    groups = (
+        Group("Required"),
+        Group("At"),
+        Group("Outcome"),
+        Group("Cells"),
+        Group("Worst cell", columns=("value", "95 % interval", "where")),
+    )
+    rows = tuple(map(_row, found))
+    return Table("requirements", say("What the study requires"), groups, rows, stub=2)
+
+
+def _row(one: CheckedRequirement) -> tuple[Value, ...]:
+    worst = one.worst
+    value = interval = where = None
+    if worst is not None and one.metric is not None:
+        value = cell_number(worst.cell, one.metric, unit=True)
+        assert worst.estimate is not None, "the worst cell is one that was measured"
+        about = f"95 % interval of {one.metric.name}"
+        interval = bare_interval(worst.estimate.interval, one.metric.decimals, about)
+        where = Name(treatment_text(worst.cell.treatment))
+    return (
+        Name(condition_text(one)),
+        Name(where_text(one)),
+        Name(one.outcome),
+        Number(len(one.cells), str(len(one.cells)), "cells that it speaks of"),
+        value,
+        interval,
+        where,
+    )
+
+
+def condition_text(one: CheckedRequirement) -> str:
+    """The condition with its unit."""
+    number = with_unit(f"{one.bound.value:g}", one.metric.unit if one.metric else "")
+    return f"{one.bound.metric} {one.bound.sign} {number}"
+
+
+def where_text(one: CheckedRequirement) -> str:
+    """The levels at which it must hold."""
+    parts = (f"{factor} {listed([*map(level_text, at)])}" for factor, at in one.at.items())
+    return "; ".join(parts) or "every cell"

@@ -1,0 +1,84 @@
+"""Requirements in the report, in Markdown, HTML and on the terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.report import write_report
+from netstudy.report.export import requirements_as_data
+from netstudy.report.prose.summary import summary
+from netstudy.report.terminal import WIDTH, print_summary
+from netstudy.store import Folder
+from tests.report.results import from_text, study_text
+
+REST = """\
+factors: {servers: [2, 4]}
+replicates: 3
+require:
+  - completion_ms_mean < 1
+  - {that: goodput_mbps > 0.5, at: {servers: 2..4}}
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    folder = tmp_path_factory.mktemp("required")
+    return from_text(folder, study_text(REST, servers='"${servers}"'))
+
+
+@pytest.fixture(scope="module")
+def required(made: Folder) -> StudyResult:
+    return analyse(made)
+
+
+def test_the_summary_begins_with_what_is_missed(required: StudyResult) -> None:
+    first = summary(required)[0]
+    text = " ".join(map(str, first.sentences)).replace("\u00a0", " ")
+    assert first.lead == "Required"
+    assert text.startswith("1 of 2 requirements that this run can answer is met.")
+    assert "completion_ms_mean < 1 ms is missed: " in text
+    assert text.endswith(" at servers=4.")
+
+
+def test_the_report_has_a_row_a_requirement(
+    made: Folder, required: StudyResult, tmp_path: Path
+) -> None:
+    files = write_report(made, required, tmp_path)
+    page, markdown = files.html.read_text(), files.md.read_text().replace("\u00a0", " ")
+    assert '<table id="requirements"' in page
+    assert "### What is required" in markdown
+    (missed,) = (line for line in markdown.splitlines() if "| missed |" in line)
+    assert missed.startswith("| completion_ms_mean &lt; 1 ms | every cell | missed | 2 |")
+    assert missed.endswith("| servers=4 |")
+    assert "| goodput_mbps > 0.5 Mbit/s | servers 2..4 | met | 2 |" in markdown
+
+
+def test_the_terminal_shows_them_within_its_width(required: StudyResult) -> None:
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    print_summary(required, console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "What the study requires\n" in text
+    assert "missed" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_programs_get_them_with_the_exact_value(required: StudyResult) -> None:
+    first, second = requirements_as_data(required.requirements)
+    assert (first["that"], first["at"], first["outcome"]) == (
+        "completion_ms_mean < 1", {}, "missed",
+    )  # fmt: skip
+    assert first["worst"]["treatment"] == {"servers": 4}
+    assert first["worst"]["value"] > 1
+    assert (second["at"], second["outcome"]) == ({"servers": ["2..4"]}, "met")
+
+
+def test_a_study_that_requires_nothing_says_nothing(found: StudyResult, page: str) -> None:
+    assert found.requirements == ()
+    assert 'id="requirements"' not in page
+    assert all(one.lead != "Required" for one in summary(found))

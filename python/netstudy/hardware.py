@@ -98,7 +98,10 @@ Forwarding = Annotated[
 CongestionControl = Annotated[
     str,
     Typed(
-        Choice(("reno", "bic", "cubic", "cubic-hystart", "dctcp"), "a congestion control"),
+        Choice(
+            ("reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"),
+            "a congestion control",
+        ),
         refs=False,
     ),
 ]

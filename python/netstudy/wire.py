@@ -29,7 +29,9 @@ class Tcp(Wire):
     """The TCP of one host group."""
 
     profile: str
-    congestion_control: Literal["reno", "bic", "cubic", "cubic-hystart", "dctcp"] = "reno"
+    congestion_control: Literal[
+        "reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"
+    ] = "reno"
     recovery: Literal["rfc", "fack"] = "rfc"
     """How losses are found and repaired: RFC 6675 (without SACK, RFC 6582), or forward
     acknowledgment and rate halving as in Linux 2.6.18."""

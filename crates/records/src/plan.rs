@@ -77,8 +77,10 @@ pub struct HostGroup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CongestionControl {
-    /// RFC 5681.
+    /// RFC 5681, counting what is acknowledged.
     Reno,
+    /// RFC 5681, counting acknowledgments in congestion avoidance.
+    RenoAckCounting,
     /// Binary increase, of Linux 2.6.18.
     Bic,
     /// RFC 9438, whose slow start ends with a loss.

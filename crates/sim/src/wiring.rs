@@ -129,7 +129,8 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         return Err("acknowledgments every 0 segments make no sense".to_owned());
     }
     let congestion = match tcp.congestion_control {
-        records::CongestionControl::Reno => Congestion::Reno(Reno),
+        records::CongestionControl::Reno => Congestion::Reno(Reno::new(false)),
+        records::CongestionControl::RenoAckCounting => Congestion::Reno(Reno::new(true)),
         records::CongestionControl::Bic => Congestion::Bic(Bic::default()),
         records::CongestionControl::Cubic => Congestion::Cubic(Cubic::new(false)),
         records::CongestionControl::CubicHystart => Congestion::Cubic(Cubic::new(true)),

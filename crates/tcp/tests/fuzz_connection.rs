@@ -64,7 +64,8 @@ enum Deed {
 fn flavour() -> impl Strategy<Value = Flavour> {
     // DCTCP acknowledges anew what was acknowledged already, which the laws of the lab do not know.
     let congestion = vec![
-        Congestion::Reno(Reno),
+        Congestion::Reno(Reno::new(false)),
+        Congestion::Reno(Reno::new(true)),
         Congestion::Bic(Bic::default()),
         Congestion::Cubic(Cubic::new(false)),
         Congestion::Cubic(Cubic::new(true)),

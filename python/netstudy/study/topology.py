@@ -28,7 +28,12 @@ from netstudy.documents.validation import Model, fault
 
 CongestionControl = Annotated[
     str | Ref,
-    Typed(Choice(("reno", "bic", "cubic", "cubic-hystart", "dctcp"), "a congestion control")),
+    Typed(
+        Choice(
+            ("reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"),
+            "a congestion control",
+        )
+    ),
 ]
 Recovery = Annotated[str | Ref, Typed(Choice(("rfc", "fack"), "a way of loss recovery"))]
 RtoRule = Annotated[str | Ref, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"))]

@@ -2,7 +2,20 @@ use super::{Acked, CongestionControl, Window};
 
 /// Slow start and additive increase, multiplicative decrease (RFC 5681).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reno;
+pub struct Reno {
+    counts_acks: bool,
+}
+
+impl Reno {
+    /// In congestion avoidance it counts what is acknowledged, as RFC 5681 (3.1) recommends after
+    /// RFC 3465, or acknowledgments, which equation (3) of RFC 5681 allows. Then its window grows half as
+    /// fast when every second segment is acknowledged: this is the Reno of ns-2 and ns-3, and of Linux
+    /// until 3.8 without `tcp_abc`.
+    #[must_use]
+    pub const fn new(counts_acks: bool) -> Self {
+        Self { counts_acks }
+    }
+}
 
 impl CongestionControl for Reno {
     #[inline]
@@ -12,8 +25,8 @@ impl CongestionControl for Reno {
             window.cwnd += 1;
             return;
         }
-        // RFC 5681 (3): one segment a window that was acknowledged.
-        window.credit += acked.segments;
+        // RFC 5681 (3.1): one segment a window that was acknowledged.
+        window.credit += if self.counts_acks { 1 } else { acked.segments };
         if window.credit >= window.cwnd {
             window.credit -= window.cwnd;
             window.cwnd += 1;
@@ -38,18 +51,21 @@ mod tests {
     #[test]
     fn slow_start_grows_by_one_segment_an_acknowledgment() {
         let mut window = Window::new(3);
-        Reno.on_ack(ack(2), &mut window);
+        Reno::default().on_ack(ack(2), &mut window);
         assert_eq!(window.cwnd, 4);
     }
 
     #[test]
     fn congestion_avoidance_grows_by_one_segment_a_window() {
-        let mut window = Window { cwnd: 10, ssthresh: 10, credit: 0 };
-        for _ in 0..5 {
-            assert_eq!(window.cwnd, 10);
-            Reno.on_ack(ack(2), &mut window);
+        // Ten segments, acknowledged two at a time; or ten acknowledgments.
+        for (counts_acks, acks) in [(false, 5), (true, 10)] {
+            let mut window = Window { cwnd: 10, ssthresh: 10, credit: 0 };
+            for _ in 0..acks {
+                assert_eq!(window.cwnd, 10);
+                Reno::new(counts_acks).on_ack(ack(2), &mut window);
+            }
+            assert_eq!(window.cwnd, 11);
         }
-        assert_eq!(window.cwnd, 11);
     }
 
     #[test]
@@ -57,7 +73,7 @@ mod tests {
         let mut window = Window { cwnd: 10, ssthresh: 10, credit: 0 };
         // 7 + 7 = 10 + 4, and 4 + 7 = 11.
         for cwnd in [10, 11, 12] {
-            Reno.on_ack(ack(7), &mut window);
+            Reno::default().on_ack(ack(7), &mut window);
             assert_eq!(window.cwnd, cwnd);
         }
     }
@@ -65,7 +81,7 @@ mod tests {
     #[test]
     fn a_loss_halves_what_is_in_flight_but_leaves_two_segments() {
         let window = Window::new(40);
-        assert_eq!(Reno.ssthresh_after_loss(&window, 40), 20);
-        assert_eq!(Reno.ssthresh_after_loss(&window, 3), 2);
+        assert_eq!(Reno::default().ssthresh_after_loss(&window, 40), 20);
+        assert_eq!(Reno::default().ssthresh_after_loss(&window, 3), 2);
     }
 }

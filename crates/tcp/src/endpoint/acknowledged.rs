@@ -181,6 +181,7 @@ impl Endpoint {
         self.window.credit = 0;
         self.recovery_point = self.snd_nxt;
         self.phase = Phase::Recovery;
+        self.rescue_after = self.sent.oldest_end();
         // RFC 6675 (5, step 4.3); RFC 5681 (3.2, step 3): whatever the window allows.
         self.retransmit_at_once = self.sent.may_retransmit();
         self.counters.fast_recoveries += 1;

@@ -177,16 +177,6 @@ impl Endpoint {
         self.window.cwnd = self.window.cwnd.min(self.in_flight() + MAX_BURST);
     }
 
-    /// Forward retransmissions, when nothing new can be sent (the end of
-    /// `tcp_xmit_retransmit_queue`).
-    pub(super) fn poll_forward_retransmission(&mut self, now: Time) -> Option<Segment> {
-        if self.phase != Phase::Recovery || self.in_flight() >= self.window.cwnd {
-            return None;
-        }
-        let again = self.sent.retransmit_forward(now, self.snd_nxt)?;
-        Some(self.send_again(now, &again))
-    }
-
     /// `tcp_cwnd_validate`: a window that was neither used up nor judged by an acknowledgment for a
     /// timeout, because the application had nothing to send, shrinks half way to what was used.
     pub(super) fn validate_window(&mut self, now: Time) {

@@ -139,6 +139,9 @@ pub struct Endpoint {
     congestion: Congestion,
     phase: Phase,
     recovery_point: u64,
+    /// The end of a recovery's first retransmission; behind the rescue retransmission, the recovery
+    /// point (`RescueRxt` of RFC 6675, 2). More must be acknowledged for a rescue.
+    rescue_after: u64,
     /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
     /// zero); kept with forward acknowledgment only.
     advanced_in_loss: bool,
@@ -196,6 +199,7 @@ impl Endpoint {
             congestion: config.congestion,
             phase: Phase::Open,
             recovery_point: 0,
+            rescue_after: 0,
             advanced_in_loss: false,
             reduced: false,
             dup_acks: 0,

@@ -26,13 +26,11 @@ impl Endpoint {
     #[must_use]
     #[inline(always)]
     pub fn has_only_news(&self) -> bool {
-        let retransmits_forward =
-            self.phase == Phase::Recovery && self.config.recovery == Recovery::Fack;
         self.state == State::Established
             && !self.fin_queued
             && !self.sent.may_retransmit()
             && !self.ecn.acks_before()
-            && !retransmits_forward
+            && self.phase != Phase::Recovery
     }
 
     /// Whether an acknowledgment waits to be sent, alone or with data.
@@ -64,9 +62,8 @@ impl Endpoint {
         if let Some(segment) = self.poll_new_data(now) {
             return Some(segment);
         }
-        if self.config.recovery == Recovery::Fack
-            && self.phase == Phase::Recovery
-            && let Some(segment) = self.poll_forward_retransmission(now)
+        if self.phase == Phase::Recovery
+            && let Some(segment) = self.poll_in_case(now)
         {
             return Some(segment);
         }
@@ -92,6 +89,32 @@ impl Endpoint {
         let again = self.sent.retransmit_next(now, self.snd_nxt)?;
         self.retransmit_at_once = false;
         Some(self.send_again(now, &again))
+    }
+
+    /// In recovery, when no loss is left to repair and nothing new can be sent: what may be lost as
+    /// well (`NextSeg` (3) and (4) of RFC 6675; forward retransmissions of Linux 2.6.18, at the end of
+    /// `tcp_xmit_retransmit_queue`).
+    #[cold]
+    #[inline(never)]
+    fn poll_in_case(&mut self, now: Time) -> Option<Segment> {
+        if !self.sack || self.in_flight() >= self.window.cwnd {
+            return None;
+        }
+        let again = match self.sent.retransmit_forward(now, self.snd_nxt) {
+            None if self.config.recovery == Recovery::Rfc => self.rescue(now),
+            found => found,
+        }?;
+        Some(self.send_again(now, &again))
+    }
+
+    /// Once a recovery, the end of what was sent: were it lost, no SACK would ever tell
+    /// (`NextSeg` (4)).
+    fn rescue(&mut self, now: Time) -> Option<SentSegment> {
+        if self.snd_una <= self.rescue_after {
+            return None;
+        }
+        self.rescue_after = self.recovery_point;
+        self.sent.rescue(now)
     }
 
     /// Linux restarts the timer when the oldest segment is sent again

@@ -118,6 +118,11 @@ impl SentSegments {
         self.retransmitted
     }
 
+    /// Behind the oldest segment.
+    pub(crate) fn oldest_end(&self) -> u64 {
+        self.queue.front().map_or(0, SentSegment::end)
+    }
+
     /// Whether any segment here was sent more than once.
     pub(crate) fn any_sent_twice(&self) -> bool {
         self.queue.iter().any(|segment| segment.is(EVER_RETRANSMITTED))
@@ -413,7 +418,7 @@ impl SentSegments {
     }
 
     /// The oldest segment below the newest SACKed one of which nothing is known is sent again now, in
-    /// case that it is lost (forward retransmission).
+    /// case that it is lost (`NextSeg` (3) of RFC 6675; forward retransmission of Linux).
     pub(crate) fn retransmit_forward(&mut self, now: Time, snd_nxt: u64) -> Option<SentSegment> {
         let from = self.forward_from.max(self.first);
         let untouched =
@@ -424,6 +429,16 @@ impl SentSegments {
         let number = from + ahead as u64;
         self.forward_from = number + 1;
         Some(self.repeat(number, now, snd_nxt))
+    }
+
+    /// The newest segment that is not SACKed is sent again now, in case that it is lost (`NextSeg` (4)
+    /// of RFC 6675). As `HighRxt` stays, so does the number of copies on the way.
+    pub(crate) fn rescue(&mut self, now: Time) -> Option<SentSegment> {
+        let index = self.queue.iter().rposition(|segment| !segment.is(SACKED))?;
+        let newest = &mut self.queue[index];
+        newest.state |= EVER_RETRANSMITTED;
+        newest.sent_at = now;
+        Some(*newest)
     }
 }
 

@@ -37,7 +37,7 @@ const TEMPLATE: Config = Config {
     offload_bytes: 0,
     rto_rule: RtoRule::Rfc6298,
     mtu_bytes: 1040,
-    congestion: Congestion::Reno(Reno),
+    congestion: Congestion::Reno(Reno::new(false)),
     sack: true,
     ecn: false,
     timestamps: false,

@@ -13,7 +13,10 @@ from netstudy.study import Study, load
 Refusal = Callable[..., list[str]]
 Write = Callable[..., Path]
 
-SWITCHES = "arista-7124s, generic-deep, generic-shallow, nexus-5010, wire-speed-12"
+SWITCHES = (
+    "arista-7124s, generic-deep, generic-shallow, generic-shared, generic-voq, nexus-5010, "
+    "wire-speed-12"
+)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,8 @@ def test_an_unknown_name_gives_the_nearest_and_the_list(library: HardwareLibrary
         library.switch("plan")
     assert str(caught.value) == (
         'no switch profile "plan"; did you mean "plain"? (switch profiles: arista-7124s, '
-        "generic-deep, generic-shallow, nexus-5010, plain, wire-speed-12)"
+        "generic-deep, generic-shallow, generic-shared, generic-voq, nexus-5010, plain, "
+        "wire-speed-12)"
     )
 
 

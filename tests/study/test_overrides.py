@@ -73,8 +73,8 @@ def test_items_of_lists_are_counted_from_0(small: Small) -> None:
          'topology.link.rate: "10 Gbps": unknown unit "Gbps"; did you mean "10 Gbit/s"?'),
         ("topology.switch", "generic-dep",
          'topology.switch.profile: no switch profile "generic-dep"; did you mean "generic-deep"? '
-         "(switch profiles: arista-7124s, generic-deep, generic-shallow, nexus-5010, "
-         "wire-speed-12)"),
+         "(switch profiles: arista-7124s, generic-deep, generic-shallow, generic-shared, "
+         "generic-voq, nexus-5010, wire-speed-12)"),
         ("factors.servers", "1..1000000000",
          "factors.servers: 1..1000000000 has 1,000,000,000 levels; a factor may have 10,000"),
         ("factors.switch.5", "x",

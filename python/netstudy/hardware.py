@@ -23,6 +23,7 @@ from netstudy.documents.fields import (
     DurationValue,
     NameValue,
     PacketRateValue,
+    PauseQuantaValue,
     PercentValue,
     RateValue,
     SizeValue,
@@ -117,6 +118,10 @@ class SwitchFigures(Model):
     forwarding: Figure[Forwarding] | None = None
     latency: Figure[DurationValue] | None = None
     ecn_threshold: Figure[SizeValue] | None = None
+    honours_pause: Figure[SwitchedValue] | None = None
+    pause_high: Figure[SizeValue] | None = None
+    pause_low: Figure[SizeValue] | None = None
+    pause_quanta: Figure[PauseQuantaValue] | None = None
     port_buffer: Figure[SizeValue] | None = None
     pool: Figure[SizeValue] | None = None
     port_reserve: Figure[SizeValue] | None = None
@@ -165,6 +170,16 @@ class NicFigures(Model):
     receive_rate: Figure[RateValue] | None = None
     """Rate at which the processor deals with the bytes of received frames."""
     transmit_queue: Figure[CountValue] | None = None
+    receive_ring: Figure[CountValue] | None = None
+    interrupt_delay: Figure[DurationValue] | None = None
+    poll_weight: Figure[CountValue] | None = None
+    """Frames that the driver takes from the ring in one batch at most."""
+    receive_merge: Figure[SizeValue] | None = None
+    """Payload of a segment that LRO or GRO makes of several at most."""
+    honours_pause: Figure[SwitchedValue] | None = None
+    pause_high: Figure[Count0Value] | None = None
+    pause_low: Figure[Count0Value] | None = None
+    pause_quanta: Figure[PauseQuantaValue] | None = None
 
 
 class HostFigures(Model):

@@ -73,6 +73,25 @@ class Nic(Wire):
     receive_rate_bps: int | None = None
     """Rate at which the processor deals with the bytes of received frames; None: at once."""
     transmit_queue_frames: int = 1000
+    packet_rate_pps: int | None = Field(default=None, gt=0)
+    """Frames a second that it carries at most in either direction; None: no limit."""
+    receive_ring_frames: int | None = Field(default=None, gt=0)
+    """Descriptors of the receive ring, each taken by a frame until the processor has dealt with it;
+    None: no end of them. A frame that finds none is dropped by the host."""
+    interrupt_delay_ns: int = Field(default=0, ge=0)
+    """From the first frame in the ring to the processor, when that idles."""
+    poll_weight_frames: int | None = Field(default=None, gt=0)
+    """Frames that the processor takes in one batch at most; None: all there are."""
+    receive_merge_bytes: int = Field(default=0, ge=0)
+    """Payload of a segment merged from several of a batch at most; 0: none is merged."""
+    honours_pause: bool = False
+    """Whether it pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
+    pause_high_frames: int | None = Field(default=None, ge=0)
+    """It asks for a pause when more descriptors are in use; None: never."""
+    pause_low_frames: int | None = Field(default=None, ge=0)
+    """The pause ends when no more are in use; None: half of pause_high_frames."""
+    pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
+    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
 
 
 class HostGroup(Wire):
@@ -131,6 +150,14 @@ class Switch(Wire):
     ecn_threshold_bytes: int | None = None
     """A frame that is subject to marks is marked when it meets a longer queue; None: no marks.
     Ingress-queued: when it leaves more behind for the same egress."""
+    honours_pause: bool = False
+    """Whether an egress pauses when its host asks for it (IEEE 802.3, annex 31B)."""
+    pause_high_bytes: int | None = Field(default=None, ge=0)
+    """It asks a host to pause when frames from there hold more of the buffer; None: never."""
+    pause_low_bytes: int | None = Field(default=None, ge=0)
+    """The pause ends when they hold no more; None: half of pause_high_bytes."""
+    pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
+    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
 
 
 class Link(Wire):
@@ -261,6 +288,9 @@ class RunRecord(Wire):
     replicate: int
     seed: str
     status: Literal["ok", "invalid", "failed"]
+    mode: Literal["closed-form", "per-hop"] | None = None
+    """How the simulator carried it out: most hops of a frame computed when it enters them, or one
+    event a hop, which is slower and can express PAUSE. None: it was not simulated."""
     error: str | None = None
     checks: tuple[Check, ...] = ()
     measure: Phase | None = None

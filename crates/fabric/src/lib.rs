@@ -12,11 +12,13 @@ extern crate alloc;
 
 mod link;
 mod pause;
+mod schedule;
 pub mod stepped;
 pub mod switch;
 mod transmitter;
 
 pub use link::{Link, ethernet};
 pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseMarks, PauseRequests, pause_time};
+pub use schedule::Schedule;
 pub use switch::{Chance, Grant, PortCounters, SwitchBuffer, Verdict};
 pub use transmitter::Transmitter;

@@ -24,9 +24,9 @@ pub fn pause_time(rate: Rate, quanta: u16) -> Duration {
 pub struct PauseMarks {
     /// A buffer that holds more asks for a pause. What is sent until the peer has heard of it must fit
     /// above this mark, or is lost.
-    pub above: u64,
+    pub high: u64,
     /// A buffer that holds no more ends the pause. Too low: the link idles before data come again.
-    pub below: u64,
+    pub low: u64,
     /// How long a pause lasts unless it is ended or asked for again. Short ones cost more PAUSE
     /// frames; long ones last longer when the end of a pause is lost.
     pub quanta: u16,
@@ -50,10 +50,10 @@ impl PauseRequests {
 
     /// The buffer holds `level` now: the quanta to ask for in a PAUSE frame, if one is due.
     pub fn handle_level(&mut self, now: Time, level: u64) -> Option<u16> {
-        if self.repeat_at == Time::NEVER && level > self.marks.above {
+        if self.repeat_at == Time::NEVER && level > self.marks.high {
             return Some(self.ask(now));
         }
-        if self.repeat_at != Time::NEVER && level <= self.marks.below {
+        if self.repeat_at != Time::NEVER && level <= self.marks.low {
             self.repeat_at = Time::NEVER;
             return Some(0);
         }
@@ -98,7 +98,7 @@ impl PauseCounters {
 mod tests {
     use super::*;
 
-    const MARKS: PauseMarks = PauseMarks { above: 100, below: 40, quanta: 1000 };
+    const MARKS: PauseMarks = PauseMarks { high: 100, low: 40, quanta: 1000 };
 
     fn at(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)

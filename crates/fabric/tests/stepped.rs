@@ -235,7 +235,7 @@ fn a_pause_that_ends_early_lets_a_held_frame_go_at_once() {
 /// A sender behind port 1 has frames for the hosts behind ports 0 and 2, in turn, and the first of
 /// those is paused. How many of its frames for the second have left after 100 µs?
 fn victim_frames(architecture: impl Architecture<Frame>) -> (usize, u64) {
-    let marks = PauseMarks { above: 3_000, below: 1_000, quanta: u16::MAX };
+    let marks = PauseMarks { high: 3_000, low: 1_000, quanta: u16::MAX };
     let policy = PausePolicy { honours: true, marks: Some(marks) };
     let mut switch = Stepped::new(&links(), architecture, policy);
     switch.handle_pause(ns(0), 0, u16::MAX);

@@ -11,5 +11,5 @@ pub use plan::{
     PlanSchema, Recovery, RtoRule, Run, Switch, Tcp, Treatment, Workload,
 };
 pub use record::{
-    Check, Counters, IterationSamples, Phase, Record, RecordSchema, RunRecord, Status,
+    Check, Counters, IterationSamples, Mode, Phase, Record, RecordSchema, RunRecord, Status,
 };

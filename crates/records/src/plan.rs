@@ -174,6 +174,24 @@ pub struct Nic {
     pub receive_rate_bps: Option<u64>,
     /// Frames that may wait for the wire.
     pub transmit_queue_frames: u32,
+    /// Frames a second that it carries at most in either direction; none: no limit.
+    pub packet_rate_pps: Option<u64>,
+    /// Descriptors of the receive ring; none: no end of them.
+    pub receive_ring_frames: Option<u32>,
+    /// From the first frame in the ring to the processor, when that idles.
+    pub interrupt_delay_ns: u64,
+    /// Frames that the processor takes in one batch at most; none: all there are.
+    pub poll_weight_frames: Option<u32>,
+    /// Payload of a segment merged from several of a batch at most; 0: none is merged.
+    pub receive_merge_bytes: u32,
+    /// Whether it pauses when the switch asks for it.
+    pub honours_pause: bool,
+    /// It asks for a pause when more descriptors are in use; none: never.
+    pub pause_high_frames: Option<u32>,
+    /// The pause ends when no more are in use; none: half of the above.
+    pub pause_low_frames: Option<u32>,
+    /// How long a pause is asked for.
+    pub pause_quanta: u16,
 }
 
 /// When a switch begins to forward a frame.
@@ -202,6 +220,14 @@ pub struct Switch {
     pub latency_ns: u64,
     /// Frames that meet a longer queue are marked, if they are subject to it; none: no marks.
     pub ecn_threshold_bytes: Option<u64>,
+    /// Whether an egress pauses when its host asks for it.
+    pub honours_pause: bool,
+    /// The switch asks a host to pause when its frames hold more of the buffer; none: never.
+    pub pause_high_bytes: Option<u64>,
+    /// The pause ends when they hold no more; none: half of the above.
+    pub pause_low_bytes: Option<u64>,
+    /// How long a pause is asked for.
+    pub pause_quanta: u16,
 }
 
 /// Buffer architectures.

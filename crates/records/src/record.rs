@@ -57,6 +57,16 @@ pub enum Status {
     Failed,
 }
 
+/// How the simulator carries a run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Most hops of a frame are computed when it enters them.
+    ClosedForm,
+    /// Each hop of a frame is an event: slower, and able to express PAUSE.
+    PerHop,
+}
+
 /// A conservation law that a run was held against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
@@ -106,6 +116,8 @@ pub struct RunRecord {
     pub seed: String,
     /// What became of it.
     pub status: Status,
+    /// How it was simulated; none: it was not simulated.
+    pub mode: Option<Mode>,
     /// Why it failed.
     pub error: Option<String>,
     /// The laws.

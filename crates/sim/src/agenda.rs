@@ -72,6 +72,12 @@ impl PartialOrd for Entry {
     }
 }
 
+/// What the order of sources at equal times is drawn by: the least comes first.
+pub(crate) const fn lot(time: Time, source: usize, salt: u64) -> (u32, u64) {
+    let entry = Entry::new(time, source, salt);
+    (entry.lot(), entry.ticket)
+}
+
 /// The two halves of a product over one another: each bit depends on all of `word`.
 const fn fold(word: u64, factor: u64) -> u64 {
     let product = word as u128 * factor as u128;

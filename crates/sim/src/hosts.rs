@@ -23,7 +23,18 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NicCounters {
     pub(crate) frames_sent: u64,
+    /// Frames to be sent that found the queue full.
     pub(crate) queue_drops: u64,
+    /// Frames received that found the ring full.
+    pub(crate) ring_drops: u64,
+}
+
+impl NicCounters {
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.frames_sent += other.frames_sent;
+        self.queue_drops += other.queue_drops;
+        self.ring_drops += other.ring_drops;
+    }
 }
 
 /// The interface of a host: a FIFO onto its link.
@@ -48,7 +59,7 @@ pub(crate) struct Nic {
 
 /// What a switch that cuts through must have of a frame: the first 64 bytes, which say that it is no
 /// fragment (IEEE 802.3, 4.2.4.2.2).
-const CUT_THROUGH_BYTES: u32 = 64;
+pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
 
 /// Fewer frames ahead are not worth a look at which of them have left.
 const LOOK_AT_MIN: usize = 64;
@@ -59,9 +70,9 @@ impl Nic {
             transmitter: Transmitter::new(kind.link),
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
-            receive_latency: kind.receive_latency,
-            receive_frame: kind.receive_frame,
-            receive_rate: kind.receive_rate,
+            receive_latency: kind.receive.latency,
+            receive_frame: kind.receive.per_frame,
+            receive_rate: kind.receive.rate,
             processor_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,

@@ -3,27 +3,28 @@
 use std::ops::ControlFlow;
 
 use netstudy_fabric::switch::Arrival;
-use netstudy_fabric::{Chance, PortCounters, SwitchBuffer, Verdict};
+use netstudy_fabric::{Chance, PauseCounters, PortCounters, Schedule, SwitchBuffer, Verdict};
 use netstudy_records::Jitter;
 use netstudy_ring::Ring;
 use netstudy_tcp::{Counters, Ecn, Endpoint, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Incast, IncastConfig, Responder};
 
+use crate::Stream;
 use crate::agenda::Agenda;
 use crate::barrier::{Barrier, Totals};
-use crate::hosts::{Frame, Nic};
+use crate::hosts::{Frame, Nic, NicCounters};
+use crate::observe::{Moment, Observer};
 use crate::wiring::Star;
-use crate::{Schedule, Stream};
 
 /// Virtual time that one iteration may take: far beyond any series of timeouts that still ends.
 const ITERATION_TIME_MAX: Duration = Duration::from_secs(3600);
 
-/// The client: one connection to each server.
-struct Client {
-    nic: Nic,
-    ends: Vec<Endpoint>,
-    app: Incast,
+/// The client, with an interface `N`: one connection to each server.
+pub(crate) struct Client<N> {
+    pub(crate) nic: N,
+    pub(crate) ends: Vec<Endpoint>,
+    pub(crate) app: Incast,
     /// No connection's timer is due before.
     timers_from: Time,
     connecting: u32,
@@ -33,19 +34,19 @@ struct Client {
     reads: Stream,
 }
 
-/// A server: one connection to the client.
-struct Server {
-    nic: Nic,
-    end: Endpoint,
-    app: Responder,
-    response_bytes: u64,
+/// A server, with an interface `N`: one connection to the client.
+pub(crate) struct Server<N> {
+    pub(crate) nic: N,
+    pub(crate) end: Endpoint,
+    pub(crate) app: Responder,
+    pub(crate) response_bytes: u64,
     jitter: Stream,
     /// When it begins to answer the request that it has.
-    answer_at: Time,
+    pub(crate) answer_at: Time,
 }
 
-/// A simulation of one run over a switch with the buffer architecture `B`.
-pub(crate) struct Simulation<B> {
+/// A simulation of one run over a switch with the buffer architecture `B`, in closed form.
+pub(crate) struct Simulation<B, O = ()> {
     /// Frames on the way to the switch, by port; the schedule holds when the first of each is there.
     on_the_way: Vec<Ring<Frame>>,
     arrivals: Agenda,
@@ -55,8 +56,8 @@ pub(crate) struct Simulation<B> {
     switch_latency: Duration,
     arbitration: Stream,
     ports: Vec<PortCounters>,
-    client: Client,
-    servers: Vec<Server>,
+    client: Client<Nic>,
+    servers: Vec<Server<Nic>>,
     start_jitter: Jitter,
     barrier: Barrier,
     /// Counters at the start of the measuring phase.
@@ -64,6 +65,7 @@ pub(crate) struct Simulation<B> {
     measure_from: Time,
     iteration_began: Time,
     now: Time,
+    observer: O,
 }
 
 /// All counters of a moment.
@@ -73,8 +75,61 @@ pub(crate) struct Snapshot {
     pub(crate) servers: Counters,
     pub(crate) client_port: PortCounters,
     pub(crate) server_ports: PortCounters,
-    pub(crate) client_nic_drops: u64,
-    pub(crate) server_nic_drops: u64,
+    pub(crate) client_nic: NicCounters,
+    pub(crate) server_nics: NicCounters,
+    pub(crate) client_pauses: PauseCounters,
+    pub(crate) server_pauses: PauseCounters,
+    pub(crate) client_port_pauses: PauseCounters,
+    pub(crate) server_port_pauses: PauseCounters,
+}
+
+impl Snapshot {
+    pub(crate) fn new<N>(
+        ports: &[PortCounters],
+        client: &Client<N>,
+        servers: &[Server<N>],
+        nic_counters: impl Fn(&N) -> NicCounters,
+    ) -> Self {
+        let mut snapshot = Self { client_port: ports[0], ..Self::default() };
+        snapshot.client_nic = nic_counters(&client.nic);
+        for end in &client.ends {
+            snapshot.client.add(end.counters());
+        }
+        for (server, port) in servers.iter().zip(&ports[1..]) {
+            snapshot.servers.add(server.end.counters());
+            snapshot.server_ports.add(port);
+            snapshot.server_nics.add(&nic_counters(&server.nic));
+        }
+        snapshot
+    }
+}
+
+/// The counters whose growth is reported for each iteration.
+pub(crate) fn totals<N>(
+    ports: &[PortCounters],
+    client: &Client<N>,
+    servers: &[Server<N>],
+) -> Totals {
+    let mut totals = Totals {
+        dropped_packets: ports.iter().map(|port| port.frames_dropped).sum(),
+        ..Totals::default()
+    };
+    for end in client.ends.iter().chain(servers.iter().map(|server| &server.end)) {
+        totals.retransmissions += end.counters().segments_retransmitted;
+        totals.timeouts += end.counters().timeouts;
+    }
+    totals
+}
+
+/// Whether there is reason to go on with an iteration at `now`.
+pub(crate) fn check_progress(now: Time, iteration_began: Time) -> Result<(), String> {
+    if now == Time::NEVER {
+        return Err("nothing is left to happen, yet the iteration has not ended".to_owned());
+    }
+    if now.since(iteration_began) > ITERATION_TIME_MAX {
+        return Err(format!("an iteration has not ended after {ITERATION_TIME_MAX}"));
+    }
+    Ok(())
 }
 
 /// What a run that came to its end gives.
@@ -99,8 +154,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) seed: &'a str,
 }
 
-impl<B: SwitchBuffer<Frame>> Simulation<B> {
-    pub(crate) fn new(setup: &Setup<'_>, switch: B) -> Self {
+impl<B: SwitchBuffer<Frame>, O: Observer> Simulation<B, O> {
+    pub(crate) fn new(setup: &Setup<'_>, switch: B, observer: O) -> Self {
         let star = setup.star;
         let ports = star.servers as usize + 1;
         let iterations = setup.workload.iterations - setup.warmup_iterations;
@@ -112,14 +167,23 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
             switch_latency: star.switch_latency,
             arbitration: Stream::new(setup.seed, "switch/arbitration"),
             ports: vec![PortCounters::default(); ports],
-            client: Client::new(setup),
-            servers: (0..star.servers).map(|index| Server::new(setup, index)).collect(),
+            client: Client::new(
+                setup,
+                Nic::new(&star.client, star.cuts_through(&star.client.link)),
+            ),
+            servers: (0..star.servers)
+                .map(|index| {
+                    let nic = Nic::new(&star.server, star.cuts_through(&star.server.link));
+                    Server::new(setup, index, nic)
+                })
+                .collect(),
             start_jitter: setup.start_jitter.clone(),
             barrier: Barrier::new(setup.warmup_iterations, iterations),
             base: (setup.warmup_iterations == 0).then(Snapshot::default),
             measure_from: Time::ZERO,
             iteration_began: Time::ZERO,
             now: Time::ZERO,
+            observer,
         }
     }
 
@@ -186,11 +250,13 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
             egress,
             frame_bytes: frame.frame_bytes,
         };
+        self.observer.note(Moment::Arrived(ingress), frame.arrival, frame);
         let verdict = self.switch.offer(&arrival, frame);
         let counters = &mut self.ports[egress as usize];
         if verdict == Verdict::Dropped {
             counters.frames_dropped += 1;
             counters.bytes_dropped += u64::from(frame.frame_bytes);
+            self.observer.note(Moment::Dropped(egress as usize), frame.arrival, frame);
             return None;
         }
         counters.frames_forwarded += 1;
@@ -229,14 +295,18 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
 
     #[inline(always)]
     fn deliver_to_client(&mut self, departs: Time, frame: &Frame) {
+        self.observer.note(Moment::Left(0), departs, frame);
         let now = self.client.nic.receive(departs, frame.frame_bytes);
+        self.observer.note(Moment::Delivered(0), now, frame);
         self.client_receives(now, frame.connection as usize, &frame.segment);
     }
 
     #[inline(always)]
     fn deliver_to_server(&mut self, departs: Time, frame: &Frame) {
         let index = frame.connection as usize;
+        self.observer.note(Moment::Left(index + 1), departs, frame);
         let now = self.servers[index].nic.receive(departs, frame.frame_bytes);
+        self.observer.note(Moment::Delivered(index + 1), now, frame);
         self.server_receives(now, index, &frame.segment);
     }
 
@@ -260,17 +330,12 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         let was_open = end.is_open();
         end.handle_segment(now, segment);
         let total = end.bytes_received();
-        if self.client.read_at_once_pct > 0
-            && segment.len > 0
-            && self.client.reads.below(100) < self.client.read_at_once_pct
-        {
-            end.application_read();
+        let opened = !was_open && end.is_open();
+        if segment.len > 0 && self.client.reads_at_once() {
+            self.client.ends[connection].application_read();
         }
-        if !was_open && self.client.ends[connection].is_open() {
-            self.client.connecting -= 1;
-            if self.client.connecting == 0 {
-                self.begin(now);
-            }
+        if opened && self.client.opened() {
+            self.begin(now);
         }
         self.pump_client(now, connection);
         if total > before {
@@ -369,15 +434,8 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     #[cold]
     #[inline(never)]
     fn client_starts(&mut self, now: Time) {
-        let connection = match self.client.app.poll_request(now) {
-            Some(server) => {
-                let bytes = self.client.app.config().request_bytes;
-                self.client.ends[server as usize].write(now, bytes);
-                server
-            }
-            None => self.client.connect_next(),
-        };
-        self.pump_client(now, connection as usize);
+        let connection = self.client.start_next(now);
+        self.pump_client(now, connection);
     }
 
     // ---- servers
@@ -390,7 +448,7 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
         let server = &mut self.servers[index];
         server.end.handle_segment(now, segment);
         if segment.len > 0 && server.app.poll_request(server.end.bytes_received()) {
-            server.answer_at = now + draw(&self.start_jitter, &mut server.jitter);
+            server.answer_at = now + server.draw(&self.start_jitter);
         }
         self.pump_server(now, index);
     }
@@ -469,39 +527,15 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     }
 
     fn totals(&self) -> Totals {
-        let mut totals = Totals {
-            dropped_packets: self.ports.iter().map(|port| port.frames_dropped).sum(),
-            ..Totals::default()
-        };
-        for end in self.client.ends.iter().chain(self.servers.iter().map(|server| &server.end)) {
-            totals.retransmissions += end.counters().segments_retransmitted;
-            totals.timeouts += end.counters().timeouts;
-        }
-        totals
+        totals(&self.ports, &self.client, &self.servers)
     }
 
     fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot { client_port: self.ports[0], ..Snapshot::default() };
-        snapshot.client_nic_drops = self.client.nic.counters().queue_drops;
-        for end in &self.client.ends {
-            snapshot.client.add(end.counters());
-        }
-        for (server, port) in self.servers.iter().zip(&self.ports[1..]) {
-            snapshot.servers.add(server.end.counters());
-            snapshot.server_ports.add(port);
-            snapshot.server_nic_drops += server.nic.counters().queue_drops;
-        }
-        snapshot
+        Snapshot::new(&self.ports, &self.client, &self.servers, |nic| *nic.counters())
     }
 
     fn check_progress(&self) -> Result<(), String> {
-        if self.now == Time::NEVER {
-            return Err("nothing is left to happen, yet the iteration has not ended".to_owned());
-        }
-        if self.now.since(self.iteration_began) > ITERATION_TIME_MAX {
-            return Err(format!("an iteration has not ended after {ITERATION_TIME_MAX}"));
-        }
-        Ok(())
+        check_progress(self.now, self.iteration_began)
     }
 
     fn finish(self) -> Outcome {
@@ -525,12 +559,12 @@ impl<B: SwitchBuffer<Frame>> Simulation<B> {
     }
 }
 
-impl Client {
-    fn new(setup: &Setup<'_>) -> Self {
+impl<N> Client<N> {
+    pub(crate) fn new(setup: &Setup<'_>, nic: N) -> Self {
         let star = setup.star;
         let tcp = star.client.tcp_with_phase(setup.seed, "client");
         Self {
-            nic: Nic::new(&star.client, star.cuts_through(&star.client.link)),
+            nic,
             ends: (0..star.servers).map(|_| Endpoint::connect(tcp)).collect(),
             app: Incast::new(setup.workload),
             timers_from: Time::NEVER,
@@ -543,35 +577,61 @@ impl Client {
     }
 
     /// When the next connection is to be opened or the next request to be sent.
-    fn next_start(&self) -> Time {
+    pub(crate) fn next_start(&self) -> Time {
         if self.next_connect < self.ends.len() as u32 {
             return Time::ZERO + self.connect_spacing * u64::from(self.next_connect);
         }
         self.app.next_request()
     }
 
-    fn connect_next(&mut self) -> u32 {
+    /// Opens the next connection, or writes the next request; the connection has something to send now.
+    pub(crate) fn start_next(&mut self, now: Time) -> usize {
+        if let Some(server) = self.app.poll_request(now) {
+            self.ends[server as usize].write(now, self.app.config().request_bytes);
+            return server as usize;
+        }
         self.next_connect += 1;
-        self.next_connect - 1
+        self.next_connect as usize - 1
     }
 
-    fn earliest_timeout(&self) -> (Time, usize) {
+    /// Another connection is open. Whether all are.
+    pub(crate) const fn opened(&mut self) -> bool {
+        self.connecting -= 1;
+        self.connecting == 0
+    }
+
+    /// Whether the application reads as soon as the segment that has just come is there.
+    #[inline]
+    pub(crate) fn reads_at_once(&mut self) -> bool {
+        self.read_at_once_pct > 0 && self.reads.below(100) < self.read_at_once_pct
+    }
+
+    pub(crate) fn earliest_timeout(&self) -> (Time, usize) {
         let timeouts = self.ends.iter().enumerate().map(|(index, end)| (end.next_timeout(), index));
         timeouts.min().unwrap_or((Time::NEVER, 0))
     }
 }
 
-impl Server {
-    fn new(setup: &Setup<'_>, index: u32) -> Self {
+impl<N> Server<N> {
+    pub(crate) fn new(setup: &Setup<'_>, index: u32, nic: N) -> Self {
         let star = setup.star;
         let name = format!("server/{}", index + 1);
         Self {
-            nic: Nic::new(&star.server, star.cuts_through(&star.server.link)),
+            nic,
             end: Endpoint::listen(star.server.tcp_with_phase(setup.seed, &name)),
             app: Responder::new(setup.workload.request_bytes),
             response_bytes: setup.workload.response_bytes(index),
             jitter: Stream::new(setup.seed, &format!("{name}/start")),
             answer_at: Time::NEVER,
+        }
+    }
+
+    /// How long it waits before it answers.
+    pub(crate) fn draw(&mut self, jitter: &Jitter) -> Duration {
+        match jitter {
+            Jitter::None => Duration::ZERO,
+            Jitter::Uniform { max_ns } => self.jitter.uniform_span(Duration::from_ns(*max_ns)),
+            Jitter::Exponential { mean_ns } => self.jitter.exponential(Duration::from_ns(*mean_ns)),
         }
     }
 }
@@ -583,12 +643,4 @@ fn push(queue: &mut Ring<Frame>, arrivals: &mut Agenda, port: usize, frame: Fram
         arrivals.add(port, frame.arrival);
     }
     queue.push_back(frame);
-}
-
-fn draw(jitter: &Jitter, stream: &mut Stream) -> Duration {
-    match jitter {
-        Jitter::None => Duration::ZERO,
-        Jitter::Uniform { max_ns } => stream.uniform_span(Duration::from_ns(*max_ns)),
-        Jitter::Exponential { mean_ns } => stream.exponential(Duration::from_ns(*mean_ns)),
-    }
 }

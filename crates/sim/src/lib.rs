@@ -14,13 +14,13 @@ extern crate self as netstudy_sim;
 
 mod agenda;
 mod barrier;
+mod hops;
 mod hosts;
 mod incast;
+mod observe;
 mod random;
 mod run;
-mod schedule;
 mod wiring;
 
 pub use random::Stream;
 pub use run::{Progress, run, useful_packets};
-pub use schedule::Schedule;

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use netstudy_fabric::switch::{IngressQueued, OutputQueued, SharedMemory, SharedMemoryConfig};
-use netstudy_fabric::{PortCounters, SwitchBuffer};
+use netstudy_fabric::{PauseCounters, PortCounters, SwitchBuffer};
 use netstudy_records as records;
-use netstudy_records::{Buffer, Check, Phase, RunRecord, Status};
+use netstudy_records::{Buffer, Check, Mode, Phase, RunRecord, Status};
 use netstudy_tcp::{Counters, Segment};
 use netstudy_units::Duration;
 use netstudy_workload::IncastConfig;
 
-use crate::hosts::Frame;
+use crate::hops;
+use crate::hosts::{Frame, NicCounters};
 use crate::incast::{Outcome, Setup, Simulation};
+use crate::observe::Observer;
 use crate::wiring::Star;
 
 /// Told of each iteration that has ended.
@@ -58,15 +60,39 @@ fn workload(incast: &records::Incast, servers: u32) -> IncastConfig {
 }
 
 fn try_run(run: &records::Run, progress: &mut dyn Progress) -> Result<RunRecord, String> {
-    try_run_by(simulate, run, progress)
+    try_run_by(
+        &mut |buffer, setup, on_iteration| match mode(run) {
+            Mode::ClosedForm => simulate(buffer, setup, (), on_iteration),
+            Mode::PerHop => hops::simulate(buffer, setup, (), on_iteration),
+        },
+        run,
+        progress,
+    )
+}
+
+/// How a run is carried out: in closed form, unless it has what only one event a hop can express.
+fn mode(run: &records::Run) -> Mode {
+    let switch = &run.network.switch;
+    let needs_hops = |nic: &records::Nic| {
+        nic.honours_pause
+            || nic.pause_high_frames.is_some()
+            || nic.receive_merge_bytes > 0
+            || nic.receive_ring_frames.is_some()
+            || nic.packet_rate_pps.is_some()
+            || nic.interrupt_delay_ns > 0
+    };
+    let per_hop = switch.honours_pause
+        || switch.pause_high_bytes.is_some()
+        || run.network.hosts.iter().any(|group| needs_hops(&group.nic));
+    if per_hop { Mode::PerHop } else { Mode::ClosedForm }
 }
 
 /// Carries out a set-up over a switch with the given buffer.
-type Simulate =
-    fn(&Buffer, &Setup<'_>, &mut dyn FnMut() -> ControlFlow<()>) -> Result<Outcome, String>;
+type Simulate<'a> = dyn FnMut(&Buffer, &Setup<'_>, &mut dyn FnMut() -> ControlFlow<()>) -> Result<Outcome, String>
+    + 'a;
 
-fn try_run_by(
-    simulate: Simulate,
+pub(crate) fn try_run_by(
+    simulate: &mut Simulate<'_>,
     run: &records::Run,
     progress: &mut dyn Progress,
 ) -> Result<RunRecord, String> {
@@ -87,24 +113,26 @@ fn try_run_by(
 }
 
 /// Chooses the code for the switch once, so that no choice is left a packet.
-fn simulate(
+pub(crate) fn simulate(
     buffer: &Buffer,
     setup: &Setup<'_>,
+    observer: impl Observer,
     on_iteration: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<Outcome, String> {
     fn go<B: SwitchBuffer<Frame>>(
         setup: &Setup<'_>,
         switch: B,
+        observer: impl Observer,
         on_iteration: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Outcome, String> {
-        Simulation::new(setup, switch).run(on_iteration)
+        Simulation::new(setup, switch, observer).run(on_iteration)
     }
     let links = setup.star.port_links();
     let marked_above = setup.star.ecn_threshold_bytes;
     match *buffer {
         Buffer::OutputQueued { port_buffer_bytes } => {
             let switch = OutputQueued::new(&links, port_buffer_bytes);
-            go(setup, switch.marking_above(marked_above), on_iteration)
+            go(setup, switch.marking_above(marked_above), observer, on_iteration)
         }
         Buffer::SharedMemory {
             pool_bytes,
@@ -121,7 +149,7 @@ fn simulate(
                 ingress_guarantee_frames,
             };
             let switch = SharedMemory::new(&links, &config);
-            go(setup, switch.marking_above(marked_above), on_iteration)
+            go(setup, switch.marking_above(marked_above), observer, on_iteration)
         }
         Buffer::IngressQueued {
             ingress_buffer_bytes,
@@ -134,7 +162,7 @@ fn simulate(
                 egress_buffer_bytes,
                 random_arbitration_pct,
             );
-            go(setup, switch.marking_above(marked_above), on_iteration)
+            go(setup, switch.marking_above(marked_above), observer, on_iteration)
         }
     }
 }
@@ -146,6 +174,7 @@ fn empty_record(run: &records::Run) -> RunRecord {
         replicate: run.replicate,
         seed: run.seed.clone(),
         status: Status::Ok,
+        mode: Some(mode(run)),
         error: None,
         checks: Vec::new(),
         measure: None,
@@ -221,24 +250,52 @@ fn frames_conserved(outcome: &Outcome) -> Check {
 fn counters(run: &records::Run, incast: &records::Incast, outcome: &Outcome) -> records::Counters {
     let (base, end) = (&outcome.base, &outcome.end);
     let switch = "switch";
-    let client_port =
-        port_counters(&base.client_port, &end.client_port, outcome.client_queue_bytes_max);
-    let server_ports =
-        port_counters(&base.server_ports, &end.server_ports, outcome.server_queue_bytes_max);
-    let client_drops = end.client_nic_drops - base.client_nic_drops;
-    let server_drops = end.server_nic_drops - base.server_nic_drops;
     debug_assert!(run.network.hosts.iter().all(|group| group.name != switch));
     BTreeMap::from([
-        (incast.client.clone(), host_counters(&base.client, &end.client, client_drops)),
-        (incast.servers.clone(), host_counters(&base.servers, &end.servers, server_drops)),
-        (format!("{switch}.{}", incast.client), client_port),
-        (format!("{switch}.{}", incast.servers), server_ports),
+        (
+            incast.client.clone(),
+            merged([
+                host_counters(&base.client, &end.client),
+                nic_counters(&base.client_nic, &end.client_nic),
+                pause_counters(&base.client_pauses, &end.client_pauses),
+            ]),
+        ),
+        (
+            incast.servers.clone(),
+            merged([
+                host_counters(&base.servers, &end.servers),
+                nic_counters(&base.server_nics, &end.server_nics),
+                pause_counters(&base.server_pauses, &end.server_pauses),
+            ]),
+        ),
+        (
+            format!("{switch}.{}", incast.client),
+            merged([
+                port_counters(&base.client_port, &end.client_port, outcome.client_queue_bytes_max),
+                pause_counters(&base.client_port_pauses, &end.client_port_pauses),
+            ]),
+        ),
+        (
+            format!("{switch}.{}", incast.servers),
+            merged([
+                port_counters(
+                    &base.server_ports,
+                    &end.server_ports,
+                    outcome.server_queue_bytes_max,
+                ),
+                pause_counters(&base.server_port_pauses, &end.server_port_pauses),
+            ]),
+        ),
     ])
 }
 
 type Table = BTreeMap<String, u64>;
 
-fn host_counters(base: &Counters, end: &Counters, nic_queue_drops: u64) -> Table {
+fn merged<const N: usize>(tables: [Table; N]) -> Table {
+    tables.into_iter().flatten().collect()
+}
+
+fn host_counters(base: &Counters, end: &Counters) -> Table {
     let grown =
         |name: &str, counter: fn(&Counters) -> u64| (name.to_owned(), counter(end) - counter(base));
     Table::from([
@@ -252,7 +309,26 @@ fn host_counters(base: &Counters, end: &Counters, nic_queue_drops: u64) -> Table
         grown("ece_acks_received", |c| c.ece_acks_received),
         grown("bytes_sent", |c| c.bytes_sent),
         grown("bytes_received", |c| c.bytes_received),
-        ("nic_queue_drops".to_owned(), nic_queue_drops),
+    ])
+}
+
+fn nic_counters(base: &NicCounters, end: &NicCounters) -> Table {
+    let grown = |name: &str, counter: fn(&NicCounters) -> u64| {
+        (name.to_owned(), counter(end) - counter(base))
+    };
+    Table::from([
+        grown("nic_queue_drops", |c| c.queue_drops),
+        grown("ring_drops", |c| c.ring_drops),
+    ])
+}
+
+fn pause_counters(base: &PauseCounters, end: &PauseCounters) -> Table {
+    let grown = |name: &str, counter: fn(&PauseCounters) -> u64| {
+        (name.to_owned(), counter(end) - counter(base))
+    };
+    Table::from([
+        grown("pauses_sent", |c| c.pauses_sent),
+        grown("pauses_received", |c| c.pauses_received),
     ])
 }
 
@@ -271,4 +347,4 @@ fn port_counters(base: &PortCounters, end: &PortCounters, queue_bytes_max: u64) 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

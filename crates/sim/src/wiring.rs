@@ -2,7 +2,8 @@
 //!
 //! Port 0 of the switch leads to the client; port i + 1 leads to the server with the index i.
 
-use netstudy_fabric::Link;
+use netstudy_fabric::stepped::PausePolicy;
+use netstudy_fabric::{Link, PauseMarks};
 use netstudy_records as records;
 use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate, Serializer};
@@ -14,12 +15,40 @@ use crate::Stream;
 pub(crate) struct HostKind {
     pub(crate) link: Link,
     pub(crate) send_latency: Duration,
-    pub(crate) receive_latency: Duration,
-    pub(crate) receive_frame: Duration,
-    pub(crate) receive_rate: Option<Serializer>,
+    pub(crate) receive: ReceiveKind,
+    /// Its marks count descriptors of the ring.
+    pub(crate) pause: PausePolicy,
     pub(crate) read_at_once_pct: u32,
     pub(crate) transmit_queue_frames: usize,
     pub(crate) tcp: Config,
+}
+
+/// How a kind of host receives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiveKind {
+    /// From the processor to TCP.
+    pub(crate) latency: Duration,
+    /// Processor time of a frame.
+    pub(crate) per_frame: Duration,
+    /// Rate at which the processor deals with bytes.
+    pub(crate) rate: Option<Serializer>,
+    /// Descriptors of the ring.
+    pub(crate) ring_frames: usize,
+    /// The least time from one frame to the next, in either direction.
+    pub(crate) frame_interval: Duration,
+    /// From the first frame in the ring to the processor.
+    pub(crate) interrupt_delay: Duration,
+    /// Frames of a batch at most.
+    pub(crate) batch_frames: Option<u32>,
+    /// Payload of a merged segment at most; 0: none is merged.
+    pub(crate) merge_bytes: u32,
+}
+
+impl ReceiveKind {
+    /// Processor time that a frame costs.
+    pub(crate) fn processor_time(&self, frame_bytes: u32) -> Duration {
+        self.per_frame + self.rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes))
+    }
 }
 
 /// A star: one client and some servers around a switch.
@@ -29,6 +58,8 @@ pub(crate) struct Star {
     pub(crate) server: HostKind,
     pub(crate) servers: u32,
     pub(crate) switch_latency: Duration,
+    /// Its marks count bytes of an ingress.
+    pub(crate) switch_pause: PausePolicy,
     /// Frames that meet a longer queue are marked.
     pub(crate) ecn_threshold_bytes: u64,
     pub(crate) cut_through: bool,
@@ -60,6 +91,7 @@ impl Star {
             server: HostKind::new(network, servers)?,
             servers: servers.count,
             switch_latency: Duration::from_ns(network.switch.latency_ns),
+            switch_pause: switch_pause(&network.switch)?,
             ecn_threshold_bytes: network.switch.ecn_threshold_bytes.unwrap_or(u64::MAX),
             cut_through: network.switch.forwarding == records::Forwarding::CutThrough,
         })
@@ -93,9 +125,8 @@ impl HostKind {
         Ok(Self {
             link: Link::new(Rate::from_bps(link.rate_bps), Duration::from_ns(link.delay_ns)),
             send_latency: Duration::from_ns(group.nic.send_latency_ns),
-            receive_latency: Duration::from_ns(group.nic.receive_latency_ns),
-            receive_frame: Duration::from_ns(group.nic.receive_frame_ns),
-            receive_rate: receive_rate(&group.nic)?,
+            receive: receive_kind(&group.nic)?,
+            pause: host_pause(&group.nic)?,
             read_at_once_pct: group.tcp.read_at_once_pct,
             transmit_queue_frames: group.nic.transmit_queue_frames as usize,
             tcp: tcp_config(&group.tcp, link.mtu_bytes)?,
@@ -107,6 +138,60 @@ impl HostKind {
         let mut clock = Stream::new(seed, &format!("{host}/clock"));
         Config { clock_phase: clock.uniform_span(self.tcp.clock_tick), ..self.tcp }
     }
+}
+
+fn receive_kind(nic: &records::Nic) -> Result<ReceiveKind, String> {
+    if nic.receive_ring_frames == Some(0) || nic.poll_weight_frames == Some(0) {
+        return Err("a ring or a batch of 0 frames receives nothing".to_owned());
+    }
+    Ok(ReceiveKind {
+        latency: Duration::from_ns(nic.receive_latency_ns),
+        per_frame: Duration::from_ns(nic.receive_frame_ns),
+        rate: receive_rate(nic)?,
+        ring_frames: nic.receive_ring_frames.map_or(usize::MAX, |frames| frames as usize),
+        frame_interval: frame_interval(nic)?,
+        interrupt_delay: Duration::from_ns(nic.interrupt_delay_ns),
+        batch_frames: nic.poll_weight_frames,
+        merge_bytes: nic.receive_merge_bytes,
+    })
+}
+
+/// The time of a frame at the packet rate, rounded up to a picosecond.
+fn frame_interval(nic: &records::Nic) -> Result<Duration, String> {
+    const PS_PER_S: u64 = 1_000_000_000_000;
+    match nic.packet_rate_pps {
+        None => Ok(Duration::ZERO),
+        Some(0) => Err("an interface of 0 packets a second carries nothing".to_owned()),
+        Some(pps) => Ok(Duration::from_ps(PS_PER_S.div_ceil(pps))),
+    }
+}
+
+fn host_pause(nic: &records::Nic) -> Result<PausePolicy, String> {
+    let marks = nic.pause_high_frames.map(|high| {
+        let low = nic.pause_low_frames.unwrap_or(high / 2);
+        PauseMarks { high: high.into(), low: low.into(), quanta: nic.pause_quanta }
+    });
+    pause_policy(nic.honours_pause, marks)
+}
+
+fn switch_pause(switch: &records::Switch) -> Result<PausePolicy, String> {
+    let marks = switch.pause_high_bytes.map(|high| {
+        let low = switch.pause_low_bytes.unwrap_or(high / 2);
+        PauseMarks { high, low, quanta: switch.pause_quanta }
+    });
+    pause_policy(switch.honours_pause, marks)
+}
+
+fn pause_policy(honours: bool, marks: Option<PauseMarks>) -> Result<PausePolicy, String> {
+    if let Some(PauseMarks { high, low, quanta }) = marks {
+        if low > high {
+            return Err(format!("a pause begins above {high} and ends at {low}, which is more"));
+        }
+        if quanta < 2 {
+            return Err("a pause of less than 2 quanta cannot be asked for again".to_owned());
+        }
+    }
+    Ok(PausePolicy { honours, marks })
 }
 
 fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {

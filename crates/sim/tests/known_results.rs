@@ -2,19 +2,11 @@
 
 mod lab;
 
-use lab::{counter, incast, make_ok};
+use lab::{counter, incast, make_ok, utilisation};
 use netstudy_records::{Buffer, CongestionControl, Jitter, Run, RunRecord};
 
 const fn tail_drop(bytes: u64) -> Buffer {
     Buffer::OutputQueued { port_buffer_bytes: bytes }
-}
-
-/// The share of the client's link that payload fills.
-fn utilisation(run: &Run, record: &RunRecord) -> f64 {
-    let measure = record.measure.expect("an ended run has a measuring phase");
-    let bits = record.bytes_received.expect("an ended run has received") * 8;
-    let took_s = (measure.end_ns - measure.start_ns) as f64 / 1e9;
-    bits as f64 / took_s / run.network.links[0].rate_bps as f64
 }
 
 // ---- Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for datacenter

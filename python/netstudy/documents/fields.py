@@ -270,8 +270,10 @@ Duration = Annotated[int | Ref, Typed(_DURATION)]
 """nanoseconds."""
 DurationValue = Annotated[int, Typed(_DURATION, refs=False)]
 Percent = Annotated[float | Ref, Typed(_PERCENT)]
-PacketRateValue = Annotated[int, Typed(Quantity(PACKET_RATE, parse_packet_rate), refs=False)]
+_PACKET_RATE = Quantity(PACKET_RATE, parse_packet_rate)
+PacketRate = Annotated[int | Ref, Typed(_PACKET_RATE)]
 """packets a second."""
+PacketRateValue = Annotated[int, Typed(_PACKET_RATE, refs=False)]
 PercentValue = Annotated[float, Typed(_PERCENT, refs=False)]
 MtuSize = Annotated[int | Ref, Typed(Mtu())]
 Count = Annotated[int | Ref, Typed(Whole(1))]
@@ -280,6 +282,9 @@ CountValue = Annotated[int, Typed(Whole(1), refs=False)]
 Count0 = Annotated[int | Ref, Typed(Whole(0))]
 """A whole number from 0."""
 Count0Value = Annotated[int, Typed(Whole(0), refs=False)]
+PauseQuanta = Annotated[int | Ref, Typed(Whole(2, 65_535))]
+"""A pause time (IEEE 802.3, 31B.2) that can be asked for again halfway through."""
+PauseQuantaValue = Annotated[int, Typed(Whole(2, 65_535), refs=False)]
 SeedValue = Annotated[int, Typed(Whole(0, 2**63 - 1), refs=False)]
 """Any number that an engine's integers hold."""
 Decimals = Annotated[float | Ref, Typed(Number())]

@@ -54,6 +54,15 @@ _NIC_FIELDS = {
     "receive_per_frame": "receive_frame_ns",
     "receive_rate": "receive_rate_bps",
     "transmit_queue": "transmit_queue_frames",
+    "packet_rate": "packet_rate_pps",
+    "receive_ring": "receive_ring_frames",
+    "interrupt_delay": "interrupt_delay_ns",
+    "poll_weight": "poll_weight_frames",
+    "receive_merge": "receive_merge_bytes",
+    "honours_pause": "honours_pause",
+    "pause_high": "pause_high_frames",
+    "pause_low": "pause_low_frames",
+    "pause_quanta": "pause_quanta",
 }
 
 _SWITCH_FIELDS = {
@@ -61,6 +70,10 @@ _SWITCH_FIELDS = {
     "forwarding": "forwarding",
     "latency": "latency_ns",
     "ecn_threshold": "ecn_threshold_bytes",
+    "honours_pause": "honours_pause",
+    "pause_high": "pause_high_bytes",
+    "pause_low": "pause_low_bytes",
+    "pause_quanta": "pause_quanta",
 }
 
 _BUFFER_FIELDS = {

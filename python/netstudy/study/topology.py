@@ -14,6 +14,8 @@ from netstudy.documents.fields import (
     Duration,
     MtuSize,
     NameValue,
+    PacketRate,
+    PauseQuanta,
     Percent,
     Rate,
     Ref,
@@ -108,6 +110,26 @@ class Nic(Model):
     """Rate at which the processor deals with the bytes of received frames."""
     transmit_queue: Count | None = None
     """Frames that wait for the wire at most."""
+    packet_rate: PacketRate | None = None
+    """Frames a second that it carries at most in either direction, whatever their size."""
+    receive_ring: Count | None = None
+    """Descriptors of the receive ring; a frame that finds none free is dropped by the host."""
+    interrupt_delay: Duration | None = None
+    """From the first frame in the ring to the processor, when that idles. Longer: fewer, larger
+    batches, and a longer round trip."""
+    poll_weight: Count | None = None
+    """Frames that the processor takes from the ring in one batch at most."""
+    receive_merge: Size | None = None
+    """Payload of a segment that LRO or GRO makes of several at most; `0 B` merges none."""
+    honours_pause: Switched | None = None
+    """Whether it pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
+    pause_high: Count0 | None = None
+    """It asks the switch to pause when more descriptors are in use. Higher: less room for frames
+    that are under way."""
+    pause_low: Count0 | None = None
+    """The pause ends when no more are in use; without it half of `pause_high`."""
+    pause_quanta: PauseQuanta | None = None
+    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
 
 
 NicOrName = Annotated[Nic, Short("profile")]
@@ -193,6 +215,15 @@ class Switch(Model):
     ecn_threshold: Size | None = None
     """Frames of hosts with `ecn` are marked when they meet a longer queue. Lower: shorter queues,
     until the link runs empty."""
+    honours_pause: Switched | None = None
+    """Whether an egress pauses when its host asks for it (IEEE 802.3, annex 31B)."""
+    pause_high: Size | None = None
+    """It asks a host to pause when frames from there hold more of the buffer. Higher: less room
+    for frames that are under way."""
+    pause_low: Size | None = None
+    """The pause ends when they hold no more; without it half of `pause_high`."""
+    pause_quanta: PauseQuanta | None = None
+    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
     port_buffer: Size | None = None
     """Output-queued: the private drop-tail buffer of each port."""
     pool: Size | None = None

@@ -13,17 +13,22 @@ use alloc::vec::Vec;
 use netstudy_units::Time;
 
 use crate::switch::Arrival;
-use crate::{Chance, Link, PauseCounters, PauseMarks, PauseRequests, PortCounters};
+use crate::{Chance, Link, PauseCounters, PauseMarks, PauseRequests, PortCounters, Schedule};
 
 /// What of a buffer architecture does not depend on when frames leave: which are let in, what room they
 /// take, and which one an egress takes next.
 pub trait Architecture<F> {
     /// Judges a frame whose egress, as things stand, will have sent all that it has at `drained_at`.
-    fn admit(&mut self, arrival: &Arrival, frame: &F, drained_at: Time) -> Admission;
+    fn admit(
+        &mut self,
+        arrival: &Arrival,
+        frame: &F,
+        drained_at: impl FnOnce() -> Time,
+    ) -> Admission;
 
     /// When an egress that will have sent all that it has at `drained_at` next takes a frame that is
     /// held; [`Time::NEVER`] if none is held for it.
-    fn next_pull(&self, _egress: u32, _drained_at: Time) -> Time {
+    fn next_pull(&self, _egress: u32, _drained_at: impl FnOnce() -> Time) -> Time {
         Time::NEVER
     }
 
@@ -117,6 +122,8 @@ pub struct Stepped<F, A> {
     architecture: A,
     honours_pause: bool,
     ports: Vec<Port<F>>,
+    /// When each port next has something to do.
+    steps: Schedule,
 }
 
 #[derive(Clone, Debug)]
@@ -154,13 +161,14 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
             pauses: PauseCounters::default(),
         };
         let ports = links.iter().map(port).collect();
-        Self { architecture, honours_pause: pause.honours, ports }
+        let steps = Schedule::new(links.len());
+        Self { architecture, honours_pause: pause.honours, ports, steps }
     }
 
     /// Takes a frame that has arrived, or drops it. Whether it took it.
     pub fn offer(&mut self, arrival: &Arrival, frame: F) -> bool {
         let port = &mut self.ports[arrival.egress as usize];
-        let admission = self.architecture.admit(arrival, &frame, port.wire.drained_at());
+        let admission = self.architecture.admit(arrival, &frame, || port.wire.drained_at());
         let bytes = u64::from(arrival.frame_bytes);
         if admission == Admission::Dropped {
             port.counters.frames_dropped += 1;
@@ -177,16 +185,18 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
             };
             port.queue(Pulled { frame, ready: arrival.ready, room, marked });
         }
+        self.plan(arrival.egress);
         self.note_level(arrival.now, arrival.ingress);
         true
     }
 
     /// A PAUSE frame of `quanta` has arrived by `port`.
     pub fn handle_pause(&mut self, now: Time, port: u32, quanta: u16) {
-        let port = &mut self.ports[port as usize];
-        port.pauses.pauses_received += 1;
+        let peer = &mut self.ports[port as usize];
+        peer.pauses.pauses_received += 1;
         if self.honours_pause {
-            port.wire.handle_pause(now, quanta);
+            peer.wire.handle_pause(now, quanta);
+            self.plan(port);
         }
     }
 
@@ -194,23 +204,26 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
     /// early leaves work behind. [`Time::NEVER`] if nothing is in the switch.
     #[must_use]
     pub fn next_step(&self) -> Time {
-        self.due().0
+        self.steps.earliest().1
     }
 
     /// Does one thing that is due at `now`: of those due at the same time the lowest port's first. What
     /// begins to leave, if that is what was due.
     pub fn step(&mut self, now: Time, chance: &mut impl Chance) -> Option<Departure<F>> {
-        let (due, egress, step) = self.due();
+        let (port, due) = self.steps.earliest();
         if due > now {
             return None;
         }
-        match step {
+        let egress = port as u32;
+        let mut departure = None;
+        match self.due(egress).1 {
             Step::Leave => self.leave(now, egress),
             Step::Repeat => self.repeat(now, egress),
             Step::Pull => self.pull(now, egress, chance),
-            Step::Start => return self.start(egress),
+            Step::Start => departure = self.start(egress),
         }
-        None
+        self.plan(egress);
+        departure
     }
 
     /// What is counted at `port`.
@@ -231,16 +244,12 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         self.architecture.queue_bytes_max(egress)
     }
 
-    fn due(&self) -> (Time, u32, Step) {
-        let ports = 0..self.ports.len() as u32;
-        ports.map(|port| self.due_at(port)).min().unwrap_or((Time::NEVER, 0, Step::Start))
-    }
-
-    fn due_at(&self, egress: u32) -> (Time, u32, Step) {
+    /// What a port does next, and when.
+    fn due(&self, egress: u32) -> (Time, Step) {
         let port = &self.ports[egress as usize];
         let leave = port.leaving.map_or(Time::NEVER, |(at, _)| at);
         let repeat = port.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout);
-        let pull = self.architecture.next_pull(egress, port.wire.drained_at());
+        let pull = self.architecture.next_pull(egress, || port.wire.drained_at());
         let start = port.wire.next_start();
         let steps = [
             (leave, Step::Leave),
@@ -248,8 +257,12 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
             (pull, Step::Pull),
             (start, Step::Start),
         ];
-        let (at, step) = steps.into_iter().min().expect("there are four of them");
-        (at, egress, step)
+        steps.into_iter().min().expect("there are four of them")
+    }
+
+    /// Something has changed at a port.
+    fn plan(&mut self, egress: u32) {
+        self.steps.set(egress as usize, self.due(egress).0);
     }
 
     fn leave(&mut self, now: Time, egress: u32) {
@@ -294,6 +307,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         let Some(requests) = &mut port.requests else { return };
         if let Some(quanta) = requests.handle_level(now, self.architecture.ingress_bytes(ingress)) {
             port.wire.push_pause(now, quanta);
+            self.plan(ingress);
         }
     }
 }

@@ -131,6 +131,7 @@ impl<F: Copy + Default> VirtualQueues<F> {
         }
     }
 
+    #[inline(always)]
     fn push(&mut self, arrival: &Arrival, frame: &F) {
         let ingress = arrival.ingress as usize;
         if self.queues.len() <= ingress {
@@ -148,6 +149,7 @@ impl<F: Copy + Default> VirtualQueues<F> {
     }
 
     /// Takes a frame from the next ingress port in turn, or from a random one.
+    #[inline(always)]
     fn pull(&mut self, random_pct: u32, chance: &mut impl Chance) -> (u32, Waiting<F>) {
         let count = self.nonempty.len() as u32;
         let place = if count > 1 && chance.below(100) < random_pct {
@@ -255,9 +257,14 @@ impl<F: Copy + Default> IngressBuffers<F> {
 }
 
 impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
-    fn admit(&mut self, arrival: &Arrival, frame: &F, drained_at: Time) -> Admission {
+    fn admit(
+        &mut self,
+        arrival: &Arrival,
+        frame: &F,
+        drained_at: impl FnOnce() -> Time,
+    ) -> Admission {
         let (queues, lead) = &mut self.egresses[arrival.egress as usize];
-        if queues.nonempty.is_empty() && drained_at.saturating_sub(*lead) <= arrival.now {
+        if queues.nonempty.is_empty() && drained_at().saturating_sub(*lead) <= arrival.now {
             queues.last = arrival.ingress;
             return Admission::Queued { marked: false };
         }
@@ -271,9 +278,9 @@ impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
         Admission::Held
     }
 
-    fn next_pull(&self, egress: u32, drained_at: Time) -> Time {
+    fn next_pull(&self, egress: u32, drained_at: impl FnOnce() -> Time) -> Time {
         let (queues, lead) = &self.egresses[egress as usize];
-        if queues.nonempty.is_empty() { Time::NEVER } else { drained_at.saturating_sub(*lead) }
+        if queues.nonempty.is_empty() { Time::NEVER } else { drained_at().saturating_sub(*lead) }
     }
 
     fn pull(&mut self, egress: u32, chance: &mut impl Chance) -> Option<Pulled<F>> {

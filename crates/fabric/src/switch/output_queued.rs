@@ -94,7 +94,12 @@ impl PortBuffers {
 }
 
 impl<F> Architecture<F> for PortBuffers {
-    fn admit(&mut self, arrival: &Arrival, _frame: &F, _drained_at: Time) -> Admission {
+    fn admit(
+        &mut self,
+        arrival: &Arrival,
+        _frame: &F,
+        _drained_at: impl FnOnce() -> Time,
+    ) -> Admission {
         let egress = arrival.egress as usize;
         let met = self.queued[egress];
         let bytes = u64::from(arrival.frame_bytes);

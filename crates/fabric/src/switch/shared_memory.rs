@@ -63,11 +63,16 @@ impl Memory {
         occupied.saturating_sub(self.reserve_cells)
     }
 
-    /// Whether a queue of `before` cells may take `cells` more.
+    /// What a queue of `before` cells grows to by `cells` more, and how many of those the pool gives.
     #[inline]
-    fn fits(&self, before: u64, cells: u32) -> bool {
-        let after = before + u64::from(cells);
-        let from_pool = self.in_pool(after) - self.in_pool(before);
+    const fn needs(&self, before: u64, cells: u32) -> (u64, u64) {
+        let after = before + cells as u64;
+        (after, self.in_pool(after) - self.in_pool(before))
+    }
+
+    /// Whether a queue may grow to `after` cells by taking `from_pool` more of the pool.
+    #[inline]
+    const fn fits(&self, after: u64, from_pool: u64) -> bool {
         if from_pool == 0 {
             return true;
         }
@@ -80,10 +85,10 @@ impl Memory {
         self.queued_frames[ingress as usize] < self.guarantee_frames
     }
 
-    /// A queue of `before` cells takes a frame.
+    /// A frame takes `from_pool` cells of the pool.
     #[inline]
-    fn take(&mut self, before: u64, cells: u32, ingress: u32) {
-        self.pool_used += self.in_pool(before + u64::from(cells)) - self.in_pool(before);
+    fn take(&mut self, from_pool: u64, ingress: u32) {
+        self.pool_used += from_pool;
         self.queued_frames[ingress as usize] += 1;
     }
 
@@ -152,16 +157,16 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
         let egress = arrival.egress as usize;
         let cells = self.memory.cells(arrival.frame_bytes);
         self.release(egress, arrival.now);
-        if !self.memory.fits(self.ports[egress].occupied(), cells) {
+        let (mut after, mut from_pool) = self.memory.needs(self.ports[egress].occupied(), cells);
+        if !self.memory.fits(after, from_pool) {
             self.release_all(arrival.now);
-            if !self.memory.fits(self.ports[egress].occupied(), cells)
-                && !self.memory.is_guaranteed(arrival.ingress)
-            {
+            (after, from_pool) = self.memory.needs(self.ports[egress].occupied(), cells);
+            if !self.memory.fits(after, from_pool) && !self.memory.is_guaranteed(arrival.ingress) {
                 return Verdict::Dropped;
             }
         }
+        self.memory.take(from_pool, arrival.ingress);
         let port = &mut self.ports[egress];
-        self.memory.take(port.occupied(), cells, arrival.ingress);
         let marked = port.occupied() > self.marked_above_cells;
         let departs = port.send(arrival.ready, arrival.frame_bytes, cells, arrival.ingress);
         if marked { Verdict::Marked(departs) } else { Verdict::Departs(departs) }
@@ -206,15 +211,21 @@ impl PacketMemory {
 }
 
 impl<F> Architecture<F> for PacketMemory {
-    fn admit(&mut self, arrival: &Arrival, _frame: &F, _drained_at: Time) -> Admission {
+    fn admit(
+        &mut self,
+        arrival: &Arrival,
+        _frame: &F,
+        _drained_at: impl FnOnce() -> Time,
+    ) -> Admission {
         let egress = arrival.egress as usize;
         let met = self.queued[egress];
         let cells = self.memory.cells(arrival.frame_bytes);
-        if !self.memory.fits(met, cells) && !self.memory.is_guaranteed(arrival.ingress) {
+        let (after, from_pool) = self.memory.needs(met, cells);
+        if !self.memory.fits(after, from_pool) && !self.memory.is_guaranteed(arrival.ingress) {
             return Admission::Dropped;
         }
-        self.memory.take(met, cells, arrival.ingress);
-        self.queued[egress] += u64::from(cells);
+        self.memory.take(from_pool, arrival.ingress);
+        self.queued[egress] = after;
         self.queued_max[egress] = self.queued_max[egress].max(self.queued[egress]);
         self.ingress[arrival.ingress as usize] += u64::from(cells);
         Admission::Queued { marked: met > self.marked_above_cells }

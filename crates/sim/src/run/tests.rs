@@ -52,10 +52,10 @@ fn simulate_in_order(
         unreachable!("the other architectures have no private egress");
     };
     let switch = OutputQueued::new(&setup.star.port_links(), port_buffer_bytes);
-    Simulation::new(setup, InOrder(switch)).run(on_iteration)
+    Simulation::new(setup, InOrder(switch), ()).run(on_iteration)
 }
 
-struct Silent;
+pub(crate) struct Silent;
 
 impl Progress for Silent {
     fn iteration(&mut self, _packets: u64) -> ControlFlow<()> {
@@ -71,10 +71,17 @@ fn jitter() -> impl Strategy<Value = Jitter> {
     ]
 }
 
-fn scenario() -> impl Strategy<Value = Run> {
+/// Drop-tail buffers a port, some of them small.
+fn port_buffers() -> impl Strategy<Value = Buffer> {
+    prop_oneof![9_018..40_000_u64, 40_000..400_000_u64]
+        .prop_map(|port_buffer_bytes| Buffer::OutputQueued { port_buffer_bytes })
+}
+
+/// A small incast over a switch with one of the `buffers`.
+pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<Value = Run> {
     let workload = (1..8_u32, 1..400_000_u64, 1..6_u32, 0..3_u32, 0..20_000_u64, jitter());
     let network = (
-        prop_oneof![9_018..40_000_u64, 40_000..400_000_u64],
+        buffers,
         prop_oneof![Just(1500_u32), Just(9000)],
         any::<bool>(),
         0..5_000_u64,
@@ -83,9 +90,9 @@ fn scenario() -> impl Strategy<Value = Run> {
     let hosts = (any::<bool>(), 0..20_000_u64, 0..3_000_u64, 2..200_u32, any::<u64>());
     (workload, network, hosts).prop_map(|(workload, network, hosts)| {
         let (servers, block_bytes, iterations, warmup, request_spacing_ns, start_jitter) = workload;
-        let (port_buffer_bytes, mtu_bytes, cuts_through, latency_ns, delays_ns) = network;
+        let (buffer, mtu_bytes, cuts_through, latency_ns, delays_ns) = network;
         let (is_linux, host_latency_ns, receive_frame_ns, queue_frames, seed) = hosts;
-        let mut run = lab::run(servers, Buffer::OutputQueued { port_buffer_bytes });
+        let mut run = lab::run(servers, buffer);
         run.seed = format!("{seed:016x}");
         run.network.switch.latency_ns = latency_ns;
         if cuts_through {
@@ -136,7 +143,7 @@ fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
 }
 
 /// A short run unless `PROPTEST_CASES` asks for another.
-fn cases() -> ProptestConfig {
+pub(crate) fn cases() -> ProptestConfig {
     let short = ProptestConfig { cases: 100, ..ProptestConfig::default() };
     if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default() } else { short }
 }
@@ -145,9 +152,14 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn judging_private_frames_at_once_gives_the_same_record(run in scenario()) {
-        let at_once = comparable(try_run_by(simulate, &run, &mut Silent));
-        let in_order = comparable(try_run_by(simulate_in_order, &run, &mut Silent));
+    fn judging_private_frames_at_once_gives_the_same_record(run in scenario(port_buffers())) {
+        let at_once = try_run_by(
+            &mut |buffer, setup, each| simulate(buffer, setup, (), each),
+            &run,
+            &mut Silent,
+        );
+        let in_order = try_run_by(&mut simulate_in_order, &run, &mut Silent);
+        let (at_once, in_order) = (comparable(at_once), comparable(in_order));
         prop_assert_eq!(at_once, in_order);
     }
 }

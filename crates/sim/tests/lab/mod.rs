@@ -38,6 +38,15 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
             receive_frame_ns: 0,
             receive_rate_bps: None,
             transmit_queue_frames: 10_000,
+            packet_rate_pps: None,
+            receive_ring_frames: None,
+            interrupt_delay_ns: 0,
+            poll_weight_frames: None,
+            receive_merge_bytes: 0,
+            honours_pause: false,
+            pause_high_frames: None,
+            pause_low_frames: None,
+            pause_quanta: u16::MAX,
         },
     };
     let link = |name: &str| Link {
@@ -61,6 +70,10 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
                 forwarding: Forwarding::StoreAndForward,
                 latency_ns: 0,
                 ecn_threshold_bytes: None,
+                honours_pause: false,
+                pause_high_bytes: None,
+                pause_low_bytes: None,
+                pause_quanta: u16::MAX,
             },
             links: vec![link("client"), link("server")],
         },
@@ -131,4 +144,12 @@ pub(crate) fn make_ok(run: &Run) -> RunRecord {
 
 pub(crate) fn counter(record: &RunRecord, node: &str, name: &str) -> u64 {
     record.counters[node][name]
+}
+
+/// The share of the client's link that payload fills.
+pub(crate) fn utilisation(run: &Run, record: &RunRecord) -> f64 {
+    let measure = record.measure.expect("an ended run has a measuring phase");
+    let bits = record.bytes_received.expect("an ended run has received") * 8;
+    let took_s = (measure.end_ns - measure.start_ns) as f64 / 1e9;
+    bits as f64 / took_s / run.network.links[0].rate_bps as f64
 }

@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use netstudy_units::Time;
 
 /// The next time of each of a fixed set of sources, and the earliest of all: a tournament tree.
@@ -69,6 +71,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
     use proptest::prelude::*;
 
     #[test]

@@ -1,0 +1,411 @@
+//! One event a hop: the plain way to carry a run out.
+//!
+//! Queue of an interface, wire, switch, wire, ring, processor, TCP: each is an event of its own at its
+//! own time, so that whatever happens in between can be heeded, as a PAUSE frame has to be. It costs
+//! several times what [`crate::incast`] does, which computes most of these hops when a frame enters
+//! them; where both can carry out a run, every frame is at every place at the same time.
+//!
+//! At equal times timers come first, then steps of the switch, then what [`Event`] lists.
+
+mod events;
+mod host;
+mod receiver;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+
+use netstudy_fabric::stepped::{Architecture, Departure, Mark, Sent, Stepped};
+use netstudy_fabric::switch::{
+    Arrival, IngressBuffers, PacketMemory, PortBuffers, SharedMemoryConfig,
+};
+use netstudy_fabric::{Link, PortCounters, Schedule};
+use netstudy_records::{Buffer, Jitter};
+use netstudy_tcp::{Ecn, Segment};
+use netstudy_units::{Duration, Time};
+
+use crate::Stream;
+use crate::barrier::Barrier;
+use crate::hosts::Frame;
+use crate::incast::{Client, Outcome, Server, Setup, Snapshot, check_progress, totals};
+use crate::observe::{Moment, Observer};
+use events::{Event, Events};
+use host::Interface;
+
+/// Carries a set-up out over a switch with the given buffer.
+pub(crate) fn simulate(
+    buffer: &Buffer,
+    setup: &Setup<'_>,
+    observer: impl Observer,
+    on_iteration: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Outcome, String> {
+    let links = setup.star.port_links();
+    let marked_above = setup.star.ecn_threshold_bytes;
+    match *buffer {
+        Buffer::OutputQueued { port_buffer_bytes } => {
+            let buffers = PortBuffers::new(links.len(), port_buffer_bytes);
+            let architecture = buffers.marking_above(marked_above);
+            Hops::new(setup, architecture, observer).run(on_iteration)
+        }
+        Buffer::SharedMemory {
+            pool_bytes,
+            port_reserve_bytes,
+            cell_bytes,
+            alpha,
+            ingress_guarantee_frames,
+        } => {
+            let config = SharedMemoryConfig {
+                pool_bytes,
+                port_reserve_bytes,
+                cell_bytes,
+                alpha,
+                ingress_guarantee_frames,
+            };
+            let memory = PacketMemory::new(links.len(), &config);
+            let architecture = memory.marking_above(marked_above);
+            Hops::new(setup, architecture, observer).run(on_iteration)
+        }
+        Buffer::IngressQueued {
+            ingress_buffer_bytes,
+            egress_buffer_bytes,
+            random_arbitration_pct,
+        } => {
+            let buffers = IngressBuffers::new(
+                &links,
+                ingress_buffer_bytes,
+                egress_buffer_bytes,
+                random_arbitration_pct,
+            );
+            let architecture = buffers.marking_above(marked_above);
+            Hops::new(setup, architecture, observer).run(on_iteration)
+        }
+    }
+}
+
+/// A simulation of one run over a switch with the buffer architecture `A`, one event a hop.
+struct Hops<A, O> {
+    /// When a host next has a timer that is due, or an answer or a request to send: 0 the client, i + 1
+    /// the server i.
+    timers: Schedule,
+    switch: Stepped<Frame, A>,
+    events: Events,
+    links: Vec<Link>,
+    switch_latency: Duration,
+    arbitration: Stream,
+    client: Client<Interface>,
+    servers: Vec<Server<Interface>>,
+    start_jitter: Jitter,
+    barrier: Barrier,
+    base: Option<Snapshot>,
+    measure_from: Time,
+    iteration_began: Time,
+    now: Time,
+    observer: O,
+}
+
+impl Mark for Frame {
+    fn mark(&mut self) -> bool {
+        let subject = self.segment.ecn != Ecn::NotEct;
+        if subject {
+            self.segment.ecn = Ecn::Ce;
+        }
+        subject
+    }
+}
+
+impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
+    fn new(setup: &Setup<'_>, architecture: A, observer: O) -> Self {
+        let star = setup.star;
+        let links = star.port_links();
+        let iterations = setup.workload.iterations - setup.warmup_iterations;
+        let client = Interface::new(&star.client, star.cuts_through(&star.client.link), 0);
+        let server = |index: u32| {
+            let cuts_through = star.cuts_through(&star.server.link);
+            Server::new(
+                setup,
+                index,
+                Interface::new(&star.server, cuts_through, index as usize + 1),
+            )
+        };
+        Self {
+            timers: Schedule::new(links.len()),
+            switch: Stepped::new(&links, architecture, star.switch_pause),
+            events: Events::new(Stream::new(setup.seed, "switch/arrivals").bits()),
+            switch_latency: star.switch_latency,
+            arbitration: Stream::new(setup.seed, "switch/arbitration"),
+            client: Client::new(setup, client),
+            servers: (0..star.servers).map(server).collect(),
+            start_jitter: setup.start_jitter.clone(),
+            barrier: Barrier::new(setup.warmup_iterations, iterations),
+            base: (setup.warmup_iterations == 0).then(Snapshot::default),
+            measure_from: Time::ZERO,
+            iteration_began: Time::ZERO,
+            now: Time::ZERO,
+            links,
+            observer,
+        }
+    }
+
+    /// As [`crate::incast::Simulation::run`].
+    fn run(mut self, on_iteration: &mut dyn FnMut() -> ControlFlow<()>) -> Result<Outcome, String> {
+        self.timers.set(0, Time::ZERO);
+        loop {
+            let (host, timer) = self.timers.earliest();
+            let step = self.switch.next_step();
+            let event = self.events.next_time();
+            self.now = self.now.max(timer.min(step).min(event));
+            if timer <= self.now {
+                check_progress(self.now, self.iteration_began)?;
+                self.fire_timers(host);
+            } else if step <= self.now {
+                self.step_switch();
+            } else if let Some((place, event)) = self.events.take() {
+                if matches!(event, Event::Read) && on_iteration().is_break() {
+                    return Err("stopped before its end".to_owned());
+                }
+                if self.handle(place, event) {
+                    return Ok(self.finish());
+                }
+            }
+        }
+    }
+
+    /// Whether that was the end.
+    fn handle(&mut self, place: usize, event: Event) -> bool {
+        match event {
+            Event::AtSwitch(frame) => self.offer(place, frame),
+            Event::PauseAtSwitch(quanta) => {
+                self.switch.handle_pause(self.now, place as u32, quanta);
+            }
+            Event::Delivered(frame) => self.deliver(place, &frame),
+            Event::Read => return self.end_iteration(),
+            Event::AtHost(frame) => self.arrive(place, frame),
+            event => self.handle_at_host(place, event),
+        }
+        false
+    }
+
+    /// What concerns the interface alone.
+    fn handle_at_host(&mut self, place: usize, event: Event) {
+        let (now, nic, events) = self.interface(place);
+        match event {
+            Event::Processed => nic.processed(now, events),
+            Event::TakenIn => nic.taken_in(now, events),
+            Event::PauseAtHost(quanta) => nic.handle_pause(now, quanta, events),
+            Event::RepeatPause => nic.repeat_pause(now, events),
+            Event::Poll => nic.poll(now, events),
+            Event::Start => nic.start(now, events),
+            _ => unreachable!("it is not the interface's"),
+        }
+    }
+
+    fn interface(&mut self, place: usize) -> (Time, &mut Interface, &mut Events) {
+        let nic = match place {
+            0 => &mut self.client.nic,
+            _ => &mut self.servers[place - 1].nic,
+        };
+        (self.now, nic, &mut self.events)
+    }
+
+    // ---- switch
+
+    fn offer(&mut self, ingress: usize, frame: Frame) {
+        let egress = if ingress == 0 { frame.connection + 1 } else { 0 };
+        let arrival = Arrival {
+            now: self.now,
+            ready: self.now + self.switch_latency,
+            ingress: ingress as u32,
+            egress,
+            frame_bytes: frame.frame_bytes,
+        };
+        self.observer.note(Moment::Arrived(ingress), self.now, &frame);
+        if !self.switch.offer(&arrival, frame) {
+            self.observer.note(Moment::Dropped(egress as usize), self.now, &frame);
+        }
+    }
+
+    fn step_switch(&mut self) {
+        let Some(departure) = self.switch.step(self.now, &mut self.arbitration) else { return };
+        let Departure { egress, sent, departs } = departure;
+        let place = egress as usize;
+        let arrives = departs + self.links[place].delay();
+        match sent {
+            Sent::Frame(frame) => {
+                self.observer.note(Moment::Left(place), departs, &frame);
+                self.events.put(arrives, place, Event::AtHost(frame));
+            }
+            Sent::Pause(quanta) => self.events.put(arrives, place, Event::PauseAtHost(quanta)),
+        }
+    }
+
+    // ---- hosts
+
+    fn arrive(&mut self, place: usize, frame: Frame) {
+        let (now, nic, events) = self.interface(place);
+        if !nic.arrive(now, frame, events) {
+            self.observer.note(Moment::RingDropped(place), now, &frame);
+        }
+    }
+
+    fn deliver(&mut self, place: usize, frame: &Frame) {
+        self.observer.note(Moment::Delivered(place), self.now, frame);
+        if place == 0 {
+            self.client_receives(frame.connection as usize, &frame.segment);
+        } else {
+            self.server_receives(place - 1, &frame.segment);
+        }
+    }
+
+    fn fire_timers(&mut self, host: usize) {
+        self.timers.set(host, Time::NEVER);
+        if host == 0 {
+            self.fire_client_timers();
+        } else {
+            self.fire_server_timers(host - 1);
+        }
+    }
+
+    fn lower_timer(&mut self, host: usize, due: Time) {
+        if due < self.timers.time(host) {
+            self.timers.set(host, due);
+        }
+    }
+
+    // ---- client
+
+    fn client_receives(&mut self, connection: usize, segment: &Segment) {
+        let client = &mut self.client;
+        let end = &mut client.ends[connection];
+        let before = end.bytes_received();
+        let was_open = end.is_open();
+        end.handle_segment(self.now, segment);
+        let total = end.bytes_received();
+        let opened = !was_open && end.is_open();
+        if segment.len > 0 && client.reads_at_once() {
+            client.ends[connection].application_read();
+        }
+        if opened && client.opened() {
+            client.app.start(self.now);
+            self.measure_from = self.now;
+            self.iteration_began = self.now;
+        }
+        self.pump_client(connection);
+        if let Some(ended) =
+            self.client.app.handle_received(self.now, connection as u32, before, total)
+        {
+            self.barrier.completed(ended);
+            self.events.put(self.barrier.due(), 0, Event::Read);
+        }
+        self.lower_timer(0, self.client.next_start());
+    }
+
+    fn pump_client(&mut self, connection: usize) {
+        let end = &mut self.client.ends[connection];
+        while let Some(segment) = end.poll_transmit(self.now) {
+            self.client.nic.send(self.now, connection as u32, segment, &mut self.events);
+        }
+        let due = end.next_timeout();
+        self.lower_timer(0, due);
+    }
+
+    /// Requests before timers of connections, those in the order of connections.
+    fn fire_client_timers(&mut self) {
+        while self.client.next_start() <= self.now {
+            let connection = self.client.start_next(self.now);
+            self.pump_client(connection);
+        }
+        let (due, connection) = self.client.earliest_timeout();
+        if due <= self.now {
+            self.client.ends[connection].handle_timeout(self.now);
+            self.pump_client(connection);
+        }
+        let due = self.client.earliest_timeout().0.min(self.client.next_start());
+        self.lower_timer(0, due);
+    }
+
+    // ---- servers
+
+    fn server_receives(&mut self, index: usize, segment: &Segment) {
+        let server = &mut self.servers[index];
+        server.end.handle_segment(self.now, segment);
+        if segment.len > 0 && server.app.poll_request(server.end.bytes_received()) {
+            server.answer_at = self.now + server.draw(&self.start_jitter);
+        }
+        self.pump_server(index);
+    }
+
+    fn pump_server(&mut self, index: usize) {
+        let server = &mut self.servers[index];
+        while let Some(segment) = server.end.poll_transmit(self.now) {
+            server.nic.send(self.now, index as u32, segment, &mut self.events);
+        }
+        let due = server.end.next_timeout().min(server.answer_at);
+        self.lower_timer(index + 1, due);
+    }
+
+    /// Answers before timers of the connection.
+    fn fire_server_timers(&mut self, index: usize) {
+        let server = &mut self.servers[index];
+        if server.answer_at <= self.now {
+            server.answer_at = Time::NEVER;
+            server.end.write(self.now, server.response_bytes);
+        } else if server.end.next_timeout() <= self.now {
+            server.end.handle_timeout(self.now);
+        }
+        self.pump_server(index);
+    }
+
+    // ---- measuring
+
+    /// Reads the counters at the end of an iteration. Whether it was the last one.
+    fn end_iteration(&mut self) -> bool {
+        let totals = totals(&self.port_counters(), &self.client, &self.servers);
+        if let Some(iteration) = self.barrier.read(totals) {
+            self.iteration_began = iteration.ended;
+            if self.base.is_none() && self.barrier.measures_after(&iteration) {
+                self.base = Some(self.snapshot());
+                self.measure_from = iteration.ended;
+            }
+        }
+        self.client.app.is_done()
+    }
+
+    fn port_counters(&self) -> Vec<PortCounters> {
+        (0..self.links.len() as u32).map(|port| *self.switch.counters(port)).collect()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let ports = self.port_counters();
+        let mut snapshot = Snapshot::new(&ports, &self.client, &self.servers, Interface::counters);
+        snapshot.client_pauses = *self.client.nic.pauses();
+        snapshot.client_port_pauses = *self.switch.pauses(0);
+        for (index, server) in self.servers.iter().enumerate() {
+            snapshot.server_pauses.add(server.nic.pauses());
+            snapshot.server_port_pauses.add(self.switch.pauses(index as u32 + 1));
+        }
+        snapshot
+    }
+
+    fn finish(self) -> Outcome {
+        let nics = self.servers.iter().map(|server| &server.nic).chain([&self.client.nic]);
+        let (sent, waiting) = nics.fold((0, 0), |(sent, waiting), nic| {
+            (sent + nic.counters().frames_sent, waiting + nic.waiting() as u64)
+        });
+        let server_ports = 1..self.links.len() as u32;
+        Outcome {
+            measure_from: self.measure_from,
+            measure_to: self.iteration_began,
+            end: self.snapshot(),
+            frames_sent: sent,
+            frames_under_way: waiting + self.events.frames_to_switch(),
+            client_queue_bytes_max: self.switch.queue_bytes_max(0),
+            server_queue_bytes_max: server_ports
+                .map(|port| self.switch.queue_bytes_max(port))
+                .max()
+                .unwrap_or(0),
+            base: self.base.unwrap_or_default(),
+            samples: self.barrier.into_samples(),
+        }
+    }
+}

@@ -7,11 +7,13 @@ mod acknowledged;
 mod connection;
 mod ecn;
 mod fack;
+mod quick_acks;
 mod receive;
 mod transmit;
 
 use ecn::EcnState;
 use netstudy_units::{Duration, Time};
+use quick_acks::QuickAcks;
 
 use crate::{
     Congestion, CongestionControl, Counters, Reassembly, RtoRule, RttEstimator, SentSegments,
@@ -56,7 +58,9 @@ pub struct Config {
     pub delayed_ack: Duration,
     /// Full segments after which an acknowledgment waits no longer.
     pub ack_every_segments: u32,
-    /// Segments acknowledged at once from the start of the connection.
+    /// Segments acknowledged at once from the start of the connection, after a gap longer than the
+    /// timeout, and after a copy of what was received (`TCP_MAX_QUICKACKS` of Linux). More means a
+    /// faster start of small windows. Zero: none.
     pub quick_ack_segments: u32,
     /// Shrink the window after an idle time (RFC 2861, as Linux does).
     pub restart_after_idle: bool,
@@ -172,7 +176,7 @@ pub struct Endpoint {
     peer_fin_at: Option<u64>,
     ack_now: bool,
     ack_at: Time,
-    quick_acks_left: u32,
+    quick_acks: QuickAcks,
     ts_recent: u32,
     sack: bool,
     timestamps: bool,
@@ -224,7 +228,7 @@ impl Endpoint {
             peer_fin_at: None,
             ack_now: false,
             ack_at: Time::NEVER,
-            quick_acks_left: config.quick_ack_segments,
+            quick_acks: QuickAcks::new(config.quick_ack_segments),
             ts_recent: 0,
             sack: config.sack,
             timestamps: config.timestamps,

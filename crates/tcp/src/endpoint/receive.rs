@@ -32,12 +32,13 @@ impl Endpoint {
         }
         // A FIN takes a place in the sequence space, and is taken when the window is full, as in Linux.
         range.end += u64::from(segment.flags.contains(Flags::FIN));
+        self.quick_acks.hear(now, || self.rtt.rto());
         let had_islands = self.received.has_islands();
+        let is_copy = range.end <= self.received.next();
         let advanced = self.received.insert(range);
         self.counters.bytes_received += advanced;
         if had_islands || advanced == 0 {
-            // RFC 5681 (4.2): at once when out of order, or when a gap is filled.
-            self.ack_now = true;
+            self.acknowledge_disorder(is_copy);
         } else {
             self.delay_ack(now);
         }
@@ -55,14 +56,22 @@ impl Endpoint {
         }
     }
 
+    /// RFC 5681 (4.2): at once when out of order, or when a gap is filled.
+    #[inline]
+    fn acknowledge_disorder(&mut self, is_copy: bool) {
+        self.ack_now = true;
+        if is_copy {
+            self.quick_acks.hear_copy();
+        } else if !self.received.has_islands() {
+            self.quick_acks.gap_filled();
+        }
+    }
+
     #[inline(always)]
     fn delay_ack(&mut self, now: Time) {
         let waiting = self.received.next() - self.last_ack_sent;
         let enough = u64::from(self.config.ack_every_segments - 1) * u64::from(self.mss);
-        if self.quick_acks_left > 0 {
-            self.quick_acks_left -= 1;
-            self.ack_now = true;
-        } else if waiting > enough {
+        if self.quick_acks.are_due() || waiting > enough {
             self.ack_now = true;
         } else if self.ack_at == Time::NEVER {
             self.ack_at = now + self.config.delayed_ack;

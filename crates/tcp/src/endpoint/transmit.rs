@@ -258,6 +258,7 @@ impl Endpoint {
     #[inline(always)]
     fn build_data(&mut self, now: Time, sent: &SentSegment) -> Segment {
         self.last_sent_at = now;
+        self.quick_acks.send_data(now, self.config.delayed_ack);
         self.counters.segments_sent += 1;
         self.counters.bytes_sent += u64::from(sent.len);
         let segment = Segment { seq: sent.start, len: sent.len, ..Segment::default() };
@@ -290,6 +291,7 @@ impl Endpoint {
                 segment.flags = segment.flags | Flags::ECE;
             }
             self.last_ack_sent = segment.ack;
+            self.quick_acks.send_ack();
             self.ack_at = Time::NEVER;
         }
         segment

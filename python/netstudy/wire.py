@@ -51,7 +51,8 @@ class Tcp(Wire):
     delayed_ack_ns: int = 40_000_000
     ack_every_segments: int = 2
     quick_ack_segments: int = 0
-    """Segments acknowledged at once when a connection starts (Linux: 16)."""
+    """Segments acknowledged at once when data starts to come, also after a gap longer than the
+    timeout, and after a copy of old data (Linux: 16)."""
     read_at_once_pct: int = Field(default=0, ge=0, le=100)
     """Share of received segments upon which the application reads at once, which sends an
     acknowledgment that waits."""

@@ -145,7 +145,8 @@ pub struct Tcp {
     pub delayed_ack_ns: u64,
     /// Full segments after which it waits no longer.
     pub ack_every_segments: u32,
-    /// Segments acknowledged at once when a connection starts.
+    /// Segments acknowledged at once when data starts to come, also after a gap longer than the timeout,
+    /// and after a copy of old data.
     pub quick_ack_segments: u32,
     /// Share of received segments upon which the application reads at once, which sends an
     /// acknowledgment that waits.

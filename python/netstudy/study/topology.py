@@ -78,7 +78,7 @@ class TcpKnobs(Model):
     ack_every: Count | None = None
     """Full segments after which an ack is sent at the latest."""
     quick_ack: Count0 | None = None
-    """Segments acknowledged at once when a connection starts."""
+    """Segments acknowledged at once when data starts to come, also after a long gap."""
     read_at_once: Percent | None = None
     """Share of segments upon which the application reads at once, which sends a waiting ack."""
     restart_after_idle: Switched | None = None

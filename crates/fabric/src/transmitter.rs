@@ -65,6 +65,15 @@ impl Transmitter {
         self.queue.len()
     }
 
+    /// Forgets all frames if the last of them left by `now`: the usual case on a link that is not busy.
+    #[inline]
+    pub fn release_if_idle(&mut self, now: Time) {
+        if self.free_at <= now {
+            self.queue.clear();
+            self.occupied = 0;
+        }
+    }
+
     /// Forgets the frames that left by `now`, and tells `left` of each.
     #[inline]
     pub fn release(&mut self, now: Time, mut left: impl FnMut(&Departing)) {

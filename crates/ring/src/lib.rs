@@ -51,6 +51,13 @@ impl<T> Ring<T> {
         self.tail == self.head
     }
 
+    /// Forgets all values.
+    #[inline]
+    pub const fn clear(&mut self) {
+        self.head = 0;
+        self.tail = 0;
+    }
+
     /// The slot of the value with the number `number`. Of a ring without slots there is none: the
     /// index that comes out then is caught by the check of bounds.
     #[inline]
@@ -96,8 +103,7 @@ impl<T: Copy + Default> Ring<T> {
         self.head += 1;
         if self.is_empty() {
             // The next values come into the slots that were used last and are in the cache.
-            self.head = 0;
-            self.tail = 0;
+            self.clear();
         }
     }
 
@@ -185,14 +191,16 @@ mod tests {
     enum Operation {
         Push(u32),
         Pop,
+        Clear,
         Set(usize, u32),
     }
 
     fn operation() -> impl Strategy<Value = Operation> {
         prop_oneof![
-            3 => any::<u32>().prop_map(Operation::Push),
-            2 => Just(Operation::Pop),
-            1 => (any::<usize>(), any::<u32>()).prop_map(|(at, value)| Operation::Set(at, value)),
+            12 => any::<u32>().prop_map(Operation::Push),
+            8 => Just(Operation::Pop),
+            1 => Just(Operation::Clear),
+            4 => (any::<usize>(), any::<u32>()).prop_map(|(at, value)| Operation::Set(at, value)),
         ]
     }
 
@@ -207,6 +215,10 @@ mod tests {
                         twin.push_back(value);
                     }
                     Operation::Pop => prop_assert_eq!(ring.pop_front(), twin.pop_front()),
+                    Operation::Clear => {
+                        ring.clear();
+                        twin.clear();
+                    }
                     Operation::Set(at, value) if !twin.is_empty() => {
                         ring[at % twin.len()] = value;
                         let len = twin.len();

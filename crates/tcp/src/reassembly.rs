@@ -80,6 +80,13 @@ impl Reassembly {
         self.next - before
     }
 
+    /// Takes the next `len` bytes, while nothing above them is held.
+    #[inline]
+    pub(crate) fn advance(&mut self, len: u32) {
+        debug_assert!(!self.has_islands(), "islands would have to be absorbed");
+        self.next += u64::from(len);
+    }
+
     /// What comes behind a gap mostly follows on what came last: then the last island grows, which
     /// is reported first already. Whether that was so.
     #[inline]
@@ -96,12 +103,9 @@ impl Reassembly {
 
     /// The SACK option of an acknowledgment sent now: the island that changed last comes first.
     #[must_use]
+    #[inline]
     pub fn sack_blocks(&self) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        for island in &self.recent[..self.recent_len] {
-            blocks.push(*island);
-        }
-        blocks
+        SackBlocks::of(&self.recent[..self.recent_len])
     }
 
     fn absorb_islands(&mut self) {

@@ -55,7 +55,7 @@ impl RttEstimator {
 
     /// Takes a round-trip time that belongs to one transmission without doubt (Karn's algorithm or
     /// timestamps), and ends the backoff (RFC 6298, 5.7 note).
-    #[inline]
+    #[inline(always)]
     pub fn sample(&mut self, rtt: Duration) {
         self.backoff = 0;
         match self.srtt {
@@ -91,7 +91,7 @@ impl RttEstimator {
 
     /// The retransmission timeout, backoff included.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn rto(&self) -> Duration {
         let base = match self.srtt {
             None => self.initial_rto,

@@ -63,11 +63,17 @@ pub enum Ecn {
 
 /// The SACK option: up to three blocks, which is what fits beside timestamps (RFC 2018, 3).
 ///
-/// The edges are the low 32 bits of stream offsets, as on the wire. A place whose edges are equal holds
-/// no block, and none behind it does.
+/// The edges are the low 32 bits of stream offsets, as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
-    edges: [(u32, u32); Self::MAX],
+    /// From the first on; a place without a block is zero, which no block is.
+    blocks: [u64; Self::MAX],
+}
+
+/// The edges of a block as one number: the start in the upper half.
+#[inline]
+const fn pack(block: Range) -> u64 {
+    (block.start << 32) | (block.end & 0xffff_ffff)
 }
 
 impl SackBlocks {
@@ -78,30 +84,38 @@ impl SackBlocks {
     #[must_use]
     #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.edges[0].0 == self.edges[0].1
+        self.blocks[0] == 0
     }
 
     /// How many blocks there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.edges.iter().take_while(|(start, end)| start != end).count()
+        self.blocks.iter().filter(|&&block| block != 0).count()
+    }
+
+    /// The first of `blocks`, none of which is empty; those that do not fit are left out.
+    #[inline]
+    pub(crate) fn of(blocks: &[Range]) -> Self {
+        let mut sack = Self::default();
+        for (place, &block) in sack.blocks.iter_mut().zip(blocks) {
+            *place = pack(block);
+        }
+        sack
     }
 
     /// Adds a block, which is not empty; one that does not fit is left out.
     pub fn push(&mut self, block: Range) {
         debug_assert!(block.start < block.end, "an empty block is none");
-        let count = self.len();
-        if let Some(free) = self.edges.get_mut(count) {
-            *free = (block.start as u32, block.end as u32);
+        if let Some(free) = self.blocks.iter_mut().find(|block| **block == 0) {
+            *free = pack(block);
         }
     }
 
     /// The blocks as stream offsets, unwrapped around the offset `near`.
     pub fn iter(&self, near: u64) -> impl Iterator<Item = Range> + use<'_> {
-        let blocks = self.edges.iter().take_while(|(start, end)| start != end);
-        blocks.map(move |&(start, end)| Range {
-            start: unwrap_near(start, near),
-            end: unwrap_near(end, near),
+        self.blocks.iter().take_while(|&&block| block != 0).map(move |&block| Range {
+            start: unwrap_near((block >> 32) as u32, near),
+            end: unwrap_near(block as u32, near),
         })
     }
 }

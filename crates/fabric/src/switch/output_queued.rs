@@ -13,6 +13,8 @@ pub struct OutputQueued {
     ports: Vec<Transmitter>,
     port_buffer_bytes: u64,
     marked_above_bytes: u64,
+    /// The lesser of the two: below it, what has left does not matter.
+    looked_at_bytes: u64,
 }
 
 impl OutputQueued {
@@ -21,7 +23,12 @@ impl OutputQueued {
     #[must_use]
     pub fn new(links: &[Link], port_buffer_bytes: u64) -> Self {
         let ports = links.iter().map(|&link| Transmitter::new(link)).collect();
-        Self { ports, port_buffer_bytes, marked_above_bytes: NEVER_MARKED }
+        Self {
+            ports,
+            port_buffer_bytes,
+            marked_above_bytes: NEVER_MARKED,
+            looked_at_bytes: port_buffer_bytes,
+        }
     }
 
     /// Marks frames that meet a queue of more than `bytes`, as DCTCP wants it (RFC 8257, 3.1). A lower
@@ -29,6 +36,9 @@ impl OutputQueued {
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.marked_above_bytes = bytes;
+        if bytes < self.looked_at_bytes {
+            self.looked_at_bytes = bytes;
+        }
         self
     }
 }
@@ -43,9 +53,9 @@ impl<F: Copy> SwitchBuffer<F> for OutputQueued {
         // What has left is looked up only when it matters: when the queue seems to outgrow its room
         // or to become the longest so far.
         // It also matters when the queue seems longer than the threshold.
-        let limit = self.port_buffer_bytes.min(self.marked_above_bytes);
-        let room = limit.min(port.occupied_max());
+        let room = self.looked_at_bytes.min(port.occupied_max());
         if port.occupied() + u64::from(bytes) > room {
+            port.release_if_idle(arrival.now);
             port.release(arrival.now, |_| {});
             if port.occupied() + u64::from(bytes) > self.port_buffer_bytes {
                 return Verdict::Dropped;

@@ -41,6 +41,16 @@ impl Endpoint {
     /// Takes a segment that arrived at `now`; to be followed by [`Self::poll_transmit`].
     #[inline(always)]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        if self.is_next_data(segment) {
+            self.handle_next_data(now, segment);
+        } else {
+            self.handle_any(now, segment);
+        }
+    }
+
+    /// Takes a segment without prediction.
+    #[inline(always)]
+    pub(super) fn handle_any(&mut self, now: Time, segment: &Segment) {
         if self.state == State::Established
             && segment.flags.without_ecn() == Flags::ACK
             && segment.ack <= self.snd_nxt

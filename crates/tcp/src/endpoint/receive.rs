@@ -2,7 +2,7 @@
 
 use netstudy_units::Time;
 
-use super::Endpoint;
+use super::{Endpoint, State};
 use crate::{Flags, Range, Segment};
 
 impl Endpoint {
@@ -13,14 +13,48 @@ impl Endpoint {
         self.counters.bytes_received
     }
 
+    /// Header prediction: whether `segment` is what a receiver expects, the next data in order and
+    /// nothing new about what it sent itself (`tcp_rcv_established` of Linux; Jacobson, "4BSD TCP header
+    /// prediction", CCR 20(2), 1990).
     #[inline(always)]
-    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn is_next_data(&self, segment: &Segment) -> bool {
+        self.state == State::Established
+            && segment.flags == Flags::ACK
+            && segment.len > 0
+            && segment.seq == self.received.next()
+            && !self.received.has_islands()
+            && segment.ack == self.write_end
+            && self.snd_una == self.write_end
+            && segment.seq + u64::from(segment.len) <= self.rcv_edge
+            && self.rto_at == Time::NEVER
+            && self.peer_fin_at.is_none()
+            && !self.ecn.on
+    }
+
+    /// What is left of [`Self::handle_segment`] for data that [`Self::is_next_data`].
+    #[inline(always)]
+    pub(super) fn handle_next_data(&mut self, now: Time, segment: &Segment) {
+        self.snd_wnd = u64::from(segment.window) << self.snd_wnd_scale;
         self.counters.segments_received += 1;
-        // RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
+        self.take_timestamp(segment);
+        self.received.advance(segment.len);
+        self.counters.bytes_received += u64::from(segment.len);
+        self.delay_ack(now);
+    }
+
+    /// RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
+    #[inline(always)]
+    fn take_timestamp(&mut self, segment: &Segment) {
         let newer = segment.ts_value.wrapping_sub(self.ts_recent).cast_signed() >= 0;
         if newer && segment.seq <= self.last_ack_sent {
             self.ts_recent = segment.ts_value;
         }
+    }
+
+    #[inline(always)]
+    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment) {
+        self.counters.segments_received += 1;
+        self.take_timestamp(segment);
         let mut range = Range { start: segment.seq, end: segment.seq + u64::from(segment.len) };
         if range.end > self.rcv_edge {
             // Outside of the window (RFC 9293, 3.10.7.4).
@@ -75,6 +109,131 @@ impl Endpoint {
             self.ack_now = true;
         } else if self.ack_at == Time::NEVER {
             self.ack_at = now + self.config.delayed_ack;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::format;
+
+    use netstudy_units::Duration;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Config, Congestion, Recovery, Reno, RtoRule};
+
+    const CONFIG: Config = Config {
+        mtu_bytes: 1_052,
+        congestion: Congestion::Reno(Reno::new(false)),
+        sack: true,
+        recovery: Recovery::Rfc,
+        offload_bytes: 0,
+        ecn: false,
+        timestamps: true,
+        initial_window_segments: None,
+        rto_rule: RtoRule::Rfc6298,
+        initial_rto: Duration::from_secs(1),
+        min_rto: Duration::from_ms(200),
+        max_rto: Duration::from_secs(60),
+        clock_tick: Duration::ZERO,
+        clock_phase: Duration::ZERO,
+        delayed_ack: Duration::from_ms(40),
+        ack_every_segments: 2,
+        quick_ack_segments: 3,
+        restart_after_idle: true,
+        send_buffer_bytes: 100_000,
+        receive_buffer_bytes: 20_000,
+    };
+
+    /// An end that is open and has sent nothing yet.
+    fn receiver() -> Endpoint {
+        let (mut client, mut server) = (Endpoint::connect(CONFIG), Endpoint::listen(CONFIG));
+        for _ in 0..2 {
+            while let Some(segment) = client.poll_transmit(Time::ZERO) {
+                server.handle_segment(Time::ZERO, &segment);
+            }
+            while let Some(segment) = server.poll_transmit(Time::ZERO) {
+                client.handle_segment(Time::ZERO, &segment);
+            }
+        }
+        assert_eq!(client.state(), State::Established);
+        client
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        /// Data of a length that begins that far behind what is expected next.
+        Data {
+            ahead: u64,
+            len: u32,
+            window: u16,
+        },
+        Fin,
+        Write(u64),
+        /// All that was sent is acknowledged with the next data.
+        Acknowledge,
+        Transmit,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let data = |ahead| {
+            (ahead, 1u32..2_000, any::<u16>()).prop_map(|(ahead, len, window)| Step::Data {
+                ahead,
+                len,
+                window,
+            })
+        };
+        prop_oneof![
+            12 => data(Just(0).boxed()),
+            2 => data((0u64..30_000).boxed()),
+            1 => Just(Step::Fin),
+            1 => (0u64..3_000).prop_map(Step::Write),
+            2 => Just(Step::Acknowledge),
+            6 => Just(Step::Transmit),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn prediction_changes_nothing(steps in prop::collection::vec(step(), 1..60)) {
+            let mut predicting = receiver();
+            let mut plain = predicting.clone();
+            let mut ack = predicting.snd_una;
+            for (at, step) in steps.into_iter().enumerate() {
+                let now = Time::ZERO + Duration::from_us(7 * at as u64);
+                let next = predicting.received.next();
+                let (ahead, len, window, fin) = match step {
+                    Step::Data { ahead, len, window } => (ahead, len, window, false),
+                    Step::Fin => (0, 0, 1_000, true),
+                    Step::Acknowledge => {
+                        ack = predicting.snd_nxt;
+                        (0, 100, 1_000, false)
+                    }
+                    Step::Write(bytes) => {
+                        predicting.write(now, bytes);
+                        plain.write(now, bytes);
+                        continue;
+                    }
+                    Step::Transmit => {
+                        while let Some(segment) = predicting.poll_transmit(now) {
+                            prop_assert_eq!(plain.poll_transmit(now), Some(segment));
+                        }
+                        prop_assert_eq!(plain.poll_transmit(now), None);
+                        continue;
+                    }
+                };
+                let flags = if fin { Flags::ACK | Flags::FIN } else { Flags::ACK };
+                let ts_value = now.as_us() as u32;
+                let seq = next + ahead;
+                let segment =
+                    Segment { seq, ack, len, window, flags, ts_value, ..Segment::default() };
+                predicting.handle_segment(now, &segment);
+                plain.handle_any(now, &segment);
+                prop_assert_eq!(format!("{predicting:?}"), format!("{plain:?}"));
+            }
         }
     }
 }

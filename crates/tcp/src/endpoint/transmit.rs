@@ -59,7 +59,9 @@ impl Endpoint {
         {
             return Some(segment);
         }
-        if let Some(segment) = self.poll_new_data(now) {
+        if self.may_send_data()
+            && let Some(segment) = self.poll_new_data(now)
+        {
             return Some(segment);
         }
         if self.phase == Phase::Recovery
@@ -127,10 +129,11 @@ impl Endpoint {
         self.build(now, again)
     }
 
-    /// The next segment of data that was never sent before, if it may be sent at `now`.
+    /// The next segment of data that was never sent before, if it may be sent at `now`: to be called
+    /// while [`Self::has_only_news`].
     #[inline(always)]
     pub fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
-        if self.snd_nxt >= self.write_end || !self.may_send_data() {
+        if self.snd_nxt >= self.write_end {
             return None;
         }
         if self.in_flight() >= self.window.cwnd {

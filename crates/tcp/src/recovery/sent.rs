@@ -1,3 +1,5 @@
+use core::iter;
+
 use netstudy_ring::Ring;
 use netstudy_units::Time;
 
@@ -206,12 +208,13 @@ impl SentSegments {
     /// As [`Self::sack`], but decides nothing.
     pub(crate) fn mark_sacked(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
         let before = self.sacked;
-        let mut seen = [Range::default(); SackBlocks::MAX];
-        for (index, block) in blocks.iter(ack).enumerate() {
+        for block in blocks.iter(ack) {
             self.sack_block(block);
-            seen[index] = block;
         }
-        self.known = seen;
+        let none = iter::repeat(Range::default());
+        for (known, block) in self.known.iter_mut().zip(blocks.iter(ack).chain(none)) {
+            *known = block;
+        }
         self.sacked - before
     }
 

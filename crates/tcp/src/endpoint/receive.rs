@@ -37,6 +37,7 @@ impl Endpoint {
         self.snd_wnd = u64::from(segment.window) << self.snd_wnd_scale;
         self.counters.segments_received += 1;
         self.take_timestamp(segment);
+        self.quick_acks.hear(now, || self.rtt.rto());
         self.received.advance(segment.len);
         self.counters.bytes_received += u64::from(segment.len);
         self.delay_ack(now);

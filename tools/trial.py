@@ -80,11 +80,16 @@ def put(run: Run, changes: Mapping[str, Any]) -> None:
 
 
 def simulate(asked: Plan) -> list[wire.RunRecord]:
-    """Carry out a plan; the records in its order. Raises where a run failed or broke a law."""
+    """Carry out a plan; the records in its order.
+
+    Raises RuntimeError where the engine refuses the plan, or a run fails or breaks a law.
+    """
     command = [str(find_engine()), "sim"]
     done = subprocess.run(
-        command, input=json.dumps(asked), capture_output=True, text=True, check=True
+        command, input=json.dumps(asked), capture_output=True, text=True, check=False
     )
+    if done.returncode:
+        raise RuntimeError(f"the engine ended with {done.returncode}: {done.stderr.strip()}")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     records = [wire.RunRecord.model_validate(line) for line in lines if line["kind"] == "run"]
     for record in records:

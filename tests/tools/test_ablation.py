@@ -82,6 +82,26 @@ def test_the_engine_is_asked_once_as_it_is_and_once_without(base: trial.Plan) ->
     )
 
 
+def test_a_plan_that_the_engine_refuses_is_told_in_its_words(base: trial.Plan) -> None:
+    with pytest.raises(RuntimeError, match=r"the engine ended with 2: .* expected u32"):
+        trial.simulate(trial.changed(base, {"network.switch.buffer.ingress_guarantee_frames": -1}))
+
+
+def test_rows_begin_with_the_whole_model_and_go_on_with_what_hurts_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = tuple(one for one in MECHANISMS if "guaranteed" in one.name or "cells" in one.name)
+    monkeypatch.setattr(ablation, "MECHANISMS", chosen)
+    found = ablation.rows(iterations=2, seed=1)
+    assert [row.name for row in found[:2]] == ["nothing", "nothing"]
+    assert [row.name for row in found[2:]] == [
+        "guaranteed frame of each ingress port", "memory in cells",
+    ]  # fmt: skip
+    assert found[0].found != found[1].found
+    nexus = (COMPLETION, "nexus-5010")
+    assert found[2].found.median_abs_pct[nexus] == found[0].found.median_abs_pct[nexus]
+
+
 def test_the_table_is_put_between_the_markers(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"# Mine\n{ablation.BEGIN}\nold\n{ablation.END}\nThe end.\n")

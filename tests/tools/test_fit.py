@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import shutil
+import statistics
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from netstudy.analysis.metrics import COMPLETION, DROPS
+from netstudy.analysis.reference import Published
 from netstudy.hardware import HardwareLibrary
 from netstudy.wire import IterationSamples, RunRecord, Treatment
 from tools import fit, trial
@@ -90,6 +93,42 @@ def test_an_interval_is_the_unbroken_stretch_around_the_value(
     good: set[float], low: float, high: float
 ) -> None:
     assert around(3, [1, 2, 3, 4, 5], good) == Interval(low, high)
+
+
+@pytest.fixture
+def truth(monkeypatch: pytest.MonkeyPatch) -> trial.Plan:
+    """A plan whose published values are what it gives with a guarantee of two frames."""
+    base = trial.plan(iterations=10, seed=1, servers=(6, 12), replicates=3)
+    guarantee = knob("ingress_guarantee")
+    made = trial.simulate(trial.changed(base, {guarantee.path: 2}))
+    monkeypatch.setattr(trial, "published", lambda: tuple(values(made)))
+    monkeypatch.setattr(fit, "KNOBS", (guarantee, knob("read_at_once")))
+    return base
+
+
+def values(records: list[RunRecord]) -> Iterator[Published]:
+    """Means of completion time and drops of the first replicate, as a table would have them."""
+    for one in records:
+        if one.replicate == 1 and one.iterations is not None:
+            at = {factor: str(level) for factor, level in one.treatment.items()}
+            completion, drops = one.iterations.completion_ns, one.iterations.dropped_packets
+            yield Published(COMPLETION, at, statistics.mean(completion) / 1e6, 0.1)
+            yield Published(DROPS, at, statistics.mean(drops), 0.1)
+
+
+def test_a_fit_finds_the_figure_that_a_table_was_made_with(truth: trial.Plan) -> None:
+    first = {**truth, "runs": [run for run in truth["runs"] if run["replicate"] == 1]}
+    before = fit.in_profiles(first)
+    found = fit.fit(first)
+    assert before[knob("ingress_guarantee")] == 1
+    assert found == {**before, knob("ingress_guarantee"): 2}
+    assert fit.errors(trial.simulate(fit.with_chosen(first, found))) == [0.0]
+
+
+def test_the_interval_of_a_figure_holds_it_and_not_what_fits_worse(truth: trial.Plan) -> None:
+    guarantee = knob("ingress_guarantee")
+    chosen = {**fit.in_profiles(truth), guarantee: 2}
+    assert fit.interval(guarantee, chosen, truth) == Interval(2, 2)
 
 
 def test_only_the_value_and_the_interval_of_a_profile_are_written(hardware: Path) -> None:

@@ -57,6 +57,11 @@ def host(**values: Any) -> Change:
     return with_values({f"network.hosts.tcp.{key}": value for key, value in values.items()})
 
 
+def nic(**values: Any) -> Change:
+    """Settings of every host's interface."""
+    return with_values({f"network.hosts.nic.{key}": value for key, value in values.items()})
+
+
 def buffer(**values: Any) -> Change:
     """Settings of the switch's buffer, where it has such."""
     return with_values({f"network.switch.buffer.{key}": value for key, value in values.items()})
@@ -127,10 +132,24 @@ MECHANISMS = (
     Mechanism(
         "processor time of received frames",
         "none",
+        nic(receive_frame_ns=0, receive_rate_bps=None),
+    ),
+    Mechanism("receive ring that may overflow", "one without end", nic(receive_ring_frames=None)),
+    Mechanism(
+        "batches of received frames",
+        "each at once",
+        nic(interrupt_delay_ns=0, poll_weight_frames=None),
+    ),
+    Mechanism("segments merged by the receiver", "none", nic(receive_merge_bytes=0)),
+    Mechanism(
+        "link pause",
+        "none",
         with_values(
             {
-                "network.hosts.nic.receive_frame_ns": 0,
-                "network.hosts.nic.receive_rate_bps": None,
+                "network.hosts.nic.honours_pause": False,
+                "network.hosts.nic.pause_high_frames": None,
+                "network.switch.honours_pause": False,
+                "network.switch.pause_high_bytes": None,
             }
         ),
     ),

@@ -8,6 +8,7 @@ code is 1.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from pydantic import TypeAdapter
 
 from netstudy.analysis.metrics import METRICS
 from netstudy.cli import app
+from netstudy.hardware import HardwareLibrary
+from netstudy.plan import whole_tcp
 from netstudy.study import json_schema
 from netstudy.study.schema import schemas
 from netstudy.wire import Plan, Record
@@ -54,6 +57,16 @@ Every key of a `study.yaml`. [Writing a study](../guide/writing-a-study.md) show
 together. Where `${…}` may be written, the value is the level of a factor, or a field of it. A
 *level* is text, a number, `true` or `false`. Quantities carry a unit. Editors that know JSON Schema
 check a file while it is written: see `schema/study.schema.json`.
+"""
+
+TCP_PROFILES = """\
+# TCP profiles
+
+<!-- Written by `make docs`; changes here are lost. -->
+
+Whole TCPs that a study names with `tcp: {profile: …}`, from `hardware/tcp/`. Every figure is a
+setting of the same name in a [study](study-file.md). [TCP profiles](../concepts/tcp.md) tells what
+the parts do. A dash is the standard's rule, or a part that is not there.
 """
 
 METRICS_HEAD = """\
@@ -114,10 +127,44 @@ def study_file() -> str:
     return f"{STUDY_FILE}\n{tables(json_schema(), 'Study')}"
 
 
+def tcp_profiles() -> str:
+    """The whole TCPs beside each other, then each with its sources."""
+    library = HardwareLibrary.default()
+    rows = {
+        name: {row.name: row for row in library.rows("tcp", name)} for name in library.names("tcp")
+    }
+    figures = dict.fromkeys(figure for profile in rows.values() for figure in profile)
+    lines = [TCP_PROFILES, f"| figure | {' | '.join(rows)} |", "|---" * (len(rows) + 1) + "|"]
+    for figure in figures:
+        found = [profile[figure].value if figure in profile else "–" for profile in rows.values()]
+        lines.append(f"| `{figure}` | {' | '.join(found)} |")
+    for name, profile in rows.items():
+        title = library.tcp(name).title
+        lines += [
+            f"\n## {name}\n",
+            f"{title}.\n",
+            "| figure | value | source | from |",
+            "|---" * 4 + "|",
+        ]
+        lines += [
+            f"| `{row.name}` | {row.value} | {row.source} | {row.origin} |"
+            for row in profile.values()
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def tcp_example() -> str:
+    """The whole TCPs as the plan carries them, for tests of the engine."""
+    library = HardwareLibrary.default()
+    tcps = {name: whole_tcp(library, name).model_dump() for name in library.names("tcp")}
+    return json.dumps(tcps, indent=1) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "metrics.md": metrics,
     "records.md": records,
     "study-file.md": study_file,
+    "tcp-profiles.md": tcp_profiles,
     "verbs.md": verbs,
 }
 
@@ -125,7 +172,8 @@ PAGES: dict[str, Callable[[], str]] = {
 def generated() -> dict[Path, str]:
     """Every file that is written here, and what it must hold."""
     pages = {REFERENCE / name: page() for name, page in PAGES.items()}
-    return pages | {ROOT / "schema" / name: text for name, text in schemas().items()}
+    examples = {ROOT / "schema/examples/tcp.json": tcp_example()}
+    return pages | examples | {ROOT / "schema" / name: text for name, text in schemas().items()}
 
 
 def outdated() -> list[Path]:

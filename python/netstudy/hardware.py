@@ -1,8 +1,8 @@
-"""Profiles of switches, hosts and network interfaces: every figure with its source.
+"""Profiles of switches, hosts, network interfaces and TCPs: every figure with its source.
 
-A profile is one YAML file in a `hardware/` folder. Each figure says its value, whether it is
-documented, fitted on data or assumed, and from where; where sources differ, the others stand beside
-it. A study names a profile and may override a figure.
+A profile is one YAML file in a `hardware/` folder, or in a folder inside. Each figure says its
+value, whether it is documented, fitted on data or assumed, and from where; where sources differ,
+the others stand beside it. A study names a profile and may override a figure.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from netstudy.documents.fields import (
     CountValue,
     DecimalsValue,
     DurationValue,
-    NameValue,
     PacketRateValue,
     PauseQuantaValue,
     PercentValue,
+    ProfileNameValue,
     RateValue,
     SizeValue,
     SwitchedValue,
@@ -39,7 +39,7 @@ from netstudy.errors import StudyError
 
 T = TypeVar("T")
 
-Kind = Literal["switch", "host", "nic"]
+Kind = Literal["switch", "host", "nic", "tcp"]
 Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
 SourceKind = Literal["documented", "fitted", "assumed"]
 
@@ -106,7 +106,12 @@ CongestionControl = Annotated[
         refs=False,
     ),
 ]
-Recovery = Annotated[str, Typed(Choice(("rfc", "fack"), "a way of loss recovery"), refs=False)]
+Recovery = Annotated[
+    str, Typed(Choice(("rfc", "fack", "prr"), "a way of loss recovery"), refs=False)
+]
+OffloadRule = Annotated[
+    str, Typed(Choice(("deferral", "autosizing"), "a way of segmentation offload"), refs=False)
+]
 RtoRule = Annotated[str, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"), refs=False)]
 
 
@@ -138,6 +143,8 @@ class TcpFigures(Model):
 
     congestion_control: Figure[CongestionControl] | None = None
     recovery: Figure[Recovery] | None = None
+    rack: Figure[SwitchedValue] | None = None
+    tail_loss_probe: Figure[SwitchedValue] | None = None
     sack: Figure[SwitchedValue] | None = None
     timestamps: Figure[SwitchedValue] | None = None
     ecn: Figure[SwitchedValue] | None = None
@@ -153,8 +160,16 @@ class TcpFigures(Model):
     read_at_once: Figure[PercentValue] | None = None
     restart_after_idle: Figure[SwitchedValue] | None = None
     offload_burst: Figure[SizeValue] | None = None
+    offload_rule: Figure[OffloadRule] | None = None
     send_buffer: Figure[SizeValue] | None = None
     receive_buffer: Figure[SizeValue] | None = None
+
+
+class HostTcpFigures(TcpFigures):
+    """A host's TCP: a whole one by its name, and what is different about this host's."""
+
+    profile: ProfileNameValue | None = None
+    """A TCP of the hardware library."""
 
 
 class NicFigures(Model):
@@ -198,7 +213,7 @@ class HostFigures(Model):
 class Profile(Model):
     """What every profile has."""
 
-    profile: NameValue
+    profile: ProfileNameValue
     """Its name, which is the file's name too."""
     kind: Kind
     title: WordsValue
@@ -232,7 +247,7 @@ class HostProfile(Profile):
 
     kind: Literal["host"]
     figures: HostFigures = HostFigures()
-    tcp: TcpFigures = TcpFigures()
+    tcp: HostTcpFigures = HostTcpFigures()
     nic: NicFigures = NicFigures()
 
 
@@ -243,11 +258,19 @@ class NicProfile(Profile):
     figures: NicFigures
 
 
-AnyProfile = SwitchProfile | HostProfile | NicProfile
-_MODELS: dict[str, type[SwitchProfile] | type[HostProfile] | type[NicProfile]] = {
+class TcpProfile(Profile):
+    """A whole TCP: congestion control, loss recovery, acknowledgments, timers, offload."""
+
+    kind: Literal["tcp"]
+    figures: TcpFigures
+
+
+AnyProfile = SwitchProfile | HostProfile | NicProfile | TcpProfile
+_MODELS: dict[str, type[AnyProfile]] = {
     "switch": SwitchProfile,
     "host": HostProfile,
     "nic": NicProfile,
+    "tcp": TcpProfile,
 }
 
 
@@ -306,6 +329,16 @@ class HardwareLibrary:
         assert isinstance(profile, NicProfile)
         return profile
 
+    def tcp(self, name: str) -> TcpProfile:
+        """A whole TCP by name. Raises StudyError with the nearest name."""
+        profile = self._get("tcp", name)
+        assert isinstance(profile, TcpProfile)
+        return profile
+
+    def profile(self, kind: Kind, name: str) -> AnyProfile:
+        """A profile of any kind by name. Raises StudyError with the nearest name."""
+        return self._get(kind, name)
+
     def file(self, name: str) -> Path | None:
         """The file that a profile is read from."""
         return self._files.get(name)
@@ -330,6 +363,7 @@ class HardwareLibrary:
             _row(prefix + figure, said)
             for prefix, section in sections
             for figure, said in document.data.get(section, {}).items()
+            if (section, figure) != ("tcp", "profile")
         ]
 
     def _get(self, kind: Kind, name: str) -> AnyProfile:
@@ -341,7 +375,7 @@ class HardwareLibrary:
     def _files(self) -> dict[str, Path]:
         found: dict[str, Path] = {}
         for folder in reversed(self.folders):
-            found |= {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+            found |= {path.stem: path for path in sorted(folder.rglob("*.yaml"))}
         return found
 
     def _kind(self, path: Path) -> str:

@@ -32,9 +32,14 @@ class Tcp(Wire):
     congestion_control: Literal[
         "reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"
     ] = "reno"
-    recovery: Literal["rfc", "fack"] = "rfc"
-    """How losses are found and repaired: RFC 6675 (without SACK, RFC 6582), or forward
-    acknowledgment and rate halving as in Linux 2.6.18."""
+    recovery: Literal["rfc", "fack", "prr"] = "rfc"
+    """How losses are found and repaired: RFC 6675 (without SACK, RFC 6582), forward
+    acknowledgment and rate halving as in Linux 2.6.18, or proportional rate reduction as in
+    Linux 6."""
+    rack: bool = True
+    """Recovery `prr`: losses are found by time (RFC 8985), else by three SACKed segments above."""
+    tail_loss_probe: bool = True
+    """Recovery `prr`: the tail of a flight is probed before the timeout (RFC 8985, 7)."""
     sack: bool = True
     timestamps: bool = True
     ecn: bool = False
@@ -60,6 +65,9 @@ class Tcp(Wire):
     """Shrink cwnd after an idle RTO (RFC 5681, 4.1; RFC 2861)."""
     offload_burst_bytes: int = 0
     """Largest burst that segmentation offload makes of several segments; 0 is no offload."""
+    offload_rule: Literal["deferral", "autosizing"] = "deferral"
+    """Bursts are put off until a third of the window can go at once (Linux 2.6.18), or are made by
+    the pacing rate (Linux 6)."""
     send_buffer_bytes: int = 4_194_304
     receive_buffer_bytes: int = 6_291_456
 

@@ -68,7 +68,8 @@ def test_settings_are_printed_with_their_unit(name: str, value: object, text: st
 
 def test_every_profile_figure_has_its_source(added: Appendix) -> None:
     names = {table.id for table in added.profiles}
-    assert names == {"profile-arista-7124s", "profile-ucs-c200-rhel54", "profile-nexus-5010"}
+    used = ("arista-7124s", "nexus-5010", "ucs-c200-rhel54", "linux-2.6.18")
+    assert names == {f"profile-{name}" for name in used}
     for table in added.profiles:
         for figure, (_, source, as_good, origin, _) in rows(table).items():
             assert source in ("documented", "fitted", "assumed"), figure

@@ -7,8 +7,8 @@ mod plan;
 mod record;
 
 pub use plan::{
-    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic, Plan,
-    PlanSchema, Recovery, RtoRule, Run, Switch, Tcp, Treatment, Workload,
+    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic,
+    OffloadRule, Plan, PlanSchema, Recovery, RtoRule, Run, Switch, Tcp, Treatment, Workload,
 };
 pub use record::{
     Check, Counters, IterationSamples, Mode, Phase, Record, RecordSchema, RunRecord, Status,

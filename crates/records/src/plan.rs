@@ -99,6 +99,18 @@ pub enum Recovery {
     Rfc,
     /// Forward acknowledgment and rate halving, of Linux 2.6.18.
     Fack,
+    /// Proportional rate reduction, of Linux 6; `rack` and `tail_loss_probe` are parts of it.
+    Prr,
+}
+
+/// How segmentation offload makes bursts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OffloadRule {
+    /// Put off until a third of the window can go at once, of Linux 2.6.18.
+    Deferral,
+    /// By the pacing rate, of Linux 6.
+    Autosizing,
 }
 
 /// What the minimum timeout bounds.
@@ -123,6 +135,10 @@ pub struct Tcp {
     pub congestion_control: CongestionControl,
     /// How losses are found and repaired.
     pub recovery: Recovery,
+    /// Losses are found by time (RFC 8985); with the recovery `prr` only.
+    pub rack: bool,
+    /// The tail of a flight is probed (RFC 8985, 7); with the recovery `prr` only.
+    pub tail_loss_probe: bool,
     /// Selective acknowledgments.
     pub sack: bool,
     /// Timestamps.
@@ -155,6 +171,8 @@ pub struct Tcp {
     pub restart_after_idle: bool,
     /// Largest burst that segmentation offload makes of several segments; 0 is no offload.
     pub offload_burst_bytes: u32,
+    /// How bursts are made.
+    pub offload_rule: OffloadRule,
     /// Most bytes sent and not acknowledged.
     pub send_buffer_bytes: u32,
     /// Most bytes received and not in order.

@@ -5,7 +5,7 @@
 use netstudy_fabric::stepped::PausePolicy;
 use netstudy_fabric::{Link, PauseMarks};
 use netstudy_records as records;
-use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, Recovery, Reno, RtoRule};
+use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate, Serializer};
 
 use crate::Stream;
@@ -227,8 +227,15 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         recovery: match tcp.recovery {
             records::Recovery::Rfc => Recovery::Rfc,
             records::Recovery::Fack => Recovery::Fack,
+            records::Recovery::Prr => {
+                Recovery::Prr { rack: tcp.rack, tail_loss_probe: tcp.tail_loss_probe }
+            }
         },
         offload_bytes: tcp.offload_burst_bytes,
+        offload_rule: match tcp.offload_rule {
+            records::OffloadRule::Deferral => OffloadRule::Deferral,
+            records::OffloadRule::Autosizing => OffloadRule::Autosizing,
+        },
         sack: tcp.sack,
         timestamps: tcp.timestamps,
         ecn: tcp.ecn,

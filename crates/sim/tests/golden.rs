@@ -8,8 +8,8 @@ mod lab;
 use std::fmt::Write;
 use std::path::Path;
 
-use lab::{DROP_TAIL, GUARANTEED, INGRESS, incast, make_ok};
-use netstudy_records::{Buffer, Forwarding, Jitter};
+use lab::{DROP_TAIL, GUARANTEED, INGRESS, PROFILES, incast, make_ok, run, run_with};
+use netstudy_records::{Buffer, Forwarding, Jitter, Run};
 
 const ITERATIONS: u32 = 50;
 
@@ -18,21 +18,40 @@ fn the_incast_table_does_not_move() {
     let mut table = String::from("buffer servers completion_us drops retransmissions timeouts\n");
     for (name, buffer) in [("drop-tail", DROP_TAIL), ("shared", GUARANTEED), ("ingress", INGRESS)] {
         for servers in [1, 2, 8, 23] {
-            writeln!(table, "{name} {servers} {}", row(servers, &buffer)).expect("a string grows");
+            writeln!(table, "{name} {servers} {}", row(run(servers, buffer.clone())))
+                .expect("a string grows");
         }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/incast.txt");
+    assert_golden("incast.txt", &table);
+}
+
+#[test]
+fn the_incast_table_of_each_whole_tcp_does_not_move() {
+    let mut table =
+        String::from("tcp buffer servers completion_us drops retransmissions timeouts\n");
+    for profile in PROFILES {
+        for (name, buffer) in [("drop-tail", DROP_TAIL), ("ingress", INGRESS)] {
+            for servers in [1, 4, 16] {
+                let row = row(run_with(profile, servers, buffer.clone()));
+                writeln!(table, "{profile} {name} {servers} {row}").expect("a string grows");
+            }
+        }
+    }
+    assert_golden("tcp_profiles.txt", &table);
+}
+
+fn assert_golden(file: &str, table: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, &table).expect("the golden can be written");
+        std::fs::write(&path, table).expect("the golden can be written");
     }
     let golden = std::fs::read_to_string(&path).expect("the golden is there");
     assert_eq!(table, golden);
 }
 
 /// Sums over all iterations, the completion time in whole microseconds.
-fn row(servers: u32, buffer: &Buffer) -> String {
-    let mut run = lab::run(servers, buffer.clone());
-    run.network.switch.forwarding = match buffer {
+fn row(mut run: Run) -> String {
+    run.network.switch.forwarding = match run.network.switch.buffer {
         Buffer::IngressQueued { .. } => Forwarding::CutThrough,
         _ => Forwarding::StoreAndForward,
     };

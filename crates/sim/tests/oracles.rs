@@ -2,7 +2,7 @@
 
 mod lab;
 
-use lab::{DEEP, DROP_TAIL, GUARANTEED, INGRESS, counter, incast, make, make_ok};
+use lab::{DEEP, DROP_TAIL, GUARANTEED, INGRESS, PROFILES, counter, incast, make, make_ok};
 use netstudy_records::{Buffer, Forwarding, Jitter, Run, Status};
 
 /// Picoseconds a byte at 10 Gbit/s.
@@ -107,6 +107,35 @@ fn a_large_block_fills_the_link() {
     let took = completion_ns(&run);
     assert!(took >= wire_ns, "faster than the wire: {took} ns against {wire_ns} ns");
     assert!(took - wire_ns < 1_000_000, "{} ns lost", took - wire_ns);
+}
+
+#[test]
+fn a_large_block_fills_the_link_with_every_whole_tcp() {
+    for profile in PROFILES {
+        let mut run = lab::run_with(profile, 1, DEEP);
+        incast(&mut run).block_bytes = 1_000_000_000;
+        let wire_ns = 1_000_000_000 * 9_038 / 8_948 * BYTE_PS / 1000;
+        let took = completion_ns(&run);
+        assert!(took >= wire_ns, "{profile}: {took} ns against {wire_ns} ns");
+        assert!(took - wire_ns < 1_000_000, "{profile}: {} ns lost", took - wire_ns);
+    }
+}
+
+#[test]
+fn with_every_whole_tcp_a_run_twice_is_the_same_and_every_loss_is_repaired() {
+    for profile in PROFILES {
+        let mut run = lab::run_with(profile, 12, DROP_TAIL);
+        incast(&mut run).iterations = 10;
+        incast(&mut run).start_jitter = Jitter::Exponential { mean_ns: 75_000 };
+        let record = make_ok(&run);
+        assert_eq!(record, make_ok(&run), "{profile}");
+        assert_eq!(record.bytes_received, Some(10 * 12 * 4_000_000), "{profile}");
+        let samples = record.iterations.expect("an ended run has samples");
+        let dropped: u64 = samples.dropped_packets.iter().sum();
+        let repeated: u64 = samples.retransmissions.iter().sum();
+        assert!(dropped > 0, "{profile}: the port overflows");
+        assert!(repeated >= dropped, "{profile}: {repeated} for {dropped}");
+    }
 }
 
 #[test]

@@ -11,6 +11,12 @@ pub struct Counters {
     pub timeouts: u64,
     /// Times that fast recovery began (RFC 6675, 5).
     pub fast_recoveries: u64,
+    /// `TCPLossProbes`: tail loss probes sent (RFC 8985, 7).
+    pub loss_probes: u64,
+    /// `TCPLossProbeRecovery`: losses that a tail loss probe repaired.
+    pub loss_probe_recoveries: u64,
+    /// Reductions of the window that turned out to be needless and were undone.
+    pub undone_reductions: u64,
     /// Segments sent that carry nothing but an acknowledgment.
     pub acks_sent: u64,
     /// Acknowledgments received that advance nothing while data is outstanding.
@@ -31,6 +37,9 @@ impl Counters {
         self.segments_retransmitted += other.segments_retransmitted;
         self.timeouts += other.timeouts;
         self.fast_recoveries += other.fast_recoveries;
+        self.loss_probes += other.loss_probes;
+        self.loss_probe_recoveries += other.loss_probe_recoveries;
+        self.undone_reductions += other.undone_reductions;
         self.acks_sent += other.acks_sent;
         self.duplicate_acks_received += other.duplicate_acks_received;
         self.ece_acks_received += other.ece_acks_received;

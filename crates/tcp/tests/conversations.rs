@@ -8,6 +8,8 @@ mod lab;
 
 #[path = "conversations/acknowledgments.rs"]
 mod acknowledgments;
+#[path = "conversations/before_rack.rs"]
+mod before_rack;
 #[path = "conversations/closing.rs"]
 mod closing;
 #[path = "conversations/ecn.rs"]

@@ -8,7 +8,7 @@
 mod lab;
 
 use lab::{Client, Fate, Lab, Server, Setup, Side, lab, ms, us};
-use netstudy_tcp::{Bic, Congestion, Cubic, Recovery, Reno, RtoRule, State};
+use netstudy_tcp::{Bic, Congestion, Cubic, OffloadRule, Recovery, Reno, RtoRule, State};
 use netstudy_units::{Duration, Rate};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -40,6 +40,7 @@ struct Flavour {
     recovery: Recovery,
     congestion: Congestion,
     offload_bytes: u32,
+    offload_rule: OffloadRule,
     rto_rule: RtoRule,
 }
 
@@ -61,6 +62,18 @@ enum Deed {
     CloseClient,
 }
 
+fn recoveries() -> Vec<Recovery> {
+    let prr = |rack, tail_loss_probe| Recovery::Prr { rack, tail_loss_probe };
+    vec![
+        Recovery::Rfc,
+        Recovery::Fack,
+        prr(true, true),
+        prr(true, false),
+        prr(false, true),
+        prr(false, false),
+    ]
+}
+
 fn flavour() -> impl Strategy<Value = Flavour> {
     // DCTCP acknowledges anew what was acknowledged already, which the laws of the lab do not know.
     let congestion = vec![
@@ -71,15 +84,17 @@ fn flavour() -> impl Strategy<Value = Flavour> {
         Congestion::Cubic(Cubic::new(true)),
     ];
     (
-        select(vec![Recovery::Rfc, Recovery::Fack]),
+        select(recoveries()),
         select(congestion),
         select(vec![0_u32, 1, 3000, 26_844, 65_536]),
+        select(vec![OffloadRule::Deferral, OffloadRule::Autosizing]),
         select(vec![RtoRule::Rfc6298, RtoRule::Linux]),
     )
-        .prop_map(|(recovery, congestion, offload_bytes, rto_rule)| Flavour {
+        .prop_map(|(recovery, congestion, offload_bytes, offload_rule, rto_rule)| Flavour {
             recovery,
             congestion,
             offload_bytes,
+            offload_rule,
             rto_rule,
         })
 }
@@ -174,6 +189,7 @@ fn setup(ends: &Ends, network: &Network) -> Setup {
             c.recovery = flavour.recovery;
             c.congestion = flavour.congestion;
             c.offload_bytes = flavour.offload_bytes;
+            c.offload_rule = flavour.offload_rule;
             c.rto_rule = flavour.rto_rule;
         }
     };

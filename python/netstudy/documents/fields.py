@@ -235,6 +235,17 @@ class Name(Text):
         return {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]*$"}
 
 
+class ProfileName(Text):
+    """The name of a profile and of its file: as a name, and with dots, as versions have them."""
+
+    def parse(self, value: object) -> str:
+        """Read the name of a profile."""
+        text = super().parse(value)
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]*", text):
+            raise ValueError(f'"{text}" names no profile; use letters, digits, ".", "_" and "-"')
+        return text
+
+
 @dataclass(frozen=True)
 class Choice(Scalar):
     """One of a closed list of words."""
@@ -294,3 +305,4 @@ SwitchedValue = Annotated[bool, Typed(Flag(), refs=False)]
 Words = Annotated[str | Ref, Typed(Text())]
 WordsValue = Annotated[str, Typed(Text(), refs=False)]
 NameValue = Annotated[str, Typed(Name(), refs=False)]
+ProfileNameValue = Annotated[str, Typed(ProfileName(), refs=False)]

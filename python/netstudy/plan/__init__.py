@@ -10,6 +10,7 @@ plan, byte for byte; the order comes from hashes too, not from a library's rando
 from __future__ import annotations
 
 from netstudy.plan.make import make_plan
+from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
 from netstudy.plan.support import unsupported
 from netstudy.study import parse_only
@@ -24,4 +25,5 @@ __all__ = [
     "run_id",
     "run_seed",
     "unsupported",
+    "whole_tcp",
 ]

@@ -17,7 +17,7 @@ from netstudy.documents.problems import Path, fail
 from netstudy.hardware import BUFFER_FIGURES, HardwareLibrary, HostProfile, SwitchProfile
 from netstudy.study import Study
 from netstudy.study.references import concrete, references, resolve
-from netstudy.study.topology import Host, Link, Nic, Switch, Topology
+from netstudy.study.topology import Host, Link, Nic, Switch, TcpKnobs, Topology
 from netstudy.study.workload import Incast, Jitter
 from netstudy.units import format_rate
 from netstudy.wire import Level
@@ -28,6 +28,8 @@ MTU_DEFAULT = 1500
 _TCP_FIELDS = {
     "congestion_control": "congestion_control",
     "recovery": "recovery",
+    "rack": "rack",
+    "tail_loss_probe": "tail_loss_probe",
     "sack": "sack",
     "timestamps": "timestamps",
     "ecn": "ecn",
@@ -43,6 +45,7 @@ _TCP_FIELDS = {
     "read_at_once": "read_at_once_pct",
     "restart_after_idle": "restart_after_idle",
     "offload_burst": "offload_burst_bytes",
+    "offload_rule": "offload_rule",
     "send_buffer": "send_buffer_bytes",
     "receive_buffer": "receive_buffer_bytes",
 }
@@ -95,6 +98,15 @@ _BUFFERS: Mapping[
     "shared-memory": wire.SharedMemory,
     "ingress-queued": wire.IngressQueued,
 }
+
+
+def whole_tcp(hardware: HardwareLibrary, name: str) -> wire.Tcp:
+    """A TCP of the hardware library, as the wire carries it. Raises StudyError if there is none."""
+    return wire.Tcp(profile=name, **_tcp_figures(hardware, name))
+
+
+def _tcp_figures(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
+    return _figures(hardware.tcp(name).figures, _TCP_FIELDS)
 
 
 class Resolver:
@@ -161,12 +173,21 @@ class Resolver:
             name=name,
             count=concrete(host.count),
             profile=profile_name,
-            tcp=wire.Tcp(
-                profile=profile_name,
-                **(_figures(profile.tcp, _TCP_FIELDS) | _knobs(host.tcp, _TCP_FIELDS)),
-            ),
+            tcp=self._tcp(profile, host.tcp),
             nic=self._nic(profile, host.nic),
         )
+
+    def _tcp(self, profile: HostProfile, own: TcpKnobs) -> wire.Tcp:
+        """A TCP that the study names takes the place of the one that the host's profile names, and
+        goes before what is different about the host's."""
+        named, usual = concrete(own.profile), profile.tcp.profile
+        values = _figures(profile.tcp, _TCP_FIELDS)
+        if named is not None:
+            values |= _tcp_figures(self.hardware, named)
+        elif usual is not None:
+            values = _tcp_figures(self.hardware, usual) | values
+        values |= _knobs(own, _TCP_FIELDS)
+        return wire.Tcp(profile=named or usual or profile.profile, **values)
 
     def _nic(self, profile: HostProfile, own: Nic | None) -> wire.Nic:
         values = _figures(profile.nic, _NIC_FIELDS)

@@ -169,6 +169,8 @@ def _profile_names(runs: Sequence[Run]) -> list[tuple[ProfileKind, str]]:
         found["switch", run.network.switch.profile] = None
         for host in run.network.hosts:
             found["host", host.profile] = None
+            if host.tcp.profile != host.profile:
+                found["tcp", host.tcp.profile] = None
     return list(found)
 
 
@@ -184,7 +186,7 @@ def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
         )
         for row in library.rows(kind, name)
     ]
-    profile = library.switch(name) if kind == "switch" else library.host(name)
+    profile = library.profile(kind, name)
     caption = say(
         "{title} ({name}). {notes}",
         title=Name(profile.title),

@@ -39,7 +39,8 @@ def gather(study: Study, plan: Plan, hardware: HardwareLibrary) -> dict[str, byt
 def _profiles(plan: Plan) -> list[str]:
     networks = [run.network for run in plan.runs]
     hosts = {host.profile for network in networks for host in network.hosts}
-    return sorted(hosts | {network.switch.profile for network in networks})
+    tcps = {host.tcp.profile for network in networks for host in network.hosts}
+    return sorted(hosts | tcps | {network.switch.profile for network in networks})
 
 
 def _inside(name: str) -> str:

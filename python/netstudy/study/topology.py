@@ -37,7 +37,10 @@ CongestionControl = Annotated[
         )
     ),
 ]
-Recovery = Annotated[str | Ref, Typed(Choice(("rfc", "fack"), "a way of loss recovery"))]
+Recovery = Annotated[str | Ref, Typed(Choice(("rfc", "fack", "prr"), "a way of loss recovery"))]
+OffloadRule = Annotated[
+    str | Ref, Typed(Choice(("deferral", "autosizing"), "a way of segmentation offload"))
+]
 RtoRule = Annotated[str | Ref, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"))]
 Forwarding = Annotated[
     str | Ref, Typed(Choice(("store-and-forward", "cut-through"), "a way of forwarding"))
@@ -49,12 +52,25 @@ Medium = Annotated[str | Ref, Typed(Choice(("ram", "disk"), "a place that data l
 
 
 class TcpKnobs(Model):
-    """TCP settings of one host group; what is not set comes from the host's profile."""
+    """TCP of one host group: a whole one by its name, and settings that differ from it.
 
+    What neither says comes from the host's profile.
+    """
+
+    profile: Words | None = None
+    """A TCP of the hardware library, such as `linux-2.6.18`, `linux-6` or `rfc`, in place of the
+    one that the host's profile names."""
     congestion_control: CongestionControl | None = None
     """Which algorithm sets cwnd after slow start."""
     recovery: Recovery | None = None
-    """How losses are found and repaired: `rfc` (RFC 6675, RFC 6582) or `fack` (Linux 2.6.18)."""
+    """How losses are found and repaired: `rfc` (RFC 6675, RFC 6582), `fack` (Linux 2.6.18) or
+    `prr` (proportional rate reduction, Linux 6)."""
+    rack: Switched | None = None
+    """With `prr`: losses are found by time (RFC 8985; `tcp_recovery` of Linux), else by three
+    SACKed segments above."""
+    tail_loss_probe: Switched | None = None
+    """With `prr`: the tail of a flight is probed before the timeout (RFC 8985, 7;
+    `tcp_early_retrans` of Linux)."""
     sack: Switched | None = None
     """Selective acknowledgements (RFC 2018)."""
     timestamps: Switched | None = None
@@ -85,10 +101,16 @@ class TcpKnobs(Model):
     """Shrink cwnd after an idle RTO (RFC 5681, 4.1)."""
     offload_burst: Size | None = None
     """Largest burst that segmentation offload makes of several segments; `0 B` is no offload."""
+    offload_rule: OffloadRule | None = None
+    """Bursts wait for a third of the window (`deferral`, Linux 2.6.18), or are made by the pacing
+    rate (`autosizing`, Linux 6)."""
     send_buffer: Size | None = None
     """What the sending socket holds: a limit of the window."""
     receive_buffer: Size | None = None
     """What the receiving socket holds: a limit of the window."""
+
+
+TcpOrName = Annotated[TcpKnobs, Short("profile")]
 
 
 class Nic(Model):
@@ -161,8 +183,8 @@ class Host(Model):
     """Names of its interfaces, as placements write them after `@`."""
     nic: NicOrName | None = None
     """Its network interface; without it the profile's."""
-    tcp: TcpKnobs = TcpKnobs()
-    """TCP settings that differ from the profile's."""
+    tcp: TcpOrName = TcpKnobs()
+    """Its TCP, as far as it differs from the profile's."""
 
 
 HostOrName = Annotated[Host, Short("profile")]

@@ -5,8 +5,8 @@
 use std::ops::ControlFlow;
 
 use netstudy_records::{
-    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic, Recovery,
-    RtoRule, Run, RunRecord, Status, Switch, Tcp, Treatment, Workload,
+    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic,
+    OffloadRule, Recovery, RtoRule, Run, RunRecord, Status, Switch, Tcp, Treatment, Workload,
 };
 use netstudy_sim::Progress;
 
@@ -96,8 +96,11 @@ fn tcp() -> Tcp {
         profile: "rfc".to_owned(),
         congestion_control: CongestionControl::Reno,
         recovery: Recovery::Rfc,
+        rack: true,
+        tail_loss_probe: true,
         rto_rule: RtoRule::Rfc6298,
         offload_burst_bytes: 0,
+        offload_rule: OffloadRule::Deferral,
         read_at_once_pct: 0,
         sack: true,
         timestamps: true,
@@ -115,6 +118,26 @@ fn tcp() -> Tcp {
         receive_buffer_bytes: 6_291_456,
     }
 }
+
+/// A whole TCP of `hardware/tcp`.
+pub(crate) fn whole_tcp(profile: &str) -> Tcp {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples/tcp.json");
+    let text = std::fs::read_to_string(path).expect("the example is there");
+    let tcps: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    serde_json::from_value(tcps[profile].clone()).expect("the profile is there")
+}
+
+/// As [`run`], with a whole TCP on every host.
+pub(crate) fn run_with(profile: &str, servers: u32, buffer: Buffer) -> Run {
+    let mut run = run(servers, buffer);
+    for group in &mut run.network.hosts {
+        group.tcp = whole_tcp(profile);
+    }
+    run
+}
+
+/// The whole TCPs.
+pub(crate) const PROFILES: [&str; 3] = ["linux-2.6.18", "linux-6", "rfc"];
 
 /// The incast workload of a run, to be changed.
 pub(crate) fn incast(run: &mut Run) -> &mut Incast {

@@ -16,6 +16,9 @@ impl Endpoint {
         let window = u64::from(segment.window) << shift;
         if segment.ack == self.snd_una && self.sent.is_empty() {
             // Nothing is outstanding: all that an acknowledgment can tell is the window.
+            if self.linux6.repair.on {
+                self.handle_idle_ack(segment, window != self.snd_wnd);
+            }
             self.snd_wnd = window;
             self.keep_probing(now);
             return;
@@ -26,7 +29,9 @@ impl Endpoint {
         if self.ecn.on {
             self.take_echo(segment);
         }
-        if self.config.recovery == Recovery::Fack {
+        if self.linux6.repair.on {
+            self.handle_ack_linux6(now, segment, window_changed);
+        } else if self.config.recovery == Recovery::Fack {
             self.handle_ack_fack(now, segment, in_flight, window_changed);
         } else if segment.ack > self.snd_una {
             self.advance(now, segment, in_flight);
@@ -189,7 +194,12 @@ impl Endpoint {
 
     /// `FlightSize` of RFC 5681 (2): sent and not acknowledged cumulatively, losses included. What
     /// limited transmit added beyond the window does not count (RFC 6675, 5, step 4.2).
+    ///
+    /// Linux 6 halves the window, whether or not it is used (`tcp_reno_ssthresh`).
     pub(super) fn flight_size(&self) -> u32 {
+        if self.linux6.repair.on {
+            return self.window.cwnd;
+        }
         self.sent.len().min(self.window.cwnd)
     }
 

@@ -164,7 +164,7 @@ impl Endpoint {
         self.received.insert(crate::Range { start: 0, end: 1 });
         self.counters.segments_received += 1;
         self.sack &= segment.syn.sack_permitted;
-        if !self.sack {
+        if !self.sack && self.config.recovery == Recovery::Fack {
             // Forward acknowledgment is about SACK: without it, NewReno.
             self.config.recovery = Recovery::Rfc;
         }

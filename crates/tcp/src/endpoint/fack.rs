@@ -186,7 +186,12 @@ impl Endpoint {
             self.window_judged_at = now;
             return;
         }
-        self.window_used = self.window_used.max(out);
+        self.starve_window(now);
+    }
+
+    /// The window is not used up.
+    pub(super) fn starve_window(&mut self, now: Time) {
+        self.window_used = self.window_used.max(self.sent.len());
         if now.since(self.window_judged_at) >= self.rtt.rto() {
             if self.phase == Phase::Open && self.snd_nxt >= self.write_end {
                 let used = self.window_used.max(self.initial_window());

@@ -1,17 +1,21 @@
 //! One end of a connection.
 //!
 //! The parts: `connection` opens and closes, `transmit` decides what to send, `acknowledged` takes
-//! acknowledgments and runs loss recovery, `receive` takes data and decides when to acknowledge it.
+//! acknowledgments and runs loss recovery, `receive` takes data and decides when to acknowledge it;
+//! `fack` and `linux6` are the loss recovery of Linux 2.6.18 and 6.
 
 mod acknowledged;
 mod connection;
 mod ecn;
 mod fack;
+mod linux6;
+mod offload;
 mod quick_acks;
 mod receive;
 mod transmit;
 
 use ecn::EcnState;
+use linux6::Linux6;
 use netstudy_units::{Duration, Time};
 use quick_acks::QuickAcks;
 
@@ -35,6 +39,8 @@ pub struct Config {
     /// Segmentation offload: bursts of up to this many bytes, put off until a third of the window
     /// can go at once. Zero: none.
     pub offload_bytes: u32,
+    /// How large bursts are, and how long they are put off.
+    pub offload_rule: OffloadRule,
     /// Explicit congestion notification (RFC 3168), if the peer has it too. A congestion control that
     /// needs it has it in any case.
     pub ecn: bool,
@@ -78,6 +84,24 @@ pub enum Recovery {
     /// Forward acknowledgment with rate halving, as in Linux 2.6.18 (Mathis and Mahdavi, SIGCOMM
     /// 1996; the kernel's `net/ipv4/tcp_input.c`). A connection without SACK is as with [`Self::Rfc`].
     Fack,
+    /// Proportional rate reduction (RFC 6937) with needless reductions undone, as in Linux 6, with or
+    /// without SACK.
+    Prr {
+        /// Losses are found by time (RFC 8985), else by three SACKed segments above (RFC 6675).
+        rack: bool,
+        /// The tail of a flight is probed before the timeout (RFC 8985, 7).
+        tail_loss_probe: bool,
+    },
+}
+
+/// Ways to make bursts for segmentation offload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffloadRule {
+    /// As large as may be, put off while nothing looks lost (`tcp_tso_should_defer` of Linux 2.6.18).
+    Deferral,
+    /// About a millisecond at the pacing rate, more on a path shorter than that; put off only while
+    /// acknowledgments are due soon (`tcp_tso_autosize`, `tcp_tso_should_defer` of Linux 6).
+    Autosizing,
 }
 
 /// States of a connection (RFC 9293, 3.3.2).
@@ -182,10 +206,12 @@ pub struct Endpoint {
     timestamps: bool,
     ecn: EcnState,
     close_at: Time,
+    linux6: Linux6,
 }
 
 impl Endpoint {
     fn new(config: Config, state: State) -> Self {
+        let config = linux6::with_whole_ticks(config);
         let granularity = config.clock_tick.max(Duration::from_us(1));
         Self {
             config,
@@ -234,6 +260,7 @@ impl Endpoint {
             timestamps: config.timestamps,
             ecn: EcnState::new(config.ecn, config.congestion.needs_ecn()),
             close_at: Time::NEVER,
+            linux6: Linux6::new(config.recovery),
         }
     }
 
@@ -294,7 +321,11 @@ impl Endpoint {
             self.ack_at = Time::NEVER;
         }
         if self.rto_due() <= now {
-            self.retransmission_timeout(now);
+            if self.linux6.repair.on {
+                self.timer_expired(now);
+            } else {
+                self.retransmission_timeout(now);
+            }
         }
         if self.close_at <= now {
             self.state = State::Closed;

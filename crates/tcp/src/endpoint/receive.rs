@@ -124,7 +124,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Config, Congestion, Recovery, Reno, RtoRule};
+    use crate::{Config, Congestion, OffloadRule, Recovery, Reno, RtoRule};
 
     const CONFIG: Config = Config {
         mtu_bytes: 1_052,
@@ -132,6 +132,7 @@ mod tests {
         sack: true,
         recovery: Recovery::Rfc,
         offload_bytes: 0,
+        offload_rule: OffloadRule::Deferral,
         ecn: false,
         timestamps: true,
         initial_window_segments: None,

@@ -31,6 +31,7 @@ impl Endpoint {
             && !self.sent.may_retransmit()
             && !self.ecn.acks_before()
             && self.phase != Phase::Recovery
+            && !self.linux6.probe.due
     }
 
     /// Whether an acknowledgment waits to be sent, alone or with data.
@@ -69,6 +70,11 @@ impl Endpoint {
         {
             return Some(segment);
         }
+        if self.linux6.probe.due
+            && let Some(segment) = self.poll_probe(now)
+        {
+            return Some(segment);
+        }
         if self.state != State::Established
             && let Some(segment) = self.poll_control(now)
         {
@@ -85,7 +91,8 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     fn poll_retransmission(&mut self, now: Time) -> Option<Segment> {
-        if self.in_flight() >= self.window.cwnd && !self.retransmit_at_once {
+        let is_full = self.in_flight() >= self.window.cwnd && !self.retransmit_at_once;
+        if is_full || self.linux6.holds_retransmissions {
             return None;
         }
         let again = self.sent.retransmit_next(now, self.snd_nxt)?;
@@ -95,11 +102,11 @@ impl Endpoint {
 
     /// In recovery, when no loss is left to repair and nothing new can be sent: what may be lost as
     /// well (`NextSeg` (3) and (4) of RFC 6675; forward retransmissions of Linux 2.6.18, at the end of
-    /// `tcp_xmit_retransmit_queue`).
+    /// `tcp_xmit_retransmit_queue`). Linux 6 repairs losses alone.
     #[cold]
     #[inline(never)]
     fn poll_in_case(&mut self, now: Time) -> Option<Segment> {
-        if !self.sack || self.in_flight() >= self.window.cwnd {
+        if !self.sack || self.linux6.repair.on || self.in_flight() >= self.window.cwnd {
             return None;
         }
         let again = match self.sent.retransmit_forward(now, self.snd_nxt) {
@@ -126,6 +133,9 @@ impl Endpoint {
         if self.config.recovery == Recovery::Fack && again.start == self.snd_una {
             self.rto_at = now + self.rtt.rto();
         }
+        if self.linux6.repair.on {
+            self.repeat_sent(now, again);
+        }
         self.build(now, again)
     }
 
@@ -136,11 +146,12 @@ impl Endpoint {
         if self.snd_nxt >= self.write_end {
             return None;
         }
-        if self.in_flight() >= self.window.cwnd {
+        if self.in_flight() >= self.window.cwnd && !self.linux6.probe.new_data_due {
             return None;
         }
         let len = self.new_data_len()?;
-        if self.config.offload_bytes > 0 && !self.may_burst() {
+        if self.config.offload_bytes > 0 && !self.linux6.probe.new_data_due && !self.may_burst(now)
+        {
             return None;
         }
         let fresh = SentSegment::fresh(self.snd_nxt, len, now);
@@ -152,32 +163,7 @@ impl Endpoint {
         Some(segment)
     }
 
-    /// `tcp_tso_should_defer`: with segmentation offload, a burst waits until it can be a third of the
-    /// window or as large as one may be.
-    #[inline]
-    fn may_burst(&mut self) -> bool {
-        if self.burst_left > 0 {
-            self.burst_left -= 1;
-            return true;
-        }
-        let left = u64::from(self.window.cwnd - self.in_flight()) * u64::from(self.mss);
-        let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt).min(left);
-        let most = u64::from(self.config.offload_bytes);
-        let written = self.write_end - self.snd_nxt;
-        if self.phase == Phase::Open && written > u64::from(self.mss) {
-            let window = self.snd_wnd.min(u64::from(self.window.cwnd) * u64::from(self.mss));
-            if room < most && room < window / 3 {
-                return false;
-            }
-        }
-        // A burst ends with what is written: what is written later is another one.
-        let segments =
-            (room.min(most) / u64::from(self.mss)).min(written.div_ceil(u64::from(self.mss)));
-        self.burst_left = (segments as u32).saturating_sub(1);
-        true
-    }
-
-    const fn may_send_data(&self) -> bool {
+    pub(super) const fn may_send_data(&self) -> bool {
         // With a FIN queued, data written before it still goes out.
         self.snd_nxt > 0 && matches!(self.state, State::Established | State::CloseWait)
     }
@@ -185,7 +171,7 @@ impl Endpoint {
     /// Payload bytes of the next new segment: a full one, or all that is left. A remnant of the
     /// window is not used for a short one (sender's silly window avoidance, RFC 9293, 3.8.6.2.1).
     #[inline]
-    fn new_data_len(&self) -> Option<u32> {
+    pub(super) fn new_data_len(&self) -> Option<u32> {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
         let window = self.snd_wnd.min(u64::from(self.config.send_buffer_bytes));
         let room = (self.snd_una + window).saturating_sub(self.snd_nxt);
@@ -199,6 +185,10 @@ impl Endpoint {
     fn send_fresh(&mut self, fresh: &SentSegment) {
         self.sent.push(*fresh);
         self.snd_nxt = fresh.end();
+        if self.linux6.repair.on {
+            self.fresh_sent(fresh.sent_at);
+            return;
+        }
         if self.config.recovery == Recovery::Fack && self.config.restart_after_idle {
             self.validate_window(fresh.sent_at);
         }
@@ -348,7 +338,11 @@ impl Endpoint {
             return;
         }
         self.counters.timeouts += 1;
-        self.enter_loss();
+        if self.linux6.repair.on {
+            self.enter_loss_linux6(now);
+        } else {
+            self.enter_loss();
+        }
     }
 
     fn enter_loss(&mut self) {

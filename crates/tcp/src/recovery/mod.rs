@@ -2,7 +2,7 @@
 
 mod sent;
 
-pub(crate) use sent::Acknowledged;
+pub(crate) use sent::{Acknowledged, Place};
 pub use sent::{SentSegment, SentSegments};
 
 /// Duplicate acknowledgments, or SACKed segments above, that make a segment count as lost

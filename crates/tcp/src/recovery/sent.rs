@@ -1,7 +1,12 @@
+mod by_time;
+
 use core::iter;
 
 use netstudy_ring::Ring;
 use netstudy_units::Time;
+
+use by_time::ByTime;
+pub(crate) use by_time::Place;
 
 use super::DUP_THRESH;
 use crate::{Range, SackBlocks};
@@ -43,6 +48,11 @@ impl SentSegment {
     const fn is(&self, state: u8) -> bool {
         self.state & state == state
     }
+
+    /// Whether it was sent more than once.
+    pub(crate) const fn was_repeated(&self) -> bool {
+        self.is(EVER_RETRANSMITTED)
+    }
 }
 
 /// What a cumulative acknowledgment took off the queue.
@@ -83,6 +93,9 @@ pub struct SentSegments {
     retransmit_from: u64,
     /// Blocks of the last acknowledgment with SACK: what they cover is SACKed already.
     known: [Range; SackBlocks::MAX],
+    /// Times that a segment was taken for lost, copies included (`tp->lost`).
+    losses: u64,
+    by_time: ByTime,
 }
 
 impl SentSegments {
@@ -163,6 +176,16 @@ impl SentSegments {
     /// Everything below `ack` arrived.
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, ack: u64) -> Acknowledged {
+        self.acknowledge_each(ack, |_| ())
+    }
+
+    /// As [`Self::acknowledge`], and shows each segment that leaves the queue.
+    #[inline(always)]
+    pub(crate) fn acknowledge_each(
+        &mut self,
+        ack: u64,
+        mut seen: impl FnMut(&SentSegment),
+    ) -> Acknowledged {
         let before = self.first;
         let mut states = 0;
         let mut sent_at = Time::ZERO;
@@ -173,6 +196,7 @@ impl SentSegments {
                 }
                 break;
             }
+            seen(oldest);
             let state = oldest.state;
             states |= state;
             sent_at = oldest.sent_at;
@@ -201,15 +225,26 @@ impl SentSegments {
     /// became SACKed, and decides which are lost.
     pub fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
         let newly = self.mark_sacked(ack, blocks);
-        self.decide_lost();
+        self.decide_lost(DUP_THRESH);
         newly
     }
 
     /// As [`Self::sack`], but decides nothing.
     pub(crate) fn mark_sacked(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
+        self.mark_sacked_each(ack, blocks, |_| ())
+    }
+
+    /// As [`Self::mark_sacked`], and shows each segment that becomes SACKed, as it was before.
+    #[inline]
+    pub(crate) fn mark_sacked_each(
+        &mut self,
+        ack: u64,
+        blocks: &SackBlocks,
+        mut seen: impl FnMut(&SentSegment),
+    ) -> u32 {
         let before = self.sacked;
         for block in blocks.iter(ack) {
-            self.sack_block(block);
+            self.sack_block(block, &mut seen);
         }
         let none = iter::repeat(Range::default());
         for (known, block) in self.known.iter_mut().zip(blocks.iter(ack).chain(none)) {
@@ -219,43 +254,43 @@ impl SentSegments {
     }
 
     #[inline]
-    fn sack_block(&mut self, block: Range) {
+    fn sack_block(&mut self, block: Range, seen: &mut impl FnMut(&SentSegment)) {
         // Most blocks are as they were, or have grown at their end.
         let grown = |known: &&Range| {
             known.start == block.start && known.start < known.end && known.end <= block.end
         };
         if let Some(known) = self.known.iter().find(grown) {
-            self.sack_range(Range { start: known.end, end: block.end });
+            self.sack_range(Range { start: known.end, end: block.end }, seen);
         } else {
-            self.sack_new_block(block);
+            self.sack_new_block(block, seen);
         }
     }
 
-    fn sack_new_block(&mut self, block: Range) {
+    fn sack_new_block(&mut self, block: Range, seen: &mut impl FnMut(&SentSegment)) {
         let inside = |known: &&Range| {
             known.start < known.end && block.start <= known.start && known.end <= block.end
         };
         match self.known.iter().filter(inside).max_by_key(|known| known.end - known.start).copied()
         {
             Some(known) => {
-                self.sack_range(Range { start: block.start, end: known.start });
-                self.sack_range(Range { start: known.end, end: block.end });
+                self.sack_range(Range { start: block.start, end: known.start }, seen);
+                self.sack_range(Range { start: known.end, end: block.end }, seen);
             }
-            None => self.sack_range(block),
+            None => self.sack_range(block, seen),
         }
     }
 
     #[inline]
-    fn sack_range(&mut self, range: Range) {
+    fn sack_range(&mut self, range: Range, seen: &mut impl FnMut(&SentSegment)) {
         if range.start < range.end {
-            self.sack_segments(range);
+            self.sack_segments(range, seen);
         }
     }
 
-    fn sack_segments(&mut self, range: Range) {
+    fn sack_segments(&mut self, range: Range, seen: &mut impl FnMut(&SentSegment)) {
         let mut index = self.index_of(range.start);
         while index < self.queue.len() && self.queue[index].end() <= range.end {
-            self.sack_segment(index);
+            self.sack_segment(index, seen);
             index += 1;
         }
     }
@@ -275,11 +310,12 @@ impl SentSegments {
         self.queue.partition_point(|segment| segment.start < offset)
     }
 
-    fn sack_segment(&mut self, index: usize) {
+    fn sack_segment(&mut self, index: usize, seen: &mut impl FnMut(&SentSegment)) {
         let segment = &mut self.queue[index];
         if segment.is(SACKED) {
             return;
         }
+        seen(segment);
         let state = segment.state;
         segment.state = (state & EVER_RETRANSMITTED) | SACKED;
         self.sacked += 1;
@@ -290,9 +326,9 @@ impl SentSegments {
         self.sacked_undecided += u32::from(self.first + index as u64 >= self.decided);
     }
 
-    /// Moves `decided` forward while [`DUP_THRESH`] SACKed segments lie above it.
-    fn decide_lost(&mut self) {
-        while self.sacked_undecided >= DUP_THRESH {
+    /// Moves `decided` forward while `threshold` SACKed segments lie above it.
+    pub(crate) fn decide_lost(&mut self, threshold: u32) {
+        while self.sacked_undecided >= threshold {
             let index = (self.decided - self.first) as usize;
             if self.queue[index].is(SACKED) {
                 self.sacked_undecided -= 1;
@@ -308,6 +344,7 @@ impl SentSegments {
         if segment.state & (LOST | SACKED) == 0 {
             segment.state |= LOST;
             self.lost += 1;
+            self.losses += 1;
             self.waiting += u32::from(!segment.is(RETRANSMITTED));
             self.retransmit_from = self.retransmit_from.min(self.first + index as u64);
         }
@@ -398,7 +435,7 @@ impl SentSegments {
         let mut found = false;
         let mut oldest = u64::MAX;
         for index in 0..self.queue.len() {
-            let segment = &mut self.queue[index];
+            let segment = &self.queue[index];
             if !segment.is(RETRANSMITTED) {
                 continue;
             }
@@ -406,18 +443,25 @@ impl SentSegments {
                 oldest = oldest.min(segment.repeated_at);
                 continue;
             }
-            segment.state &= !RETRANSMITTED;
-            self.retransmitted -= 1;
             found = true;
-            if segment.is(LOST) {
-                self.waiting += 1;
-                self.retransmit_from = self.retransmit_from.min(self.first + index as u64);
-            } else {
-                self.lose(index);
-            }
+            self.lose_copy(index);
         }
         self.repeated_from = oldest;
         found
+    }
+
+    /// The copy of a segment that is on the way is lost.
+    fn lose_copy(&mut self, index: usize) {
+        let segment = &mut self.queue[index];
+        segment.state &= !RETRANSMITTED;
+        self.retransmitted -= 1;
+        if segment.is(LOST) {
+            self.losses += 1;
+            self.waiting += 1;
+            self.retransmit_from = self.retransmit_from.min(self.first + index as u64);
+        } else {
+            self.lose(index);
+        }
     }
 
     /// The oldest segment below the newest SACKed one of which nothing is known is sent again now, in

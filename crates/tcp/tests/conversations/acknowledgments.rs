@@ -72,22 +72,6 @@ fn a_delayed_acknowledgment_rides_on_data() {
 }
 
 #[test]
-fn a_segment_that_fills_a_gap_is_acknowledged_at_once() {
-    let mut lab = lab().open();
-    lab.delay(Server.data(1), ms(10));
-    // Both together are less than a segment, so that without a gap they would wait.
-    lab.write(Server, 400);
-    lab.write(Server, 400);
-    lab.run_to_completion();
-    lab.assert_conversation(
-        "0.000 server 1..401 ack 1 (late by 10.000000 ms)
-         0.000 server 401..801 ack 1
-         5.000 client ack 1 sack 401..801
-        15.000 client ack 801",
-    );
-}
-
-#[test]
 fn a_report_beside_data_travels_on_its_own() {
     let mut solo = Solo::open(lab().both(|c| c.offload_bytes = 0).client_config());
     solo.writes(ms(0), 30_000);

@@ -108,23 +108,6 @@ fn a_fin_is_no_duplicate_acknowledgment() {
 }
 
 #[test]
-fn a_partial_acknowledgment_repeats_its_hole_whatever_the_window_allows() {
-    let mut solo = Solo::open(lab().both(|c| c.sack = false).client_config());
-    solo.writes(ms(0), 10_000);
-    for _ in 0..3 {
-        solo.hears(ms(10), &ack(1));
-    }
-    // Ten were sent, three have arrived, one is lost, its copy is on the way; the other duplicates are
-    // lost. So far it is more than the window of five.
-    assert_eq!((solo.end().in_flight(), solo.end().window().cwnd), (7, 5));
-    // Two are acknowledged, one of them a duplicate before: 8 left, two of them have arrived, the oldest
-    // is lost and on the way again (RFC 6582, 3.2, step 3).
-    let said = solo.hears(ms(20), &ack(2001));
-    assert_eq!(said.iter().map(|s| s.seq).collect::<Vec<_>>(), [2001]);
-    assert_eq!(solo.end().in_flight(), 8 - 2);
-}
-
-#[test]
 fn a_lost_acknowledgment_is_covered_by_the_next() {
     let mut lab = lab().both(|c| c.ack_every_segments = 1).open();
     lab.lose(Client.ack(3));

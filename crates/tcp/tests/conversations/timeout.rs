@@ -1,8 +1,8 @@
 //! The retransmission timer, its backoff, and the window after idle times.
 
-use netstudy_units::{Duration, Time};
+use netstudy_units::Duration;
 
-use crate::lab::{Client, Lab, Server, lab, ms, us};
+use crate::lab::{Client, Server, lab, ms};
 
 #[test]
 fn the_timeout_doubles_while_the_path_is_cut_and_the_first_copy_that_arrives_repairs_it() {
@@ -100,34 +100,6 @@ fn the_timeout_follows_the_round_trip_time_above_its_minimum() {
     lab.run_to_completion();
     // RFC 6298 (2.2): the handshake took R = 100 ms, so SRTT + 4 RTTVAR = 100 + 4 x 50 ms.
     assert_eq!(lab.sent(Server.data(1)), [ms(0), ms(300)]);
-}
-
-/// When a lost segment is repeated under a clock that ticks each 4 ms, the first time at `phase`.
-fn repeated_with_phase(phase: Duration) -> (Lab, Duration) {
-    let mut lab = lab()
-        .both(|c| {
-            c.clock_tick = ms(4);
-            c.clock_phase = phase;
-        })
-        .open();
-    lab.lose(Server.data(1));
-    lab.write(Server, 1000);
-    lab.run_to_completion();
-    let repeated = lab.sent(Server.data(1))[1];
-    (lab, repeated)
-}
-
-#[test]
-fn the_timer_fires_on_the_next_tick_of_the_clock() {
-    // The connection is open at 15 ms of the clock, so the timer expires at 215 ms of it.
-    let (lab, _) = repeated_with_phase(ms(0));
-    assert_eq!(lab.opened_at(), Time::ZERO + ms(15));
-    for (phase, tick) in
-        [(ms(0), ms(216)), (ms(1), ms(217)), (ms(2), ms(218)), (us(2500), us(218_500))]
-    {
-        assert_eq!(repeated_with_phase(phase).1, tick - ms(15));
-    }
-    assert_eq!(repeated_with_phase(ms(3)).1, ms(200), "the timer expires on a tick");
 }
 
 #[test]

@@ -20,6 +20,8 @@ struct Observer {
     granted: u64,
     /// Window scale of this end's SYN.
     scale: u8,
+    /// Tail loss probes that this end had sent.
+    probes: u64,
 }
 
 impl Observer {
@@ -70,7 +72,13 @@ impl Laws {
             check_sack(side, segment, observer);
         }
         if segment.len > 0 && pick.is_first() {
-            assert!(end.in_flight() <= end.window().cwnd, "beyond the congestion window");
+            // RFC 8985 (7.3): a probe may exceed the window.
+            let probes = core::mem::replace(&mut observer.probes, end.counters().loss_probes);
+            let is_probe = end.counters().loss_probes > probes;
+            assert!(
+                is_probe || end.in_flight() <= end.window().cwnd,
+                "beyond the congestion window"
+            );
         }
         if segment.sequence_len() > 0 {
             assert_ne!(end.next_timeout(), Time::NEVER, "no timer for what is on the way");

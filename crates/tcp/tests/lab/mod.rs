@@ -21,7 +21,7 @@ use netstudy_units::{Duration, Time};
 use laws::Laws;
 pub(crate) use path::Fate;
 use path::Path;
-pub(crate) use setup::{Setup, lab, linux};
+pub(crate) use setup::{Setup, lab, linux, linux6};
 use shortcuts::by_shortcuts;
 pub(crate) use trace::{Entry, Pick, Tally};
 use trace::{Kind, Trace};

@@ -1,6 +1,8 @@
 //! The template of a lab.
 
-use netstudy_tcp::{Bic, Config, Congestion, Endpoint, Recovery, Reno, RtoRule};
+use netstudy_tcp::{
+    Bic, Config, Congestion, Cubic, Endpoint, OffloadRule, Recovery, Reno, RtoRule,
+};
 use netstudy_units::{Duration, Rate};
 
 use super::laws::Laws;
@@ -32,9 +34,19 @@ pub(crate) fn linux() -> Setup {
     })
 }
 
+/// The same numbers under the TCP of Linux 6: CUBIC, proportional rate reduction, RACK and tail loss
+/// probes. The timeout rule stays, so that times stay whole.
+pub(crate) fn linux6() -> Setup {
+    lab().both(|c| {
+        c.congestion = Congestion::Cubic(Cubic::new(true));
+        c.recovery = Recovery::Prr { rack: true, tail_loss_probe: true };
+    })
+}
+
 const TEMPLATE: Config = Config {
     recovery: Recovery::Rfc,
     offload_bytes: 0,
+    offload_rule: OffloadRule::Deferral,
     rto_rule: RtoRule::Rfc6298,
     mtu_bytes: 1040,
     congestion: Congestion::Reno(Reno::new(false)),

@@ -29,6 +29,11 @@ pub(crate) struct Solo {
 impl Solo {
     /// It connected at once, to a peer that has every option but window scaling.
     pub(crate) fn open(config: Config) -> Self {
+        Self::open_after(Duration::ZERO, config)
+    }
+
+    /// It connected to such a peer within `round_trip`.
+    pub(crate) fn open_after(round_trip: Duration, config: Config) -> Self {
         let mut solo = Self { end: Endpoint::connect(config) };
         let offers = solo.says(Duration::ZERO);
         let ecn = offers[0].flags.contains(Flags::ECE);
@@ -41,7 +46,7 @@ impl Solo {
         let flags = Flags::SYN | Flags::ACK;
         let flags = if ecn { flags | Flags::ECE } else { flags };
         let syn_ack = Segment { seq: 0, flags, syn, ..ack(1) };
-        solo.hears(Duration::ZERO, &syn_ack);
+        solo.hears(round_trip, &syn_ack);
         solo
     }
 

@@ -151,6 +151,7 @@ def _profiles(study: Study) -> Iterator[tuple[Kind, Path, str | Ref | None]]:
     for name, host in topology.groups.items():
         path = _host_path(study, name)
         yield "host", (*path, "profile"), host.profile
+        yield "tcp", (*path, "tcp", "profile"), host.tcp.profile
         yield from _nic(path, host)
     for index, link in enumerate(topology.links):
         yield from _nic(("topology", "links", index), link)

@@ -1,0 +1,143 @@
+//! Taking back a reduction of the window that was for nothing: what seemed lost was only late.
+//!
+//! Two signs of it: an acknowledgment echoes a timestamp from before the first retransmission (Eifel,
+//! RFC 3522; `tcp_packet_delayed`), and after a timeout something arrives that was never sent again
+//! (F-RTO, RFC 5682). The third one of Linux, reports of duplicates (RFC 3708), needs receivers that
+//! make them.
+
+use netstudy_units::Time;
+
+use super::super::{Endpoint, Phase};
+use super::Told;
+use crate::Segment;
+
+/// What a reduction replaced.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Undo {
+    /// There is a reduction that may be undone (`undo_marker`).
+    is_open: bool,
+    /// The threshold before it; none: it stands whatever becomes of it (`prior_ssthresh`).
+    ssthresh: Option<u32>,
+    /// The window before it (`prior_cwnd`).
+    cwnd: u32,
+    /// When something was first sent again (`retrans_stamp`).
+    pub(super) first_repeat: Option<Time>,
+    /// Detection of a needless timeout is under way (`frto`).
+    pub(super) after_timeout: bool,
+}
+
+impl Undo {
+    pub(super) const fn begin(&mut self, ssthresh: Option<u32>, cwnd: u32) {
+        self.is_open = true;
+        self.ssthresh = ssthresh;
+        self.cwnd = cwnd;
+    }
+
+    /// The reduction stands.
+    pub(super) const fn forbid(&mut self) {
+        self.ssthresh = None;
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.is_open
+    }
+}
+
+impl Endpoint {
+    /// What a reduction by a loss would be taken back to (`tcp_current_ssthresh`).
+    pub(super) fn threshold_to_keep(&self) -> Option<u32> {
+        let kept = self.window.ssthresh.max(self.three_quarters());
+        (!self.is_lowered_for_mark()).then_some(kept)
+    }
+
+    /// The acknowledgment tells of something that arrived before anything was sent again. Timestamps
+    /// are compared in milliseconds, the unit of Linux (`tcp_tsopt_ecr_before`).
+    pub(super) fn was_only_late(&self, now: Time, segment: &Segment) -> bool {
+        match self.linux6.undo.first_repeat {
+            None => true,
+            Some(repeat) => is_before(self.echoed_ms(now, segment), repeat),
+        }
+    }
+
+    /// When the segment was sent whose timestamp is echoed, in milliseconds.
+    pub(super) fn echoed_ms(&self, now: Time, segment: &Segment) -> Option<u64> {
+        if !self.timestamps || !segment.timestamps {
+            return None;
+        }
+        let ago_us = Self::timestamp(now).wrapping_sub(segment.ts_echo);
+        Some(now.as_us().saturating_sub(u64::from(ago_us)) / 1000)
+    }
+
+    fn may_undo(&self, now: Time, segment: &Segment) -> bool {
+        self.linux6.undo.is_open && self.was_only_late(now, segment)
+    }
+
+    /// `tcp_undo_cwnd_reduction`
+    fn undo_reduction(&mut self, now: Time) {
+        if let Some(ssthresh) = self.linux6.undo.ssthresh {
+            self.window.cwnd = self.window.cwnd.max(self.linux6.undo.cwnd);
+            self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+        }
+        self.linux6.undo.is_open = false;
+        self.linux6.rack.look_again();
+        self.window_judged_at = now;
+        self.counters.undone_reductions += 1;
+    }
+
+    /// All that was sent before the recovery is acknowledged. Whether the phase is held: without
+    /// SACK it is until more is acknowledged, since duplicates may still come (RFC 6582, 3.2;
+    /// `tcp_try_undo_recovery`).
+    pub(super) fn undo_recovery(&mut self, now: Time, segment: &Segment) -> bool {
+        let holds = !self.sack && self.snd_una == self.recovery_point;
+        if self.may_undo(now, segment) {
+            self.undo_reduction(now);
+        }
+        if holds {
+            if !self.sent.is_any_repeated() {
+                self.linux6.undo.first_repeat = None;
+            }
+            return true;
+        }
+        self.phase = Phase::Open;
+        false
+    }
+
+    /// More is acknowledged in a recovery. Whether what is left waits for what is on the way
+    /// (`tcp_try_undo_partial`).
+    pub(super) fn undo_partly(&mut self, now: Time, segment: &Segment, told: &Told) -> bool {
+        if !self.may_undo(now, segment) {
+            return false;
+        }
+        self.see_reordering(told.prior_una);
+        if self.sent.retransmitted() > 0 {
+            return true;
+        }
+        if !self.sent.is_any_repeated() {
+            self.linux6.undo.first_repeat = None;
+        }
+        self.sent.find_again();
+        self.undo_reduction(now);
+        self.keep_open();
+        false
+    }
+
+    /// `tcp_try_undo_loss`; `is_sure` when something arrived that was never sent again.
+    pub(super) fn undo_loss(&mut self, now: Time, segment: &Segment, is_sure: bool) -> bool {
+        if !is_sure && !self.may_undo(now, segment) {
+            return false;
+        }
+        self.sent.find_again();
+        self.undo_reduction(now);
+        self.advanced_in_loss = true;
+        let holds = !self.sack && self.snd_una == self.recovery_point;
+        if !holds && (is_sure || self.sack) {
+            self.phase = Phase::Open;
+        }
+        true
+    }
+}
+
+/// Whether what is echoed was sent in a millisecond before `at`.
+pub(super) fn is_before(echo_ms: Option<u64>, at: Time) -> bool {
+    echo_ms.is_some_and(|echo| echo < at.as_us() / 1000)
+}

@@ -362,12 +362,11 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Simulation<B, O> {
     /// Sends all that a connection of the client has to send.
     #[inline(always)]
     fn pump_client(&mut self, now: Time, connection: usize) {
-        if self.client.ends[connection].has_only_acks() {
-            if let Some(segment) = self.client.ends[connection].poll_ack(now) {
-                self.client_sends(now, connection, segment);
-            }
-        } else {
+        let end = &mut self.client.ends[connection];
+        if !end.has_only_acks() {
             self.pump_client_fully(now, connection);
+        } else if let Some(segment) = end.poll_ack(now) {
+            self.client_sends(now, connection, segment);
         }
         let bound = self.client.ends[connection].timeout_bound();
         if bound < self.client.timers_from {
@@ -455,12 +454,16 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Simulation<B, O> {
 
     #[inline(always)]
     fn pump_server(&mut self, now: Time, index: usize) {
+        let server = &mut self.servers[index];
         let mut is_done = false;
-        if self.servers[index].end.has_only_news() {
-            while let Some(segment) = self.servers[index].end.poll_new_data(now) {
-                self.server_sends(now, index, segment);
+        if server.end.has_news_first() {
+            let queue = &mut self.on_the_way[index + 1];
+            while let Some(segment) = server.end.poll_new_data(now) {
+                if let Some(frame) = server.nic.send(now, index as u32, segment, queue) {
+                    push(queue, &mut self.arrivals, index + 1, frame);
+                }
             }
-            is_done = !self.servers[index].end.is_ack_due();
+            is_done = server.end.is_done_after_news();
         }
         if !is_done {
             self.pump_server_fully(now, index);
@@ -476,16 +479,10 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Simulation<B, O> {
     #[inline(never)]
     fn pump_server_fully(&mut self, now: Time, index: usize) {
         while let Some(segment) = self.servers[index].end.poll_transmit(now) {
-            self.server_sends(now, index, segment);
-        }
-    }
-
-    #[inline(always)]
-    fn server_sends(&mut self, now: Time, index: usize, segment: Segment) {
-        let queue = &mut self.on_the_way[index + 1];
-        let nic = &mut self.servers[index].nic;
-        if let Some(frame) = nic.send(now, index as u32, segment, queue) {
-            push(queue, &mut self.arrivals, index + 1, frame);
+            let queue = &mut self.on_the_way[index + 1];
+            if let Some(frame) = self.servers[index].nic.send(now, index as u32, segment, queue) {
+                push(queue, &mut self.arrivals, index + 1, frame);
+            }
         }
     }
 

@@ -20,33 +20,35 @@ impl Endpoint {
         }
     }
 
-    /// Whether new data and an acknowledgment are all that can be due. Then [`Self::poll_new_data`]
-    /// until it has none, and [`Self::poll_ack`] once if [`Self::is_ack_due`], stand for
-    /// [`Self::poll_transmit`].
+    /// Whether new data comes before all else that can be due: then [`Self::poll_new_data`], until it has
+    /// none, gives what [`Self::poll_transmit`] would.
     #[must_use]
     #[inline(always)]
-    pub fn has_only_news(&self) -> bool {
+    pub fn has_news_first(&self) -> bool {
         self.state == State::Established
             && !self.fin_queued
             && !self.sent.may_retransmit()
             && !self.ecn.acks_before()
-            && self.phase != Phase::Recovery
             && !self.linux6.probe.due
     }
 
-    /// Whether an acknowledgment waits to be sent, alone or with data.
+    /// Whether nothing more is due where new data came first.
     #[must_use]
-    #[inline]
-    pub const fn is_ack_due(&self) -> bool {
-        self.ack_now
+    #[inline(always)]
+    pub fn is_done_after_news(&self) -> bool {
+        !self.ack_now && (self.phase != Phase::Recovery || self.in_flight() >= self.window.cwnd)
     }
 
-    /// Whether an acknowledgment is all that can be due. Then [`Self::poll_ack`] once stands for
-    /// [`Self::poll_transmit`].
+    /// Whether an acknowledgment is all that can be due, since all that was written is acknowledged.
+    /// Then [`Self::poll_ack`] once stands for [`Self::poll_transmit`].
     #[must_use]
     #[inline(always)]
     pub fn has_only_acks(&self) -> bool {
-        self.snd_nxt >= self.write_end && self.has_only_news()
+        self.snd_una == self.write_end
+            && self.state == State::Established
+            && !self.fin_queued
+            && !self.ecn.acks_before()
+            && !self.linux6.probe.due
     }
 
     /// The next segment to send at `now`, if there is one.
@@ -140,7 +142,7 @@ impl Endpoint {
     }
 
     /// The next segment of data that was never sent before, if it may be sent at `now`: to be called
-    /// while [`Self::has_only_news`].
+    /// where [`Self::has_news_first`].
     #[inline(always)]
     pub fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt >= self.write_end {

@@ -11,12 +11,12 @@ pub(crate) fn by_shortcuts(end: &Endpoint, now: Time) -> Option<Vec<Segment>> {
     if end.has_only_acks() {
         return Some(end.poll_ack(now).into_iter().collect());
     }
-    if !end.has_only_news() {
+    if !end.has_news_first() {
         return None;
     }
     let mut sent: Vec<_> = iter::from_fn(|| end.poll_new_data(now)).collect();
-    if end.is_ack_due() {
-        sent.extend(end.poll_ack(now));
+    if !end.is_done_after_news() {
+        sent.extend(iter::from_fn(|| end.poll_transmit(now)));
     }
     Some(sent)
 }

@@ -250,6 +250,26 @@ fn an_egress_serves_its_ingress_ports_in_turn() {
 }
 
 #[test]
+fn a_frame_of_unknown_length_needs_the_room_of_the_largest() {
+    let frame = |frame_bytes| Arrival {
+        now: Time::ZERO,
+        ready: Time::ZERO,
+        ingress: 1,
+        egress: 0,
+        frame_bytes,
+    };
+    let last_verdict = |reserved_bytes| {
+        let mut switch = IngressQueued::new(&links(), 4000, 0, 0).reserving(reserved_bytes);
+        assert!(matches!(switch.offer(&frame(1518), &0), Verdict::Departs(_)));
+        assert_eq!(switch.offer(&frame(1518), &1), Verdict::Held);
+        assert_eq!(switch.offer(&frame(1518), &2), Verdict::Held, "3036 of 4000 B are taken");
+        switch.offer(&frame(64), &3)
+    };
+    assert_eq!(last_verdict(0), Verdict::Held);
+    assert_eq!(last_verdict(1518), Verdict::Dropped);
+}
+
+#[test]
 fn an_egress_marks_what_leaves_more_than_the_threshold_behind() {
     let mut switch = IngressQueued::new(&links(), 100_000, 0, 0).marking_above(3000);
     let frame = |ingress| Arrival {

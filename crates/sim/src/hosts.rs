@@ -43,6 +43,7 @@ pub(crate) struct Nic {
     transmitter: Transmitter,
     queue_frames: usize,
     send_latency: Duration,
+    interrupt_delay: Duration,
     receive_latency: Duration,
     receive_frame: Duration,
     receive_rate: Option<Serializer>,
@@ -70,6 +71,7 @@ impl Nic {
             transmitter: Transmitter::new(kind.link),
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
+            interrupt_delay: kind.receive.interrupt_delay,
             receive_latency: kind.receive.latency,
             receive_frame: kind.receive.per_frame,
             receive_rate: kind.receive.rate,
@@ -87,10 +89,12 @@ impl Nic {
     }
 
     /// When a frame whose last bit left the switch at `departs` is with the host's TCP: one processor
-    /// deals with frames in their order.
+    /// deals with frames in their order. While it has some it polls, else it waits for an interrupt.
     #[inline]
     pub(crate) fn receive(&mut self, departs: Time, frame_bytes: u32) -> Time {
-        let begins = (departs + self.delay).max(self.processor_free_at);
+        let there = departs + self.delay;
+        let idles = there >= self.processor_free_at;
+        let begins = if idles { there + self.interrupt_delay } else { self.processor_free_at };
         let bytes = self.receive_rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes));
         self.processor_free_at = begins + self.receive_frame + bytes;
         self.processor_free_at + self.receive_latency

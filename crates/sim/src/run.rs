@@ -79,7 +79,6 @@ fn mode(run: &records::Run) -> Mode {
             || nic.receive_merge_bytes > 0
             || nic.receive_ring_frames.is_some()
             || nic.packet_rate_pps.is_some()
-            || nic.interrupt_delay_ns > 0
     };
     let per_hop = switch.honours_pause
         || switch.pause_high_bytes.is_some()
@@ -161,7 +160,8 @@ pub(crate) fn simulate(
                 ingress_buffer_bytes,
                 egress_buffer_bytes,
                 random_arbitration_pct,
-            );
+            )
+            .reserving(setup.star.reserved_bytes());
             go(setup, switch.marking_above(marked_above), observer, on_iteration)
         }
     }

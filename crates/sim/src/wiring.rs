@@ -3,7 +3,7 @@
 //! Port 0 of the switch leads to the client; port i + 1 leads to the server with the index i.
 
 use netstudy_fabric::stepped::PausePolicy;
-use netstudy_fabric::{Link, PauseMarks};
+use netstudy_fabric::{Link, PauseMarks, ethernet};
 use netstudy_records as records;
 use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate, Serializer};
@@ -109,6 +109,12 @@ impl Star {
     pub(crate) fn cuts_through(&self, link: &Link) -> bool {
         let fastest = self.client.link.rate().max(self.server.link.rate());
         self.cut_through && link.rate() >= fastest
+    }
+
+    /// Room that a frame must find where it is let in before its end is there: that of the largest one.
+    pub(crate) fn reserved_bytes(&self) -> u32 {
+        let largest = self.client.tcp.mtu_bytes.max(self.server.tcp.mtu_bytes);
+        if self.cut_through { ethernet::frame_bytes(largest) } else { 0 }
     }
 }
 

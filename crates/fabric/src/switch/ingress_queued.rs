@@ -15,6 +15,7 @@ use crate::{Link, Transmitter};
 #[derive(Clone, Debug)]
 pub struct IngressQueued<F> {
     ingress_buffer_bytes: u64,
+    reserved_bytes: u32,
     random_pct: u32,
     marked_above_bytes: u64,
     occupied: Vec<u64>,
@@ -65,6 +66,7 @@ impl<F: Copy + Default> IngressQueued<F> {
         let egress = |link: &Link| Egress::new(*link, egress_buffer_bytes);
         Self {
             ingress_buffer_bytes,
+            reserved_bytes: 0,
             random_pct,
             marked_above_bytes: NEVER_MARKED,
             occupied: vec![0; links.len()],
@@ -73,6 +75,14 @@ impl<F: Copy + Default> IngressQueued<F> {
             next_grant: Time::NEVER,
             held: 0,
         }
+    }
+
+    /// Lets a frame in only where one of `bytes` would have room, since a switch that cuts through does
+    /// not know how long a frame will be.
+    #[must_use]
+    pub const fn reserving(mut self, bytes: u32) -> Self {
+        self.reserved_bytes = bytes;
+        self
     }
 
     /// Marks frames that leave more than `bytes` waiting for the same egress behind them.
@@ -180,7 +190,8 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
             );
         }
         let occupied = self.occupied[arrival.ingress as usize];
-        if occupied + u64::from(arrival.frame_bytes) > self.ingress_buffer_bytes {
+        let room = u64::from(arrival.frame_bytes.max(self.reserved_bytes));
+        if occupied + room > self.ingress_buffer_bytes {
             return Verdict::Dropped;
         }
         self.hold(arrival, frame);
@@ -222,6 +233,7 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
 #[derive(Clone, Debug)]
 pub struct IngressBuffers<F> {
     ingress_buffer_bytes: u64,
+    reserved_bytes: u32,
     random_pct: u32,
     marked_above_bytes: u64,
     occupied: Vec<u64>,
@@ -241,11 +253,19 @@ impl<F: Copy + Default> IngressBuffers<F> {
         let egress = |link: &Link| (VirtualQueues::new(), link.serialization(egress_buffer_bytes));
         Self {
             ingress_buffer_bytes,
+            reserved_bytes: 0,
             random_pct,
             marked_above_bytes: NEVER_MARKED,
             occupied: vec![0; links.len()],
             egresses: links.iter().map(egress).collect(),
         }
+    }
+
+    /// As [`IngressQueued::reserving`].
+    #[must_use]
+    pub const fn reserving(mut self, bytes: u32) -> Self {
+        self.reserved_bytes = bytes;
+        self
     }
 
     /// As [`IngressQueued::marking_above`].
@@ -269,12 +289,12 @@ impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
             return Admission::Queued { marked: false };
         }
         let occupied = &mut self.occupied[arrival.ingress as usize];
-        let bytes = u64::from(arrival.frame_bytes);
-        if *occupied + bytes > self.ingress_buffer_bytes {
+        let room = u64::from(arrival.frame_bytes.max(self.reserved_bytes));
+        if *occupied + room > self.ingress_buffer_bytes {
             return Admission::Dropped;
         }
         queues.push(arrival, frame);
-        *occupied += bytes;
+        *occupied += u64::from(arrival.frame_bytes);
         Admission::Held
     }
 

@@ -76,7 +76,8 @@ pub(crate) fn simulate(
                 ingress_buffer_bytes,
                 egress_buffer_bytes,
                 random_arbitration_pct,
-            );
+            )
+            .reserving(setup.star.reserved_bytes());
             let architecture = buffers.marking_above(marked_above);
             Hops::new(setup, architecture, observer).run(on_iteration)
         }

@@ -87,11 +87,13 @@ pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<
         0..5_000_u64,
         [1..50_000_u64, 1..50_000_u64],
     );
-    let hosts = (any::<bool>(), 0..20_000_u64, 0..3_000_u64, 2..200_u32, any::<u64>());
+    let delay = prop_oneof![Just(0_u64), 1..60_000_u64];
+    let hosts = (any::<bool>(), 0..20_000_u64, 0..3_000_u64, delay, 2..200_u32, any::<u64>());
     (workload, network, hosts).prop_map(|(workload, network, hosts)| {
         let (servers, block_bytes, iterations, warmup, request_spacing_ns, start_jitter) = workload;
         let (buffer, mtu_bytes, cuts_through, latency_ns, delays_ns) = network;
-        let (is_linux, host_latency_ns, receive_frame_ns, queue_frames, seed) = hosts;
+        let (is_linux, host_latency_ns, receive_frame_ns, interrupt_delay_ns, queue_frames, seed) =
+            hosts;
         let mut run = lab::run(servers, buffer);
         run.seed = format!("{seed:016x}");
         run.network.switch.latency_ns = latency_ns;
@@ -106,6 +108,7 @@ pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<
             group.nic.send_latency_ns = host_latency_ns;
             group.nic.receive_latency_ns = host_latency_ns / 3;
             group.nic.receive_frame_ns = receive_frame_ns;
+            group.nic.interrupt_delay_ns = interrupt_delay_ns;
             group.nic.transmit_queue_frames = queue_frames;
             if is_linux {
                 group.tcp.congestion_control = CongestionControl::Bic;

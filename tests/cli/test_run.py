@@ -51,6 +51,26 @@ def test_the_records_are_those_that_the_engine_writes_for_the_stored_plan(
     assert (folder.path / "records.jsonl").read_bytes() == direct.stdout
 
 
+@pytest.mark.parametrize(
+    ("knob", "mode"),
+    [
+        ("client.nic.receive_ring=512", "closed-form"),
+        ("client.nic.receive_merge=64 KiB", "per-hop"),
+        ("client.nic.honours_pause=true", "per-hop"),
+        ("client.nic.pause_high=400", "per-hop"),
+        ('switch={profile: "${switch}", pause_high: 40 kB}', "per-hop"),
+    ],
+)
+def test_the_engine_simulates_as_the_plan_says(
+    study: Path, netstudy: Netstudy, knob: str, mode: str
+) -> None:
+    asked = (study, *LITTLE, "--only", "servers=3", "--set", f"topology.{knob}")
+    printed = netstudy("plan", *asked).out
+    assert ("one event a hop" in printed) == (mode == "per-hop")
+    netstudy("run", *asked)
+    assert {record.mode for record in newest().records()} == {mode}
+
+
 def test_the_plan_that_is_printed_is_the_plan_that_is_run(study: Path, netstudy: Netstudy) -> None:
     options = ("--seed", "9", "--only", "servers=1..3", "--set", "workload.incast.iterations=4")
     printed = netstudy("plan", study, *options, "--json").out

@@ -14,7 +14,7 @@ import pytest
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
-from netstudy.plan import PlannedStudy, make_plan, run_id, run_seed, unsupported
+from netstudy.plan import Estimate, PlannedStudy, make_plan, run_id, run_seed, unsupported
 from netstudy.study import Study, apply_overrides, load, parse_only
 
 ROOT = Path(__file__).parents[2]
@@ -215,6 +215,44 @@ def test_a_knob_may_be_a_factor(small: Small) -> None:
     runs = make_plan(study).plan.runs
     found = {run.treatment["rto"]: run.network.hosts[1].tcp.min_rto_ns for run in runs}
     assert found == {"1 ms": 1_000_000, "200 ms": 200_000_000}
+
+
+def test_pause_and_the_receive_ring_are_knobs(small: Small) -> None:
+    study = small(
+        ("  servers: 1..3", "  servers: [2]\n  pause: [false, true]"),
+        ("client: {profile: host-10g}",
+         "client: {profile: host-10g, nic: {receive_ring: 512, pause_high: 400, packet_rate: "
+         "900000 packets/s, interrupt_delay: 30 us, poll_weight: 64, receive_merge: 64 KiB}}"),
+        ('switch: "${switch}"',
+         'switch: {profile: "${switch}", honours_pause: "${pause}", pause_high: 40 kB, '
+         "pause_low: 10 kB, pause_quanta: 1000}"),
+    )  # fmt: skip
+    runs = make_plan(study).plan.runs
+    found = {run.treatment["pause"]: run.network.switch.honours_pause for run in runs}
+    assert found == {False: False, True: True}
+    switch, nic = runs[0].network.switch, runs[0].network.hosts[0].nic
+    assert (switch.pause_high_bytes, switch.pause_low_bytes) == (40_000, 10_000)
+    assert switch.pause_quanta == 1000
+    assert (nic.receive_ring_frames, nic.pause_high_frames) == (512, 400)
+    assert nic.pause_low_frames is None
+    assert (nic.packet_rate_pps, nic.interrupt_delay_ns) == (900_000, 30_000)
+    assert (nic.poll_weight_frames, nic.receive_merge_bytes) == (64, 65_536)
+
+
+def test_runs_that_need_an_event_a_hop_are_counted_apart(small: Small) -> None:
+    def estimate(*changes: tuple[str, str]) -> Estimate:
+        return make_plan(small(*changes), only={"servers": [2]}).estimate
+
+    nic = "client: {profile: host-10g, nic: {%s}}"
+    client = "client: {profile: host-10g}"
+    plain = estimate()
+    assert (plain.per_hop_runs, plain.per_hop_packets) == (0, 0)
+    ring = estimate((client, nic % "receive_ring: 512, interrupt_delay: 30 us"))
+    assert ring == plain, "a ring has a closed form"
+    for knob in ("honours_pause: true", "pause_high: 400", "receive_merge: 64 KiB"):
+        slower = estimate((client, nic % knob))
+        assert slower.per_hop_runs == slower.runs
+        assert slower.per_hop_packets == slower.packets
 
 
 def test_links_and_hosts_at_length_say_the_same_as_the_short_form(small: Small) -> None:

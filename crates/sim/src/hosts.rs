@@ -5,6 +5,7 @@ use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
 
+use crate::limits::{Limits, Unlimited};
 use crate::wiring::HostKind;
 
 /// A segment in its frame, on the way to the switch or held there.
@@ -39,7 +40,8 @@ impl NicCounters {
 
 /// The interface of a host: a FIFO onto its link.
 #[derive(Clone, Debug)]
-pub(crate) struct Nic {
+pub(crate) struct Nic<L = Unlimited> {
+    limits: L,
     transmitter: Transmitter,
     queue_frames: usize,
     send_latency: Duration,
@@ -65,9 +67,10 @@ pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
 /// Fewer frames ahead are not worth a look at which of them have left.
 const LOOK_AT_MIN: usize = 64;
 
-impl Nic {
+impl<L: Limits> Nic<L> {
     pub(crate) fn new(kind: &HostKind, cuts_through: bool) -> Self {
         Self {
+            limits: L::new(&kind.receive),
             transmitter: Transmitter::new(kind.link),
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
@@ -84,20 +87,30 @@ impl Nic {
         }
     }
 
+    /// Propagation delay of its link.
+    pub(crate) const fn delay(&self) -> Duration {
+        self.delay
+    }
+
     pub(crate) const fn counters(&self) -> &NicCounters {
         &self.counters
     }
 
     /// When a frame whose last bit left the switch at `departs` is with the host's TCP: one processor
-    /// deals with frames in their order. While it has some it polls, else it waits for an interrupt.
+    /// deals with frames in their order. While it has some it polls, else it waits for an interrupt. None
+    /// if there is no room for the frame in the ring.
     #[inline]
-    pub(crate) fn receive(&mut self, departs: Time, frame_bytes: u32) -> Time {
-        let there = departs + self.delay;
+    pub(crate) fn receive(&mut self, departs: Time, frame_bytes: u32) -> Option<Time> {
+        let Some(there) = self.limits.take_in(departs + self.delay) else {
+            self.counters.ring_drops += 1;
+            return None;
+        };
         let idles = there >= self.processor_free_at;
         let begins = if idles { there + self.interrupt_delay } else { self.processor_free_at };
         let bytes = self.receive_rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes));
         self.processor_free_at = begins + self.receive_frame + bytes;
-        self.processor_free_at + self.receive_latency
+        self.limits.ends(self.processor_free_at);
+        Some(self.processor_free_at + self.receive_latency)
     }
 
     /// Sends `segment` at `now`, behind the frames `on_the_way` to the switch. None if too many of
@@ -138,7 +151,8 @@ impl Nic {
     fn transmit(&mut self, now: Time, connection: u32, segment: Segment) -> Frame {
         self.counters.frames_sent += 1;
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
-        let sent = self.transmitter.transmit(now + self.send_latency, frame_bytes);
+        let ready = self.limits.starts(now + self.send_latency, self.transmitter.free_at());
+        let sent = self.transmitter.transmit(ready, frame_bytes);
         let judged = if self.cuts_through {
             let link = self.transmitter.link();
             let rest = link.serialization(frame_bytes) - link.serialization(CUT_THROUGH_BYTES);

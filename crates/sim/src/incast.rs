@@ -14,6 +14,7 @@ use crate::Stream;
 use crate::agenda::Agenda;
 use crate::barrier::{Barrier, Totals};
 use crate::hosts::{Frame, Nic, NicCounters};
+use crate::limits::Limits;
 use crate::observe::{Moment, Observer};
 use crate::wiring::Star;
 
@@ -45,8 +46,9 @@ pub(crate) struct Server<N> {
     pub(crate) answer_at: Time,
 }
 
-/// A simulation of one run over a switch with the buffer architecture `B`, in closed form.
-pub(crate) struct Simulation<B, O = ()> {
+/// A simulation of one run over a switch with the buffer architecture `B`, in closed form; the
+/// interfaces have the limits `L`.
+pub(crate) struct Simulation<B, L, O> {
     /// Frames on the way to the switch, by port; the schedule holds when the first of each is there.
     on_the_way: Vec<Ring<Frame>>,
     arrivals: Agenda,
@@ -56,8 +58,8 @@ pub(crate) struct Simulation<B, O = ()> {
     switch_latency: Duration,
     arbitration: Stream,
     ports: Vec<PortCounters>,
-    client: Client<Nic>,
-    servers: Vec<Server<Nic>>,
+    client: Client<Nic<L>>,
+    servers: Vec<Server<Nic<L>>>,
     start_jitter: Jitter,
     barrier: Barrier,
     /// Counters at the start of the measuring phase.
@@ -154,7 +156,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) seed: &'a str,
 }
 
-impl<B: SwitchBuffer<Frame>, O: Observer> Simulation<B, O> {
+impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     pub(crate) fn new(setup: &Setup<'_>, switch: B, observer: O) -> Self {
         let star = setup.star;
         let ports = star.servers as usize + 1;
@@ -296,7 +298,10 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Simulation<B, O> {
     #[inline(always)]
     fn deliver_to_client(&mut self, departs: Time, frame: &Frame) {
         self.observer.note(Moment::Left(0), departs, frame);
-        let now = self.client.nic.receive(departs, frame.frame_bytes);
+        let Some(now) = self.client.nic.receive(departs, frame.frame_bytes) else {
+            self.drop_in_ring(0, departs, frame);
+            return;
+        };
         self.observer.note(Moment::Delivered(0), now, frame);
         self.client_receives(now, frame.connection as usize, &frame.segment);
     }
@@ -305,9 +310,20 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Simulation<B, O> {
     fn deliver_to_server(&mut self, departs: Time, frame: &Frame) {
         let index = frame.connection as usize;
         self.observer.note(Moment::Left(index + 1), departs, frame);
-        let now = self.servers[index].nic.receive(departs, frame.frame_bytes);
+        let Some(now) = self.servers[index].nic.receive(departs, frame.frame_bytes) else {
+            self.drop_in_ring(index + 1, departs, frame);
+            return;
+        };
         self.observer.note(Moment::Delivered(index + 1), now, frame);
         self.server_receives(now, index, &frame.segment);
+    }
+
+    /// A frame that left the switch at `departs` finds no room at its host.
+    #[cold]
+    fn drop_in_ring(&mut self, port: usize, departs: Time, frame: &Frame) {
+        let delay =
+            if port == 0 { self.client.nic.delay() } else { self.servers[port - 1].nic.delay() };
+        self.observer.note(Moment::RingDropped(port), departs + delay, frame);
     }
 
     fn handle_timer(&mut self, host: usize) {

@@ -5,6 +5,8 @@
 //! as soon as it is known when it will arrive. What is left as events are arrivals at the switch,
 //! choices of an egress among held frames, and timers. `docs/concepts/simulator.md` tells more.
 //!
+//! A second way, `hops`, makes every hop an event: for PAUSE, and to hold the first one against.
+//!
 //! At equal times, timers come first, then choices of the switch, then arrivals; those in an order of
 //! ports that is drawn anew for each time, so that no port is preferred. Frames of one port stay in order.
 
@@ -17,6 +19,7 @@ mod barrier;
 mod hops;
 mod hosts;
 mod incast;
+mod limits;
 mod observe;
 mod random;
 mod run;

@@ -14,6 +14,7 @@ use netstudy_workload::IncastConfig;
 use crate::hops;
 use crate::hosts::{Frame, NicCounters};
 use crate::incast::{Outcome, Setup, Simulation};
+use crate::limits::{Limited, Unlimited};
 use crate::observe::Observer;
 use crate::wiring::Star;
 
@@ -74,11 +75,7 @@ fn try_run(run: &records::Run, progress: &mut dyn Progress) -> Result<RunRecord,
 fn mode(run: &records::Run) -> Mode {
     let switch = &run.network.switch;
     let needs_hops = |nic: &records::Nic| {
-        nic.honours_pause
-            || nic.pause_high_frames.is_some()
-            || nic.receive_merge_bytes > 0
-            || nic.receive_ring_frames.is_some()
-            || nic.packet_rate_pps.is_some()
+        nic.honours_pause || nic.pause_high_frames.is_some() || nic.receive_merge_bytes > 0
     };
     let per_hop = switch.honours_pause
         || switch.pause_high_bytes.is_some()
@@ -111,7 +108,7 @@ pub(crate) fn try_run_by(
     Ok(record(run, &star, incast, &config, outcome))
 }
 
-/// Chooses the code for the switch once, so that no choice is left a packet.
+/// Chooses the code for the switch and the limits of interfaces once, so that no choice is left a packet.
 pub(crate) fn simulate(
     buffer: &Buffer,
     setup: &Setup<'_>,
@@ -124,7 +121,11 @@ pub(crate) fn simulate(
         observer: impl Observer,
         on_iteration: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Outcome, String> {
-        Simulation::new(setup, switch, observer).run(on_iteration)
+        if setup.star.is_limited() {
+            Simulation::<B, Limited, _>::new(setup, switch, observer).run(on_iteration)
+        } else {
+            Simulation::<B, Unlimited, _>::new(setup, switch, observer).run(on_iteration)
+        }
     }
     let links = setup.star.port_links();
     let marked_above = setup.star.ecn_threshold_bytes;

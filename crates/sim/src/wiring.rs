@@ -45,6 +45,11 @@ pub(crate) struct ReceiveKind {
 }
 
 impl ReceiveKind {
+    /// Whether there is more than a queue, a wire and a processor.
+    fn is_limited(&self) -> bool {
+        self.ring_frames < usize::MAX || self.frame_interval > Duration::ZERO
+    }
+
     /// Processor time that a frame costs.
     pub(crate) fn processor_time(&self, frame_bytes: u32) -> Duration {
         self.per_frame + self.rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes))
@@ -95,6 +100,11 @@ impl Star {
             ecn_threshold_bytes: network.switch.ecn_threshold_bytes.unwrap_or(u64::MAX),
             cut_through: network.switch.forwarding == records::Forwarding::CutThrough,
         })
+    }
+
+    /// Whether any interface has [`crate::limits`].
+    pub(crate) fn is_limited(&self) -> bool {
+        self.client.receive.is_limited() || self.server.receive.is_limited()
     }
 
     /// The links behind the switch's ports.

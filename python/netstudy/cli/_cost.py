@@ -21,6 +21,7 @@ class Cost:
 
     runs: int
     packets: int | None
+    per_hop_runs: int
     seconds: float | None
     disk_bytes: int | None
 
@@ -29,11 +30,15 @@ def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
     """The plan's cost on a testbed."""
     from netstudy.store.create import disk_bytes
 
-    packets, record_bytes = planned.estimate.packets, planned.estimate.record_bytes
+    estimate = planned.estimate
+    packets, record_bytes = estimate.packets, estimate.record_bytes
     return Cost(
-        runs=planned.estimate.runs,
+        runs=estimate.runs,
         packets=packets,
-        seconds=None if packets is None else testbed.seconds(packets, threads=threads),
+        per_hop_runs=estimate.per_hop_runs,
+        seconds=None
+        if packets is None
+        else testbed.seconds(packets, estimate.per_hop_packets, threads=threads),
         disk_bytes=None if record_bytes is None else disk_bytes(planned.plan, record_bytes),
     )
 

@@ -59,6 +59,8 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     yield "runs", f"{estimate.runs:,}: {_replicates(prepared)}"
     yield "packets", "not known" if estimate.packets is None else f"{estimate.packets:,}"
     yield "time", "not known" if estimate.seconds is None else f"about {duration(estimate.seconds)}"
+    if estimate.per_hop_runs:
+        yield "mode", f"one event a hop for {estimate.per_hop_runs:,} runs: slower"
     disk = estimate.disk_bytes
     yield "disk", "not known" if disk is None else f"at most {megabytes(disk)}"
     for factor, levels in _levels(prepared).items():

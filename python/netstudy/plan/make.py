@@ -26,7 +26,7 @@ from netstudy.wire import Level, Treatment
 HEADER_BYTES = 52
 """IPv4 and TCP headers with timestamps: what an MTU loses before the payload."""
 
-_RECORD_BYTES = 1_500
+_RECORD_BYTES = 2_000
 """A run record without its samples: the largest of the incast study, rounded up."""
 _ITERATION_BYTES = 22
 """What one iteration adds to a record, four numbers and their commas: the most, rounded up."""
@@ -129,12 +129,28 @@ def _wired(resolver: Resolver, runs: Iterable[PlannedRun]) -> Iterable[wire.Run]
 
 def _estimate(runs: Sequence[PlannedRun], wired: Sequence[wire.Run] | None) -> Estimate:
     if wired is None:
-        return Estimate(runs=len(runs), packets=None, record_bytes=None)
+        return Estimate(
+            runs=len(runs), packets=None, per_hop_runs=0, per_hop_packets=0, record_bytes=None
+        )
     iterations = sum(run.workload.iterations for run in wired)
+    per_hop = [run for run in wired if is_per_hop(run.network)]
     return Estimate(
         runs=len(runs),
         packets=sum(map(useful_packets, wired)),
+        per_hop_runs=len(per_hop),
+        per_hop_packets=sum(map(useful_packets, per_hop)),
         record_bytes=len(runs) * _RECORD_BYTES + iterations * _ITERATION_BYTES,
+    )
+
+
+def is_per_hop(network: wire.Network) -> bool:
+    """Whether the simulator needs one event a hop: for PAUSE, and for segments that are merged."""
+    switch, nics = network.switch, [group.nic for group in network.hosts]
+    return (
+        switch.honours_pause
+        or switch.pause_high_bytes is not None
+        or any(nic.honours_pause or nic.pause_high_frames is not None for nic in nics)
+        or any(nic.receive_merge_bytes > 0 for nic in nics)
     )
 
 

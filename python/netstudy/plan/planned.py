@@ -43,6 +43,10 @@ class Estimate:
     runs: int
     packets: int | None
     """Useful data packets, warm-up included; None where the workload does not tell."""
+    per_hop_runs: int
+    """Runs that need an event for each hop of a frame, which is slower."""
+    per_hop_packets: int
+    """The useful data packets of those."""
     record_bytes: int | None
     """Size of the records."""
 

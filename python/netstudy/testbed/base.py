@@ -27,6 +27,9 @@ class Testbed(Protocol):
         from `on_record` ends the work and is passed on.
         """
 
-    def seconds(self, packets: int, *, threads: int | None) -> float:
-        """The time that runs with that many useful data packets take, roughly."""
+    def seconds(self, packets: int, per_hop_packets: int, *, threads: int | None) -> float:
+        """The time that runs with that many useful data packets take, roughly.
+
+        `per_hop_packets` of them belong to runs that need one event a hop to be simulated.
+        """
         ...

@@ -11,6 +11,8 @@ from netstudy.wire import Plan
 
 _PACKETS_PER_S = 6e6
 """Useful data packets that a core simulates in a second, as measured on the incast study."""
+_PER_HOP_PACKETS_PER_S = 0.8e6
+"""Likewise with one event a hop."""
 _PROGRESS_MS = 500
 
 
@@ -30,6 +32,7 @@ class Sim:
         command = [str(find_engine()), "sim", *options, f"--progress-ms={_PROGRESS_MS}"]
         run_engine(command, plan, on_record)
 
-    def seconds(self, packets: int, *, threads: int | None) -> float:
+    def seconds(self, packets: int, per_hop_packets: int, *, threads: int | None) -> float:
         """See Testbed.seconds."""
-        return packets / (_PACKETS_PER_S * (threads or cores()))
+        closed_form = (packets - per_hop_packets) / _PACKETS_PER_S
+        return (closed_form + per_hop_packets / _PER_HOP_PACKETS_PER_S) / (threads or cores())

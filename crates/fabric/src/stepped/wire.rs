@@ -91,7 +91,7 @@ impl<F> Wire<F> {
     }
 
     /// The peer asks to be sent no frame for `quanta` from `now` on; what is on the wire is sent to its
-    /// end (31B.3.2).
+    /// end (annex 31B).
     pub fn handle_pause(&mut self, now: Time, quanta: u16) {
         self.paused_until = now + pause_time(self.link.rate(), quanta);
     }

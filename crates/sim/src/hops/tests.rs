@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use netstudy_records::{Buffer, CongestionControl, Run, RunRecord};
+use netstudy_records::{Buffer, CongestionControl, Nic, Run, RunRecord};
 use netstudy_tcp::Segment;
 use netstudy_units::Time;
 use proptest::prelude::*;
 
 use crate::hosts::Frame;
 use crate::observe::{Moment, Observer};
-use crate::run::tests::{Silent, cases, scenario};
+use crate::run::tests::{Silent, cases, lab, scenario};
 use crate::run::{simulate, try_run_by};
 
 /// Everything that happened to every frame, by place and kind in the order of time.
@@ -103,15 +103,40 @@ fn buffers() -> impl Strategy<Value = Buffer> {
     ]
 }
 
-/// Scenarios of all architectures, some with congestion notification or another congestion control.
+/// What an interface may have: packets a second, descriptors, interrupt delay, processor rate.
+type Limits = (Option<u64>, Option<u32>, u64, Option<u64>);
+
+fn limits() -> impl Strategy<Value = Limits> {
+    let limits = (
+        prop::option::of(50_000..20_000_000_u64),
+        prop::option::of(1..200_u32),
+        prop_oneof![Just(0_u64), 1..100_000_u64],
+        prop::option::of(500_000_000..20_000_000_000_u64),
+    );
+    prop_oneof![Just((None, None, 0, None)), limits]
+}
+
+fn limit(nic: &mut Nic, limits: Limits) {
+    let (packet_rate, ring, interrupt_delay_ns, receive_rate) = limits;
+    nic.packet_rate_pps = packet_rate;
+    nic.receive_ring_frames = ring;
+    nic.interrupt_delay_ns = interrupt_delay_ns;
+    nic.receive_rate_bps = receive_rate;
+}
+
+/// Scenarios of all architectures, some with limits of interfaces, with congestion notification or
+/// another congestion control.
 fn scenarios() -> impl Strategy<Value = Run> {
     let control = prop_oneof![
         Just(None),
         Just(Some(CongestionControl::Cubic)),
         Just(Some(CongestionControl::Dctcp)),
     ];
-    (scenario(buffers()), control, any::<bool>(), 0..60_000_u64).prop_map(
-        |(mut run, control, ecn, threshold)| {
+    let hosts = (limits(), limits());
+    (scenario(buffers()), control, any::<bool>(), 0..60_000_u64, hosts).prop_map(
+        |(mut run, control, ecn, threshold, hosts)| {
+            limit(&mut run.network.hosts[0].nic, hosts.0);
+            limit(&mut run.network.hosts[1].nic, hosts.1);
             for group in &mut run.network.hosts {
                 group.tcp.ecn = ecn;
                 if let Some(control) = control {
@@ -122,6 +147,42 @@ fn scenarios() -> impl Strategy<Value = Run> {
             run
         },
     )
+}
+
+/// Links and hosts whose times are multiples of one frame's, so that much happens at the same time: a
+/// frame arrives when the processor has dealt with the one before, a descriptor is freed when the
+/// next frame needs it, servers' frames meet at the switch.
+fn in_step(servers: u32, buffer: Buffer) -> Run {
+    // A byte takes 1 ns, a full frame 1538 ns.
+    const FRAME_NS: u64 = 1538;
+    let mut run = lab::run(servers, buffer);
+    for link in &mut run.network.links {
+        link.rate_bps = 8_000_000_000;
+        link.delay_ns = FRAME_NS;
+        link.mtu_bytes = 1500;
+    }
+    for group in &mut run.network.hosts {
+        group.nic.receive_frame_ns = FRAME_NS;
+        group.nic.interrupt_delay_ns = 4 * FRAME_NS;
+        group.nic.receive_ring_frames = Some(5);
+    }
+    lab::incast(&mut run).block_bytes = 400_000;
+    lab::incast(&mut run).iterations = 3;
+    run
+}
+
+#[test]
+fn what_happens_at_the_same_time_happens_in_the_same_order_in_both_modes() {
+    for buffer in [lab::GUARANTEED, lab::INGRESS, lab::DROP_TAIL] {
+        for servers in [1, 4] {
+            let run = in_step(servers, buffer.clone());
+            let (closed_form, frames) = traced(&run, false);
+            let (per_hop, frames_per_hop) = traced(&run, true);
+            assert!(frames.0.contains_key(&Moment::RingDropped(0)), "the ring is never full");
+            assert_eq!(comparable(per_hop), comparable(closed_form));
+            assert_eq!(frames_per_hop, frames);
+        }
+    }
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 //! that must not show.
 
 #[path = "../../tests/lab/mod.rs"]
-mod lab;
+pub(crate) mod lab;
 
 use std::ops::ControlFlow;
 
@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use super::{Outcome, Setup, Simulation, simulate, try_run_by};
 use crate::Progress;
 use crate::hosts::Frame;
+use crate::limits::Unlimited;
 
 /// A switch that is offered every frame in the order of time.
 struct InOrder<B>(B);
@@ -52,7 +53,7 @@ fn simulate_in_order(
         unreachable!("the other architectures have no private egress");
     };
     let switch = OutputQueued::new(&setup.star.port_links(), port_buffer_bytes);
-    Simulation::new(setup, InOrder(switch), ()).run(on_iteration)
+    Simulation::<_, Unlimited, _>::new(setup, InOrder(switch), ()).run(on_iteration)
 }
 
 pub(crate) struct Silent;

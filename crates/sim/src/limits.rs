@@ -1,0 +1,92 @@
+//! What an interface may have beside a queue, a wire and a processor: a packet rate and a ring that ends.
+//! Both are FIFOs, so that they have a closed form as well.
+
+use netstudy_ring::Ring;
+use netstudy_units::{Duration, Time};
+
+use crate::wiring::ReceiveKind;
+
+/// The limits of an interface, known when the simulation is compiled, so that one without them pays
+/// nothing.
+pub(crate) trait Limits {
+    /// Those of one kind of host.
+    fn new(kind: &ReceiveKind) -> Self;
+
+    /// When a frame begins to leave that could at `ready`, by a wire that is free at `free_at`.
+    fn starts(&mut self, ready: Time, free_at: Time) -> Time;
+
+    /// When a frame that arrives at `arrives` is there for the processor. None if the ring is full.
+    fn take_in(&mut self, arrives: Time) -> Option<Time>;
+
+    /// The processor has dealt with that frame at `at`.
+    fn ends(&mut self, at: Time);
+}
+
+/// No limits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unlimited;
+
+impl Limits for Unlimited {
+    fn new(_kind: &ReceiveKind) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    fn starts(&mut self, ready: Time, _free_at: Time) -> Time {
+        ready
+    }
+
+    #[inline(always)]
+    fn take_in(&mut self, arrives: Time) -> Option<Time> {
+        Some(arrives)
+    }
+
+    #[inline(always)]
+    fn ends(&mut self, _at: Time) {}
+}
+
+/// Those of [`ReceiveKind`].
+#[derive(Clone, Debug)]
+pub(crate) struct Limited {
+    ring_frames: usize,
+    frame_interval: Duration,
+    next_start: Time,
+    /// When the interface has taken in all frames so far.
+    taken_in_at: Time,
+    /// When the processor will have dealt with each frame in the ring.
+    ring: Ring<Time>,
+}
+
+impl Limits for Limited {
+    fn new(kind: &ReceiveKind) -> Self {
+        Self {
+            ring_frames: kind.ring_frames,
+            frame_interval: kind.frame_interval,
+            next_start: Time::ZERO,
+            taken_in_at: Time::ZERO,
+            ring: Ring::new(),
+        }
+    }
+
+    fn starts(&mut self, ready: Time, free_at: Time) -> Time {
+        let start = ready.max(free_at).max(self.next_start);
+        self.next_start = start + self.frame_interval;
+        start
+    }
+
+    fn take_in(&mut self, arrives: Time) -> Option<Time> {
+        // A descriptor that becomes free as a frame arrives is free for it.
+        while self.ring.front().is_some_and(|&ends| ends <= arrives) {
+            self.ring.drop_front();
+        }
+        if self.ring.len() >= self.ring_frames {
+            return None;
+        }
+        self.taken_in_at = arrives.max(self.taken_in_at) + self.frame_interval;
+        Some(self.taken_in_at)
+    }
+
+    fn ends(&mut self, at: Time) {
+        self.ring.push_back(at);
+    }
+}

@@ -126,10 +126,22 @@ def test_goodput_of_several_seeds_adds_their_times() -> None:
 
 def test_a_row_gives_each_quantity_for_each_program() -> None:
     seeds = [Outcome(1000.0, 20, 0), Outcome(1000.0, 40, 2)]
-    row = agreement.row(agreement.Agreement(CELL, {program.name: seeds for program in PROGRAMS}))
+    outcomes = {program.name: seeds for program in PROGRAMS}
+    row = agreement.row(agreement.Agreement(CELL, 20, outcomes))
 
     assert len(row) == len(agreement.headers())
     assert row == ["9000", "4", *["1,000"] * 3, *["1.5"] * 3, *["0.05"] * 3]
+
+
+def test_a_table_for_each_number_of_iterations() -> None:
+    outcomes = {program.name: [Outcome(1000.0, 20, 0)] for program in PROGRAMS}
+    found = [agreement.Agreement(CELL, iterations, outcomes) for iterations in (1, 20)]
+
+    first, later = agreement.markdown(found).split("\n\n20 iterations")
+
+    assert first.startswith("One iteration from new connections")
+    assert "| 20.0 | 20.0 | 20.0 |" in first
+    assert "| 1.0 | 1.0 | 1.0 |" in later
 
 
 def test_only_what_stands_between_the_markers_is_written() -> None:

@@ -43,8 +43,11 @@ def main() -> None:
     measured = [speeds.measure(cell, ROUNDS) for cell in track(cells(), "speed", console=progress)]
     console.print("million useful data packets a second of user time, one thread, medians")
     console.print(speed_table(measured))
-    found = [agreement.observe(cell) for cell in track(cells(), "agreement", console=progress)]
-    console.print(agreement_table(found))
+    sizes = [(cell, iterations) for iterations in agreement.ITERATIONS for cell in cells()]
+    found = [agreement.observe(*size) for size in track(sizes, "agreement", console=progress)]
+    for iterations in agreement.ITERATIONS:
+        console.print(f"from new connections, iterations: {iterations}")
+        console.print(agreement_table(one for one in found if one.iterations == iterations))
     agreement.write(found)
     print(speeds.json_line(measured))
 

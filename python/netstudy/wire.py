@@ -283,6 +283,23 @@ class IterationSamples(Wire):
     timeouts: tuple[int, ...]
 
 
+class ConnectionSamples(Wire):
+    """One value a connection over the measuring phase, in the order of the servers.
+
+    Bytes by time is the throughput that a connection got while it had something to receive: what
+    an index of fairness compares (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    """
+
+    bytes_received: tuple[int, ...]
+    """Application bytes that the client received."""
+    receiving_ns: tuple[int, ...]
+    """Time that the client waited for them: from the start of each iteration to their last byte."""
+    retransmissions: tuple[int, ...]
+    """Segments that the server sent again."""
+    timeouts: tuple[int, ...]
+    """Expiries of the server's retransmission timer."""
+
+
 class Phase(Wire):
     start_ns: int
     end_ns: int
@@ -306,6 +323,7 @@ class RunRecord(Wire):
     bytes_received: int | None = None
     """Application bytes that the client received in the measuring phase."""
     iterations: IterationSamples | None = None
+    connections: ConnectionSamples | None = None
     counters: dict[str, dict[str, int]] = {}
     """Node or port -> counter -> its growth over the measuring phase (maxima: over the run)."""
 

@@ -11,5 +11,6 @@ pub use plan::{
     OffloadRule, Plan, PlanSchema, Recovery, RtoRule, Run, Switch, Tcp, Treatment, Workload,
 };
 pub use record::{
-    Check, Counters, IterationSamples, Mode, Phase, Record, RecordSchema, RunRecord, Status,
+    Check, ConnectionSamples, Counters, IterationSamples, Mode, Phase, Record, RecordSchema,
+    RunRecord, Status,
 };

@@ -100,6 +100,19 @@ pub struct IterationSamples {
     pub timeouts: Vec<u64>,
 }
 
+/// One value a connection over the measuring phase, in the order of the servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionSamples {
+    /// Application bytes that the client received.
+    pub bytes_received: Vec<u64>,
+    /// Time that the client waited for them: from the start of each iteration to their last byte.
+    pub receiving_ns: Vec<u64>,
+    /// Segments that the server sent again.
+    pub retransmissions: Vec<u64>,
+    /// Expiries of the server's retransmission timer.
+    pub timeouts: Vec<u64>,
+}
+
 /// Growth of counters by node or port over the measuring phase.
 pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 
@@ -128,6 +141,8 @@ pub struct RunRecord {
     pub bytes_received: Option<u64>,
     /// What each iteration gave.
     pub iterations: Option<IterationSamples>,
+    /// What each connection gave.
+    pub connections: Option<ConnectionSamples>,
     /// What the nodes counted.
     pub counters: Counters,
 }

@@ -83,6 +83,16 @@ pub(crate) struct Snapshot {
     pub(crate) server_pauses: PauseCounters,
     pub(crate) client_port_pauses: PauseCounters,
     pub(crate) server_port_pauses: PauseCounters,
+    pub(crate) connections: Vec<Connection>,
+}
+
+/// What one connection did so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Connection {
+    pub(crate) bytes_received: u64,
+    pub(crate) receiving: Duration,
+    pub(crate) retransmissions: u64,
+    pub(crate) timeouts: u64,
 }
 
 impl Snapshot {
@@ -102,6 +112,14 @@ impl Snapshot {
             snapshot.server_ports.add(port);
             snapshot.server_nics.add(&nic_counters(&server.nic));
         }
+        snapshot.connections = (0..servers.len())
+            .map(|index| Connection {
+                bytes_received: client.ends[index].bytes_received(),
+                receiving: client.app.receiving(index as u32),
+                retransmissions: servers[index].end.counters().segments_retransmitted,
+                timeouts: servers[index].end.counters().timeouts,
+            })
+            .collect();
         snapshot
     }
 }

@@ -1,6 +1,7 @@
 //! One run of a plan: from its description to its record.
 
 use std::collections::BTreeMap;
+use std::iter::repeat;
 use std::ops::ControlFlow;
 
 use netstudy_fabric::switch::{IngressQueued, OutputQueued, SharedMemory, SharedMemoryConfig};
@@ -13,7 +14,7 @@ use netstudy_workload::IncastConfig;
 
 use crate::hops;
 use crate::hosts::{Frame, NicCounters};
-use crate::incast::{Outcome, Setup, Simulation};
+use crate::incast::{Connection, Outcome, Setup, Simulation};
 use crate::limits::{Limited, Unlimited};
 use crate::observe::Observer;
 use crate::wiring::Star;
@@ -181,6 +182,7 @@ fn empty_record(run: &records::Run) -> RunRecord {
         measure: None,
         bytes_received: None,
         iterations: None,
+        connections: None,
         counters: BTreeMap::new(),
     }
 }
@@ -209,6 +211,7 @@ fn record(
             end_ns: outcome.measure_to.as_ns(),
         }),
         bytes_received: Some(bytes_received),
+        connections: Some(connections(&outcome)),
         counters: counters(run, incast, &outcome),
         iterations: Some(outcome.samples),
         ..empty_record(run)
@@ -288,6 +291,21 @@ fn counters(run: &records::Run, incast: &records::Incast, outcome: &Outcome) -> 
             ]),
         ),
     ])
+}
+
+/// How each connection's counters grew; a run without warm-up has nothing to take off.
+fn connections(outcome: &Outcome) -> records::ConnectionSamples {
+    let grown = |value: fn(&Connection) -> u64| {
+        let base = outcome.base.connections.iter().map(value).chain(repeat(0));
+        let end = outcome.end.connections.iter().map(value);
+        end.zip(base).map(|(end, base)| end - base).collect::<Vec<_>>()
+    };
+    records::ConnectionSamples {
+        bytes_received: grown(|c| c.bytes_received),
+        receiving_ns: grown(|c| c.receiving.as_ps()).iter().map(|ps| ps / 1000).collect(),
+        retransmissions: grown(|c| c.retransmissions),
+        timeouts: grown(|c| c.timeouts),
+    }
 }
 
 type Table = BTreeMap<String, u64>;

@@ -125,3 +125,63 @@ fn marks_spare_reno_its_losses() {
     assert!(counter(&record, "switch.client", "frames_marked") > 0);
     assert!(counter(&record, "server", "ece_acks_received") > 0);
 }
+
+// ---- Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance in
+// computer networks", Computer Networks and ISDN Systems 17, 1989: additive increase with
+// multiplicative decrease converges to equal shares, whatever flows start with.
+
+/// Jain's index, (sum x)^2 / (n sum x^2): 1 when all are equal, k / n when k of n have equal shares and
+/// the others nothing, and 1 / (1 + c^2) with the coefficient of variation c (Jain, Chiu and Hawe,
+/// DEC-TR-301, 1984).
+fn jains_index(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    sum * sum / (shares.len() as f64 * squares)
+}
+
+/// The throughput of each connection while it had something to receive.
+fn throughputs(record: &RunRecord) -> Vec<f64> {
+    let connections = record.connections.as_ref().expect("an ended run has connections");
+    let each = connections.bytes_received.iter().zip(&connections.receiving_ns);
+    each.map(|(&bytes, &ns)| bytes as f64 / ns as f64).collect()
+}
+
+/// Equal flows through a bottleneck of 1 Gbit/s that holds what the path does, 128 packets, for 17 s,
+/// which are thousands of round trips.
+fn equal_flows(control: CongestionControl, servers: u32) -> (Run, RunRecord) {
+    let mut run = lab::run(servers, tail_drop(128 * FRAME_BYTES));
+    for link in &mut run.network.links {
+        // A round trip of 1.57 ms.
+        link.delay_ns = 390_000;
+        link.mtu_bytes = 1500;
+    }
+    // The hosts' own links are faster. Were they not, one flow alone would never overflow the switch: what
+    // its window exceeds the path by would wait in the sender.
+    run.network.links[0].rate_bps = 1_000_000_000;
+    for group in &mut run.network.hosts {
+        group.tcp.congestion_control = control;
+    }
+    *incast(&mut run) = netstudy_records::Incast {
+        block_bytes: 2_000_000_000 / u64::from(servers),
+        start_jitter: Jitter::Uniform { max_ns: 10_000_000 },
+        ..incast(&mut run).clone()
+    };
+    let record = make_ok(&run);
+    (run, record)
+}
+
+#[test]
+fn equal_flows_get_equal_shares() {
+    assert!((jains_index(&[3.0, 3.0, 0.0, 0.0]) - 0.5).abs() < 1e-12, "two of four");
+    for control in [CongestionControl::Reno, CongestionControl::Cubic] {
+        for servers in [2, 8] {
+            let (run, record) = equal_flows(control, servers);
+            let index = jains_index(&throughputs(&record));
+            // The shares' standard deviation is below a tenth of their mean.
+            assert!(index > 0.99, "{control:?}, {servers} flows: {index:.4}");
+            let full = utilisation(&run, &record);
+            assert!(full > 0.93, "{control:?}, {servers} flows: {full:.3} of the link");
+            assert!(counter(&record, "switch.client", "frames_dropped") > 0, "they did compete");
+        }
+    }
+}

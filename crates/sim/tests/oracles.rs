@@ -292,3 +292,21 @@ fn the_queue_of_the_client_counts_whatever_the_switch() {
     assert!(expected >= 3 * 3, "{expected} drops");
     assert_eq!(drops(DEEP), expected);
 }
+
+#[test]
+fn connections_add_up_to_their_run() {
+    let mut run = lab::run(8, DROP_TAIL);
+    let workload = incast(&mut run);
+    workload.warmup_iterations = 2;
+    workload.iterations = 1;
+    let record = make_ok(&run);
+    let connections = record.connections.as_ref().expect("an ended run has connections");
+    assert_eq!(connections.bytes_received, [4_000_000; 8]);
+    let samples = record.iterations.as_ref().expect("an ended run has samples");
+    // The iteration ends with the last byte of the slowest.
+    assert_eq!(connections.receiving_ns.iter().max(), Some(&samples.completion_ns[0]));
+    let sum = |values: &[u64]| values.iter().sum::<u64>();
+    assert!(sum(&connections.retransmissions) > 0);
+    assert_eq!(sum(&connections.retransmissions), sum(&samples.retransmissions));
+    assert_eq!(sum(&connections.timeouts), sum(&samples.timeouts));
+}

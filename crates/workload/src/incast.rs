@@ -59,6 +59,8 @@ pub struct Incast {
     asked: u32,
     /// Bytes that each server's connection will have delivered when this iteration is done.
     expected: Vec<u64>,
+    /// Time from the start of each iteration to the last byte of each server's part, summed up.
+    receiving: Vec<Duration>,
     waiting_for: u32,
 }
 
@@ -72,6 +74,7 @@ impl Incast {
             started: Time::NEVER,
             asked: config.servers,
             expected: vec![0; config.servers as usize],
+            receiving: vec![Duration::ZERO; config.servers as usize],
             waiting_for: 0,
         }
     }
@@ -80,6 +83,12 @@ impl Incast {
     #[must_use]
     pub const fn config(&self) -> &IncastConfig {
         &self.config
+    }
+
+    /// How long the parts of `server` took so far, each from the start of its iteration.
+    #[must_use]
+    pub fn receiving(&self, server: u32) -> Duration {
+        self.receiving[server as usize]
     }
 
     /// Begins the first iteration at `now`: requests come out of [`Self::poll_request`].
@@ -125,6 +134,8 @@ impl Incast {
         if total < expected || before >= expected {
             return None;
         }
+        let receiving = &mut self.receiving[server as usize];
+        *receiving = *receiving + now.since(self.started);
         self.waiting_for -= 1;
         (self.waiting_for == 0).then(|| self.complete(now))
     }

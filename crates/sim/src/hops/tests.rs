@@ -71,6 +71,10 @@ fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
             samples.retransmissions.clear();
             samples.timeouts.clear();
         }
+        if let Some(connections) = &mut record.connections {
+            connections.retransmissions.clear();
+            connections.timeouts.clear();
+        }
         record
     })
 }

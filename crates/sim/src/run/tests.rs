@@ -142,6 +142,9 @@ fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
         if let Some(samples) = &mut record.iterations {
             samples.retransmissions.clear();
         }
+        if let Some(connections) = &mut record.connections {
+            connections.retransmissions.clear();
+        }
         record
     })
 }

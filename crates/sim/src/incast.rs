@@ -26,8 +26,8 @@ pub(crate) struct Client<N> {
     pub(crate) nic: N,
     pub(crate) ends: Vec<Endpoint>,
     pub(crate) app: Incast,
-    /// No connection's timer is due before.
-    timers_from: Time,
+    /// No timer of a connection is due before the time held here.
+    timeouts: Schedule,
     connecting: u32,
     next_connect: u32,
     connect_spacing: Duration,
@@ -403,8 +403,8 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
             self.client_sends(now, connection, segment);
         }
         let bound = self.client.ends[connection].timeout_bound();
-        if bound < self.client.timers_from {
-            self.client.timers_from = bound;
+        if bound < self.client.timeouts.time(connection) {
+            self.client.timeouts.set(connection, bound);
             self.lower_client_timer(bound);
         }
     }
@@ -446,20 +446,23 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     fn fire_client_timers(&mut self, until: Time) {
         loop {
             let start = self.client.next_start();
-            if start <= until && start <= self.client.timers_from {
+            let (connection, bound) = self.client.timeouts.earliest();
+            if start <= until && start <= bound {
                 self.client_starts(start);
                 continue;
             }
-            if self.client.timers_from > until {
-                self.timers.set(0, start.min(self.client.timers_from));
+            if bound > until {
+                self.timers.set(0, start.min(bound));
                 return;
             }
-            let (due, connection) = self.client.earliest_timeout();
-            self.client.timers_from = due;
-            if due <= until && due < start {
-                self.client.ends[connection].handle_timeout(due);
-                self.pump_client(due, connection);
+            let due = self.client.ends[connection].next_timeout();
+            if due > bound {
+                self.client.timeouts.set(connection, due);
+                continue;
             }
+            self.client.timeouts.set(connection, Time::NEVER);
+            self.client.ends[connection].handle_timeout(due);
+            self.pump_client(due, connection);
         }
     }
 
@@ -598,7 +601,7 @@ impl<N> Client<N> {
             nic,
             ends: (0..star.servers).map(|_| Endpoint::connect(tcp)).collect(),
             app: Incast::new(setup.workload),
-            timers_from: Time::NEVER,
+            timeouts: Schedule::new(star.servers as usize),
             connecting: star.servers,
             next_connect: 0,
             connect_spacing: setup.workload.request_spacing,

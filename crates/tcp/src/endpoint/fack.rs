@@ -186,12 +186,13 @@ impl Endpoint {
             self.window_judged_at = now;
             return;
         }
-        self.starve_window(now);
+        self.starve_window(now, out);
     }
 
-    /// The window is not used up.
-    pub(super) fn starve_window(&mut self, now: Time) {
-        self.window_used = self.window_used.max(self.sent.len());
+    /// The window is not used up: only `out` segments are on the way.
+    #[inline]
+    pub(super) fn starve_window(&mut self, now: Time, out: u32) {
+        self.window_used = self.window_used.max(out);
         if now.since(self.window_judged_at) >= self.rtt.rto() {
             if self.phase == Phase::Open && self.snd_nxt >= self.write_end {
                 let used = self.window_used.max(self.initial_window());

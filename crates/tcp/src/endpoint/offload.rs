@@ -21,43 +21,71 @@ impl Endpoint {
             self.burst_left -= 1;
             return true;
         }
-        let mss = u64::from(self.mss);
-        let free = u64::from(self.window.cwnd.saturating_sub(self.in_flight())) * mss;
-        let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt).min(free);
+        match self.config.offload_rule {
+            OffloadRule::Deferral => self.may_burst_deferred(),
+            OffloadRule::Autosizing => self.may_burst_autosized(now),
+        }
+    }
+
+    /// `tcp_tso_should_defer` of Linux 2.6.18: while nothing looks lost, a burst waits until it can be a
+    /// third of the window or as large as one may be.
+    #[inline]
+    fn may_burst_deferred(&mut self) -> bool {
+        let most = u64::from(self.config.offload_bytes);
+        let room = self.burst_room();
         let written = self.write_end - self.snd_nxt;
-        let window = self.snd_wnd.min(u64::from(self.window.cwnd) * mss);
-        let most = match self.config.offload_rule {
-            OffloadRule::Deferral => u64::from(self.config.offload_bytes),
-            OffloadRule::Autosizing => self.autosized_burst(),
-        };
-        if written > mss && room < most && room < window / 3 && self.expects_more_room(now, room) {
+        if self.phase == Phase::Open
+            && written > u64::from(self.mss)
+            && self.is_room_small(room, most)
+        {
             return false;
         }
-        // A burst ends with what is written: what is written later is another one.
-        let segments = (room.min(most) / mss).min(written.div_ceil(mss));
-        self.burst_left = (segments as u32).saturating_sub(1);
+        self.begin_burst(room.min(most), written);
         true
     }
 
-    /// Whether it is worth while to wait for acknowledgments.
-    fn expects_more_room(&mut self, now: Time, room: u64) -> bool {
-        match self.config.offload_rule {
-            // Linux 2.6.18: while nothing looks lost.
-            OffloadRule::Deferral => self.phase == Phase::Open,
-            // Linux 6: shortly after the last segment, when the oldest has been on the way for half a
-            // round trip, and what is written does not fit.
-            OffloadRule::Autosizing => {
-                let half = self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt.div(2));
-                let waits = matches!(self.phase, Phase::Open | Phase::Disorder)
-                    && room < self.write_end - self.snd_nxt
-                    && now.since(self.last_sent_at) <= RECENT
-                    && self.sent.oldest().is_some_and(|oldest| now.since(oldest.sent_at) >= half);
-                if waits && self.linux6.repair.on {
-                    self.judge_window_use(now, true);
-                }
-                waits
-            }
+    /// `tcp_tso_should_defer` of Linux 6: besides, the last segment left just now, the oldest one has
+    /// been on the way for half a round trip, and what is written does not fit.
+    #[cold]
+    #[inline(never)]
+    fn may_burst_autosized(&mut self, now: Time) -> bool {
+        let most = self.autosized_burst();
+        let room = self.burst_room();
+        let written = self.write_end - self.snd_nxt;
+        let half = self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt.div(2));
+        let waits = matches!(self.phase, Phase::Open | Phase::Disorder)
+            && written > u64::from(self.mss).max(room)
+            && self.is_room_small(room, most)
+            && now.since(self.last_sent_at) <= RECENT
+            && self.sent.oldest().is_some_and(|oldest| now.since(oldest.sent_at) >= half);
+        if !waits {
+            self.begin_burst(room.min(most), written);
+        } else if self.linux6.repair.on {
+            self.judge_window_use(now, true);
         }
+        !waits
+    }
+
+    /// Bytes that the windows of both sides let go.
+    #[inline]
+    fn burst_room(&self) -> u64 {
+        let free = u64::from(self.window.cwnd - self.in_flight()) * u64::from(self.mss);
+        (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt).min(free)
+    }
+
+    /// There is room for less than a burst, and for less than a third of the window.
+    #[inline]
+    fn is_room_small(&self, room: u64, most: u64) -> bool {
+        let window = self.snd_wnd.min(u64::from(self.window.cwnd) * u64::from(self.mss));
+        room < most && room < window / 3
+    }
+
+    /// A burst ends with what is written: what is written later is another one.
+    #[inline]
+    fn begin_burst(&mut self, bytes: u64, written: u64) {
+        let mss = u64::from(self.mss);
+        let segments = (bytes / mss).min(written.div_ceil(mss));
+        self.burst_left = (segments as u32).saturating_sub(1);
     }
 
     /// Bytes of a burst by the pacing rate, larger on a short path (`tcp_tso_autosize`,

@@ -152,8 +152,7 @@ impl Endpoint {
             return None;
         }
         let len = self.new_data_len()?;
-        if self.config.offload_bytes > 0 && !self.linux6.probe.new_data_due && !self.may_burst(now)
-        {
+        if self.config.offload_bytes > 0 && !self.may_burst(now) {
             return None;
         }
         let fresh = SentSegment::fresh(self.snd_nxt, len, now);

@@ -4,8 +4,9 @@
 use netstudy_units::{Duration, Time};
 
 use super::super::{Endpoint, Phase};
+use super::Repair;
 use super::timer::{TIMEOUT_MIN, Timer};
-use super::{Repair, Told};
+use super::told::Told;
 use crate::Segment;
 
 /// A probe, and what becomes of it.
@@ -82,6 +83,8 @@ impl Endpoint {
             new_data_due: sends_new,
             scheduled_at: now,
         };
+        // New data as a probe is a burst of its own.
+        self.burst_left = u32::from(sends_new);
         self.counters.loss_probes += 1;
         self.restart_retransmission(now);
     }

@@ -8,7 +8,7 @@
 use netstudy_units::Time;
 
 use super::super::{Endpoint, Phase};
-use super::Told;
+use super::told::Told;
 use crate::Segment;
 
 /// What a reduction replaced.

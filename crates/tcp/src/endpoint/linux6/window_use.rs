@@ -30,7 +30,7 @@ impl Endpoint {
             self.window_used = 0;
             self.window_judged_at = now;
         } else if self.config.restart_after_idle {
-            self.starve_window(now);
+            self.starve_window(now, out);
         }
     }
 

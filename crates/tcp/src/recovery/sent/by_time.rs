@@ -85,20 +85,25 @@ impl SentSegments {
         latest: Place,
         patience: Duration,
     ) -> Option<Duration> {
-        let mut wait = None;
+        let (mut wait, mut settled) = (None, true);
         let from = self.by_time.first_undecided.max(self.first);
         for index in (from - self.first) as usize..self.queue.len() {
             let segment = &self.queue[index];
             if segment.state & (SACKED | LOST | RETRANSMITTED) == 0 {
-                if segment.place() >= latest {
+                let is_before = segment.place() < latest;
+                if !is_before && !segment.is(EVER_RETRANSMITTED) {
                     break;
                 }
+                // One that was sent again, lost, and found again stands out of order.
                 match left(now, segment, patience) {
-                    None => self.lose(index),
-                    left => wait = wait.max(left),
+                    None if is_before => self.lose(index),
+                    left => {
+                        settled = false;
+                        wait = wait.max(left.filter(|_| is_before));
+                    }
                 }
             }
-            if wait.is_none() {
+            if settled {
                 self.by_time.first_undecided = self.first + index as u64 + 1;
             }
         }

@@ -5,6 +5,7 @@
 //! million.
 extern crate std;
 
+mod by_time;
 mod fack;
 
 use std::vec::Vec;

@@ -472,7 +472,11 @@ impl SentSegments {
             |segment: &SentSegment| segment.state & (SACKED | LOST | RETRANSMITTED) == 0;
         let range = (self.facked.saturating_sub(from)) as usize;
         let skipped = (from - self.first) as usize;
-        let ahead = self.queue.iter_from(skipped).take(range).position(untouched)?;
+        let Some(ahead) = self.queue.iter_from(skipped).take(range).position(untouched) else {
+            // Something is known of all of them, and none of it is forgotten.
+            self.forward_from = self.forward_from.max(self.facked);
+            return None;
+        };
         let number = from + ahead as u64;
         self.forward_from = number + 1;
         Some(self.repeat(number, now, snd_nxt))

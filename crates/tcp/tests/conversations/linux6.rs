@@ -4,12 +4,12 @@
 //! Segments have 1000 bytes, a round trip takes 20 ms, the timeout is 200 ms, and the application
 //! writes at 100 ms.
 
-use netstudy_tcp::{Config, Recovery, Segment};
+use netstudy_tcp::{Config, OffloadRule, Recovery, Segment};
 use netstudy_units::Duration;
 
 use crate::fixture::linux6;
-use crate::lab::ms;
 use crate::lab::solo::{Solo, ack, sack};
+use crate::lab::{ms, us};
 
 const RTT: Duration = ms(20);
 const START: Duration = ms(100);
@@ -367,4 +367,34 @@ fn slow_start_grows_to_twice_what_was_in_use() {
     // `tcp_is_cwnd_limited`
     assert_eq!(grown(5), 10);
     assert_eq!(grown(6), 16);
+}
+
+// ---- segmentation offload
+
+/// How many segments leave upon acknowledgments of one, and then of two more, a round trip after
+/// twelve segments left.
+fn bursts(round_trip: Duration) -> [usize; 2] {
+    let setup = linux6().both(|c| {
+        c.initial_window_segments = Some(12);
+        c.offload_bytes = 65_536;
+        c.offload_rule = OffloadRule::Autosizing;
+    });
+    let mut solo = Solo::open_after(round_trip, setup.client_config());
+    assert_eq!(solo.writes(START, 100_000).len(), 12);
+    let at = START + round_trip;
+    [1001, 3001].map(|acked| solo.hears(at, &ack(acked)).len())
+}
+
+#[test]
+fn on_a_short_path_a_burst_waits_for_a_third_of_the_window() {
+    // `tcp_tso_autosize`: below 512 us a burst is 65,536 bytes. 13 - 11 segments of room are less than
+    // 13 / 3; 15 - 9 are more than 15 / 3.
+    assert_eq!(bursts(us(400)), [0, 6]);
+}
+
+#[test]
+fn on_a_long_path_nothing_waits() {
+    // A window of 12 a round trip is paced at 24 in 20 ms: bursts of two segments, the least. The last
+    // one left more than a millisecond ago.
+    assert_eq!(bursts(RTT), [2, 4]);
 }

@@ -203,7 +203,7 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
         self.next_grant
     }
 
-    #[inline]
+    #[inline(always)]
     fn grant(&mut self, chance: &mut impl Chance) -> Option<Grant<F>> {
         let port = self.due()?;
         let now = self.next_grant;

@@ -110,7 +110,7 @@ def test_what_a_study_refers_to_is_kept_beside_it(here: Path, netstudy: Netstudy
     for name in ("reference/incast_4mb_mtu9000.csv", "study.yaml"):
         assert (kept / name).read_bytes() == (INCAST / name).read_bytes()
     profiles = {path.stem for path in (kept / "hardware").iterdir()}
-    assert profiles == {"arista-7124s", "nexus-5010", "ucs-c200-rhel54"}
+    assert profiles == {"arista-7124s", "nexus-5010", "ucs-c200-rhel54", "linux-2.6.18"}
 
 
 def test_json_names_the_folder_the_report_and_the_findings(study: Path, netstudy: Netstudy) -> None:

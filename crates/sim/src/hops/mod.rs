@@ -353,6 +353,12 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
             server.end.write(self.now, server.response_bytes);
         } else if server.end.next_timeout() <= self.now {
             server.end.handle_timeout(self.now);
+        } else {
+            // It was put off since. Nothing happened to the connection, so it is not asked for segments:
+            // a burst that it holds back waits for a fact, not for the clock.
+            let due = server.end.next_timeout().min(server.answer_at);
+            self.lower_timer(index + 1, due);
+            return;
         }
         self.pump_server(index);
     }

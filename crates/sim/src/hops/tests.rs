@@ -128,20 +128,25 @@ fn limit(nic: &mut Nic, limits: Limits) {
     nic.receive_rate_bps = receive_rate;
 }
 
-/// Scenarios of all architectures, some with limits of interfaces, with congestion notification or
-/// another congestion control.
+/// Scenarios of all architectures, some with limits of interfaces, with one of the whole TCPs, with
+/// congestion notification or another congestion control.
 fn scenarios() -> impl Strategy<Value = Run> {
+    let whole_tcp = prop::option::of(prop::sample::select(&lab::PROFILES[..]));
     let control = prop_oneof![
-        Just(None),
-        Just(Some(CongestionControl::Cubic)),
-        Just(Some(CongestionControl::Dctcp)),
+        2 => Just(None),
+        1 => Just(Some(CongestionControl::Cubic)),
+        1 => Just(Some(CongestionControl::Dctcp)),
     ];
+    let tcp = (whole_tcp, control, any::<bool>());
     let hosts = (limits(), limits());
-    (scenario(buffers()), control, any::<bool>(), 0..60_000_u64, hosts).prop_map(
-        |(mut run, control, ecn, threshold, hosts)| {
+    (scenario(buffers()), tcp, 0..60_000_u64, hosts).prop_map(
+        |(mut run, (whole_tcp, control, ecn), threshold, hosts)| {
             limit(&mut run.network.hosts[0].nic, hosts.0);
             limit(&mut run.network.hosts[1].nic, hosts.1);
             for group in &mut run.network.hosts {
+                if let Some(profile) = whole_tcp {
+                    group.tcp = lab::whole_tcp(profile);
+                }
                 group.tcp.ecn = ecn;
                 if let Some(control) = control {
                     group.tcp.congestion_control = control;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -144,19 +145,16 @@ def test_a_table_for_each_number_of_iterations() -> None:
     assert "| 1.0 | 1.0 | 1.0 |" in later
 
 
-def test_only_what_stands_between_the_markers_is_written() -> None:
-    page = f"before\n{agreement.BEGIN}\nold\n{agreement.END}\nafter\n"
+def test_only_what_stands_between_the_markers_of_the_page_is_written(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    before = agreement.PAGE.read_text()
+    page.write_text(before)
+    outcomes = {program.name: [Outcome(1000.0, 20, 0)] for program in PROGRAMS}
+    found = [agreement.Agreement(CELL, 1, outcomes)]
 
-    written = agreement.between_markers(page, "new")
+    agreement.write(found, page)
 
-    assert written == f"before\n{agreement.BEGIN}\nnew\n{agreement.END}\nafter\n"
-    assert agreement.between_markers(written, "new") == written
-
-
-def test_a_page_without_markers_is_refused() -> None:
-    with pytest.raises(ValueError, match="lacks"):
-        agreement.between_markers("before\nafter\n", "new")
-
-
-def test_the_page_in_the_repository_has_its_markers() -> None:
-    assert "new" in agreement.between_markers(agreement.PAGE.read_text(), "new")
+    head, _, rest = before.partition(agreement.BEGIN)
+    tail = rest.partition(agreement.END)[2]
+    part = f"{agreement.BEGIN}\n\n{agreement.markdown(found)}\n\n{agreement.END}"
+    assert page.read_text() == head + part + tail

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+from netstudy.report.marked import replace_between
 from tools.bench import scenarios, usage
 from tools.bench.programs import PROGRAMS, Cell, Outcome
 
@@ -86,15 +87,6 @@ def _table(iterations: int, found: Sequence[Agreement]) -> str:
     return "\n".join([said, "", *(f"| {' | '.join(cells)} |" for cells in lines)])
 
 
-def between_markers(page: str, text: str) -> str:
-    """The page with that text between its markers. Raises ValueError when it has none."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page lacks {BEGIN} or {END}")
-    return f"{before}{BEGIN}\n{text}\n{END}{after}"
-
-
 def write(found: Sequence[Agreement], page: Path = PAGE) -> None:
-    """Put the table into the page."""
-    page.write_text(between_markers(page.read_text(), markdown(found)))
+    """Put the tables into the page; StudyError when it lacks the markers."""
+    replace_between(page, BEGIN, END, markdown(found))

@@ -137,6 +137,19 @@ METRICS: tuple[Metric, ...] = (
         figure="timeout_iterations",
         exported=False,
     ),
+    Metric(
+        name="fairness_index",
+        label="fairness index",
+        unit="",
+        formula="(Σ x)² ÷ (n × Σ x²) over the n connections of a run, x being bytes received ÷ "
+        "time that the client waited for them (Jain's index); mean over the runs",
+        direction="higher",
+        instruments=(CLIENT_SOCKETS, CLIENT_CLOCK),
+        decimals=3,
+        title="Fairness index",
+        figure="fairness",
+        exported=False,
+    ),
 )
 
 BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}

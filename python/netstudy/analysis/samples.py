@@ -1,8 +1,10 @@
-"""The samples of one run as arrays, and every metric as a numerator and a denominator a sample.
+"""The samples of one run as arrays, and every metric as numerators and denominators.
 
 A metric that is a ratio of sums (a mean an iteration, a goodput, a share) is written as two arrays,
 one entry an iteration. The sums may then be taken over a run, over a batch of iterations or over
 all replicates of a cell with the same code, and never as a mean of ratios.
+
+An index of fairness is no such ratio: it is one value a run, and runs count the same.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netstudy.analysis.metrics import Metric
-from netstudy.wire import RunRecord
+from netstudy.wire import ConnectionSamples, RunRecord
 
 Floats = NDArray[np.float64]
 Terms = tuple[Floats, Floats]
@@ -36,6 +38,8 @@ class RunSample:
     retransmissions: Floats | None
     timeouts: Floats | None
     bytes_received: int | None
+    connection_goodputs: Floats | None
+    """Bytes a nanosecond of each connection while it was waited for."""
 
     @property
     def iterations(self) -> int:
@@ -56,6 +60,7 @@ def sample_of(record: RunRecord) -> RunSample | None:
         retransmissions=_counts(it.retransmissions),
         timeouts=_counts(it.timeouts),
         bytes_received=record.bytes_received,
+        connection_goodputs=_goodputs(record.connections),
     )
 
 
@@ -63,8 +68,30 @@ def _counts(values: tuple[int, ...]) -> Floats | None:
     return np.asarray(values, dtype=np.float64) if values else None
 
 
+def _goodputs(connections: ConnectionSamples | None) -> Floats | None:
+    """None where nothing was counted, or where a connection was never waited for."""
+    if connections is None or not all(connections.receiving_ns):
+        return None
+    received = np.asarray(connections.bytes_received, dtype=np.float64)
+    return received / np.asarray(connections.receiving_ns, dtype=np.float64)
+
+
+def jain_index(shares: Floats) -> float | None:
+    """Equality of shares: 1 where all are equal, 1/n where one has all; None without any.
+
+    Jain, Chiu and Hawe, A quantitative measure of fairness, DEC-TR-301, 1984.
+    """
+    squares = float(shares @ shares) * shares.size
+    return float(shares.sum()) ** 2 / squares if squares > 0 else None
+
+
 def terms(metric: Metric, sample: RunSample) -> Terms | None:
-    """Numerator and denominator of a ratio-of-sums metric, an iteration; None when not measured."""
+    """Numerators and denominators of a metric; None when it was not measured.
+
+    Those of a ratio of sums have an entry an iteration, those of a value a run have one.
+    """
+    if metric.name == "fairness_index":
+        return _fairness(sample)
     numerator = _numerator(metric.name, sample)
     if numerator is None:
         return None
@@ -88,6 +115,12 @@ def _numerator(name: str, sample: RunSample) -> Floats | None:
         case "timeout_iterations_pct":
             return None if sample.timeouts is None else np.where(sample.timeouts > 0, 100.0, 0.0)
     raise KeyError(f"{name} is not a ratio of sums")
+
+
+def _fairness(sample: RunSample) -> Terms | None:
+    goodputs = sample.connection_goodputs
+    index = None if goodputs is None else jain_index(goodputs)
+    return None if index is None else (np.array([index]), np.ones(1))
 
 
 def _megabits(sample: RunSample) -> Floats | None:

@@ -23,6 +23,7 @@ WORKLOAD_METRICS = {
     "retransmissions_per_iteration": "segments sent again",
     "timeouts_per_iteration": "retransmission timers that fired",
     "timeout_iterations_pct": "share of iterations with at least one timeout",
+    "fairness_index": "equality of the goodputs of the connections (Jain's index)",
     "transfer_s": "time of one transfer",
     "throughput_mbps": "bytes of all transfers over the measuring phase",
     "response_ms": "time from a submission to its answer",
@@ -61,6 +62,7 @@ STANDARD_FIGURES = {
     "retransmissions": "retransmissions an iteration",
     "timeouts": "timeouts an iteration",
     "timeout_iterations": "share of iterations with a timeout",
+    "fairness": "fairness index of the connections",
 }
 """Figures with a name of their own, each against the numeric factor of the study."""
 

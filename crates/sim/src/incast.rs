@@ -399,10 +399,18 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
         let end = &mut self.client.ends[connection];
         if !end.has_only_acks() {
             self.pump_client_fully(now, connection);
-        } else if let Some(segment) = end.poll_ack(now) {
+            return;
+        }
+        let ack = end.poll_ack(now);
+        let bound = end.timeout_bound();
+        self.lower_connection_timer(connection, bound);
+        if let Some(segment) = ack {
             self.client_sends(now, connection, segment);
         }
-        let bound = self.client.ends[connection].timeout_bound();
+    }
+
+    #[inline(always)]
+    fn lower_connection_timer(&mut self, connection: usize, bound: Time) {
         if bound < self.client.timeouts.time(connection) {
             self.client.timeouts.set(connection, bound);
             self.lower_client_timer(bound);
@@ -415,6 +423,8 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
         while let Some(segment) = self.client.ends[connection].poll_transmit(now) {
             self.client_sends(now, connection, segment);
         }
+        let bound = self.client.ends[connection].timeout_bound();
+        self.lower_connection_timer(connection, bound);
     }
 
     #[inline(always)]
@@ -486,27 +496,29 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
         if segment.len > 0 && server.app.poll_request(server.end.bytes_received()) {
             server.answer_at = now + server.draw(&self.start_jitter);
         }
-        self.pump_server(now, index);
+        let queue = &mut self.on_the_way[index + 1];
+        let bound = server.send_news(now, index, queue, &mut self.arrivals);
+        self.pump_after_news(now, index, bound);
+    }
+
+    /// Sends all that a server has to send.
+    fn pump_server(&mut self, now: Time, index: usize) {
+        let queue = &mut self.on_the_way[index + 1];
+        let bound = self.servers[index].send_news(now, index, queue, &mut self.arrivals);
+        self.pump_after_news(now, index, bound);
+    }
+
+    /// Sends what [`Server::send_news`] left, whose answer is `bound`.
+    #[inline(always)]
+    fn pump_after_news(&mut self, now: Time, index: usize, bound: Option<Time>) {
+        match bound {
+            Some(bound) => self.lower_server_timer(index, bound),
+            None => self.pump_server_fully(now, index),
+        }
     }
 
     #[inline(always)]
-    fn pump_server(&mut self, now: Time, index: usize) {
-        let server = &mut self.servers[index];
-        let mut is_done = false;
-        if server.end.has_news_first() {
-            let queue = &mut self.on_the_way[index + 1];
-            while let Some(segment) = server.end.poll_new_data(now) {
-                if let Some(frame) = server.nic.send(now, index as u32, segment, queue) {
-                    push(queue, &mut self.arrivals, index + 1, frame);
-                }
-            }
-            is_done = server.end.is_done_after_news();
-        }
-        if !is_done {
-            self.pump_server_fully(now, index);
-        }
-        let server = &self.servers[index];
-        let bound = server.end.timeout_bound().min(server.answer_at);
+    fn lower_server_timer(&mut self, index: usize, bound: Time) {
         if bound < self.timers.time(index + 1) {
             self.timers.set(index + 1, bound);
         }
@@ -521,6 +533,8 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
                 push(queue, &mut self.arrivals, index + 1, frame);
             }
         }
+        let bound = self.servers[index].timer_bound();
+        self.lower_server_timer(index, bound);
     }
 
     /// Does all that is due at a server by `until`, in the order of time, answers first.
@@ -667,6 +681,35 @@ impl<N> Server<N> {
             Jitter::Uniform { max_ns } => self.jitter.uniform_span(Duration::from_ns(*max_ns)),
             Jitter::Exponential { mean_ns } => self.jitter.exponential(Duration::from_ns(*mean_ns)),
         }
+    }
+}
+
+impl<L: Limits> Server<Nic<L>> {
+    /// Sends new data, if nothing else comes first. When the next timer may be due, if nothing else
+    /// is left to send.
+    #[inline(always)]
+    fn send_news(
+        &mut self,
+        now: Time,
+        index: usize,
+        queue: &mut Ring<Frame>,
+        arrivals: &mut Agenda,
+    ) -> Option<Time> {
+        if !self.end.has_news_first() {
+            return None;
+        }
+        while let Some(segment) = self.end.poll_new_data(now) {
+            if let Some(frame) = self.nic.send(now, index as u32, segment, queue) {
+                push(queue, arrivals, index + 1, frame);
+            }
+        }
+        self.end.is_done_after_news().then(|| self.timer_bound())
+    }
+
+    /// A time before which no timer is due.
+    #[inline(always)]
+    fn timer_bound(&self) -> Time {
+        self.end.timeout_bound().min(self.answer_at)
     }
 }
 

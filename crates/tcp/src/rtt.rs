@@ -10,11 +10,15 @@ pub enum RtoRule {
     Linux,
 }
 
+/// No smoothed round-trip time; one word, so that it is read as it was written.
+const NO_SAMPLE: Duration = Duration::from_ps(u64::MAX);
+
 /// Retransmission timeout from round-trip times (RFC 6298).
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
     rule: RtoRule,
-    srtt: Option<Duration>,
+    /// [`NO_SAMPLE`] before there was one.
+    srtt: Duration,
     rttvar: Duration,
     initial_rto: Duration,
     min_rto: Duration,
@@ -37,7 +41,7 @@ impl RttEstimator {
     ) -> Self {
         Self {
             rule,
-            srtt: None,
+            srtt: NO_SAMPLE,
             rttvar: Duration::ZERO,
             initial_rto,
             min_rto,
@@ -49,8 +53,9 @@ impl RttEstimator {
 
     /// The smoothed round-trip time, once there was a sample.
     #[must_use]
+    #[inline(always)]
     pub const fn srtt(&self) -> Option<Duration> {
-        self.srtt
+        if self.srtt.as_ps() == NO_SAMPLE.as_ps() { None } else { Some(self.srtt) }
     }
 
     /// Takes a round-trip time that belongs to one transmission without doubt (Karn's algorithm or
@@ -58,17 +63,17 @@ impl RttEstimator {
     #[inline(always)]
     pub fn sample(&mut self, rtt: Duration) {
         self.backoff = 0;
-        match self.srtt {
+        match self.srtt() {
             // RFC 6298 (2.2)
             None => {
-                self.srtt = Some(rtt);
+                self.srtt = rtt;
                 self.rttvar = rtt.div(2);
             }
             // RFC 6298 (2.3): beta = 1/4, alpha = 1/8; RTTVAR first, with the old SRTT.
             Some(srtt) => {
                 let error = srtt.abs_diff(rtt);
                 self.rttvar = Duration::from_ps((3 * self.rttvar.as_ps() + error.as_ps()) / 4);
-                self.srtt = Some(Duration::from_ps((7 * srtt.as_ps() + rtt.as_ps()) / 8));
+                self.srtt = Duration::from_ps((7 * srtt.as_ps() + rtt.as_ps()) / 8);
             }
         }
     }
@@ -93,7 +98,7 @@ impl RttEstimator {
     #[must_use]
     #[inline(always)]
     pub fn rto(&self) -> Duration {
-        let base = match self.srtt {
+        let base = match self.srtt() {
             None => self.initial_rto,
             // RFC 6298 (2.3): K = 4; (2.4): not below the minimum.
             Some(srtt) => {

@@ -169,6 +169,17 @@ macro_rules! each {
     };
 }
 
+impl Congestion {
+    /// Whether [`CongestionControl::on_delivered`] does anything.
+    #[inline(always)]
+    pub(crate) const fn heeds_deliveries(&self) -> bool {
+        match self {
+            Self::Reno(_) | Self::Dctcp(_) => false,
+            Self::Bic(_) | Self::Cubic(_) => true,
+        }
+    }
+}
+
 impl CongestionControl for Congestion {
     #[inline]
     fn on_ack(&mut self, acked: Acked, window: &mut Window) {

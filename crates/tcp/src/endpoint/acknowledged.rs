@@ -64,7 +64,7 @@ impl Endpoint {
     #[inline(always)]
     pub(super) fn take_delivered(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) {
         let rtt = self.take_rtt(now, segment, acked);
-        if self.phase == Phase::Open {
+        if self.phase == Phase::Open && self.congestion.heeds_deliveries() {
             let delivered = Delivered {
                 now,
                 segments: acked.segments,

@@ -295,9 +295,19 @@ impl SentSegments {
         }
     }
 
-    /// The first segment that starts at `offset` or behind it. Nearly all are as long as the oldest,
-    /// so that its place is guessed before it is searched.
+    /// The first segment that starts at `offset` or behind it. Mostly it is the one behind the newest
+    /// that was SACKed; and nearly all are as long as the oldest, so that its place is guessed before it is
+    /// searched.
+    #[inline]
     fn index_of(&self, offset: u64) -> usize {
+        let behind_newest = self.facked.saturating_sub(self.first) as usize;
+        if self.queue.get(behind_newest).is_some_and(|segment| segment.start == offset) {
+            return behind_newest;
+        }
+        self.search(offset)
+    }
+
+    fn search(&self, offset: u64) -> usize {
         if let Some(oldest) = self.queue.front()
             && offset >= oldest.start
             && oldest.len > 0

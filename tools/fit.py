@@ -38,7 +38,13 @@ from ruamel.yaml.comments import CommentedSeq
 from netstudy.analysis.intervals import student_quantile
 from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
 from netstudy.store import write_atomic
-from netstudy.units import format_size, parse_percent, parse_size
+from netstudy.units import (
+    format_duration,
+    format_size,
+    parse_duration,
+    parse_percent,
+    parse_size,
+)
 from netstudy.wire import RunRecord
 from tools import trial
 
@@ -55,6 +61,7 @@ HARDWARE = trial.ROOT / "hardware"
 _READ: Mapping[str, Callable[[object], float]] = {
     "B": parse_size,
     "%": parse_percent,
+    "ns": parse_duration,
     "": lambda value: float(str(value)),
 }
 
@@ -78,6 +85,8 @@ class Knob:
         number = int(value) if value == int(value) else value
         if self.unit == "B":
             return format_size(int(value))
+        if self.unit == "ns":
+            return format_duration(int(value))
         return f"{number} {self.unit}" if self.unit else number
 
     def read(self, text: object) -> float:
@@ -86,7 +95,7 @@ class Knob:
 
 
 KNOBS = (
-    Knob("network.switch.buffer.alpha", "arista-7124s", "figures", "alpha", "", (0.25, 0.5, 1.0)),
+    Knob("network.switch.buffer.alpha", "arista-7124s", "figures", "alpha", "", (0.5, 0.75, 0.85, 1.0)),
     Knob(
         "network.switch.buffer.ingress_guarantee_frames",
         "arista-7124s",
@@ -96,20 +105,20 @@ KNOBS = (
         (0, 1, 2),
     ),
     Knob(
-        "network.hosts.tcp.offload_burst_bytes",
-        "ucs-c200-rhel54",
-        "tcp",
-        "offload_burst",
-        "B",
-        (18_000, 27_000, 36_000, 65_535),
-    ),
-    Knob(
         "network.hosts.tcp.read_at_once_pct",
         "ucs-c200-rhel54",
         "tcp",
         "read_at_once",
         "%",
-        (15, 20, 25, 30, 35),
+        (10, 15, 20, 25, 30),
+    ),
+    Knob(
+        "network.hosts.nic.interrupt_delay_ns",
+        "ucs-c200-rhel54",
+        "nic",
+        "interrupt_delay",
+        "ns",
+        (0, 15_000, 30_000, 40_000, 50_000),
     ),
     Knob(
         "network.switch.buffer.ingress_buffer_bytes",
@@ -117,7 +126,7 @@ KNOBS = (
         "figures",
         "ingress_buffer",
         "B",
-        (81_500, 90_500, 99_500),
+        (73_728, 82_944, 92_160, 101_376),
     ),
     Knob(
         "network.switch.buffer.egress_buffer_bytes",
@@ -125,7 +134,7 @@ KNOBS = (
         "figures",
         "egress_buffer",
         "B",
-        (0, 7_000, 18_100),
+        (9_216, 18_432, 27_648, 36_864),
     ),
     Knob(
         "network.switch.buffer.random_arbitration_pct",
@@ -133,7 +142,7 @@ KNOBS = (
         "figures",
         "random_arbitration",
         "%",
-        (50, 75, 100),
+        (0, 10, 20, 50, 100),
     ),
 )
 Chosen = dict[Knob, float]

@@ -121,6 +121,14 @@ KNOBS = (
         (0, 15_000, 30_000, 40_000, 50_000),
     ),
     Knob(
+        "network.hosts.nic.receive_frame_ns",
+        "ucs-c200-rhel54",
+        "nic",
+        "receive_per_frame",
+        "ns",
+        (500, 700, 1_000, 1_300),
+    ),
+    Knob(
         "network.switch.buffer.ingress_buffer_bytes",
         "nexus-5010",
         "figures",

@@ -95,7 +95,14 @@ class Knob:
 
 
 KNOBS = (
-    Knob("network.switch.buffer.alpha", "arista-7124s", "figures", "alpha", "", (0.5, 0.75, 0.85, 1.0)),
+    Knob(
+        "network.switch.buffer.alpha",
+        "arista-7124s",
+        "figures",
+        "alpha",
+        "",
+        (0.5, 0.75, 0.85, 1.0),
+    ),
     Knob(
         "network.switch.buffer.ingress_guarantee_frames",
         "arista-7124s",

@@ -198,7 +198,12 @@ def test_a_bad_run_is_kept_shown_and_not_run_again(
 def test_being_told_to_stop_keeps_what_is_done_and_says_how_to_go_on(
     study: Path, fake_engine: Path, number: signal.Signals, code: int
 ) -> None:
-    process = start("run", study, FAKE_ENGINE="hang:4")
+    # Whoever runs the tests may ignore it, as under nohup, and children would too.
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        process = start("run", study, FAKE_ENGINE="hang:4")
+    finally:
+        signal.signal(number, before)
     assert process.stderr is not None
     lines = iter(process.stderr.readline, "")
     next(line for line in lines if line.startswith("4/12 runs"))

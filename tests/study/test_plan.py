@@ -170,7 +170,7 @@ def test_the_two_published_switches_on_the_wire() -> None:
         pool_bytes=1_240_000,
         port_reserve_bytes=20_000,
         cell_bytes=512,
-        alpha=0.5,
+        alpha=0.85,
         ingress_guarantee_frames=1,
     )
     figures = HardwareLibrary.default().switch("nexus-5010").figures

@@ -32,7 +32,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
     path = tmp_path / "accuracy.md"
-    path.write_text(f"# Mine\n\n{BEGIN}\nold\n{END}\n\nThe end.\n")
+    path.write_text(f"# Mine\n\n{BEGIN}\nan older table\n{END}\n\nThe end.\n")
     return path
 
 
@@ -61,7 +61,7 @@ def test_goals_summary_and_rows_stand_between_the_markers(page: Path, done: Fold
     written = page.read_text()
     assert written.startswith(f"# Mine\n\n{BEGIN}\n\nTestbed sim, seed 1")
     assert written.endswith(f"{END}\n\nThe end.\n")
-    assert "old" not in written
+    assert "an older table" not in written
     (goals,) = named(written, "Goal")
     assert len(goals) == len(GOALS)
     assert {row["Met"] for row in goals} <= {"yes", "no"}

@@ -156,9 +156,11 @@ def test_what_is_written_can_be_read(hardware: Path) -> None:
     library = HardwareLibrary((hardware,))
     switch, host = library.switch("nexus-5010"), library.host("ucs-c200-rhel54")
     assert switch.figures.random_arbitration is not None
-    assert switch.figures.random_arbitration.interval == (50.0, 100.0)
-    assert host.tcp.offload_burst is not None
-    assert host.tcp.offload_burst.value == 18_000
+    assert switch.figures.random_arbitration.interval == (0.0, 100.0)
+    assert host.tcp.read_at_once is not None
+    assert host.tcp.read_at_once.value == 10
+    assert host.nic.receive_per_frame is not None
+    assert host.nic.receive_per_frame.value == 500
 
 
 def reads_at_once(plan: trial.Plan) -> list[int]:

@@ -19,9 +19,12 @@ mod barrier;
 mod hops;
 mod hosts;
 mod incast;
+mod laws;
 mod limits;
+mod modes;
 mod observe;
 mod random;
+mod record;
 mod run;
 mod wiring;
 

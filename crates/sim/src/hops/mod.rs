@@ -14,14 +14,10 @@ mod receiver;
 #[cfg(test)]
 mod tests;
 
-use std::ops::ControlFlow;
-
 use netstudy_fabric::stepped::{Architecture, Departure, Mark, Sent, Stepped};
-use netstudy_fabric::switch::{
-    Arrival, IngressBuffers, PacketMemory, PortBuffers, SharedMemoryConfig,
-};
+use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::{Link, PortCounters, Schedule};
-use netstudy_records::{Buffer, Jitter};
+use netstudy_records::Jitter;
 use netstudy_tcp::{Ecn, Segment};
 use netstudy_units::{Duration, Time};
 
@@ -29,63 +25,13 @@ use crate::Stream;
 use crate::barrier::Barrier;
 use crate::hosts::Frame;
 use crate::incast::{Client, Outcome, Server, Setup, Snapshot, check_progress, totals};
+use crate::modes::OnIteration;
 use crate::observe::{Moment, Observer};
 use events::{Event, Events};
 use host::Interface;
 
-/// Carries a set-up out over a switch with the given buffer.
-pub(crate) fn simulate(
-    buffer: &Buffer,
-    setup: &Setup<'_>,
-    observer: impl Observer,
-    on_iteration: &mut dyn FnMut() -> ControlFlow<()>,
-) -> Result<Outcome, String> {
-    let links = setup.star.port_links();
-    let marked_above = setup.star.ecn_threshold_bytes;
-    match *buffer {
-        Buffer::OutputQueued { port_buffer_bytes } => {
-            let buffers = PortBuffers::new(links.len(), port_buffer_bytes);
-            let architecture = buffers.marking_above(marked_above);
-            Hops::new(setup, architecture, observer).run(on_iteration)
-        }
-        Buffer::SharedMemory {
-            pool_bytes,
-            port_reserve_bytes,
-            cell_bytes,
-            alpha,
-            ingress_guarantee_frames,
-        } => {
-            let config = SharedMemoryConfig {
-                pool_bytes,
-                port_reserve_bytes,
-                cell_bytes,
-                alpha,
-                ingress_guarantee_frames,
-            };
-            let memory = PacketMemory::new(links.len(), &config);
-            let architecture = memory.marking_above(marked_above);
-            Hops::new(setup, architecture, observer).run(on_iteration)
-        }
-        Buffer::IngressQueued {
-            ingress_buffer_bytes,
-            egress_buffer_bytes,
-            random_arbitration_pct,
-        } => {
-            let buffers = IngressBuffers::new(
-                &links,
-                ingress_buffer_bytes,
-                egress_buffer_bytes,
-                random_arbitration_pct,
-            )
-            .reserving(setup.star.reserved_bytes());
-            let architecture = buffers.marking_above(marked_above);
-            Hops::new(setup, architecture, observer).run(on_iteration)
-        }
-    }
-}
-
 /// A simulation of one run over a switch with the buffer architecture `A`, one event a hop.
-struct Hops<A, O> {
+pub(crate) struct Hops<A, O> {
     /// When a host next has a timer that is due, or an answer or a request to send: 0 the client, i + 1
     /// the server i.
     timers: Schedule,
@@ -116,7 +62,7 @@ impl Mark for Frame {
 }
 
 impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
-    fn new(setup: &Setup<'_>, architecture: A, observer: O) -> Self {
+    pub(crate) fn new(setup: &Setup<'_>, architecture: A, observer: O) -> Self {
         let star = setup.star;
         let links = star.port_links();
         let iterations = setup.workload.iterations - setup.warmup_iterations;
@@ -149,7 +95,7 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
     }
 
     /// As [`crate::incast::Simulation::run`].
-    fn run(mut self, on_iteration: &mut dyn FnMut() -> ControlFlow<()>) -> Result<Outcome, String> {
+    pub(crate) fn run(mut self, on_iteration: &mut OnIteration<'_>) -> Result<Outcome, String> {
         self.timers.set(0, Time::ZERO);
         loop {
             let (host, timer) = self.timers.earliest();

@@ -1,17 +1,17 @@
 //! The two modes, frame by frame: what is computed when a frame enters a hop is what happens there.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
-use netstudy_records::{Buffer, CongestionControl, Nic, Run, RunRecord};
+use netstudy_records::{Buffer, CongestionControl, Mode, Nic, Run, RunRecord};
 use netstudy_tcp::Segment;
 use netstudy_units::Time;
 use proptest::prelude::*;
 
 use crate::hosts::Frame;
+use crate::modes::simulate;
 use crate::observe::{Moment, Observer};
 use crate::run::tests::{Silent, cases, lab, scenario};
-use crate::run::{simulate, try_run_by};
+use crate::run::try_run_by;
 
 /// Everything that happened to every frame, by place and kind in the order of time.
 #[derive(Debug, Default, PartialEq)]
@@ -39,17 +39,13 @@ impl Trace {
     }
 }
 
-/// What a run gave, and its trace until it ended.
-fn traced(run: &Run, per_hop: bool) -> (Result<RunRecord, String>, Trace) {
+/// What a run gave in `mode`, and its trace until it ended.
+fn traced(run: &Run, mode: Mode) -> (Result<RunRecord, String>, Trace) {
     let mut trace = Trace::default();
     let mut end = Time::NEVER;
     let record = try_run_by(
-        &mut |buffer, setup, on_iteration: &mut dyn FnMut() -> ControlFlow<()>| {
-            let outcome = if per_hop {
-                super::simulate(buffer, setup, &mut trace, on_iteration)
-            } else {
-                simulate(buffer, setup, &mut trace, on_iteration)
-            };
+        |buffer, setup, on_iteration| {
+            let outcome = simulate(mode, buffer, setup, &mut trace, on_iteration);
             end = outcome.as_ref().map_or(Time::NEVER, |outcome| outcome.measure_to);
             outcome
         },
@@ -185,8 +181,8 @@ fn what_happens_at_the_same_time_happens_in_the_same_order_in_both_modes() {
     for buffer in [lab::GUARANTEED, lab::INGRESS, lab::DROP_TAIL] {
         for servers in [1, 4] {
             let run = in_step(servers, buffer.clone());
-            let (closed_form, frames) = traced(&run, false);
-            let (per_hop, frames_per_hop) = traced(&run, true);
+            let (closed_form, frames) = traced(&run, Mode::ClosedForm);
+            let (per_hop, frames_per_hop) = traced(&run, Mode::PerHop);
             assert!(frames.0.contains_key(&Moment::RingDropped(0)), "the ring is never full");
             assert_eq!(comparable(per_hop), comparable(closed_form));
             assert_eq!(frames_per_hop, frames);
@@ -199,8 +195,8 @@ proptest! {
 
     #[test]
     fn every_frame_is_everywhere_at_the_same_time_in_both_modes(run in scenarios()) {
-        let (closed_form, frames) = traced(&run, false);
-        let (per_hop, frames_per_hop) = traced(&run, true);
+        let (closed_form, frames) = traced(&run, Mode::ClosedForm);
+        let (per_hop, frames_per_hop) = traced(&run, Mode::PerHop);
         prop_assert_eq!(comparable(per_hop), comparable(closed_form));
         prop_assert!(frames.len() > 0, "no frame was seen");
         prop_assert_eq!(frames_per_hop, frames);

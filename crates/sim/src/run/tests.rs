@@ -9,15 +9,17 @@ use std::ops::ControlFlow;
 use netstudy_fabric::switch::{Arrival, OutputQueued};
 use netstudy_fabric::{Chance, Grant, SwitchBuffer, Verdict};
 use netstudy_records::{
-    Buffer, CongestionControl, Forwarding, Jitter, Recovery, RtoRule, Run, RunRecord,
+    Buffer, CongestionControl, Forwarding, Jitter, Mode, Recovery, RtoRule, Run, RunRecord,
 };
 use netstudy_units::Time;
 use proptest::prelude::*;
 
-use super::{Outcome, Setup, Simulation, simulate, try_run_by};
+use super::try_run_by;
 use crate::Progress;
 use crate::hosts::Frame;
+use crate::incast::{Outcome, Setup, Simulation};
 use crate::limits::Unlimited;
+use crate::modes::{OnIteration, simulate};
 
 /// A switch that is offered every frame in the order of time.
 struct InOrder<B>(B);
@@ -47,7 +49,7 @@ impl<B: SwitchBuffer<Frame>> SwitchBuffer<Frame> for InOrder<B> {
 fn simulate_in_order(
     buffer: &Buffer,
     setup: &Setup<'_>,
-    on_iteration: &mut dyn FnMut() -> ControlFlow<()>,
+    on_iteration: &mut OnIteration<'_>,
 ) -> Result<Outcome, String> {
     let Buffer::OutputQueued { port_buffer_bytes } = *buffer else {
         unreachable!("the other architectures have no private egress");
@@ -161,11 +163,11 @@ proptest! {
     #[test]
     fn judging_private_frames_at_once_gives_the_same_record(run in scenario(port_buffers())) {
         let at_once = try_run_by(
-            &mut |buffer, setup, each| simulate(buffer, setup, (), each),
+            |buffer, setup, each| simulate(Mode::ClosedForm, buffer, setup, (), each),
             &run,
             &mut Silent,
         );
-        let in_order = try_run_by(&mut simulate_in_order, &run, &mut Silent);
+        let in_order = try_run_by(simulate_in_order, &run, &mut Silent);
         let (at_once, in_order) = (comparable(at_once), comparable(in_order));
         prop_assert_eq!(at_once, in_order);
     }

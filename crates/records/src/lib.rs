@@ -3,9 +3,14 @@
 //! The same contract as `python/netstudy/wire.py`, exported as JSON Schemas in `schema/`. Both sides
 //! are tested against the examples in `schema/examples/`.
 
+mod agent;
 mod plan;
 mod record;
 
+pub use agent::{
+    AgentPlan, AgentRecord, AgentRecordSchema, AgentRole, AgentSchema, Command, Endpoint,
+    PhaseName, ProbePlan, Snapshot, SocketOptions, Token,
+};
 pub use plan::{
     Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic,
     OffloadRule, Plan, PlanSchema, Recovery, RtoRule, Run, Switch, Tcp, Treatment, Workload,

@@ -186,6 +186,18 @@ def _whole(text: object, dimension: Dimension, base: str) -> int:
     return value.numerator
 
 
+def parse_scale(text: object) -> Fraction:
+    """What rates are multiplied by: "1/10" or 0.1, above 0 and at most 1. Raises UnitError."""
+    written = str(text).replace(" ", "")
+    try:
+        scale = Fraction(written)
+    except (ValueError, ZeroDivisionError):
+        raise UnitError(f'a scale is a fraction such as 1/10, not "{text}"') from None
+    if isinstance(text, bool) or not 0 < scale <= 1:
+        raise UnitError(f"a scale is above 0 and at most 1, not {text}")
+    return scale
+
+
 def _read(text: object, dimension: Dimension) -> Fraction:
     number, unit = _split(text, dimension)
     if unit not in dimension.units:

@@ -40,7 +40,19 @@ Set = Annotated[
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="The study's own short form.")]
 TestbedName = Annotated[
-    str | None, typer.Option("--testbed", help="Where to run: sim. [default: sim]")
+    str | None, typer.Option("--testbed", help="Where to run: sim or netns. [default: sim]")
+]
+Form = Annotated[
+    str | None,
+    typer.Option(
+        "--form",
+        metavar="TESTBED",
+        help="Carry out the study in the form that it has for this testbed. [default: its own]",
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option("--scale", metavar="FRACTION", help="Multiply all link rates, such as by 1/10."),
 ]
 Threads = Annotated[
     int | None,

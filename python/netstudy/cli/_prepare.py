@@ -27,6 +27,8 @@ class Asked:
     overrides: Sequence[str] = ()
     quick: bool = False
     testbed: str | None = None
+    form: str | None = None
+    scale: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,19 +51,59 @@ def prepare(asked: Asked) -> Prepared:
     from netstudy.plan import make_plan
     from netstudy.store import Invocation
     from netstudy.study import load, parse_only
+    from netstudy.units import parse_scale
 
     as_written = load(asked.study)
+    testbed = asked.testbed or DEFAULT_TESTBED
+    form = _form(as_written, asked.form, testbed)
     invocation = Invocation(
         study=str(asked.study),
-        testbed=asked.testbed or DEFAULT_TESTBED,
+        testbed=testbed,
         seed=as_written.seed if asked.seed is None else asked.seed,
-        only=parse_only(asked.only, as_written),
         overrides=pairs(asked.overrides, "--set"),
         quick=asked.quick,
+        form=form,
+        scale=_scale(as_written, asked.scale, form),
     )
     study = invocation.applied_to(as_written)
-    planned = make_plan(study, seed=invocation.seed, only=invocation.levels_kept(study))
+    invocation = invocation.model_copy(update={"only": parse_only(asked.only, study)})
+    planned = make_plan(
+        study,
+        seed=invocation.seed,
+        only=invocation.levels_kept(study),
+        scale=parse_scale(invocation.scale or 1),
+    )
     return Prepared(study, planned, invocation)
+
+
+def _form(study: Study, asked: str | None, testbed: str) -> str | None:
+    """The form that is asked for, else the testbed's own where the study has one."""
+    if asked is None:
+        return testbed if testbed in study.testbeds else None
+    if asked not in study.testbeds:
+        has = ", ".join(study.testbeds) or "none"
+        raise StudyError(f"the study has no form for {asked}; it has: {has}", "--form")
+    return asked
+
+
+def _scale(study: Study, asked: str | None, form: str | None) -> str | None:
+    """What is asked for, else what the form says; None: the study's own rates."""
+    if asked is not None:
+        scale = scale_text(asked)
+    else:
+        said = study.testbeds[form].scale if form else None
+        scale = "1" if said is None else str(said)
+    return None if scale == "1" else scale
+
+
+def scale_text(asked: str) -> str:
+    """`--scale` in lowest terms. Raises StudyError."""
+    from netstudy.units import parse_scale
+
+    try:
+        return str(parse_scale(asked))
+    except ValueError as error:
+        raise StudyError(str(error), "--scale") from None
 
 
 def pairs(items: Sequence[str], option: str) -> dict[str, str]:

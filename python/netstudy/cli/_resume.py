@@ -10,7 +10,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netstudy.cli._prepare import Asked, pairs
+from netstudy.cli._prepare import Asked, pairs, scale_text
 from netstudy.cli._words import continue_with
 from netstudy.errors import StudyError
 
@@ -29,7 +29,7 @@ def to_resume(asked: Asked, results: Path) -> Folder:
 
     named = Folder.at(asked.study)
     if named is not None:
-        _refuse(named, _differences(named, asked, named.study()))
+        _refuse(named, _differences(named, asked))
         return named
     return _newest(asked, results)
 
@@ -51,7 +51,7 @@ def _newest(asked: Asked, results: Path) -> Folder:
 
 
 def _all_differences(folder: Folder, asked: Asked, study: Study) -> list[str]:
-    return [*_text_difference(folder, study), *_differences(folder, asked, study)]
+    return [*_text_difference(folder, study), *_differences(folder, asked)]
 
 
 def _refuse(folder: Folder, differences: list[str]) -> None:
@@ -62,7 +62,7 @@ def _refuse(folder: Folder, differences: list[str]) -> None:
         )
 
 
-def _differences(folder: Folder, asked: Asked, study: Study) -> list[str]:
+def _differences(folder: Folder, asked: Asked) -> list[str]:
     """What was asked for and differs from how the folder was begun; not given agrees with all."""
     from netstudy.study import parse_only
 
@@ -72,7 +72,9 @@ def _differences(folder: Folder, asked: Asked, study: Study) -> list[str]:
         "testbed": asked.testbed,
         "quick": asked.quick or None,
         "overrides": pairs(asked.overrides, "--set") or None,
-        "only": parse_only(asked.only, study) or None,
+        "form": asked.form,
+        "scale": None if asked.scale is None else scale_text(asked.scale),
+        "only": parse_only(asked.only, folder.study()) if asked.only else None,
     }
     return [
         f"{name} was {getattr(begun, name)}, now {value}"

@@ -19,6 +19,8 @@ EPILOG = "Example: netstudy plan studies/incast --only servers=1..6 --set replic
 def command(
     study: options.StudyPath,
     testbed: options.TestbedName = None,
+    form: options.Form = None,
+    scale: options.Scale = None,
     seed: options.Seed = None,
     only: options.Only = None,
     overrides: options.Set = None,
@@ -30,7 +32,7 @@ def command(
 
     --json prints the plan itself: the document that the engine reads on its standard input.
     """
-    asked = Asked(study, seed, only or (), overrides or (), quick, testbed)
+    asked = Asked(study, seed, only or (), overrides or (), quick, testbed, form, scale)
     show_plan(prepare(asked), threads, json=json)
 
 

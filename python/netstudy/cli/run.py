@@ -42,6 +42,8 @@ def command(
         ),
     ],
     testbed: options.TestbedName = None,
+    form: options.Form = None,
+    scale: options.Scale = None,
     seed: options.Seed = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Do what an interrupted run left undone.")
@@ -66,7 +68,7 @@ def command(
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input, 3 the testbed failed,
     or a run failed or is invalid.
     """
-    asked = Asked(study, seed, only or (), overrides or (), quick, testbed)
+    asked = Asked(study, seed, only or (), overrides or (), quick, testbed, form, scale)
     if dry_run:
         from netstudy.cli.plan import show_plan
 

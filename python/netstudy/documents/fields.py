@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -33,6 +34,7 @@ from netstudy.units import (
     parse_packet_rate,
     parse_percent,
     parse_rate,
+    parse_scale,
     parse_size,
 )
 
@@ -266,6 +268,20 @@ class Choice(Scalar):
         return {"enum": list(self.options)}
 
 
+@dataclass(frozen=True)
+class Scale(Scalar):
+    """What rates are multiplied by: a fraction, not above 1."""
+
+    def parse(self, value: object) -> Fraction:
+        """Read a fraction, such as 1/10 or 0.1."""
+        return parse_scale(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """A number, or a fraction as text."""
+        fraction = {"type": "string", "pattern": r"^\d+(\.\d+)?(/\d+)?$", "examples": ["1/10"]}
+        return {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 1}, fraction]}
+
+
 _RATE = Quantity(RATE, parse_rate)
 _SIZE = Quantity(SIZE, parse_size)
 _DURATION = Quantity(DURATION, parse_duration)
@@ -286,6 +302,7 @@ PacketRate = Annotated[int | Ref, Typed(_PACKET_RATE)]
 """packets a second."""
 PacketRateValue = Annotated[int, Typed(_PACKET_RATE, refs=False)]
 PercentValue = Annotated[float, Typed(_PERCENT, refs=False)]
+ScaleValue = Annotated[Fraction, Typed(Scale(), refs=False)]
 MtuSize = Annotated[int | Ref, Typed(Mtu())]
 Count = Annotated[int | Ref, Typed(Whole(1))]
 """A whole number from 1."""

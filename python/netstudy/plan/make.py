@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from netstudy import wire
 from netstudy.errors import StudyError
@@ -23,6 +24,8 @@ from netstudy.study import Study, level_text
 from netstudy.study.treatments import treatments
 from netstudy.wire import Level, Treatment
 
+UNSCALED = Fraction(1)
+
 HEADER_BYTES = 52
 """IPv4 and TCP headers with timestamps: what an MTU loses before the payload."""
 
@@ -38,11 +41,13 @@ def make_plan(
     seed: int | None = None,
     only: Mapping[str, Sequence[Level]] | None = None,
     hardware: HardwareLibrary | None = None,
+    scale: Fraction = UNSCALED,
 ) -> PlannedStudy:
     """Lay a study out.
 
     `seed` defaults to the study's own, `only` (factor -> levels) to everything, `hardware` to the
-    library beside the study. Raises StudyError for what does not fit together, with its place.
+    library beside the study; `scale` multiplies all link rates. Raises StudyError for what does not
+    fit together, with its place.
     """
     seed = study.seed if seed is None else seed
     cells = _cells(study, only or {})
@@ -51,7 +56,8 @@ def make_plan(
     runs = _in_blocks(_runs(study, cells, seed), seed)
     wired = None
     if not not_on_the_wire(study):
-        resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder))
+        library = hardware or HardwareLibrary.default(study.folder)
+        resolver = Resolver(study, library, scale)
         for _, _, treatment in cells:
             resolver.incast(treatment)  # in the study's order, so that its first mistake is told
         wired = tuple(_wired(resolver, runs))

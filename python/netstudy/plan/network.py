@@ -8,6 +8,7 @@ switch) is refused with its place in the study.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NoReturn
 
 from pydantic import BaseModel
@@ -112,10 +113,11 @@ def _tcp_figures(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
 class Resolver:
     """Turns treatments of one study into what the wire carries; raises StudyError with places."""
 
-    def __init__(self, study: Study, hardware: HardwareLibrary) -> None:
-        """`hardware` supplies the profiles that the study names."""
+    def __init__(self, study: Study, hardware: HardwareLibrary, scale: Fraction) -> None:
+        """`hardware` supplies the profiles that the study names; `scale` multiplies all rates."""
         self.study = study
         self.hardware = hardware
+        self.scale = scale
         parts = (study.topology, study.workload)
         self._used = sorted({ref.name for part in parts for _, ref in references(part)})
         self._known: dict[str, tuple[wire.Network, wire.Incast]] = {}
@@ -225,7 +227,7 @@ class Resolver:
         mtu = concrete(found[0].mtu)
         return wire.Link(
             between=(name, "switch"),
-            rate_bps=self._rate(found[0], name, topology),
+            rate_bps=int(self._rate(found[0], name, topology) * self.scale),
             delay_ns=concrete(found[0].delay) or 0,
             mtu_bytes=MTU_DEFAULT if mtu is None else mtu,
         )

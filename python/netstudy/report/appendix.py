@@ -225,6 +225,8 @@ def _environment(folder: Folder) -> Table:
         "testbed": invocation.testbed,
         "seed": invocation.seed,
         "short form": "yes" if invocation.quick else "no",
+        "form": invocation.form or "",
+        "scale of link rates": invocation.scale or "",
         "engine": engine.version if engine else "",
         "overrides": _pairs(invocation.overrides),
         "subset": _pairs({k: ", ".join(map(level_text, v)) for k, v in invocation.only.items()}),
@@ -269,6 +271,8 @@ def _options(invocation: Invocation) -> list[str]:
         f"--testbed={invocation.testbed}",
         f"--seed={invocation.seed}",
         *(["--quick"] if invocation.quick else []),
+        *([f"--form={invocation.form}"] if invocation.form else []),
+        *([f"--scale={invocation.scale}"] if invocation.scale else []),
         *(f"--only={one}" for one in only),
         *(f"--set={path}={value}" for path, value in invocation.overrides.items()),
     ]

@@ -29,17 +29,26 @@ class Invocation(BaseModel):
     """Values changed for this run (`--set`)."""
     quick: bool = False
     """Whether the study's short form was asked for."""
+    form: str | None = None
+    """The testbed in whose form the study was carried out; None: as it stands."""
+    scale: str | None = None
+    """What all link rates were multiplied by; None: they are the study's."""
     versions: dict[str, str] = {"netstudy": __version__}
 
     def applied_to(self, study: Study) -> Study:
-        """The study with its short form and the overrides, where they were asked for."""
-        from netstudy.study import apply_overrides, quick_form
+        """The study in its testbed's form, its short form and with the overrides, as asked for."""
+        from netstudy.study import apply_overrides, in_form, quick_form
 
-        chosen = quick_form(study) if self.quick else study
+        formed = in_form(study, self.form) if self.form else study
+        chosen = quick_form(formed) if self.quick else formed
         return apply_overrides(chosen, self.overrides) if self.overrides else chosen
 
     def levels_kept(self, study: Study) -> dict[str, Sequence[Level]]:
-        """Factor -> the levels that are run: the short form's, replaced by those of `--only`."""
-        from netstudy.study import quick_only
+        """Factor -> the levels that are run: the form's, then the short form's, then `--only`."""
+        from netstudy.study import form_only, quick_only
 
-        return {**(quick_only(study) if self.quick else {}), **self.only}
+        return {
+            **(form_only(study, self.form) if self.form else {}),
+            **(quick_only(study) if self.quick else {}),
+            **self.only,
+        }

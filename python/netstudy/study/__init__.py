@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from netstudy.study.file import json_schema
 from netstudy.study.levels import FactorLevel, Growth, level_text
-from netstudy.study.loader import apply_overrides, load, quick_form
+from netstudy.study.loader import apply_overrides, in_form, load, quick_form
 from netstudy.study.model import MAIN_CASE, Case, Factor, Study
 from netstudy.study.outcome import Compare, Figure, Reference, Report, Table
-from netstudy.study.selection import parse_only, quick_only, select
+from netstudy.study.selection import form_only, parse_only, quick_only, select
 
 __all__ = [
     "MAIN_CASE",
@@ -25,6 +25,8 @@ __all__ = [
     "Study",
     "Table",
     "apply_overrides",
+    "form_only",
+    "in_form",
     "json_schema",
     "level_text",
     "load",

@@ -10,6 +10,7 @@ from netstudy.documents.fields import (
     CountValue,
     NameValue,
     PercentValue,
+    ScaleValue,
     SeedValue,
     WordsValue,
 )
@@ -57,6 +58,23 @@ class Quick(Model):
     """Path -> value, as `--set` takes them."""
 
 
+class Form(Quick):
+    """What a testbed makes of the study: fewer cells, smaller blocks, slower links, other factors.
+
+    Nothing is changed silently: what a testbed cannot do is refused unless the study says here what
+    is done instead.
+    """
+
+    description: WordsValue | None = None
+    """Why the testbed carries out this and not the study as it stands."""
+    scale: ScaleValue | None = None
+    """All link rates times this, such as 1/10; `--scale` goes before it."""
+    factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
+    """Factors that are added, or that take the place of those of the same name."""
+    quick: Quick = Quick()
+    """The short form of this form."""
+
+
 class StudyFile(Design):
     """A study: its question, what varies, on which network, under which load, and what to show."""
 
@@ -98,6 +116,8 @@ class StudyFile(Design):
     """Published measurements to show beside the study's own."""
     quick: Quick = Quick()
     """The short form that `--quick` runs."""
+    testbeds: dict[NameValue, Form] = Field(default_factory=dict)
+    """Testbed -> the form of the study that it carries out."""
 
     @model_validator(mode="after")
     def _one_design(self) -> StudyFile:

@@ -50,6 +50,23 @@ def quick_form(study: Study, *, hardware: HardwareLibrary | None = None) -> Stud
     return apply_overrides(study, study.quick.set, hardware=hardware)
 
 
+def in_form(study: Study, name: str, *, hardware: HardwareLibrary | None = None) -> Study:
+    """The study in the form that it has for a testbed: its factors, values and short form set.
+
+    `study.testbeds[name]` holds the levels that are kept and the scale.
+    """
+    document, inside = study.document, ("testbeds", name)
+    written = document.data["testbeds"][name]
+    for factor, levels in written.get("factors", {}).items():
+        document = document.overridden(("factors", factor), levels, f"{'.'.join(inside)}.factors")
+    for path, value in study.testbeds[name].set.items():
+        source = f"{'.'.join(inside)}.set: {path}"
+        document = document.overridden(tuple(path.split(".")), value, source)
+    quick = written.get("quick", {})
+    document = document.overridden(("quick",), quick, f"{'.'.join(inside)}.quick")
+    return _checked(study.path, document, hardware)
+
+
 def _overridden(document: Document, path: str, value: object) -> Document:
     source = f"--set {path}={value}"
     keys = tuple(key.strip() for key in path.split("."))

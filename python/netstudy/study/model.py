@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 
 from netstudy.documents.problems import Path
 from netstudy.documents.source import Document
-from netstudy.study.file import Design, Hole, Quick, StudyFile
+from netstudy.study.file import Design, Form, Hole, Quick, StudyFile
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.outcome import Compare, Conclusion, Reference, Report, Requirement
 from netstudy.study.procedure import CounterSnapshot, Procedure, SarSampler, SnmpPoll
@@ -166,6 +166,11 @@ class Study:
     def quick(self) -> Quick:
         """The short form: `set` holds overrides, `only` levels as `--only` writes them."""
         return self.file.quick
+
+    @property
+    def testbeds(self) -> Mapping[str, Form]:
+        """Testbed -> the form of the study that it carries out."""
+        return self.file.testbeds
 
     @property
     def folder(self) -> FilePath:

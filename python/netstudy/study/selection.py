@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from netstudy.documents.nearest import did_you_mean, suggestion
-from netstudy.documents.problems import fail
+from netstudy.documents.problems import Path, fail
 from netstudy.errors import StudyError
 from netstudy.study.levels import count_range, level_text
 from netstudy.study.model import Factor, Study
@@ -37,13 +37,25 @@ def parse_only(options: Sequence[str], study: Study) -> dict[str, list[Level]]:
 
 def quick_only(study: Study) -> dict[str, list[Level]]:
     """The levels that the short form keeps. Raises StudyError for one that the study lacks."""
+    return _kept(study, study.quick.only, ("quick", "only"))
+
+
+def form_only(study: Study, testbed: str) -> dict[str, list[Level]]:
+    """The levels that a testbed's form keeps; `study` is in that form. Raises StudyError."""
+    return _kept(study, study.testbeds[testbed].only, ("testbeds", testbed, "only"))
+
+
+def _kept(study: Study, only: Mapping[str, Iterable[Level]], path: Path) -> dict[str, list[Level]]:
     chosen: dict[str, list[Level]] = {}
-    for name, wanted in study.quick.only.items():
-        path = ("quick", "only", name)
+    for name, wanted in only.items():
+        factor = study.factors.get(name)
+        if factor is None:
+            message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
+            fail(study.document.problem((*path, name), message, of_key=True))
         try:
-            chosen[name] = list(select(study.factors[name], wanted))
+            chosen[name] = list(select(factor, wanted))
         except ValueError as error:
-            fail(study.document.problem(path, str(error)))
+            fail(study.document.problem((*path, name), str(error)))
     return chosen
 
 

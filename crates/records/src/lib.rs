@@ -1,4 +1,5 @@
 //! What crosses between the front and the engine: the plan coming in, records going out.
+//! And what crosses between the real testbed and the engine's processes there.
 //!
 //! The same contract as `python/netstudy/wire.py`, exported as JSON Schemas in `schema/`. Both sides
 //! are tested against the examples in `schema/examples/`.
@@ -6,6 +7,7 @@
 mod agent;
 mod plan;
 mod record;
+mod switch_plan;
 
 pub use agent::{
     AgentPlan, AgentRecord, AgentRecordSchema, AgentRole, AgentSchema, Command, Endpoint,
@@ -18,4 +20,8 @@ pub use plan::{
 pub use record::{
     Check, ConnectionSamples, Counters, IterationSamples, Mode, Phase, Record, RecordSchema,
     RunRecord, Status,
+};
+pub use switch_plan::{
+    SwitchClock, SwitchCommand, SwitchPlan, SwitchPlanSchema, SwitchPort, SwitchPortCounters,
+    SwitchRecord, SwitchRecordSchema,
 };

@@ -1,0 +1,204 @@
+//! What the user-space switch is told and what it says, a line of JSON each.
+//!
+//! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Buffer, Forwarding};
+
+/// The schema of [`SwitchPlan`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SwitchPlanSchema {
+    /// The first one.
+    #[serde(rename = "netstudy/switch/1")]
+    V1,
+}
+
+/// The schema of [`SwitchRecord`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SwitchRecordSchema {
+    /// The first one.
+    #[serde(rename = "netstudy/switch-record/1")]
+    V1,
+}
+
+/// A switch of one run: the first line of standard input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchPlan {
+    /// Version of this contract.
+    pub schema: SwitchPlanSchema,
+    /// Identifier of the run.
+    pub run: String,
+    /// After that time the switch ends by itself, with an error.
+    pub time_limit_ms: u64,
+    /// The processor that it stays on; none: whichever the system chooses.
+    pub cpu: Option<u32>,
+    /// 16 hexadecimal digits, from which the random choices of an egress come.
+    pub seed: String,
+    /// Its ports, in the order of their numbers.
+    pub ports: Vec<SwitchPort>,
+    /// Where frames wait.
+    pub buffer: Buffer,
+    /// When a frame is forwarded.
+    pub forwarding: Forwarding,
+    /// From there to the egress port.
+    pub latency_ns: u64,
+    /// Frames that meet a longer queue are marked, if they are subject to it; none: no marks.
+    pub ecn_threshold_bytes: Option<u64>,
+    /// Largest IP packet that any port carries.
+    pub mtu_bytes: u32,
+}
+
+/// A port, and the link to the node behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchPort {
+    /// The node behind it.
+    pub node: String,
+    /// The network interface that is this port.
+    pub interface: String,
+    /// The Ethernet address of the node: frames for it leave by this port.
+    pub mac: String,
+    /// Bit rate at which frames leave.
+    pub rate_bps: u64,
+    /// How long a frame that has left is on its way to the node.
+    pub delay_ns: u64,
+}
+
+/// What the switch is told while it works: the further lines of standard input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SwitchCommand {
+    /// Say what the counters are.
+    Snapshot {
+        /// What the answer is to be called.
+        name: String,
+    },
+    /// Write what was recorded, and end.
+    Stop {},
+}
+
+/// One line of the switch's standard output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SwitchRecord {
+    /// Frames are forwarded from now on: the first record.
+    Ready {
+        /// Version of this contract.
+        schema: SwitchRecordSchema,
+        /// Version of the engine.
+        version: String,
+        /// Identifier of the run.
+        run: String,
+        /// Its process.
+        pid: u32,
+    },
+    /// The counters, as asked for.
+    Snapshot {
+        /// What it was asked to be called.
+        name: String,
+        /// When they were read.
+        at_ns: u64,
+        /// What each port counted since it was ready, by node.
+        counters: BTreeMap<String, SwitchPortCounters>,
+        /// How long reading took, in which nothing was forwarded.
+        cost_ns: u64,
+        /// Files of /proc that were read with them, whole.
+        raw: BTreeMap<String, String>,
+    },
+    /// Each frame that was dropped for want of room.
+    Drops {
+        /// When it arrived.
+        at_ns: Vec<u64>,
+        /// The number of the port by which it was to leave.
+        egress: Vec<u32>,
+    },
+    /// How well the switch kept to its times.
+    Clock(SwitchClock),
+    /// Why it ended before its time: the last record then.
+    Error {
+        /// For people.
+        message: String,
+    },
+    /// The stream came to its end: the last record.
+    End {},
+}
+
+/// What is counted at a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchPortCounters {
+    /// Frames that were let through towards this port.
+    pub frames_forwarded: u64,
+    /// Their bytes, check sequences included.
+    pub bytes_forwarded: u64,
+    /// Frames towards this port that found no room.
+    pub frames_dropped: u64,
+    /// Their bytes.
+    pub bytes_dropped: u64,
+    /// Frames towards this port that were marked as having met congestion.
+    pub frames_marked: u64,
+    /// The most bytes that ever waited for this port.
+    pub queue_bytes_max: u64,
+    /// Frames that came by this port for an address that is behind no other one; they go nowhere.
+    pub frames_unaddressed: u64,
+}
+
+/// How well the switch kept to its times. Where it did not, the run measured something else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchClock {
+    /// Frames that were sent.
+    pub departures: u64,
+    /// How late they were: the median.
+    pub late_ns_p50: u64,
+    /// The 99th percentile.
+    pub late_ns_p99: u64,
+    /// The latest one.
+    pub late_ns_max: u64,
+    /// Frames that were lost before or behind the switch, or that it had no place for.
+    pub frames_lost: u64,
+    /// Whether the run is valid as far as the switch is concerned.
+    pub kept_up: bool,
+    /// Why it is not.
+    pub why: Option<String>,
+    /// Processor time that the switch took, from start to end.
+    pub cpu_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    const PLAN: &str = include_str!("../../../schema/examples/switch-plan.json");
+    const RECORDS: &str = include_str!("../../../schema/examples/switch-records.jsonl");
+
+    #[test]
+    fn the_example_plan_is_read_and_written_without_loss() {
+        let plan: SwitchPlan = serde_json::from_str(PLAN).expect("the example is a plan");
+        let again = serde_json::to_value(&plan).expect("a plan is JSON");
+        assert_eq!(again, serde_json::from_str::<Value>(PLAN).expect("it is JSON"));
+    }
+
+    #[test]
+    fn the_example_records_are_read_and_written_without_loss() {
+        for line in RECORDS.lines() {
+            let record: SwitchRecord = serde_json::from_str(line).expect("a line is a record");
+            let again = serde_json::to_value(&record).expect("a record is JSON");
+            assert_eq!(again, serde_json::from_str::<Value>(line).expect("it is JSON"));
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_the_contract_is_refused() {
+        let plan = PLAN.replacen("\"ports\"", "\"portz\": 1, \"ports\"", 1);
+        let error = serde_json::from_str::<SwitchPlan>(&plan).expect_err("it has a field too many");
+        assert!(error.to_string().contains("unknown field `portz`"), "{error}");
+        let command = r#"{"command":"stop","now":true}"#;
+        assert!(serde_json::from_str::<SwitchCommand>(command).is_err());
+    }
+}

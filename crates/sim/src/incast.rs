@@ -10,13 +10,13 @@ use netstudy_tcp::{Counters, Ecn, Endpoint, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Incast, IncastConfig, Responder};
 
-use crate::Stream;
 use crate::agenda::Agenda;
 use crate::barrier::{Barrier, Totals};
 use crate::hosts::{Frame, Nic, NicCounters};
 use crate::limits::Limits;
 use crate::observe::{Moment, Observer};
 use crate::wiring::Star;
+use netstudy_random::Stream;
 
 /// Virtual time that one iteration may take: far beyond any series of timeouts that still ends.
 const ITERATION_TIME_MAX: Duration = Duration::from_secs(3600);
@@ -41,7 +41,7 @@ pub(crate) struct Server<N> {
     pub(crate) end: Endpoint,
     pub(crate) app: Responder,
     pub(crate) response_bytes: u64,
-    jitter: Stream,
+    pub(crate) jitter: Stream,
     /// When it begins to answer the request that it has.
     pub(crate) answer_at: Time,
 }
@@ -494,7 +494,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
         let server = &mut self.servers[index];
         server.end.handle_segment(now, segment);
         if segment.len > 0 && server.app.poll_request(server.end.bytes_received()) {
-            server.answer_at = now + server.draw(&self.start_jitter);
+            server.answer_at = now + server.jitter.delay(&self.start_jitter);
         }
         let queue = &mut self.on_the_way[index + 1];
         let bound = server.send_news(now, index, queue, &mut self.arrivals);
@@ -671,15 +671,6 @@ impl<N> Server<N> {
             response_bytes: setup.workload.response_bytes(index),
             jitter: Stream::new(setup.seed, &format!("{name}/start")),
             answer_at: Time::NEVER,
-        }
-    }
-
-    /// How long it waits before it answers.
-    pub(crate) fn draw(&mut self, jitter: &Jitter) -> Duration {
-        match jitter {
-            Jitter::None => Duration::ZERO,
-            Jitter::Uniform { max_ns } => self.jitter.uniform_span(Duration::from_ns(*max_ns)),
-            Jitter::Exponential { mean_ns } => self.jitter.exponential(Duration::from_ns(*mean_ns)),
         }
     }
 }

@@ -23,10 +23,8 @@ mod laws;
 mod limits;
 mod modes;
 mod observe;
-mod random;
 mod record;
 mod run;
 mod wiring;
 
-pub use random::Stream;
 pub use run::{Progress, run, useful_packets};

@@ -8,7 +8,7 @@ use netstudy_records as records;
 use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate, Serializer};
 
-use crate::Stream;
+use netstudy_random::Stream;
 
 /// One kind of host: its link, its interface, its TCP.
 #[derive(Clone, Debug)]

@@ -21,7 +21,6 @@ use netstudy_records::Jitter;
 use netstudy_tcp::{Ecn, Segment};
 use netstudy_units::{Duration, Time};
 
-use crate::Stream;
 use crate::barrier::Barrier;
 use crate::hosts::Frame;
 use crate::incast::{Client, Outcome, Server, Setup, Snapshot, check_progress, totals};
@@ -29,6 +28,7 @@ use crate::modes::OnIteration;
 use crate::observe::{Moment, Observer};
 use events::{Event, Events};
 use host::Interface;
+use netstudy_random::Stream;
 
 /// A simulation of one run over a switch with the buffer architecture `A`, one event a hop.
 pub(crate) struct Hops<A, O> {
@@ -277,7 +277,7 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
         let server = &mut self.servers[index];
         server.end.handle_segment(self.now, segment);
         if segment.len > 0 && server.app.poll_request(server.end.bytes_received()) {
-            server.answer_at = self.now + server.draw(&self.start_jitter);
+            server.answer_at = self.now + server.jitter.delay(&self.start_jitter);
         }
         self.pump_server(index);
     }

@@ -1,4 +1,8 @@
+//! Named streams of random numbers, shared by everything that makes choices at random: a simulated
+//! run and a real one with the same seed draw the same values.
+
 use netstudy_fabric::Chance;
+use netstudy_records::Jitter;
 use netstudy_units::Duration;
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
@@ -41,6 +45,15 @@ impl Stream {
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         // libm, not the platform's: the same bits everywhere.
         span(-libm::log(1.0 - self.uniform()) * mean.as_ps() as f64)
+    }
+
+    /// A delay of the distribution `jitter`.
+    pub fn delay(&mut self, jitter: &Jitter) -> Duration {
+        match jitter {
+            Jitter::None => Duration::ZERO,
+            Jitter::Uniform { max_ns } => self.uniform_span(Duration::from_ns(*max_ns)),
+            Jitter::Exponential { mean_ns } => self.exponential(Duration::from_ns(*mean_ns)),
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! are more than a million.
 
 use netstudy_fabric::switch::{
-    Arrival, IngressQueued, OutputQueued, SharedMemory, SharedMemoryConfig,
+    Arrival, IngressQueued, IngressQueuedConfig, OutputQueued, SharedMemory, SharedMemoryConfig,
 };
 use netstudy_fabric::{Chance, Link, SwitchBuffer, Verdict};
 use netstudy_units::{Duration, Rate, Time};
@@ -234,7 +234,10 @@ proptest! {
         egress_buffer in 0..12_000_u32,
         random_pct in 0..=100_u32,
     ) {
-        let mut switch = IngressQueued::new(&links, room, egress_buffer, random_pct);
+        let config = IngressQueuedConfig {
+            ingress_buffer_bytes: room, egress_buffer_bytes: egress_buffer, random_pct,
+        };
+        let mut switch = IngressQueued::new(&links, &config);
         let mut longest = vec![0; PORTS as usize];
         run(&mut switch, &links, &arrivals, |books, arrival, verdict| {
             let of_ingress = books.held().filter(|other| other.ingress == arrival.ingress);

@@ -2,8 +2,8 @@
 
 use netstudy_fabric::stepped::{Architecture, Departure, Mark, PausePolicy, Sent, Stepped};
 use netstudy_fabric::switch::{
-    Arrival, IngressBuffers, IngressQueued, OutputQueued, PacketMemory, PortBuffers, SharedMemory,
-    SharedMemoryConfig,
+    Arrival, IngressBuffers, IngressQueued, IngressQueuedConfig, OutputQueued, PacketMemory,
+    PortBuffers, SharedMemory, SharedMemoryConfig,
 };
 use netstudy_fabric::{Chance, Link, PauseMarks, SwitchBuffer, Verdict, pause_time};
 use netstudy_units::{Duration, Rate, Time};
@@ -153,8 +153,11 @@ proptest! {
         random_pct in 0u32..101,
         threshold in threshold(),
     ) {
-        let closed = IngressQueued::new(&links(), ingress, egress, random_pct);
-        let stepped = IngressBuffers::new(&links(), ingress, egress, random_pct);
+        let config = IngressQueuedConfig {
+            ingress_buffer_bytes: ingress, egress_buffer_bytes: egress, random_pct,
+        };
+        let closed = IngressQueued::new(&links(), &config);
+        let stepped = IngressBuffers::new(&links(), &config);
         prop_assert_eq!(
             closed_form(closed.marking_above(threshold), &arrivals),
             step_by_step(stepped.marking_above(threshold), &arrivals)
@@ -193,6 +196,11 @@ fn departures(
     left
 }
 
+/// Ingress ports of so much room, served in turn.
+const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
+    IngressQueuedConfig { ingress_buffer_bytes, egress_buffer_bytes: 0, random_pct: 0 }
+}
+
 fn honouring() -> PausePolicy {
     PausePolicy { honours: true, marks: None }
 }
@@ -219,7 +227,7 @@ fn a_switch_that_does_not_honour_it_counts_it_and_sends() {
 
 #[test]
 fn a_pause_that_ends_early_lets_a_held_frame_go_at_once() {
-    let buffers = IngressBuffers::new(&links(), 10_000, 0, 0);
+    let buffers = IngressBuffers::new(&links(), &in_turn(10_000));
     let mut switch = Stepped::new(&links(), buffers, honouring());
     switch.handle_pause(ns(0), 0, u16::MAX);
     for number in 0..2 {
@@ -267,7 +275,7 @@ fn a_paused_receiver_makes_a_victim_of_a_flow_to_another_one() {
     // pass the mark of 3000 bytes; then the sender must pause, whatever its next frame is for.
     for (received, dropped) in [
         victim_frames(PortBuffers::new(4, 100_000)),
-        victim_frames(IngressBuffers::new(&links(), 100_000, 0, 0)),
+        victim_frames(IngressBuffers::new(&links(), &in_turn(100_000))),
     ] {
         assert_eq!(dropped, 0, "a pause is to save all frames");
         assert!((3..=5).contains(&received), "{received} frames of the victim");

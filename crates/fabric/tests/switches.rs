@@ -1,7 +1,7 @@
 //! Switches against slow, obvious twins under random arrivals, and their laws.
 
 use netstudy_fabric::switch::{
-    Arrival, IngressQueued, OutputQueued, SharedMemory, SharedMemoryConfig,
+    Arrival, IngressQueued, IngressQueuedConfig, OutputQueued, SharedMemory, SharedMemoryConfig,
 };
 use netstudy_fabric::{Chance, Link, SwitchBuffer, Verdict};
 use netstudy_units::{Duration, Rate, Time};
@@ -128,7 +128,10 @@ proptest! {
         egress_buffer in 0u32..12_000,
         random_pct in 0u32..=100,
     ) {
-        let mut switch = IngressQueued::new(&links(), ingress_buffer, egress_buffer, random_pct);
+        let config = IngressQueuedConfig {
+            ingress_buffer_bytes: ingress_buffer, egress_buffer_bytes: egress_buffer, random_pct,
+        };
+        let mut switch = IngressQueued::new(&links(), &config);
         let mut chance = Counter(7);
         let mut held = vec![0u64; PORTS as usize];
         let mut departed: Vec<(Time, usize)> = Vec::new();
@@ -227,9 +230,14 @@ fn a_full_pool_still_takes_one_frame_of_a_port_that_has_none() {
     assert_eq!(switch.offer(&frame(2), &()), Verdict::Dropped);
 }
 
+/// Ingress ports of so much room, served in turn.
+const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
+    IngressQueuedConfig { ingress_buffer_bytes, egress_buffer_bytes: 0, random_pct: 0 }
+}
+
 #[test]
 fn an_egress_serves_its_ingress_ports_in_turn() {
-    let mut switch = IngressQueued::new(&links(), 100_000, 0, 0);
+    let mut switch = IngressQueued::new(&links(), &in_turn(100_000));
     let frame = |ingress| Arrival {
         now: Time::ZERO,
         ready: Time::ZERO,
@@ -251,27 +259,30 @@ fn an_egress_serves_its_ingress_ports_in_turn() {
 
 #[test]
 fn a_frame_of_unknown_length_needs_the_room_of_the_largest() {
-    let frame = |frame_bytes| Arrival {
+    let frame = |ingress, frame_bytes| Arrival {
         now: Time::ZERO,
         ready: Time::ZERO,
-        ingress: 1,
+        ingress,
         egress: 0,
         frame_bytes,
     };
-    let last_verdict = |reserved_bytes| {
-        let mut switch = IngressQueued::new(&links(), 4000, 0, 0).reserving(reserved_bytes);
-        assert!(matches!(switch.offer(&frame(1518), &0), Verdict::Departs(_)));
-        assert_eq!(switch.offer(&frame(1518), &1), Verdict::Held);
-        assert_eq!(switch.offer(&frame(1518), &2), Verdict::Held, "3036 of 4000 B are taken");
-        switch.offer(&frame(64), &3)
+    // Port 1 cuts through; port 2 has the whole frame when it judges it.
+    let last_verdict = |ingress| {
+        let reserved_bytes = |port| if port == 1 { 1518 } else { 0 };
+        let mut switch = IngressQueued::new(&links(), &in_turn(4000)).reserving(reserved_bytes);
+        assert!(matches!(switch.offer(&frame(ingress, 1518), &0), Verdict::Departs(_)));
+        assert_eq!(switch.offer(&frame(ingress, 1518), &1), Verdict::Held);
+        let third = switch.offer(&frame(ingress, 1518), &2);
+        assert_eq!(third, Verdict::Held, "3036 of 4000 B are taken");
+        switch.offer(&frame(ingress, 64), &3)
     };
-    assert_eq!(last_verdict(0), Verdict::Held);
-    assert_eq!(last_verdict(1518), Verdict::Dropped);
+    assert_eq!(last_verdict(1), Verdict::Dropped);
+    assert_eq!(last_verdict(2), Verdict::Held);
 }
 
 #[test]
 fn an_egress_marks_what_leaves_more_than_the_threshold_behind() {
-    let mut switch = IngressQueued::new(&links(), 100_000, 0, 0).marking_above(3000);
+    let mut switch = IngressQueued::new(&links(), &in_turn(100_000)).marking_above(3000);
     let frame = |ingress| Arrival {
         now: Time::ZERO,
         ready: Time::ZERO,

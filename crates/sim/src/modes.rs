@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use netstudy_fabric::SwitchBuffer;
 use netstudy_fabric::stepped::Architecture;
 use netstudy_fabric::switch::{
-    IngressBuffers, IngressQueued, OutputQueued, PacketMemory, PortBuffers, SharedMemory,
-    SharedMemoryConfig,
+    IngressBuffers, IngressQueued, IngressQueuedConfig, OutputQueued, PacketMemory, PortBuffers,
+    SharedMemory, SharedMemoryConfig,
 };
 use netstudy_records as records;
 use netstudy_records::{Buffer, Mode};
@@ -68,18 +68,20 @@ pub(crate) fn simulate(
             )
         }
         Buffer::IngressQueued {
-            ingress_buffer_bytes: ingress,
-            egress_buffer_bytes: egress,
-            random_arbitration_pct: random,
+            ingress_buffer_bytes,
+            egress_buffer_bytes,
+            random_arbitration_pct: random_pct,
         } => {
-            let reserved = setup.star.reserved_bytes();
+            let config =
+                IngressQueuedConfig { ingress_buffer_bytes, egress_buffer_bytes, random_pct };
+            let reserved = |port| setup.star.reserved_bytes(port);
             execution.over(
                 || {
-                    let switch = IngressQueued::new(&links, ingress, egress, random);
+                    let switch = IngressQueued::new(&links, &config);
                     switch.reserving(reserved).marking_above(marked_above)
                 },
                 || {
-                    let buffers = IngressBuffers::new(&links, ingress, egress, random);
+                    let buffers = IngressBuffers::new(&links, &config);
                     buffers.reserving(reserved).marking_above(marked_above)
                 },
             )

@@ -121,10 +121,14 @@ impl Star {
         self.cut_through && link.rate() >= fastest
     }
 
-    /// Room that a frame must find where it is let in before its end is there: that of the largest one.
-    pub(crate) fn reserved_bytes(&self) -> u32 {
-        let largest = self.client.tcp.mtu_bytes.max(self.server.tcp.mtu_bytes);
-        if self.cut_through { ethernet::frame_bytes(largest) } else { 0 }
+    /// Room that a frame must find that comes by `port`: that of the largest one where it is let in
+    /// before its end is there, else none beyond its own.
+    pub(crate) fn reserved_bytes(&self, port: u32) -> u32 {
+        let host = if port == 0 { &self.client } else { &self.server };
+        if !self.cuts_through(&host.link) {
+            return 0;
+        }
+        ethernet::frame_bytes(self.client.tcp.mtu_bytes.max(self.server.tcp.mtu_bytes))
     }
 }
 
@@ -272,4 +276,26 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         send_buffer_bytes: tcp.send_buffer_bytes,
         receive_buffer_bytes: tcp.receive_buffer_bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::tests::lab;
+
+    #[test]
+    fn a_port_that_stores_and_forwards_reserves_nothing() {
+        let mut run = lab::run(2, lab::INGRESS);
+        run.network.switch.forwarding = records::Forwarding::CutThrough;
+        let reserved = |run: &records::Run| {
+            let star = Star::new(run).expect("the lab's network fits");
+            [0, 1].map(|port| star.reserved_bytes(port))
+        };
+        // An MTU of 9000 and 18 bytes of Ethernet.
+        assert_eq!(reserved(&run), [9018, 9018]);
+        run.network.links[1].rate_bps /= 10;
+        assert_eq!(reserved(&run), [9018, 0], "the servers' ports wait for the end of a frame");
+        run.network.switch.forwarding = records::Forwarding::StoreAndForward;
+        assert_eq!(reserved(&run), [0, 0]);
+    }
 }

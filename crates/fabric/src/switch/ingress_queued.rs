@@ -1,4 +1,3 @@
-use alloc::vec;
 use alloc::vec::Vec;
 
 use netstudy_ring::Ring;
@@ -8,30 +7,277 @@ use super::{Arrival, Chance, Grant, NEVER_MARKED, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Pulled, Room};
 use crate::{Link, Transmitter};
 
+/// What a switch has at its ingress ports, and how its egress ports choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IngressQueuedConfig {
+    /// Room of each ingress port.
+    pub ingress_buffer_bytes: u64,
+    /// What an egress port may have pulled beyond the wire. More keeps the wire busy across the latency
+    /// of the switch, and decides earlier who is next.
+    pub egress_buffer_bytes: u32,
+    /// Share of the choices that are made at random, in per cent.
+    pub random_pct: u32,
+}
+
 /// A private buffer at each ingress port, in virtual output queues; egress ports pull from them.
 ///
 /// An egress pulls the next frame when no more than its own small stage is left to be sent, from one
 /// of the ingress ports that have one for it: the next in turn, or, for a share of the choices, any.
+///
+/// [`IngressBuffers`] says what is let in and what is pulled next; what is added here is when frames
+/// leave.
 #[derive(Clone, Debug)]
 pub struct IngressQueued<F> {
-    ingress_buffer_bytes: u64,
-    reserved_bytes: u32,
-    random_pct: u32,
-    marked_above_bytes: u64,
-    occupied: Vec<u64>,
-    egresses: Vec<Egress<F>>,
+    buffers: IngressBuffers<F, Transmitter>,
     /// Egress ports that have something to pull.
     waiting: Vec<u32>,
     next_grant: Time,
-    held: usize,
+}
+
+impl<F: Copy + Default> IngressQueued<F> {
+    /// A switch with a port for each of `links`.
+    #[must_use]
+    pub fn new(links: &[Link], config: &IngressQueuedConfig) -> Self {
+        Self {
+            buffers: IngressBuffers::with_wires(links, config, Transmitter::new),
+            waiting: Vec::new(),
+            next_grant: Time::NEVER,
+        }
+    }
+
+    /// As [`IngressBuffers::reserving`].
+    #[must_use]
+    pub fn reserving(mut self, bytes: impl Fn(u32) -> u32) -> Self {
+        self.buffers = self.buffers.reserving(bytes);
+        self
+    }
+
+    /// As [`IngressBuffers::marking_above`].
+    #[must_use]
+    pub fn marking_above(mut self, bytes: u64) -> Self {
+        self.buffers = self.buffers.marking_above(bytes);
+        self
+    }
+
+    /// When an egress pulls that has something to pull.
+    #[inline(always)]
+    fn grant_at(&self, egress: u32) -> Time {
+        let egress = &self.buffers.egresses[egress as usize];
+        egress.pull_at(egress.wire.free_at())
+    }
+
+    fn find_next_grant(&self) -> Time {
+        let times = self.waiting.iter().map(|&egress| self.grant_at(egress));
+        times.min().unwrap_or(Time::NEVER)
+    }
+
+    /// The egress whose choice is due; the lowest port of several.
+    fn due(&self) -> Option<u32> {
+        let is_due = |&&egress: &&u32| self.grant_at(egress) == self.next_grant;
+        self.waiting.iter().filter(is_due).min().copied()
+    }
+}
+
+impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
+    #[inline(always)]
+    fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict {
+        let holds_nothing = self.buffers.holds_nothing_for(arrival.egress);
+        match self.buffers.judge(arrival, frame, Transmitter::free_at) {
+            Admission::Dropped => Verdict::Dropped,
+            Admission::Queued { marked } => {
+                let wire = &mut self.buffers.egresses[arrival.egress as usize].wire;
+                let departs = wire.transmit(arrival.ready, arrival.frame_bytes);
+                Verdict::departs(departs, marked)
+            }
+            Admission::Held => {
+                if holds_nothing {
+                    self.waiting.push(arrival.egress);
+                    self.next_grant = self.next_grant.min(self.grant_at(arrival.egress));
+                }
+                Verdict::Held
+            }
+        }
+    }
+
+    #[inline]
+    fn next_grant(&self) -> Time {
+        self.next_grant
+    }
+
+    #[inline(always)]
+    fn grant(&mut self, chance: &mut impl Chance) -> Option<Grant<F>> {
+        let egress = self.due()?;
+        let (_, Waiting { frame, ready, frame_bytes }) = self.buffers.take(egress, chance);
+        let starts = ready.max(self.next_grant);
+        let wire = &mut self.buffers.egresses[egress as usize].wire;
+        let departs = wire.transmit(starts, frame_bytes);
+        let marked = self.buffers.marks(egress);
+        if self.buffers.holds_nothing_for(egress) {
+            self.waiting.retain(|&other| other != egress);
+        }
+        self.next_grant = self.find_next_grant();
+        Some(Grant { frame, egress, departs, marked })
+    }
+
+    fn held(&self) -> usize {
+        self.buffers.egresses.iter().map(|egress| egress.queues.frames()).sum()
+    }
+
+    fn queue_bytes_max(&self, egress: u32) -> u64 {
+        self.buffers.egresses[egress as usize].queues.queued_bytes_max
+    }
+}
+
+/// The rule of [`IngressQueued`], for itself and for [`crate::stepped`]: the first keeps the wire `W` of
+/// each egress here, beside what waits for it.
+#[derive(Clone, Debug)]
+pub struct IngressBuffers<F, W = ()> {
+    config: IngressQueuedConfig,
+    marked_above_bytes: u64,
+    ingresses: Vec<Ingress>,
+    egresses: Vec<Egress<F, W>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Ingress {
+    occupied: u64,
+    /// The least room that a frame must find.
+    reserved_bytes: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Egress<F> {
-    transmitter: Transmitter,
-    /// How long before the wire is free the next frame is pulled.
+struct Egress<F, W> {
+    wire: W,
+    /// How long before its wire is free it pulls a frame.
     lead: Duration,
     queues: VirtualQueues<F>,
+}
+
+impl<F, W> Egress<F, W> {
+    /// When it pulls, if its wire will be free at `free_at`.
+    #[inline(always)]
+    const fn pull_at(&self, free_at: Time) -> Time {
+        free_at.saturating_sub(self.lead)
+    }
+}
+
+impl<F: Copy + Default> IngressBuffers<F> {
+    /// As [`IngressQueued::new`].
+    #[must_use]
+    pub fn new(links: &[Link], config: &IngressQueuedConfig) -> Self {
+        Self::with_wires(links, config, |_| ())
+    }
+}
+
+impl<F: Copy + Default, W> IngressBuffers<F, W> {
+    fn with_wires(links: &[Link], config: &IngressQueuedConfig, wire: impl Fn(Link) -> W) -> Self {
+        let egress = |link: &Link| Egress {
+            wire: wire(*link),
+            lead: link.serialization(config.egress_buffer_bytes),
+            queues: VirtualQueues::new(),
+        };
+        Self {
+            config: *config,
+            marked_above_bytes: NEVER_MARKED,
+            ingresses: links.iter().map(|_| Ingress::default()).collect(),
+            egresses: links.iter().map(egress).collect(),
+        }
+    }
+
+    /// Lets a frame in by an ingress port only where one of `bytes` would have room: a port that cuts
+    /// through does not know how long a frame will be.
+    #[must_use]
+    pub fn reserving(mut self, bytes: impl Fn(u32) -> u32) -> Self {
+        for (port, ingress) in (0..).zip(&mut self.ingresses) {
+            ingress.reserved_bytes = bytes(port);
+        }
+        self
+    }
+
+    /// Marks frames that leave more than `bytes` waiting for the same egress behind them.
+    #[must_use]
+    pub const fn marking_above(mut self, bytes: u64) -> Self {
+        self.marked_above_bytes = bytes;
+        self
+    }
+
+    /// Whether what was last pulled is to be marked.
+    #[inline]
+    fn marks(&self, egress: u32) -> bool {
+        self.egresses[egress as usize].queues.queued_bytes > self.marked_above_bytes
+    }
+
+    /// The egress takes one of the frames that are held for it, which came by the port that is returned.
+    #[inline(always)]
+    fn take(&mut self, egress: u32, chance: &mut impl Chance) -> (u32, Waiting<F>) {
+        let queues = &mut self.egresses[egress as usize].queues;
+        let (ingress, waiting) = queues.pull(self.config.random_pct, chance);
+        self.ingresses[ingress as usize].occupied -= u64::from(waiting.frame_bytes);
+        (ingress, waiting)
+    }
+
+    /// As [`Architecture::admit`], by the wire of the egress.
+    #[inline(always)]
+    fn judge(
+        &mut self,
+        arrival: &Arrival,
+        frame: &F,
+        drained_at: impl FnOnce(&W) -> Time,
+    ) -> Admission {
+        let egress = &mut self.egresses[arrival.egress as usize];
+        if egress.queues.nonempty.is_empty()
+            && egress.pull_at(drained_at(&egress.wire)) <= arrival.now
+        {
+            egress.queues.last = arrival.ingress;
+            return Admission::Queued { marked: false };
+        }
+        let ingress = &mut self.ingresses[arrival.ingress as usize];
+        let room = u64::from(arrival.frame_bytes.max(ingress.reserved_bytes));
+        if ingress.occupied + room > self.config.ingress_buffer_bytes {
+            return Admission::Dropped;
+        }
+        ingress.occupied += u64::from(arrival.frame_bytes);
+        egress.queues.push(arrival, frame);
+        Admission::Held
+    }
+
+    #[inline(always)]
+    fn holds_nothing_for(&self, egress: u32) -> bool {
+        self.egresses[egress as usize].queues.nonempty.is_empty()
+    }
+}
+
+impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
+    fn admit(
+        &mut self,
+        arrival: &Arrival,
+        frame: &F,
+        drained_at: impl FnOnce() -> Time,
+    ) -> Admission {
+        self.judge(arrival, frame, |()| drained_at())
+    }
+
+    fn next_pull(&self, egress: u32, drained_at: impl FnOnce() -> Time) -> Time {
+        let egress = &self.egresses[egress as usize];
+        if egress.queues.nonempty.is_empty() { Time::NEVER } else { egress.pull_at(drained_at()) }
+    }
+
+    fn pull(&mut self, egress: u32, chance: &mut impl Chance) -> Option<Pulled<F>> {
+        if self.holds_nothing_for(egress) {
+            return None;
+        }
+        let (ingress, Waiting { frame, ready, frame_bytes }) = self.take(egress, chance);
+        let room = Room { ingress, egress, frame_bytes };
+        Some(Pulled { frame, ready, room, marked: self.marks(egress) })
+    }
+
+    fn ingress_bytes(&self, ingress: u32) -> u64 {
+        self.ingresses[ingress as usize].occupied
+    }
+
+    fn queue_bytes_max(&self, egress: u32) -> u64 {
+        self.egresses[egress as usize].queues.queued_bytes_max
+    }
 }
 
 /// The virtual output queues of one egress, and whose turn it is.
@@ -54,82 +300,6 @@ struct Waiting<F> {
     frame_bytes: u32,
 }
 
-impl<F: Copy + Default> IngressQueued<F> {
-    /// A switch with a port for each of `links`; `random_pct` of the choices are made at random.
-    #[must_use]
-    pub fn new(
-        links: &[Link],
-        ingress_buffer_bytes: u64,
-        egress_buffer_bytes: u32,
-        random_pct: u32,
-    ) -> Self {
-        let egress = |link: &Link| Egress::new(*link, egress_buffer_bytes);
-        Self {
-            ingress_buffer_bytes,
-            reserved_bytes: 0,
-            random_pct,
-            marked_above_bytes: NEVER_MARKED,
-            occupied: vec![0; links.len()],
-            egresses: links.iter().map(egress).collect(),
-            waiting: Vec::new(),
-            next_grant: Time::NEVER,
-            held: 0,
-        }
-    }
-
-    /// Lets a frame in only where one of `bytes` would have room, since a switch that cuts through does
-    /// not know how long a frame will be.
-    #[must_use]
-    pub const fn reserving(mut self, bytes: u32) -> Self {
-        self.reserved_bytes = bytes;
-        self
-    }
-
-    /// Marks frames that leave more than `bytes` waiting for the same egress behind them.
-    #[must_use]
-    pub const fn marking_above(mut self, bytes: u64) -> Self {
-        self.marked_above_bytes = bytes;
-        self
-    }
-
-    fn find_next_grant(&self) -> Time {
-        let times = self.waiting.iter().map(|&port| self.egresses[port as usize].grant_at());
-        times.min().unwrap_or(Time::NEVER)
-    }
-
-    /// The egress whose choice is due; the lowest port of several.
-    fn due(&self) -> Option<u32> {
-        let is_due = |&&port: &&u32| self.egresses[port as usize].grant_at() == self.next_grant;
-        self.waiting.iter().filter(is_due).min().copied()
-    }
-
-    fn hold(&mut self, arrival: &Arrival, frame: &F) {
-        let egress = &mut self.egresses[arrival.egress as usize];
-        if egress.queues.nonempty.is_empty() {
-            self.waiting.push(arrival.egress);
-        }
-        egress.queues.push(arrival, frame);
-        self.occupied[arrival.ingress as usize] += u64::from(arrival.frame_bytes);
-        self.held += 1;
-        self.next_grant = self.next_grant.min(egress.grant_at());
-    }
-}
-
-impl<F: Copy + Default> Egress<F> {
-    fn new(link: Link, buffer_bytes: u32) -> Self {
-        Self {
-            lead: link.serialization(buffer_bytes),
-            transmitter: Transmitter::new(link),
-            queues: VirtualQueues::new(),
-        }
-    }
-
-    #[inline]
-    fn grant_at(&self) -> Time {
-        self.transmitter.free_at().saturating_sub(self.lead)
-    }
-}
-
 impl<F: Copy + Default> VirtualQueues<F> {
     const fn new() -> Self {
         Self {
@@ -139,6 +309,10 @@ impl<F: Copy + Default> VirtualQueues<F> {
             queued_bytes: 0,
             queued_bytes_max: 0,
         }
+    }
+
+    fn frames(&self) -> usize {
+        self.queues.iter().map(Ring::len).sum()
     }
 
     #[inline(always)]
@@ -176,153 +350,5 @@ impl<F: Copy + Default> VirtualQueues<F> {
         self.last = ingress;
         self.queued_bytes -= u64::from(waiting.frame_bytes);
         (ingress, waiting)
-    }
-}
-
-impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
-    #[inline(always)]
-    fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict {
-        let egress = &mut self.egresses[arrival.egress as usize];
-        if egress.queues.nonempty.is_empty() && egress.grant_at() <= arrival.now {
-            egress.queues.last = arrival.ingress;
-            return Verdict::Departs(
-                egress.transmitter.transmit(arrival.ready, arrival.frame_bytes),
-            );
-        }
-        let occupied = self.occupied[arrival.ingress as usize];
-        let room = u64::from(arrival.frame_bytes.max(self.reserved_bytes));
-        if occupied + room > self.ingress_buffer_bytes {
-            return Verdict::Dropped;
-        }
-        self.hold(arrival, frame);
-        Verdict::Held
-    }
-
-    #[inline]
-    fn next_grant(&self) -> Time {
-        self.next_grant
-    }
-
-    #[inline(always)]
-    fn grant(&mut self, chance: &mut impl Chance) -> Option<Grant<F>> {
-        let port = self.due()?;
-        let now = self.next_grant;
-        let egress = &mut self.egresses[port as usize];
-        let (ingress, waiting) = egress.queues.pull(self.random_pct, chance);
-        let departs = egress.transmitter.transmit(waiting.ready.max(now), waiting.frame_bytes);
-        let marked = egress.queues.queued_bytes > self.marked_above_bytes;
-        if egress.queues.nonempty.is_empty() {
-            self.waiting.retain(|&other| other != port);
-        }
-        self.occupied[ingress as usize] -= u64::from(waiting.frame_bytes);
-        self.held -= 1;
-        self.next_grant = self.find_next_grant();
-        Some(Grant { frame: waiting.frame, egress: port, departs, marked })
-    }
-
-    fn held(&self) -> usize {
-        self.held
-    }
-
-    fn queue_bytes_max(&self, egress: u32) -> u64 {
-        self.egresses[egress as usize].queues.queued_bytes_max
-    }
-}
-
-/// The rule of [`IngressQueued`] for [`crate::stepped`].
-#[derive(Clone, Debug)]
-pub struct IngressBuffers<F> {
-    ingress_buffer_bytes: u64,
-    reserved_bytes: u32,
-    random_pct: u32,
-    marked_above_bytes: u64,
-    occupied: Vec<u64>,
-    /// By egress: its virtual output queues, and how long before its wire is free it takes a frame.
-    egresses: Vec<(VirtualQueues<F>, Duration)>,
-}
-
-impl<F: Copy + Default> IngressBuffers<F> {
-    /// As [`IngressQueued::new`].
-    #[must_use]
-    pub fn new(
-        links: &[Link],
-        ingress_buffer_bytes: u64,
-        egress_buffer_bytes: u32,
-        random_pct: u32,
-    ) -> Self {
-        let egress = |link: &Link| (VirtualQueues::new(), link.serialization(egress_buffer_bytes));
-        Self {
-            ingress_buffer_bytes,
-            reserved_bytes: 0,
-            random_pct,
-            marked_above_bytes: NEVER_MARKED,
-            occupied: vec![0; links.len()],
-            egresses: links.iter().map(egress).collect(),
-        }
-    }
-
-    /// As [`IngressQueued::reserving`].
-    #[must_use]
-    pub const fn reserving(mut self, bytes: u32) -> Self {
-        self.reserved_bytes = bytes;
-        self
-    }
-
-    /// As [`IngressQueued::marking_above`].
-    #[must_use]
-    pub const fn marking_above(mut self, bytes: u64) -> Self {
-        self.marked_above_bytes = bytes;
-        self
-    }
-}
-
-impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
-    fn admit(
-        &mut self,
-        arrival: &Arrival,
-        frame: &F,
-        drained_at: impl FnOnce() -> Time,
-    ) -> Admission {
-        let (queues, lead) = &mut self.egresses[arrival.egress as usize];
-        if queues.nonempty.is_empty() && drained_at().saturating_sub(*lead) <= arrival.now {
-            queues.last = arrival.ingress;
-            return Admission::Queued { marked: false };
-        }
-        let occupied = &mut self.occupied[arrival.ingress as usize];
-        let room = u64::from(arrival.frame_bytes.max(self.reserved_bytes));
-        if *occupied + room > self.ingress_buffer_bytes {
-            return Admission::Dropped;
-        }
-        queues.push(arrival, frame);
-        *occupied += u64::from(arrival.frame_bytes);
-        Admission::Held
-    }
-
-    fn next_pull(&self, egress: u32, drained_at: impl FnOnce() -> Time) -> Time {
-        let (queues, lead) = &self.egresses[egress as usize];
-        if queues.nonempty.is_empty() { Time::NEVER } else { drained_at().saturating_sub(*lead) }
-    }
-
-    fn pull(&mut self, egress: u32, chance: &mut impl Chance) -> Option<Pulled<F>> {
-        let queues = &mut self.egresses[egress as usize].0;
-        if queues.nonempty.is_empty() {
-            return None;
-        }
-        let (ingress, waiting) = queues.pull(self.random_pct, chance);
-        self.occupied[ingress as usize] -= u64::from(waiting.frame_bytes);
-        Some(Pulled {
-            frame: waiting.frame,
-            ready: waiting.ready,
-            room: Room { ingress, egress, frame_bytes: waiting.frame_bytes },
-            marked: queues.queued_bytes > self.marked_above_bytes,
-        })
-    }
-
-    fn ingress_bytes(&self, ingress: u32) -> u64 {
-        self.occupied[ingress as usize]
-    }
-
-    fn queue_bytes_max(&self, egress: u32) -> u64 {
-        self.egresses[egress as usize].0.queued_bytes_max
     }
 }

@@ -4,7 +4,7 @@ mod ingress_queued;
 mod output_queued;
 mod shared_memory;
 
-pub use ingress_queued::{IngressBuffers, IngressQueued};
+pub use ingress_queued::{IngressBuffers, IngressQueued, IngressQueuedConfig};
 pub use output_queued::{OutputQueued, PortBuffers};
 pub use shared_memory::{PacketMemory, SharedMemory, SharedMemoryConfig};
 
@@ -36,6 +36,14 @@ pub enum Verdict {
     Marked(Time),
     /// It waits until its egress chooses it: see [`SwitchBuffer::grant`].
     Held,
+}
+
+impl Verdict {
+    /// The last bit of a frame leaves at `at`; it is to be marked if `marked`.
+    #[inline]
+    const fn departs(at: Time, marked: bool) -> Self {
+        if marked { Self::Marked(at) } else { Self::Departs(at) }
+    }
 }
 
 /// A held frame that its egress chose.
@@ -114,6 +122,7 @@ pub trait SwitchBuffer<F: Copy> {
         0
     }
 
-    /// The most bytes that ever waited for, or were on, the wire of `egress`.
+    /// The most bytes that ever waited for, or were on, the wire of `egress`; without its own stage, if
+    /// frames are held.
     fn queue_bytes_max(&self, egress: u32) -> u64;
 }

@@ -169,7 +169,7 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
         let port = &mut self.ports[egress];
         let marked = port.occupied() > self.marked_above_cells;
         let departs = port.send(arrival.ready, arrival.frame_bytes, cells, arrival.ingress);
-        if marked { Verdict::Marked(departs) } else { Verdict::Departs(departs) }
+        Verdict::departs(departs, marked)
     }
 
     fn queue_bytes_max(&self, egress: u32) -> u64 {

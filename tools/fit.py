@@ -37,6 +37,7 @@ from ruamel.yaml.comments import CommentedSeq
 
 from netstudy.analysis.intervals import student_quantile
 from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.samples import dropped_in_all
 from netstudy.store import write_atomic
 from netstudy.units import (
     format_duration,
@@ -182,9 +183,11 @@ def errors(records: Sequence[RunRecord]) -> list[float]:
 def _row_error(record: RunRecord) -> float:
     """Absolute log ratios, bounded, averaged."""
     assert record.iterations is not None, "a run that is ok has iterations"
+    drops = dropped_in_all(record)
+    assert drops is not None, "the simulator counts drops"
     simulated: dict[Metric, float] = {
         COMPLETION: statistics.mean(record.iterations.completion_ns) / 1e6,
-        DROPS: statistics.mean(record.iterations.dropped_packets),
+        DROPS: drops / len(record.iterations.completion_ns),
     }
     ratios = [
         simulated[value.metric] / value.value

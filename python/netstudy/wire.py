@@ -8,7 +8,7 @@ the name says otherwise, so that the same plan gives the same bytes on every mac
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -278,7 +278,9 @@ class IterationSamples(Wire):
     """One value an iteration of the measuring phase, all of the same length."""
 
     completion_ns: tuple[int, ...]
-    dropped_packets: tuple[int, ...]
+    dropped_packets: tuple[int, ...] | None = None
+    """Frames that switch ports dropped. None: drops are not known by iteration, as with queues of
+    a kernel, which only count; `counters` may have their total."""
     retransmissions: tuple[int, ...]
     timeouts: tuple[int, ...]
 
@@ -305,6 +307,42 @@ class Phase(Wire):
     end_ns: int
 
 
+class TestbedLimit(Wire):
+    """Something that a testbed of real machines can do only so much of, and how much of it the
+    run took: beyond what is allowed, the run measured the testbed and not what was studied."""
+
+    __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
+
+    name: str
+    """What is limited: the switch's processor, the lateness of its clock, the backlog queue …"""
+    value: float | None = None
+    """How much the run took; None: it could not be measured."""
+    allowed: float
+    """The most with which the run still counts."""
+    unit: str = ""
+    """Unit of `value` and `allowed`; empty for a count."""
+    exceeded: bool
+    evidence: str = ""
+    """Where the value was read, and what stood there."""
+
+
+class Reconciliation(Wire):
+    """Two instruments that counted the same thing, or two that are in a known proportion."""
+
+    check: str
+    """What should be equal, the left instrument first: `frames that servers sent = frames that
+    the switch received`."""
+    left: float
+    right: float
+    difference: float
+    """Left minus right."""
+    tolerance: float
+    """The largest difference, either way, that the instruments themselves allow."""
+    explained: str | None = None
+    """What the difference comes from, where that is known."""
+    holds: bool
+
+
 class RunRecord(Wire):
     """The outcome of one run. A failed one says why; one that breaks a law is kept as invalid."""
 
@@ -326,6 +364,15 @@ class RunRecord(Wire):
     connections: ConnectionSamples | None = None
     counters: dict[str, dict[str, int]] = {}
     """Node or port -> counter -> its growth over the measuring phase (maxima: over the run)."""
+    limits: tuple[TestbedLimit, ...] = ()
+    """Whether the testbed itself was the limit; empty for the simulator, which has none."""
+    reconciliation: tuple[Reconciliation, ...] = ()
+    """What independent instruments counted, held against each other."""
+    environment: dict[str, str] = {}
+    """What the run was made on, such as `kernel` and `testbed`; empty for the simulator."""
+    scaled_by: str | None = None
+    """Scale at which the run was carried out, such as `1/20`: rates times it, times by it. None:
+    as planned."""
 
 
 class EndRecord(Wire):

@@ -82,7 +82,7 @@ class TestExport:
         samples = [record.iterations for record in records if record.iterations]
         assert len(samples) == 2
         times = [ns for sample in samples for ns in sample.completion_ns]
-        drops = [count for sample in samples for count in sample.dropped_packets]
+        drops = [count for sample in samples for count in sample.dropped_packets or ()]
         bits = sum(record.bytes_received or 0 for record in records) * 8
         assert float(row["completion_ms_mean"]) == pytest.approx(sum(times) / len(times) / 1e6)
         assert float(row["drops_per_iteration"]) == pytest.approx(sum(drops) / len(drops))

@@ -111,7 +111,7 @@ def values(records: list[RunRecord]) -> Iterator[Published]:
     for one in records:
         if one.replicate == 1 and one.iterations is not None:
             at = {factor: str(level) for factor, level in one.treatment.items()}
-            completion, drops = one.iterations.completion_ns, one.iterations.dropped_packets
+            completion, drops = one.iterations.completion_ns, one.iterations.dropped_packets or ()
             yield Published(COMPLETION, at, statistics.mean(completion) / 1e6, 0.1)
             yield Published(DROPS, at, statistics.mean(drops), 0.1)
 

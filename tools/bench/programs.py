@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from netstudy import wire
+from netstudy.analysis.samples import dropped_in_all
 from netstudy.plan.make import HEADER_BYTES
 from tools.bench import scenarios
 from tools.bench.usage import Job
@@ -92,9 +93,11 @@ def from_record(record: wire.RunRecord) -> Outcome:
     """Goodput is a ratio of sums: all bytes by all time."""
     assert record.iterations is not None, "a run that is ok has iterations"
     assert record.bytes_received is not None, "a run that is ok has received"
+    drops = dropped_in_all(record)
+    assert drops is not None, "the simulator counts drops"
     return Outcome(
         goodput_mbps=record.bytes_received * 8_000 / sum(record.iterations.completion_ns),
-        drops=sum(record.iterations.dropped_packets),
+        drops=drops,
         timeouts=sum(record.iterations.timeouts),
     )
 

@@ -18,8 +18,8 @@ pub use plan::{
     OffloadRule, Plan, PlanSchema, Recovery, RtoRule, Run, Switch, Tcp, Treatment, Workload,
 };
 pub use record::{
-    Check, ConnectionSamples, Counters, IterationSamples, Mode, Phase, Record, RecordSchema,
-    RunRecord, Status,
+    Check, ConnectionSamples, Counters, IterationSamples, Mode, Phase, Reconciliation, Record,
+    RecordSchema, RunRecord, Status, TestbedLimit,
 };
 pub use switch_plan::{
     SwitchClock, SwitchCommand, SwitchPlan, SwitchPlanSchema, SwitchPort, SwitchPortCounters,

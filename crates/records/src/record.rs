@@ -92,8 +92,10 @@ pub struct Phase {
 pub struct IterationSamples {
     /// From the first request to the last byte.
     pub completion_ns: Vec<u64>,
-    /// Frames that switch ports dropped.
-    pub dropped_packets: Vec<u64>,
+    /// Frames that switch ports dropped; none: they are not known by iteration, as with queues of
+    /// a kernel, which only count.
+    #[serde(default)]
+    pub dropped_packets: Option<Vec<u64>>,
     /// Segments that hosts sent again.
     pub retransmissions: Vec<u64>,
     /// Expiries of hosts' retransmission timers.
@@ -111,6 +113,42 @@ pub struct ConnectionSamples {
     pub retransmissions: Vec<u64>,
     /// Expiries of the server's retransmission timer.
     pub timeouts: Vec<u64>,
+}
+
+/// Something that a testbed of real machines can do only so much of, and how much a run took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestbedLimit {
+    /// What is limited.
+    pub name: String,
+    /// How much the run took; none: it could not be measured.
+    pub value: Option<f64>,
+    /// The most with which the run still counts.
+    pub allowed: f64,
+    /// Unit of both; empty for a count.
+    pub unit: String,
+    /// Whether the run measured the testbed and not what was studied.
+    pub exceeded: bool,
+    /// Where the value was read, and what stood there.
+    pub evidence: String,
+}
+
+/// Two instruments that counted the same thing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reconciliation {
+    /// What should be equal, the left instrument first.
+    pub check: String,
+    /// What the left one counted.
+    pub left: f64,
+    /// What the right one counted.
+    pub right: f64,
+    /// Left minus right.
+    pub difference: f64,
+    /// The largest difference, either way, that the instruments themselves allow.
+    pub tolerance: f64,
+    /// What the difference comes from, where that is known.
+    pub explained: Option<String>,
+    /// Whether the two agree.
+    pub holds: bool,
 }
 
 /// Growth of counters by node or port over the measuring phase.
@@ -145,4 +183,16 @@ pub struct RunRecord {
     pub connections: Option<ConnectionSamples>,
     /// What the nodes counted.
     pub counters: Counters,
+    /// Whether the testbed was the limit; the simulator has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<TestbedLimit>,
+    /// What independent instruments counted, held against each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reconciliation: Vec<Reconciliation>,
+    /// What the run was made on; empty for the simulator.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// Scale at which the run was carried out, such as `1/20`; none: as planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled_by: Option<String>,
 }

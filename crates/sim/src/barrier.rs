@@ -17,6 +17,7 @@ pub(crate) struct Totals {
 pub(crate) struct Barrier {
     warmup_iterations: u32,
     before: Totals,
+    dropped_packets: Vec<u64>,
     samples: IterationSamples,
     /// An iteration that has ended for the client, whose end the clock has not reached.
     pending: Option<Completed>,
@@ -29,13 +30,14 @@ impl Barrier {
         let room = || Vec::with_capacity(iterations as usize);
         let samples = IterationSamples {
             completion_ns: room(),
-            dropped_packets: room(),
+            dropped_packets: None,
             retransmissions: room(),
             timeouts: room(),
         };
         Self {
             warmup_iterations,
             before: Totals::default(),
+            dropped_packets: room(),
             samples,
             pending: None,
             due: Time::NEVER,
@@ -61,7 +63,7 @@ impl Barrier {
         if iteration.iteration >= self.warmup_iterations {
             let took = iteration.ended.since(iteration.started);
             self.samples.completion_ns.push(took.as_ns());
-            self.samples.dropped_packets.push(now.dropped_packets - self.before.dropped_packets);
+            self.dropped_packets.push(now.dropped_packets - self.before.dropped_packets);
             self.samples.retransmissions.push(now.retransmissions - self.before.retransmissions);
             self.samples.timeouts.push(now.timeouts - self.before.timeouts);
         }
@@ -75,6 +77,6 @@ impl Barrier {
     }
 
     pub(crate) fn into_samples(self) -> IterationSamples {
-        self.samples
+        IterationSamples { dropped_packets: Some(self.dropped_packets), ..self.samples }
     }
 }

@@ -67,6 +67,10 @@ fn empty(run: &records::Run) -> RunRecord {
         iterations: None,
         connections: None,
         counters: BTreeMap::new(),
+        limits: Vec::new(),
+        reconciliation: Vec::new(),
+        environment: BTreeMap::new(),
+        scaled_by: None,
     }
 }
 

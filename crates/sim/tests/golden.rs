@@ -67,7 +67,7 @@ fn row(mut run: Run) -> String {
     format!(
         "{} {} {} {}",
         sum(&samples.completion_ns) / 1000 / u64::from(ITERATIONS),
-        sum(&samples.dropped_packets),
+        sum(&samples.dropped_packets.expect("the simulator knows drops by iteration")),
         sum(&samples.retransmissions),
         sum(&samples.timeouts),
     )

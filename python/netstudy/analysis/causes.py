@@ -216,7 +216,7 @@ def _rho_within(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
 
 def _per_iteration(metric: Metric, run: RunSample) -> Floats | None:
     pair = terms(metric, run)
-    return None if pair is None else pair[0] / pair[1]
+    return None if pair is None or pair[0].size != run.iterations else pair[0] / pair[1]
 
 
 def sign_test(values: Sequence[float]) -> float:
@@ -263,10 +263,10 @@ def _min_rto_ms(cells: Sequence[CellRow]) -> float | None:
 
 def _retransmissions_per_drop(cells: Sequence[CellRow]) -> float | None:
     both = [
-        (float(run.retransmissions.sum()), float(run.dropped_packets.sum()))
+        (float(run.retransmissions.sum()), float(run.dropped_in_all))
         for cell in cells
         for run in cell.runs
-        if run.retransmissions is not None and run.dropped_packets is not None
+        if run.retransmissions is not None and run.dropped_in_all is not None
     ]
     lost = sum(drops for _, drops in both)
     return sum(sent for sent, _ in both) / lost if lost else None

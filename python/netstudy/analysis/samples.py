@@ -24,6 +24,10 @@ NS_PER_MS = 1e6
 NS_PER_S = 1e9
 BITS_PER_MEGABIT = 1e6
 
+SWITCH = "switch"
+"""Node of the switch in a record's counters; its ports are `switch.` and the name of a node."""
+DROP_COUNTER = "frames_dropped"
+
 QUANTILES: dict[str, float] = {"completion_ms_p50": 0.50, "completion_ms_p99": 0.99}
 
 
@@ -35,6 +39,8 @@ class RunSample:
     replicate: int
     completion_ns: Floats
     dropped_packets: Floats | None
+    dropped_in_all: int | None
+    """Of all iterations together; known also where a testbed does not tell them apart."""
     retransmissions: Floats | None
     timeouts: Floats | None
     bytes_received: int | None
@@ -57,6 +63,7 @@ def sample_of(record: RunRecord) -> RunSample | None:
         replicate=record.replicate,
         completion_ns=np.asarray(it.completion_ns, dtype=np.float64),
         dropped_packets=_counts(it.dropped_packets),
+        dropped_in_all=dropped_in_all(record),
         retransmissions=_counts(it.retransmissions),
         timeouts=_counts(it.timeouts),
         bytes_received=record.bytes_received,
@@ -64,8 +71,27 @@ def sample_of(record: RunRecord) -> RunSample | None:
     )
 
 
-def _counts(values: tuple[int, ...]) -> Floats | None:
+def _counts(values: tuple[int, ...] | None) -> Floats | None:
     return np.asarray(values, dtype=np.float64) if values else None
+
+
+def dropped_in_all(record: RunRecord) -> int | None:
+    """Frames that the switch dropped over the measuring phase.
+
+    From the iterations, else from the counters of the switch's ports. None when a port did not
+    count, or there is none: missing is not zero.
+    """
+    iterations = record.iterations
+    if iterations is not None and iterations.dropped_packets is not None:
+        return sum(iterations.dropped_packets) if iterations.dropped_packets else None
+    ports = [
+        counters
+        for node, counters in record.counters.items()
+        if node == SWITCH or node.startswith(f"{SWITCH}.")
+    ]
+    if not ports or not all(DROP_COUNTER in port for port in ports):
+        return None
+    return sum(port[DROP_COUNTER] for port in ports)
 
 
 def _goodputs(connections: ConnectionSamples | None) -> Floats | None:
@@ -88,10 +114,13 @@ def jain_index(shares: Floats) -> float | None:
 def terms(metric: Metric, sample: RunSample) -> Terms | None:
     """Numerators and denominators of a metric; None when it was not measured.
 
-    Those of a ratio of sums have an entry an iteration, those of a value a run have one.
+    Those of a ratio of sums have an entry an iteration, those of a value a run have one, as has
+    a ratio of which only the sums are known.
     """
     if metric.name == "fairness_index":
         return _fairness(sample)
+    if metric.name == "drops_per_iteration" and sample.dropped_packets is None:
+        return _drops_in_all(sample)
     numerator = _numerator(metric.name, sample)
     if numerator is None:
         return None
@@ -121,6 +150,13 @@ def _fairness(sample: RunSample) -> Terms | None:
     goodputs = sample.connection_goodputs
     index = None if goodputs is None else jain_index(goodputs)
     return None if index is None else (np.array([index]), np.ones(1))
+
+
+def _drops_in_all(sample: RunSample) -> Terms | None:
+    """One entry: nothing is said of the iterations, so nothing of their spread either."""
+    if sample.dropped_in_all is None:
+        return None
+    return np.array([float(sample.dropped_in_all)]), np.array([float(sample.iterations)])
 
 
 def _megabits(sample: RunSample) -> Floats | None:

@@ -1,0 +1,44 @@
+"""The example records, which the engine's types read too (crates/records/tests/examples.rs)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from pydantic import TypeAdapter
+
+from netstudy import wire
+
+ROOT = Path(__file__).parents[2]
+LINES = (ROOT / "schema/examples/records.jsonl").read_text(encoding="utf-8").splitlines()
+RECORD: TypeAdapter[wire.Record] = TypeAdapter(wire.Record)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_each_example_holds_to_the_schema_and_to_the_models(line: str) -> None:
+    schema = json.loads((ROOT / "schema/record.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(json.loads(line))
+    record = RECORD.validate_json(line)
+    assert json.loads(wire.to_json(record)).items() >= json.loads(line).items()
+
+
+def test_a_run_of_real_machines_says_what_it_was_made_on_and_how_far_it_can_be_trusted() -> None:
+    real = RECORD.validate_json(LINES[1])
+    assert isinstance(real, wire.RunRecord)
+    assert real.iterations is not None
+    assert real.iterations.dropped_packets is None
+    assert [limit.name for limit in real.limits if limit.exceeded] == [
+        "frames lost in the backlog queue"
+    ]
+    assert real.limits[2].value is None
+    assert real.reconciliation[1].explained == "1 tail loss probe"
+    assert real.scaled_by == "1/20"
+
+
+def test_a_run_of_the_simulator_needs_none_of_it() -> None:
+    failed = RECORD.validate_json(LINES[2])
+    assert isinstance(failed, wire.RunRecord)
+    assert (failed.limits, failed.reconciliation, failed.environment) == ((), (), {})
+    assert failed.scaled_by is None

@@ -1,0 +1,146 @@
+"""Finds out what this machine's kernel can do for the namespace testbed, by trying it in a sandbox.
+
+`kernel()` starts this module as a program in a sandbox of its own; that tries everything on
+interfaces which vanish with it, and prints what worked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+from netstudy.errors import TestbedError
+from netstudy.testbed.netns.kernel import Kernel
+from netstudy.testbed.netns.programs import run_program
+from netstudy.testbed.netns.sandbox import enter, sandbox_command
+
+_MODULE = "netstudy.testbed.netns.capabilities"
+_TIME_LIMIT_S = 20
+_CLOCK_MONOTONIC_COARSE = 6  # linux/time.h; its resolution is a tick
+
+_HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
+_SYSCTLS = Path("/proc/sys/net")
+_SYSCTL_FOLDERS = ("core", "ipv4", "ipv6/conf/all", "ipv6/conf/default", "bridge")
+
+CONGESTION_CONTROLS = ("reno", "cubic", "bic", "dctcp", "bbr")
+"""Those that are tried; the first three and dctcp are names that a study may use."""
+
+QDISCS = {
+    "bfifo": "limit 10000b",
+    "pfifo": "limit 10",
+    "tbf": "rate 1mbit burst 10000b limit 10000b",
+    "htb": "",
+    "netem": "delay 1ms",
+    "red": "limit 100000 avpkt 1000",
+    "codel": "",
+    "fq_codel": "",
+    "fq": "",
+    "prio": "",
+    "sfq": "",
+}
+"""Queue disciplines that are tried, with the parameters that `tc` wants."""
+
+
+@cache
+def kernel() -> Kernel:
+    """What the kernel here can do; found out once a process.
+
+    Raises TestbedError when namespaces cannot be made at all, with the reason.
+    """
+    command = sandbox_command([sys.executable, "-m", _MODULE])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT_S)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["it failed without a word"])[-1]
+        raise TestbedError(f"no namespaces can be made here: {last}")
+    found = json.loads(done.stdout)
+    sets = {name: frozenset(value) for name, value in found.items() if isinstance(value, list)}
+    return Kernel(**{**found, **sets})
+
+
+def _probe() -> Kernel:
+    """Try everything; in a sandbox."""
+    enter()
+    links = frozenset(kind for kind, made in (("veth", _veth()), ("bridge", _bridge())) if made)
+    return Kernel(
+        release=platform.release(),
+        tick_ns=round(time.clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9),
+        sysctls=frozenset(_writable_sysctls()),
+        congestion_controls=frozenset(filter(_has_control, CONGESTION_CONTROLS)),
+        hystart=_hystart(),
+        qdiscs=frozenset(filter(_has_qdisc, QDISCS)) if "veth" in links else frozenset(),
+        links=links,
+        packet_sockets=_packet_sockets(),
+    )
+
+
+def _veth() -> bool:
+    return _works("ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
+
+
+def _bridge() -> bool:
+    return _works("ip", "link", "add", "b0", "type", "bridge")
+
+
+def _has_qdisc(kind: str) -> bool:
+    """Whether an interface takes it; it is replaced by the next."""
+    return _works("tc", "qdisc", "replace", "dev", "v0", "root", kind, *QDISCS[kind].split())
+
+
+def _works(name: str, *arguments: str) -> bool:
+    try:
+        run_program(name, *arguments)
+    except TestbedError:
+        return False
+    return True
+
+
+def _has_control(name: str) -> bool:
+    """Whether a socket takes it; the sysctl refuses some that sockets take."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError:
+            return False
+    return True
+
+
+def _hystart() -> bool:
+    try:
+        return _HYSTART.read_text().strip() != "0"
+    except OSError:
+        return True  # the kernel's default: `hystart = 1`, net/ipv4/tcp_cubic.c
+
+
+def _packet_sockets() -> bool:
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()
+    except OSError:
+        return False
+    return True
+
+
+def _writable_sysctls() -> list[str]:
+    files = [path for folder in _SYSCTL_FOLDERS for path in _files(_SYSCTLS / folder)]
+    return [str(path.relative_to(_SYSCTLS)) for path in files if os.access(path, os.W_OK)]
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+
+
+def _main() -> None:
+    found = asdict(_probe())
+    sets = {name: sorted(value) for name, value in found.items() if isinstance(value, frozenset)}
+    json.dump({**found, **sets}, sys.stdout)
+
+
+if __name__ == "__main__":
+    _main()

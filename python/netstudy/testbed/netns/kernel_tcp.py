@@ -1,0 +1,216 @@
+"""From a study's TCP to the settings of this kernel's own, and what this kernel cannot be told.
+
+Sources: Documentation/networking/ip-sysctl.rst and net/ipv4 of the kernel; ip-route(8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from netstudy.testbed.netns.kernel import Kernel
+from netstudy.wire import Tcp
+
+_PROFILE: Final = "linux-6"
+"""The TCP of the hardware library that a kernel of today has."""
+
+_DELAYED_ACK_NS = 40_000_000  # TCP_DELACK_MIN, include/net/tcp.h
+_INITIAL_RTO_NS = 1_000_000_000  # TCP_TIMEOUT_INIT
+_MAX_RTO_NS = 120_000_000_000  # TCP_RTO_MAX
+_QUICK_ACKS = 16  # TCP_MAX_QUICKACKS
+_ACK_EVERY = 2  # RFC 5681 (4.2)
+_RACK_ALWAYS = (6, 17)
+"""Since then tcp_recovery's bit for RACK has no effect: ip-sysctl.rst."""
+_BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
+
+_CONTROLS = {
+    "reno": "reno",
+    "cubic": "cubic",
+    "cubic-hystart": "cubic",
+    "bic": "bic",
+    "dctcp": "dctcp",
+}
+"""Name in studies -> the kernel's. The kernel's reno counts bytes, as RFC 3465 says."""
+
+
+@dataclass(frozen=True)
+class KernelTcp:
+    """The TCP of one host, as settings of its namespace, its route and its sockets."""
+
+    sysctls: Mapping[str, str]
+    """File below /proc/sys/net -> text."""
+    route: str
+    """Attributes of the route to the other hosts, as `ip route` takes them."""
+    congestion_control: str
+    """For setsockopt(TCP_CONGESTION): the sysctl refuses some in a namespace."""
+    burst_bytes: int
+    """Largest burst that TCP hands over to be cut into frames; 0: every frame by itself."""
+
+
+def kernel_tcp(tcp: Tcp, mtu_bytes: int, kernel: Kernel) -> KernelTcp:
+    """The nearest that this kernel comes to a study's TCP; `departures` says what is missing."""
+    wanted = _sysctls(tcp)
+    return KernelTcp(
+        sysctls={name: value for name, value in wanted.items() if name in kernel.sysctls},
+        route=_route(tcp, mtu_bytes),
+        congestion_control=_congestion_control(tcp, kernel),
+        burst_bytes=min(tcp.offload_burst_bytes, _BURST_MAX_BYTES),
+    )
+
+
+def _congestion_control(tcp: Tcp, kernel: Kernel) -> str:
+    named = _CONTROLS.get(tcp.congestion_control, "reno")
+    return named if named in kernel.congestion_controls else "reno"
+
+
+def _sysctls(tcp: Tcp) -> dict[str, str]:
+    return {
+        "ipv4/tcp_sack": _flag(tcp.sack),
+        "ipv4/tcp_dsack": _flag(tcp.sack),
+        "ipv4/tcp_timestamps": _flag(tcp.timestamps),
+        "ipv4/tcp_ecn": _flag(tcp.ecn or tcp.congestion_control == "dctcp"),
+        "ipv4/tcp_recovery": _flag(tcp.sack and tcp.rack),
+        "ipv4/tcp_early_retrans": "3" if tcp.sack and tcp.tail_loss_probe else "0",
+        "ipv4/tcp_slow_start_after_idle": _flag(tcp.restart_after_idle),
+        # What one connection learned must not be the next one's start: runs are independent.
+        "ipv4/tcp_no_metrics_save": "1",
+        "ipv4/tcp_no_ssthresh_metrics_save": "1",
+        "ipv4/tcp_rto_max_ms": str(_rto_max_ms(tcp)),
+        "ipv4/tcp_rmem": _memory(131_072, tcp.receive_buffer_bytes),
+        "ipv4/tcp_wmem": _memory(16_384, tcp.send_buffer_bytes),
+    }
+
+
+def _flag(on: bool) -> str:
+    return str(int(on))
+
+
+def _memory(usual_bytes: int, most_bytes: int) -> str:
+    """Least, first and most bytes of a buffer; the first as Linux has it, if it fits."""
+    return f"{min(4096, most_bytes)} {min(usual_bytes, most_bytes)} {most_bytes}"
+
+
+def _rto_max_ms(tcp: Tcp) -> int:
+    """The kernel takes 1 to 120 s."""
+    return min(max(tcp.max_rto_ns // 1_000_000, 1_000), 120_000)
+
+
+def _route(tcp: Tcp, mtu_bytes: int) -> str:
+    window = tcp.initial_window_segments or _rfc_3390_segments(tcp, mtu_bytes)
+    return f"rto_min {_rto_min_ms(tcp)}ms initcwnd {window}"
+
+
+def _rto_min_ms(tcp: Tcp) -> int:
+    """Whole milliseconds: a route has no finer ones."""
+    return max(-(-tcp.min_rto_ns // 1_000_000), 1)
+
+
+def _rfc_3390_segments(tcp: Tcp, mtu_bytes: int) -> int:
+    """RFC 3390 (1): min(4 MSS, max(2 MSS, 4380 bytes)), in segments."""
+    segment = mtu_bytes - 40 - (12 if tcp.timestamps else 0)
+    return min(4, max(2, 4380 // segment))
+
+
+def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
+    """What this kernel's TCP does other than the study says, a sentence each; empty: nothing."""
+    return [
+        *_control_departures(tcp, kernel),
+        *_recovery_departures(tcp, kernel),
+        *_timer_departures(tcp, kernel),
+        *_ack_departures(tcp),
+        *_offload_departures(tcp),
+    ]
+
+
+def _control_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
+    wanted = tcp.congestion_control
+    named = _CONTROLS.get(wanted)
+    if named is None:
+        yield f"{kernel.name} has no {wanted}: its reno counts acknowledged bytes."
+    elif named not in kernel.congestion_controls:
+        there = ", ".join(sorted(kernel.congestion_controls))
+        yield f"{kernel.name} has no {named} here ({there}): reno takes its place."
+    elif named == "cubic" and kernel.hystart != (wanted == "cubic-hystart"):
+        state, other = ("on", "cubic-hystart") if kernel.hystart else ("off", "cubic")
+        yield (
+            f"HyStart is {state} for the whole machine, so its cubic is {other}, not {wanted} "
+            "(/sys/module/tcp_cubic/parameters/hystart)."
+        )
+
+
+def _recovery_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
+    if tcp.recovery == "fack":
+        yield (
+            f"{kernel.name} has no forward acknowledgment and no rate halving: "
+            f"its loss recovery is that of the profile {_PROFILE}."
+        )
+    elif tcp.recovery == "rfc":
+        yield (
+            f"{kernel.name} recovers with proportional rate reduction (RFC 6937), not RFC 6675: "
+            f"its loss recovery is that of the profile {_PROFILE}."
+        )
+    elif tcp.sack and not tcp.rack and kernel.version >= _RACK_ALWAYS:
+        yield f"{kernel.name} always finds losses by time (RACK) while SACK is on."
+
+
+def _timer_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
+    if tcp.rto_rule != "linux":
+        yield (
+            f"{kernel.name} bounds the part of the timeout that is for variation from below, "
+            "not the timeout as RFC 6298 (2.4) does."
+        )
+    if tcp.clock_tick_ns != kernel.tick_ns:
+        yield (
+            f"The retransmission clock has a tick of {_ms(kernel.tick_ns)} here, "
+            f"not {_ms(tcp.clock_tick_ns)}."
+        )
+    yield from _min_rto_departures(tcp, kernel)
+    if tcp.initial_rto_ns != _INITIAL_RTO_NS:
+        yield f"{kernel.name} starts with a timeout of 1 s, not {_ms(tcp.initial_rto_ns)}."
+    yield from _max_rto_departures(tcp, kernel)
+
+
+def _min_rto_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
+    if tcp.min_rto_ns < kernel.tick_ns:
+        yield (
+            f"A minimum timeout of {_ms(tcp.min_rto_ns)} is rounded up to a tick of "
+            f"{_ms(kernel.tick_ns)}; timeouts take up to two ticks more."
+        )
+    elif tcp.min_rto_ns % 1_000_000:
+        yield f"A minimum timeout of {_ms(tcp.min_rto_ns)} is set as {_rto_min_ms(tcp)} ms."
+
+
+def _max_rto_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
+    settable = "ipv4/tcp_rto_max_ms" in kernel.sysctls
+    got = _rto_max_ms(tcp) * 1_000_000 if settable else _MAX_RTO_NS
+    if got != tcp.max_rto_ns:
+        yield f"{kernel.name} has a largest timeout of {_ms(got)}, not {_ms(tcp.max_rto_ns)}."
+
+
+def _ack_departures(tcp: Tcp) -> Iterator[str]:
+    if tcp.delayed_ack_ns != _DELAYED_ACK_NS:
+        yield f"Linux delays an acknowledgment by 40 ms, not by {_ms(tcp.delayed_ack_ns)}."
+    if tcp.ack_every_segments != _ACK_EVERY:
+        yield f"Linux acknowledges every 2 segments, not every {tcp.ack_every_segments}."
+    if tcp.quick_ack_segments != _QUICK_ACKS:
+        yield (
+            "Linux acknowledges the first 16 segments at once, "
+            f"not the first {tcp.quick_ack_segments}."
+        )
+    if tcp.read_at_once_pct:
+        yield (
+            "When the application reads is its own affair here: "
+            f"the share of {tcp.read_at_once_pct} % is not imposed."
+        )
+
+
+def _offload_departures(tcp: Tcp) -> Iterator[str]:
+    if tcp.offload_burst_bytes > _BURST_MAX_BYTES:
+        yield f"A burst has 65536 bytes at most here, not {tcp.offload_burst_bytes}."
+    if tcp.offload_burst_bytes and tcp.offload_rule != "autosizing":
+        yield "Linux sizes its bursts by the pacing rate, it does not put them off."
+
+
+def _ms(duration_ns: int) -> str:
+    return f"{duration_ns / 1_000_000:g} ms"

@@ -1,0 +1,94 @@
+"""Makes the network that a layout describes, in the sandbox, and takes it away again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from netstudy import wire
+from netstudy.errors import TestbedError
+from netstudy.testbed.netns import kernel_path, layout
+from netstudy.testbed.netns.layout import INTERFACE, SWITCH, Host, Layout
+from netstudy.testbed.netns.namespaces import namespace, within
+from netstudy.testbed.netns.offloads import set_offloads
+from netstudy.testbed.netns.programs import program, run_batch
+
+_SYSCTLS = Path("/proc/sys/net")
+
+
+@contextmanager
+def network(plan: Layout, buffer: wire.Buffer) -> Iterator[None]:
+    """The network of a run, for the block. Only inside a sandbox (see `sandbox.enter`).
+
+    All processes in it must have ended when the block ends. `buffer` is the switch's, which the
+    kernel's path makes its queues from. Raises TestbedError with the command that failed.
+    """
+    try:
+        _make(plan, buffer)
+        yield
+    finally:
+        _remove(plan)
+
+
+def in_namespace(node: str) -> list[str]:
+    """The words to put before a command that is to run in a node's namespace.
+
+    Not `ip netns exec`, which puts a new /sys over the control groups.
+    """
+    return [program("nsenter"), f"--net={namespace(node)}", "--"]
+
+
+def _make(plan: Layout, buffer: wire.Buffer) -> None:
+    run_batch("ip", layout.make_namespaces(plan))
+    for node, values in layout.sysctls(plan).items():
+        with within(node):
+            write_sysctls(_there(layout.SWITCHED_OFF) | values)
+    run_batch("ip", layout.make_links(plan))
+    _make_switch(plan, buffer)
+    for host in plan.hosts:
+        _make_host(host, plan)
+
+
+def _make_switch(plan: Layout, buffer: wire.Buffer) -> None:
+    with within(SWITCH):
+        for host in plan.hosts:
+            set_offloads(host.port, layout.OFFLOADS_OFF)
+        run_batch("ip", layout.switch_commands(plan))
+        run_batch("bridge", layout.forwarding_commands(plan))
+        if plan.switching == "kernel":
+            assert isinstance(buffer, wire.OutputQueued), "kernel_path.refusals() says so"
+            run_batch("tc", kernel_path.port_queues(plan, buffer))
+
+
+def _make_host(host: Host, plan: Layout) -> None:
+    with within(host.node):
+        set_offloads(INTERFACE, layout.OFFLOADS_OFF)
+        run_batch("ip", layout.host_commands(host, plan))
+        if plan.switching == "kernel":
+            run_batch("tc", kernel_path.host_queue(host))
+
+
+def write_sysctls(values: Mapping[str, str]) -> None:
+    """Write files below /proc/sys/net for the namespace that the calling thread is in.
+
+    Raises TestbedError for one that the kernel does not have or does not take.
+    """
+    for name, value in values.items():
+        try:
+            (_SYSCTLS / name).write_text(value)
+        except OSError as error:
+            raise TestbedError(
+                f"cannot set net.{name.replace('/', '.')} to {value}: {error.strerror}"
+            ) from error
+
+
+def _there(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if (_SYSCTLS / name).exists()}
+
+
+def _remove(plan: Layout) -> None:
+    """Remove the names that there are; a namespace ends with its last process and name."""
+    there = set(os.listdir(namespace("")))
+    run_batch("ip", [f"netns delete {name}" for name in plan.namespaces if name in there])

@@ -1,0 +1,105 @@
+"""Sandboxes for tests: as root and as an ordinary user, where this machine allows either."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netstudy.errors import TestbedError
+from netstudy.testbed.netns import sandbox
+from netstudy.testbed.netns.programs import find_program
+
+CHECKOUT = Path(__file__).parents[2]
+_NOBODY = 65_534
+_SYSTEM_PYTHON = "/usr/bin/python3"
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody who runs a sandbox."""
+
+    prefix: tuple[str, ...]
+    """Words before a command that make it theirs."""
+    python: str
+    """An interpreter that they may execute."""
+
+    def command(self, *argv: str) -> list[str]:
+        """A command of theirs."""
+        return [*self.prefix, *argv]
+
+    def in_sandbox(self, *argv: str) -> list[str]:
+        """A command of theirs in a sandbox that this checkout's code starts."""
+        return self.command(self.python, "-m", "tests.testbed.start", *argv)
+
+    def start(self, *argv: str, **options: Any) -> subprocess.Popen[str]:
+        """Start a command with this checkout's code on its path."""
+        return subprocess.Popen(argv, env=_environment(), cwd=CHECKOUT, text=True, **options)
+
+    def outcome(self, case: str) -> Any:
+        """What a case of `inside` comes to in a sandbox of theirs."""
+        command = self.in_sandbox(self.python, "-m", "tests.testbed.inside", case)
+        done = subprocess.run(
+            command, env=_environment(), cwd=CHECKOUT, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def _environment() -> dict[str, str]:
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    path = os.pathsep.join([str(CHECKOUT / "python"), str(CHECKOUT), *packages])
+    return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _root() -> User:
+    if not sandbox.may_make_namespaces():
+        pytest.skip("needs root, with the right to make namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN)")
+    return User((), sys.executable)
+
+
+def _ordinary_user() -> User:
+    if os.geteuid() != 0:
+        return User((), sys.executable)
+    setpriv = find_program("setpriv")
+    if setpriv is None:
+        pytest.skip("needs setpriv (util-linux) to become an ordinary user")
+    ids = (f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups")
+    prefix = (setpriv, *ids, "env")  # a second exec: setpriv's own is still root's
+    for python in (sys.executable, _SYSTEM_PYTHON):
+        if _can_use(prefix, python):
+            return User(prefix, python)
+    pytest.skip("needs a Python, and this checkout, that an ordinary user may read")
+
+
+def _can_use(prefix: tuple[str, ...], python: str) -> bool:
+    """Whether an interpreter runs this code for that user: same version, everything readable."""
+    test = f"import sys, netstudy.wire; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
+    done = subprocess.run([*prefix, python, "-c", test], env=_environment(), capture_output=True)
+    return done.returncode == 0
+
+
+_USERS: dict[str, Callable[[], User]] = {"root": _root, "ordinary user": _ordinary_user}
+
+
+@pytest.fixture(params=list(_USERS))
+def user(request: pytest.FixtureRequest) -> User:
+    """Root, and an ordinary user; skipped where the machine does not let them have a sandbox."""
+    user = _USERS[request.param]()
+    try:
+        tried = subprocess.run(
+            user.in_sandbox("true"), env=_environment(), cwd=CHECKOUT, capture_output=True
+        )
+    except TestbedError as error:
+        pytest.skip(str(error))
+    if tried.returncode != 0:
+        said = tried.stderr.decode().strip().splitlines() or ["no namespaces"]
+        pytest.skip(f"the kernel makes no namespaces for this user: {said[-1]}")
+    return user

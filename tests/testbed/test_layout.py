@@ -1,0 +1,145 @@
+"""From the network of a plan to namespaces, interfaces, addresses and commands."""
+
+from __future__ import annotations
+
+import pytest
+
+from netstudy import wire
+from netstudy.errors import StudyError
+from netstudy.testbed.netns import kernel_path
+from netstudy.testbed.netns.layout import (
+    SWITCH,
+    forwarding_commands,
+    host_commands,
+    make_links,
+    sysctls,
+)
+from tests.testbed.networks import LINUX_6, layout, star
+
+
+def test_every_host_has_a_namespace_and_the_switch_has_one() -> None:
+    assert layout(star(3)).namespaces == ("switch", "client", "server-1", "server-2", "server-3")
+
+
+def test_a_single_server_bears_its_groups_name() -> None:
+    assert layout(star(1)).namespaces == ("switch", "client", "server")
+
+
+def test_addresses_and_ports_count_from_the_client_on() -> None:
+    client, *_, last = layout(star(300)).hosts
+
+    assert (client.address, client.mac, client.port) == ("10.77.0.1", "02:00:00:00:00:01", "p0")
+    assert (last.address, last.mac, last.port) == ("10.77.1.45", "02:00:00:00:01:2d", "p300")
+
+
+def test_no_two_hosts_share_an_address() -> None:
+    hosts = layout(star(600)).hosts
+
+    assert len({host.address for host in hosts}) == len({host.mac for host in hosts}) == 601
+
+
+def test_more_hosts_than_addresses_are_refused() -> None:
+    with pytest.raises(StudyError, match="65,535 hosts do not fit into 10.77.0.0/16"):
+        layout(star(65_534))
+
+
+def test_a_link_is_made_with_both_ends_in_place() -> None:
+    assert make_links(layout(star(1), switching="user-space"))[0] == (
+        "link add name eth0 netns client address 02:00:00:00:00:01 "
+        "mtu 9000 numtxqueues 1 numrxqueues 1 "
+        "type veth peer name p0 netns switch mtu 9000 numtxqueues 1 numrxqueues 1"
+    )
+
+
+def test_a_host_knows_the_others_and_nothing_else() -> None:
+    plan = layout(star(2))
+    neighbours = [line for line in host_commands(plan.hosts[1], plan) if "neighbour" in line]
+
+    assert neighbours == [
+        "neighbour add 10.77.0.1 lladdr 02:00:00:00:00:01 dev eth0 nud permanent",
+        "neighbour add 10.77.0.3 lladdr 02:00:00:00:00:03 dev eth0 nud permanent",
+    ]
+
+
+def test_the_route_carries_what_tcp_takes_from_it() -> None:
+    plan = layout(star(1, LINUX_6.model_copy(update={"min_rto_ns": 5_000_000})))
+
+    assert (
+        "route add 10.77.0.0/16 dev eth0 scope link src 10.77.0.1 rto_min 5ms initcwnd 10"
+        in host_commands(plan.hosts[0], plan)
+    )
+
+
+@pytest.mark.parametrize(
+    ("burst_bytes", "switching", "said"),
+    [
+        (65_536, "user-space", "gso_max_size 65536"),
+        (0, "user-space", "gso_max_segs 1"),
+        (65_536, "kernel", "gso_max_segs 1"),
+    ],
+)
+def test_bursts_are_the_tcps_own_where_frames_are_cut_behind_no_queue(
+    burst_bytes: int, switching: str, said: str
+) -> None:
+    tcp = LINUX_6.model_copy(update={"offload_burst_bytes": burst_bytes})
+    plan = layout(star(1, tcp), switching="kernel" if switching == "kernel" else "user-space")
+
+    assert f" {said} up" in next(
+        line for line in host_commands(plan.hosts[0], plan) if line.startswith("link set dev eth0")
+    )
+
+
+def test_frames_are_received_on_one_processor_everywhere() -> None:
+    for node, values in sysctls(layout(star(2))).items():
+        assert values["core/rps_default_mask"] == "1", node
+
+
+def test_the_switch_has_no_tcp_to_set() -> None:
+    assert not [name for name in sysctls(layout(star(1)))[SWITCH] if "tcp" in name]
+
+
+def test_only_the_kernels_switch_is_told_who_is_where() -> None:
+    assert forwarding_commands(layout(star(1), switching="user-space")) == []
+    assert "fdb add 02:00:00:00:00:02 dev p1 master static" in forwarding_commands(layout(star(1)))
+
+
+def test_a_port_has_the_links_rate_and_the_switchs_buffer() -> None:
+    network = star(1)
+    assert isinstance(network.switch.buffer, wire.OutputQueued)
+
+    # 131072 B hold frames of 9018 B; the kernel counts them as 9014: 131072 * 9014 / 9018 = 131013
+    assert kernel_path.port_queues(layout(network), network.switch.buffer)[:3] == [
+        "qdisc add dev p0 root handle 1: htb default 1",
+        "class add dev p0 parent 1: classid 1:1 htb rate 500000000bit "
+        "burst 18076b cburst 18076b quantum 9000 overhead 24",
+        "qdisc add dev p0 parent 1:1 handle 10: bfifo limit 131013b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "mtu_bytes", "burst_bytes"),
+    [
+        (100_000_000, 1500, 3076),  # two frames of 1538 B
+        (1_000_000_000, 1500, 12_500),  # 100 µs at 1 Gbit/s: eight frames
+        (2_500_000_000, 9000, 31_250),
+    ],
+)
+def test_a_bucket_holds_what_a_late_timer_costs(
+    rate_bps: int, mtu_bytes: int, burst_bytes: int
+) -> None:
+    link = star(1, rate_bps=rate_bps, mtu_bytes=mtu_bytes).links[0]
+
+    assert kernel_path.burst_bytes(link) == burst_bytes
+
+
+def test_the_kernels_path_refuses_what_its_queues_cannot_do() -> None:
+    network = star(1)
+    shared = wire.SharedMemory(pool_bytes=1_000_000)
+    switch = network.switch.model_copy(
+        update={"buffer": shared, "forwarding": "cut-through", "ecn_threshold_bytes": 90_000}
+    )
+    said = " ".join(kernel_path.refusals(network.model_copy(update={"switch": switch})))
+
+    assert kernel_path.refusals(network) == []
+    for word in ("shared-memory", "cut through", "mark"):
+        assert word in said

@@ -1,0 +1,117 @@
+"""A sandbox shows nothing outside, and leaves nothing behind however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netstudy.testbed.netns.programs import find_program
+from netstudy.testbed.netns.sandbox import effective_capabilities
+from tests.testbed.conftest import User
+
+_TIME_LIMIT_S = 20
+_SYSCTLS = ("ipv4/tcp_sack", "ipv4/tcp_rmem", "core/rps_default_mask", "core/netdev_max_backlog")
+
+
+def outside() -> dict[str, str]:
+    """What a sandbox might have changed of the machine."""
+    ip = find_program("ip")
+    assert ip is not None
+    interfaces = subprocess.run([ip, "-o", "link"], capture_output=True, text=True, check=True)
+    sysctls = [Path("/proc/sys/net") / name for name in _SYSCTLS]
+    return {
+        "interfaces": interfaces.stdout,
+        "mounts": "\n".join(filter(_of_a_sandbox, Path("/proc/mounts").read_text().splitlines())),
+        "run": " ".join(sorted(path.name for path in Path("/run").iterdir())),
+        **{str(path): path.read_text() for path in sysctls if path.exists()},
+    }
+
+
+def _of_a_sandbox(mount: str) -> bool:
+    """Whether a line of /proc/mounts is about a place where a sandbox mounts something."""
+    return mount.split()[1].startswith(("/run", "/proc", "/sys"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_changed_outside() -> Iterator[None]:
+    before = outside()
+    yield
+    assert outside() == before
+
+
+def test_the_program_sees_itself_as_the_first_process(user: User) -> None:
+    assert user.outcome("processes") == {"pid": 1, "shown": [1]}
+
+
+def test_the_sandbox_ends_with_its_programs_exit_code(user: User) -> None:
+    assert user.start(*user.in_sandbox("sh", "-c", "exit 7")).wait(_TIME_LIMIT_S) == 7
+
+
+@pytest.mark.parametrize("victim", ["the starter", "the program"])
+def test_kill_9_leaves_no_process(user: User, victim: str) -> None:
+    sandbox = user.start(
+        *user.in_sandbox(user.python, "-m", "tests.testbed.inside", "stay"),
+        stdout=subprocess.PIPE,
+    )
+    assert sandbox.stdout is not None
+    with sandbox, sandbox.stdout as told:
+        namespaces = set(json.loads(told.readline())["namespaces"])
+        inside = descendants(sandbox.pid)
+        assert len(inside) >= 5  # the program, and a process in each of the four namespaces
+        assert namespaces_of(inside) >= namespaces
+        ends = {pid: os.pidfd_open(pid) for pid in inside}
+        os.kill(sandbox.pid if victim == "the starter" else inside[0], signal.SIGKILL)
+        assert [pid for pid, end in ends.items() if not has_ended(end)] == []
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes below one, nearest first."""
+    found = [pid]
+    for parent in found:
+        found += [child for child in all_processes() if status(child, "PPid") == str(parent)]
+    return found[1:]
+
+
+def all_processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def status(pid: int, field: str) -> str | None:
+    """A field of /proc/…/status; None when there is no such process."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return next(line.split()[1] for line in lines if line.startswith(f"{field}:"))
+
+
+def has_ended(pidfd: int) -> bool:
+    """Whether a process ends within the time limit (pidfd_open(2): it is readable then)."""
+    try:
+        return select.select([pidfd], [], [], _TIME_LIMIT_S)[0] != []
+    finally:
+        os.close(pidfd)
+
+
+def namespaces_of(pids: list[int]) -> set[int]:
+    """The network namespaces that processes are in, by inode."""
+    found = set()
+    for pid in pids:
+        try:
+            found.add(Path(f"/proc/{pid}/ns/net").stat().st_ino)
+        except OSError:
+            continue
+    return found
+
+
+def test_capabilities_are_read_from_the_effective_set() -> None:
+    text = "CapInh:\t0000000000000000\nCapPrm:\t000001ffffffffff\nCapEff:\t0000000000201000\n"
+
+    assert effective_capabilities(text) == 1 << 21 | 1 << 12

@@ -13,9 +13,10 @@ MODERN = Kernel(
     sysctls=frozenset(
         f"ipv4/tcp_{name}"
         for name in (
-            "sack dsack timestamps ecn recovery early_retrans slow_start_after_idle "
-            "no_metrics_save no_ssthresh_metrics_save rto_max_ms rmem wmem"
-        ).split()
+            *("sack", "dsack", "timestamps", "ecn", "recovery", "early_retrans"),
+            *("slow_start_after_idle", "no_metrics_save", "no_ssthresh_metrics_save"),
+            *("rto_max_ms", "rmem", "wmem"),
+        )
     ),
     congestion_controls=frozenset({"reno", "cubic", "bbr"}),
     hystart=True,
@@ -55,9 +56,7 @@ def star(
             buffer=wire.OutputQueued(port_buffer_bytes=131_072),
         ),
         links=tuple(
-            wire.Link(
-                between=(name, "switch"), rate_bps=rate_bps, delay_ns=0, mtu_bytes=mtu_bytes
-            )
+            wire.Link(between=(name, "switch"), rate_bps=rate_bps, delay_ns=0, mtu_bytes=mtu_bytes)
             for name, _ in groups
         ),
     )

@@ -22,7 +22,7 @@ def test_the_profile_of_this_kernel_departs_in_nothing() -> None:
 
 
 def test_the_hardware_librarys_linux_6_is_the_kernels_own() -> None:
-    assert departures(whole_tcp(HardwareLibrary(), "linux-6"), MODERN) == []
+    assert departures(whole_tcp(HardwareLibrary.default(), "linux-6"), MODERN) == []
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def sysctls(layout: Layout) -> dict[str, dict[str, str]]:
     New interfaces take the receiving processor from there.
     """
     mask = {} if layout.receive_cpu is None else {"core/rps_default_mask": _mask(layout)}
-    return {SWITCH: mask, **{host.node: mask | host.tcp.sysctls for host in layout.hosts}}
+    return {SWITCH: mask, **{host.node: {**mask, **host.tcp.sysctls} for host in layout.hosts}}
 
 
 def _mask(layout: Layout) -> str:

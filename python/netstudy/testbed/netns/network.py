@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns import kernel_path, layout
 from netstudy.testbed.netns.layout import INTERFACE, SWITCH, Host, Layout
-from netstudy.testbed.netns.namespaces import namespace, within
+from netstudy.testbed.netns.namespaces import FOLDER, namespace, within
 from netstudy.testbed.netns.offloads import set_offloads
 from netstudy.testbed.netns.programs import program, run_batch
 
@@ -90,5 +89,5 @@ def _there(values: Mapping[str, str]) -> dict[str, str]:
 
 def _remove(plan: Layout) -> None:
     """Remove the names that there are; a namespace ends with its last process and name."""
-    there = set(os.listdir(namespace("")))
+    there = {path.name for path in FOLDER.iterdir()}
     run_batch("ip", [f"netns delete {name}" for name in plan.namespaces if name in there])

@@ -1,0 +1,153 @@
+"""What the tests have done inside a sandbox: `inside.py CASE` prints its outcome as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from netstudy.errors import TestbedError
+from netstudy.testbed.netns.layout import BRIDGE, INTERFACE, SWITCH, Host, Layout, make_links
+from netstudy.testbed.netns.namespaces import FOLDER, within
+from netstudy.testbed.netns.network import in_namespace, network
+from netstudy.testbed.netns.offloads import get_offloads
+from netstudy.testbed.netns.programs import run_batch, run_program
+from netstudy.testbed.netns.sandbox import enter
+from tests.testbed.networks import LINUX_6, layout, star
+
+_BLOCK = b"x" * 3_000_000
+_PORT = 4711
+
+
+def hosts_24() -> Any:
+    """24 hosts come up twice and vanish."""
+    plan, buffer = layout(star(23)), star(23).switch.buffer
+    seconds = []
+    for _ in range(2):
+        start = time.monotonic()
+        with network(plan, buffer):
+            seconds.append(time.monotonic() - start)
+            names = sorted(path.name for path in FOLDER.iterdir())
+    return {"seconds": seconds, "names": names, "left": [p.name for p in FOLDER.iterdir()]}
+
+
+def settings() -> Any:
+    """What is in effect in a server's namespace."""
+    tcp = LINUX_6.model_copy(update={"min_rto_ns": 5_000_000, "sack": False})
+    plan, buffer = layout(star(2, tcp)), star(2).switch.buffer
+    with network(plan, buffer), within("server-1"):
+        return {
+            "sack": Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip(),
+            "rmem": Path("/proc/sys/net/ipv4/tcp_rmem").read_text().split(),
+            "ipv6": Path("/proc/sys/net/ipv6/conf/eth0/disable_ipv6").read_text().strip(),
+            "route": json.loads(run_program("ip", "-j", "route", "show")),
+            "link": json.loads(run_program("ip", "-j", "-d", "link", "show", INTERFACE)),
+            "address": json.loads(run_program("ip", "-j", "-4", "address", "show", INTERFACE)),
+            "neighbours": json.loads(run_program("ip", "-j", "neighbour", "show")),
+            "offloads": get_offloads(INTERFACE),
+        }
+
+
+def transfer() -> Any:
+    """3 MB from a server to the client through the kernel's switch, and what its queues saw."""
+    plan, buffer = layout(star(2)), star(2).switch.buffer
+    with network(plan, buffer):
+        received = _send(plan.hosts[1], plan.hosts[0])
+        with within(SWITCH):
+            queues = json.loads(run_program("tc", "-s", "-j", "qdisc", "show", "dev", "p0"))
+            flooded = _counter(BRIDGE, "rx_packets")
+        with within("server-2"):
+            other = _counter(INTERFACE, "rx_packets")
+    return {"received": received, "queues": queues, "elsewhere": other, "to_bridge": flooded}
+
+
+def _send(source: Host, sink: Host) -> int:
+    """The bytes that reach `sink`; sockets stay in the namespace that they were made in."""
+    with within(source.node):
+        listener = socket.create_server((source.address, _PORT))
+    with within(sink.node):
+        receiver = socket.create_connection((source.address, _PORT), timeout=10)
+    sender, _ = listener.accept()
+    received = 0
+    sender.setblocking(False)
+    unsent = memoryview(_BLOCK)
+    while received < len(_BLOCK):
+        if unsent:
+            unsent = unsent[_some(sender, unsent) :]
+        received += len(receiver.recv(2**20))
+    return received
+
+
+def _some(sender: socket.socket, data: memoryview) -> int:
+    try:
+        return sender.send(data)
+    except BlockingIOError:
+        return 0
+
+
+def _counter(interface: str, name: str) -> int:
+    (link,) = json.loads(run_program("ip", "-s", "-j", "link", "show", interface))
+    return int(link["stats64"]["rx"][name.removeprefix("rx_")])
+
+
+def processes() -> Any:
+    """Which processes the sandbox shows, and which one this is."""
+    shown = [name.name for name in Path("/proc").iterdir() if name.name.isdigit()]
+    return {"pid": os.getpid(), "shown": sorted(map(int, shown))}
+
+
+def commands() -> Any:
+    """A command run in a node's namespace."""
+    plan, buffer = layout(star(1)), star(1).switch.buffer
+    with network(plan, buffer):
+        shown = subprocess.run(
+            [*in_namespace("client"), "ip", "-j", "-4", "address", "show", INTERFACE],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return json.loads(shown.stdout)
+
+
+def failing() -> Any:
+    """What is said when a name is taken: the command of the batch that failed."""
+    plan, buffer = layout(star(1)), star(1).switch.buffer
+    with network(plan, buffer):
+        try:
+            run_batch("ip", ["link show lo", *make_links(plan)])
+        except TestbedError as error:
+            return str(error)
+
+
+def stay() -> Any:
+    """A network with a process in each namespace, until somebody kills the sandbox."""
+    plan, buffer = layout(star(3)), star(3).switch.buffer
+    with network(plan, buffer):
+        for name in plan.namespaces:
+            subprocess.Popen([*in_namespace(name), "sleep", "600"])
+        _tell({"pid": os.getpid(), "namespaces": list(_inodes(plan))})
+        time.sleep(600)
+
+
+def _inodes(plan: Layout) -> list[int]:
+    return [(FOLDER / name).stat().st_ino for name in plan.namespaces]
+
+
+def _tell(outcome: Any) -> None:
+    print(json.dumps(outcome), flush=True)
+
+
+CASES: dict[str, Callable[[], Any]] = {
+    case.__name__: case
+    for case in (hosts_24, settings, transfer, processes, commands, failing, stay)
+}
+
+if __name__ == "__main__":
+    enter()
+    _tell(CASES[sys.argv[1]]())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,19 @@ from netstudy.analysis.reference import Published
 from netstudy.hardware import HardwareLibrary
 from netstudy.wire import IterationSamples, RunRecord, Treatment
 from tools import fit, trial
-from tools.fit import KNOBS, WORST, Interval, Knob, around, errors, fits_as_well
+from tools.fit import (
+    KNOBS,
+    WORST,
+    Interval,
+    Knob,
+    Means,
+    Simulator,
+    around,
+    errors,
+    fits_as_well,
+    means,
+    pooled,
+)
 
 AT: Treatment = {"switch": "nexus-5010", "configuration": "4 MB", "servers": 23}
 
@@ -24,17 +36,14 @@ def knob(figure: str) -> Knob:
     return next(one for one in KNOBS if one.figure == figure)
 
 
-def record(replicate: int, times: float, drops: float) -> RunRecord:
+def run(
+    replicate: int, times: float, drops: float, switch: str = "nexus-5010", servers: int = 23
+) -> Means:
     """A run whose means are so many times the published ones."""
-    table = {value.metric: value.value for value in trial.published() if value.is_of(AT)}
-    samples = IterationSamples(
-        completion_ns=(round(times * table[COMPLETION] * 1e6),),
-        dropped_packets=(round(drops * table[DROPS]),),
-        retransmissions=(0,),
-        timeouts=(0,),
-    )
-    return RunRecord(
-        run="0" * 12, treatment=AT, replicate=replicate, seed="0", status="ok", iterations=samples
+    at = {**AT, "switch": switch, "servers": servers}
+    table = {value.metric: value.value for value in trial.published() if value.is_of(at)}
+    return Means(
+        at, replicate, {COMPLETION: times * table[COMPLETION], DROPS: drops * table[DROPS]}
     )
 
 
@@ -46,9 +55,71 @@ def hardware(tmp_path: Path) -> Path:
 
 
 def test_an_error_counts_alike_up_and_down_and_never_more_than_the_bound() -> None:
-    found = errors([record(1, 1.1, 1.0), record(2, 1 / 1.1, 1.0), record(3, 9.0, 1.0)])
-    assert found[:2] == pytest.approx([math.log(1.1) / 2] * 2, rel=0.02)
-    assert found[2] == pytest.approx(WORST / 2, rel=0.02)
+    found = errors([run(1, 1.1, 1.0), run(2, 1 / 1.1, 1.0), run(3, 9.0, 1.0)])
+    assert found == pytest.approx([math.log(1.1) / 2, math.log(1.1) / 2, WORST / 2])
+
+
+@pytest.mark.parametrize(("other", "between"), [(1.1, 0.0), (1.0, 1.0), (1 / 1.1, 2.0)])
+def test_the_ratio_of_the_switches_counts_as_much_as_their_times(
+    other: float, between: float
+) -> None:
+    (found,) = errors([run(1, 1.1, 1.0), run(1, other, 1.0, "arista-7124s")])
+    times = statistics.mean((1.0, abs(math.log(other)) / math.log(1.1)))
+    assert found == pytest.approx(math.log(1.1) * (times + 0.0 + between) / 3)
+
+
+@pytest.mark.parametrize(("servers", "series"), [(17, 2), (18, 3)])
+def test_the_ratio_of_the_switches_counts_in_the_last_quarter_of_the_range(
+    servers: int, series: int
+) -> None:
+    both = [run(1, 1.1, 1.1, switch, servers) for switch in ("nexus-5010", "arista-7124s")]
+    assert errors(both) == pytest.approx([2 * math.log(1.1) / series])
+
+
+def test_nothing_dropped_is_an_error_like_any_other() -> None:
+    assert errors([run(1, 1.0, 0.0)]) == pytest.approx([WORST / 2])
+
+
+def test_the_means_of_a_run_are_in_the_units_of_the_table() -> None:
+    samples = IterationSamples(
+        completion_ns=(1_000_000, 3_000_000),
+        dropped_packets=(3, 4),
+        retransmissions=(0, 0),
+        timeouts=(0, 0),
+    )
+    record = RunRecord(
+        run="0" * 12, treatment=AT, replicate=7, seed="0", status="ok", iterations=samples
+    )
+    assert means(record) == Means(AT, 7, {COMPLETION: 2.0, DROPS: 3.5})
+
+
+def test_pooled_replicates_are_one_run_in_which_opposite_errors_cancel() -> None:
+    other = run(1, 1.0, 1.0, "arista-7124s")
+    found = pooled([run(1, 1.2, 0.9), other, run(2, 0.8, 1.1), other])
+    assert [one.treatment["switch"] for one in found] == [AT["switch"], "arista-7124s"]
+    assert errors(found) == pytest.approx([0.0])
+
+
+def test_a_run_that_was_carried_out_is_not_carried_out_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    base = trial.plan(2, 1, (2,))
+    asked: list[int] = []
+    simulate = trial.simulate
+
+    def counting(plan: trial.Plan) -> list[RunRecord]:
+        asked.append(len(plan["runs"]))
+        return simulate(plan)
+
+    monkeypatch.setattr(trial, "simulate", counting)
+    known = Simulator()
+    first = known(base)
+    guarantee = knob("ingress_guarantee")
+    other = known(trial.changed(base, {guarantee.path: 2}))
+    assert known(base) == first
+    assert asked == [2, 1]
+    assert [one.treatment for one in other] == [one.treatment for one in first]
+    assert other[1] == first[1]
 
 
 def test_every_knob_is_a_fitted_figure_and_every_fitted_figure_a_knob() -> None:
@@ -101,34 +172,31 @@ def truth(monkeypatch: pytest.MonkeyPatch) -> trial.Plan:
     base = trial.plan(iterations=10, seed=1, servers=(6, 12), replicates=3)
     guarantee = knob("ingress_guarantee")
     made = trial.simulate(trial.changed(base, {guarantee.path: 2}))
-    monkeypatch.setattr(trial, "published", lambda: tuple(values(made)))
+    monkeypatch.setattr(trial, "published", lambda: tuple(values(pooled(map(means, made)))))
     monkeypatch.setattr(fit, "KNOBS", (guarantee, knob("read_at_once")))
     return base
 
 
-def values(records: list[RunRecord]) -> Iterator[Published]:
-    """Means of completion time and drops of the first replicate, as a table would have them."""
-    for one in records:
-        if one.replicate == 1 and one.iterations is not None:
-            at = {factor: str(level) for factor, level in one.treatment.items()}
-            completion, drops = one.iterations.completion_ns, one.iterations.dropped_packets or ()
-            yield Published(COMPLETION, at, statistics.mean(completion) / 1e6, 0.1)
-            yield Published(DROPS, at, statistics.mean(drops), 0.1)
+def values(made: Sequence[Means]) -> Iterator[Published]:
+    """Means of completion time and drops, as a table would have them."""
+    for one in made:
+        at = {factor: str(level) for factor, level in one.treatment.items()}
+        yield from (Published(metric, at, value, 0.1) for metric, value in one.of.items())
 
 
 def test_a_fit_finds_the_figure_that_a_table_was_made_with(truth: trial.Plan) -> None:
-    first = {**truth, "runs": [run for run in truth["runs"] if run["replicate"] == 1]}
-    before = fit.in_profiles(first)
-    found = fit.fit(first)
+    simulate = Simulator()
+    before = fit.in_profiles(truth)
+    found = fit.fit(truth, simulate)
     assert before[knob("ingress_guarantee")] == 1
     assert found == {**before, knob("ingress_guarantee"): 2}
-    assert fit.errors(trial.simulate(fit.with_chosen(first, found))) == [0.0]
+    assert errors(pooled(simulate(fit.with_chosen(truth, found)))) == pytest.approx([0.0])
 
 
 def test_the_interval_of_a_figure_holds_it_and_not_what_fits_worse(truth: trial.Plan) -> None:
     guarantee = knob("ingress_guarantee")
     chosen = {**fit.in_profiles(truth), guarantee: 2}
-    assert fit.interval(guarantee, chosen, truth) == Interval(2, 2)
+    assert fit.interval(guarantee, chosen, truth, Simulator()) == Interval(2, 2)
 
 
 def test_only_the_value_and_the_interval_of_a_profile_are_written(hardware: Path) -> None:

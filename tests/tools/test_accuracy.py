@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import re
 import statistics
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from scipy.stats import spearmanr
 
 from netstudy.hardware import HardwareLibrary
 from netstudy.report.markdown import text
@@ -119,6 +121,16 @@ class TestThePageThatIsThere:
                 column = f"completion_ms_{switch.replace('-', '_')}"
                 published = float(reference[row["servers"]][column])
                 assert number(row[f"{switch}, published"]) == pytest.approx(published, abs=0.051)
+
+    def test_it_says_where_the_published_times_fall_and_what_that_does_to_ranks(self) -> None:
+        with (INCAST / "reference/incast_4mb_mtu9000.csv").open(newline="") as file:
+            times = [float(row["completion_ms_nexus_5010"]) for row in csv.DictReader(file)]
+        pairs = enumerate(pairwise(times), start=2)
+        falls = [str(servers) for servers, (before, after) in pairs if after < before]
+        rho = spearmanr(times, range(len(times))).statistic
+        prose = " ".join(self.page.split())
+        assert f"they fall at {', '.join(falls[:-1])} and {falls[-1]} servers" in prose
+        assert f"only rises has a rank correlation of {rho:.3f} with them" in prose
 
     def test_every_error_is_that_of_its_row_and_the_median_that_of_its_rows(self) -> None:
         (summary,) = named(self.page, "Error (%), median, absolute")

@@ -4,8 +4,10 @@
 //! cannot tell what a PAUSE frame does that comes in between. A [`Stepped`] switch follows the same
 //! rules of the same buffer architectures, and only says what begins to leave now.
 
+mod pausing;
 mod wire;
 
+pub use pausing::{PausePolicy, PausingWire};
 pub use wire::{Sent, Start, Wire};
 
 use alloc::vec::Vec;
@@ -13,7 +15,7 @@ use alloc::vec::Vec;
 use netstudy_units::Time;
 
 use crate::switch::Arrival;
-use crate::{Chance, Link, PauseCounters, PauseMarks, PauseRequests, PortCounters, Schedule};
+use crate::{Chance, Link, PauseCounters, PortCounters, Schedule};
 
 /// What of a buffer architecture does not depend on when frames leave: which are let in, what room they
 /// take, and which one an egress takes next.
@@ -92,16 +94,6 @@ pub trait Mark {
     fn mark(&mut self) -> bool;
 }
 
-/// How a switch deals with PAUSE frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PausePolicy {
-    /// Whether an egress pauses when its peer asks for it.
-    pub honours: bool,
-    /// When the switch asks a peer to pause, by the bytes that its frames take of the buffer; none:
-    /// never.
-    pub marks: Option<PauseMarks>,
-}
-
 /// Something that begins to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<F> {
@@ -120,7 +112,6 @@ pub struct Departure<F> {
 #[derive(Clone, Debug)]
 pub struct Stepped<F, A> {
     architecture: A,
-    honours_pause: bool,
     ports: Vec<Port<F>>,
     /// When each port next has something to do.
     steps: Schedule,
@@ -128,12 +119,10 @@ pub struct Stepped<F, A> {
 
 #[derive(Clone, Debug)]
 struct Port<F> {
-    wire: Wire<(F, Room)>,
+    wire: PausingWire<(F, Room)>,
     /// The frame on the wire, and when its last bit leaves.
     leaving: Option<(Time, Room)>,
-    requests: Option<PauseRequests>,
     counters: PortCounters,
-    pauses: PauseCounters,
 }
 
 /// What a port does next. The order is that of steps due at the same time.
@@ -150,25 +139,24 @@ enum Step {
 }
 
 impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
-    /// A switch with a port for each of `links`.
+    /// A switch with a port for each of `links`; the marks of `pause` are bytes that the frames of an
+    /// ingress take of the buffer.
     #[must_use]
     pub fn new(links: &[Link], architecture: A, pause: PausePolicy) -> Self {
         let port = |link: &Link| Port {
-            wire: Wire::new(*link),
+            wire: PausingWire::new(Wire::new(*link), pause),
             leaving: None,
-            requests: pause.marks.map(|marks| PauseRequests::new(marks, link.rate())),
             counters: PortCounters::default(),
-            pauses: PauseCounters::default(),
         };
         let ports = links.iter().map(port).collect();
         let steps = Schedule::new(links.len());
-        Self { architecture, honours_pause: pause.honours, ports, steps }
+        Self { architecture, ports, steps }
     }
 
     /// Takes a frame that has arrived, or drops it. Whether it took it.
     pub fn offer(&mut self, arrival: &Arrival, frame: F) -> bool {
         let port = &mut self.ports[arrival.egress as usize];
-        let admission = self.architecture.admit(arrival, &frame, || port.wire.drained_at());
+        let admission = self.architecture.admit(arrival, &frame, || port.wire.wire().drained_at());
         let bytes = u64::from(arrival.frame_bytes);
         if admission == Admission::Dropped {
             port.counters.frames_dropped += 1;
@@ -192,10 +180,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
 
     /// A PAUSE frame of `quanta` has arrived by `port`.
     pub fn handle_pause(&mut self, now: Time, port: u32, quanta: u16) {
-        let peer = &mut self.ports[port as usize];
-        peer.pauses.pauses_received += 1;
-        if self.honours_pause {
-            peer.wire.handle_pause(now, quanta);
+        if self.ports[port as usize].wire.handle_pause(now, quanta) {
             self.plan(port);
         }
     }
@@ -218,7 +203,9 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         let mut departure = None;
         match self.due(egress).1 {
             Step::Leave => self.leave(now, egress),
-            Step::Repeat => self.repeat(now, egress),
+            Step::Repeat => {
+                self.ports[port].wire.handle_timeout(now);
+            }
             Step::Pull => self.pull(now, egress, chance),
             Step::Start => departure = self.start(egress),
         }
@@ -235,7 +222,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
     /// PAUSE frames of `port`.
     #[must_use]
     pub fn pauses(&self, port: u32) -> &PauseCounters {
-        &self.ports[port as usize].pauses
+        self.ports[port as usize].wire.counters()
     }
 
     /// The most bytes that ever waited for `egress`.
@@ -248,8 +235,8 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
     fn due(&self, egress: u32) -> (Time, Step) {
         let port = &self.ports[egress as usize];
         let leave = port.leaving.map_or(Time::NEVER, |(at, _)| at);
-        let repeat = port.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout);
-        let pull = self.architecture.next_pull(egress, || port.wire.drained_at());
+        let repeat = port.wire.next_timeout();
+        let pull = self.architecture.next_pull(egress, || port.wire.wire().drained_at());
         let start = port.wire.next_start();
         let steps = [
             (leave, Step::Leave),
@@ -271,14 +258,6 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         self.note_level(now, room.ingress);
     }
 
-    fn repeat(&mut self, now: Time, egress: u32) {
-        let port = &mut self.ports[egress as usize];
-        let quanta = port.requests.as_mut().and_then(|requests| requests.handle_timeout(now));
-        if let Some(quanta) = quanta {
-            port.wire.push_pause(now, quanta);
-        }
-    }
-
     fn pull(&mut self, now: Time, egress: u32, chance: &mut impl Chance) {
         let Some(pulled) = self.architecture.pull(egress, chance) else { return };
         self.ports[egress as usize].queue(pulled);
@@ -293,20 +272,15 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
                 port.leaving = Some((start.departs, room));
                 Sent::Frame(frame)
             }
-            Sent::Pause(quanta) => {
-                port.pauses.pauses_sent += 1;
-                Sent::Pause(quanta)
-            }
+            Sent::Pause(quanta) => Sent::Pause(quanta),
         };
         Some(Departure { egress, sent, departs: start.departs })
     }
 
     /// What is held for `ingress` has changed: its peer may have to pause, or to go on.
     fn note_level(&mut self, now: Time, ingress: u32) {
-        let port = &mut self.ports[ingress as usize];
-        let Some(requests) = &mut port.requests else { return };
-        if let Some(quanta) = requests.handle_level(now, self.architecture.ingress_bytes(ingress)) {
-            port.wire.push_pause(now, quanta);
+        let level = || self.architecture.ingress_bytes(ingress);
+        if self.ports[ingress as usize].wire.handle_level(now, level) {
             self.plan(ingress);
         }
     }

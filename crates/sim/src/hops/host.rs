@@ -1,5 +1,5 @@
-use netstudy_fabric::stepped::{Sent, Wire};
-use netstudy_fabric::{PauseCounters, PauseRequests, ethernet};
+use netstudy_fabric::stepped::{PausingWire, Sent, Wire};
+use netstudy_fabric::{Link, PauseCounters, ethernet};
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Time};
 
@@ -12,7 +12,7 @@ use crate::wiring::HostKind;
 #[derive(Clone, Debug)]
 pub(super) struct Interface {
     place: usize,
-    wire: Wire<Frame>,
+    wire: PausingWire<Frame>,
     /// When the frame on the wire is no longer counted as waiting: its last bit has left, or so much of
     /// it that the switch can judge it.
     on_wire_until: Time,
@@ -20,27 +20,21 @@ pub(super) struct Interface {
     send_latency: Duration,
     cuts_through: bool,
     receiver: Receiver,
-    honours_pause: bool,
-    requests: Option<PauseRequests>,
     counters: NicCounters,
-    pauses: PauseCounters,
 }
 
 impl Interface {
     pub(super) fn new(kind: &HostKind, cuts_through: bool, place: usize) -> Self {
-        let requests = |marks| PauseRequests::new(marks, kind.link.rate());
+        let wire = Wire::new(kind.link).with_interval(kind.receive.frame_interval);
         Self {
             place,
-            wire: Wire::new(kind.link).with_interval(kind.receive.frame_interval),
+            wire: PausingWire::new(wire, kind.pause),
             on_wire_until: Time::ZERO,
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
             cuts_through,
             receiver: Receiver::new(kind, place),
-            honours_pause: kind.pause.honours,
-            requests: kind.pause.marks.map(requests),
             counters: NicCounters::default(),
-            pauses: PauseCounters::default(),
         }
     }
 
@@ -49,12 +43,16 @@ impl Interface {
     }
 
     pub(super) const fn pauses(&self) -> &PauseCounters {
-        &self.pauses
+        self.wire.counters()
+    }
+
+    const fn link(&self) -> &Link {
+        self.wire.wire().link()
     }
 
     /// Frames that have not begun to leave.
     pub(super) fn waiting(&self) -> usize {
-        self.wire.waiting()
+        self.wire.wire().waiting()
     }
 
     /// TCP sends a segment; it is dropped when too many wait.
@@ -65,7 +63,7 @@ impl Interface {
         segment: Segment,
         events: &mut Events,
     ) {
-        if self.wire.waiting() + usize::from(self.on_wire_until > now) >= self.queue_frames {
+        if self.waiting() + usize::from(self.on_wire_until > now) >= self.queue_frames {
             self.counters.queue_drops += 1;
             return;
         }
@@ -86,7 +84,7 @@ impl Interface {
             return;
         }
         let Some(start) = self.wire.start() else { return };
-        let delay = self.wire.link().delay();
+        let delay = self.link().delay();
         match start.sent {
             Sent::Frame(mut frame) => {
                 self.on_wire_until = self.judged_from(now, start.departs);
@@ -94,7 +92,6 @@ impl Interface {
                 events.put(frame.arrival, self.place, Event::AtSwitch(frame));
             }
             Sent::Pause(quanta) => {
-                self.pauses.pauses_sent += 1;
                 events.put(start.departs + delay, self.place, Event::PauseAtSwitch(quanta));
             }
         }
@@ -104,7 +101,7 @@ impl Interface {
     /// When so much has left of a frame that begins to leave at `now` as the switch must have of it.
     fn judged_from(&self, now: Time, departs: Time) -> Time {
         if self.cuts_through {
-            return now + self.wire.link().serialization(CUT_THROUGH_BYTES);
+            return now + self.link().serialization(CUT_THROUGH_BYTES);
         }
         departs
     }
@@ -131,33 +128,27 @@ impl Interface {
 
     /// The ring has changed: the switch may have to pause, or to go on.
     fn note_level(&mut self, now: Time, events: &mut Events) {
-        let level = self.receiver.in_ring() as u64;
-        let Some(requests) = &mut self.requests else { return };
-        if let Some(quanta) = requests.handle_level(now, level) {
-            self.ask(now, quanta, events);
+        if self.wire.handle_level(now, || self.receiver.in_ring() as u64) {
+            self.plan_request(events);
         }
     }
 
     /// Asks again for a pause, if that is due.
     pub(super) fn repeat_pause(&mut self, now: Time, events: &mut Events) {
-        let Some(requests) = &mut self.requests else { return };
-        if let Some(quanta) = requests.handle_timeout(now) {
-            self.ask(now, quanta, events);
+        if self.wire.handle_timeout(now) {
+            self.plan_request(events);
         }
     }
 
-    fn ask(&mut self, now: Time, quanta: u16, events: &mut Events) {
-        self.wire.push_pause(now, quanta);
+    /// A PAUSE frame is to be sent.
+    fn plan_request(&self, events: &mut Events) {
         self.plan_start(events);
-        let repeat = self.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout);
-        events.put(repeat, self.place, Event::RepeatPause);
+        events.put(self.wire.next_timeout(), self.place, Event::RepeatPause);
     }
 
     /// A PAUSE frame of `quanta` is there.
     pub(super) fn handle_pause(&mut self, now: Time, quanta: u16, events: &mut Events) {
-        self.pauses.pauses_received += 1;
-        if self.honours_pause {
-            self.wire.handle_pause(now, quanta);
+        if self.wire.handle_pause(now, quanta) {
             self.plan_start(events);
         }
     }

@@ -120,31 +120,21 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
 
     /// Whether that was the end.
     fn handle(&mut self, place: usize, event: Event) -> bool {
-        match event {
-            Event::AtSwitch(frame) => self.offer(place, frame),
-            Event::PauseAtSwitch(quanta) => {
-                self.switch.handle_pause(self.now, place as u32, quanta);
-            }
-            Event::Delivered(frame) => self.deliver(place, &frame),
-            Event::Read => return self.end_iteration(),
-            Event::AtHost(frame) => self.arrive(place, frame),
-            event => self.handle_at_host(place, event),
-        }
-        false
-    }
-
-    /// What concerns the interface alone.
-    fn handle_at_host(&mut self, place: usize, event: Event) {
         let (now, nic, events) = self.interface(place);
         match event {
+            Event::AtSwitch(frame) => self.offer(place, frame),
+            Event::PauseAtSwitch(quanta) => self.switch.handle_pause(now, place as u32, quanta),
             Event::Processed => nic.processed(now, events),
             Event::TakenIn => nic.taken_in(now, events),
+            Event::AtHost(frame) => self.arrive(place, frame),
             Event::PauseAtHost(quanta) => nic.handle_pause(now, quanta, events),
             Event::RepeatPause => nic.repeat_pause(now, events),
             Event::Poll => nic.poll(now, events),
+            Event::Delivered(frame) => self.deliver(place, &frame),
             Event::Start => nic.start(now, events),
-            _ => unreachable!("it is not the interface's"),
+            Event::Read => return self.end_iteration(),
         }
+        false
     }
 
     fn interface(&mut self, place: usize) -> (Time, &mut Interface, &mut Events) {

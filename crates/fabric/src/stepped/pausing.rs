@@ -1,0 +1,102 @@
+use netstudy_units::Time;
+
+use super::{Sent, Start, Wire};
+use crate::{PauseCounters, PauseMarks, PauseRequests};
+
+/// How a port deals with PAUSE frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PausePolicy {
+    /// Whether it pauses when its peer asks for it.
+    pub honours: bool,
+    /// When it asks its peer to pause, in the unit of its buffer; none: never.
+    pub marks: Option<PauseMarks>,
+}
+
+/// The wire of a port that heeds PAUSE frames and sends its own.
+///
+/// Facts about its buffer and its peer go in by `handle_*`; what that means for the wire comes out of
+/// [`Self::next_start`] and [`Self::start`].
+#[derive(Clone, Debug)]
+pub struct PausingWire<F> {
+    wire: Wire<F>,
+    honours: bool,
+    requests: Option<PauseRequests>,
+    counters: PauseCounters,
+}
+
+impl<F> PausingWire<F> {
+    /// `wire` with what `policy` adds to it.
+    #[must_use]
+    pub fn new(wire: Wire<F>, policy: PausePolicy) -> Self {
+        let requests = policy.marks.map(|marks| PauseRequests::new(marks, wire.link().rate()));
+        Self { wire, honours: policy.honours, requests, counters: PauseCounters::default() }
+    }
+
+    /// The wire itself.
+    #[must_use]
+    pub const fn wire(&self) -> &Wire<F> {
+        &self.wire
+    }
+
+    /// PAUSE frames of this port.
+    #[must_use]
+    pub const fn counters(&self) -> &PauseCounters {
+        &self.counters
+    }
+
+    /// As [`Wire::push`].
+    pub fn push(&mut self, ready: Time, frame_bytes: u32, frame: F) {
+        self.wire.push(ready, frame_bytes, frame);
+    }
+
+    /// A PAUSE frame of `quanta` has arrived. Whether the wire pauses for it, or goes on.
+    pub fn handle_pause(&mut self, now: Time, quanta: u16) -> bool {
+        self.counters.pauses_received += 1;
+        if self.honours {
+            self.wire.handle_pause(now, quanta);
+        }
+        self.honours
+    }
+
+    /// The buffer behind the port holds `level` now. Whether a PAUSE frame is to be sent for that.
+    pub fn handle_level(&mut self, now: Time, level: impl FnOnce() -> u64) -> bool {
+        let requests = self.requests.as_mut();
+        let quanta = requests.and_then(|requests| requests.handle_level(now, level()));
+        self.ask(now, quanta)
+    }
+
+    /// When a pause of the peer is to be asked for again; [`Time::NEVER`] when there is none.
+    #[must_use]
+    pub fn next_timeout(&self) -> Time {
+        self.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout)
+    }
+
+    /// Asks again for a pause, if that is due. Whether it was.
+    pub fn handle_timeout(&mut self, now: Time) -> bool {
+        let requests = self.requests.as_mut();
+        let quanta = requests.and_then(|requests| requests.handle_timeout(now));
+        self.ask(now, quanta)
+    }
+
+    fn ask(&mut self, now: Time, quanta: Option<u16>) -> bool {
+        if let Some(quanta) = quanta {
+            self.wire.push_pause(now, quanta);
+        }
+        quanta.is_some()
+    }
+
+    /// As [`Wire::next_start`].
+    #[must_use]
+    pub fn next_start(&self) -> Time {
+        self.wire.next_start()
+    }
+
+    /// As [`Wire::start`].
+    pub fn start(&mut self) -> Option<Start<F>> {
+        let start = self.wire.start()?;
+        if let Sent::Pause(_) = start.sent {
+            self.counters.pauses_sent += 1;
+        }
+        Some(start)
+    }
+}

@@ -71,6 +71,20 @@ def test_kill_9_leaves_no_process(user: User, victim: str) -> None:
         assert [pid for pid, end in ends.items() if not has_ended(end)] == []
 
 
+def test_a_signal_to_the_group_ends_the_program_in_order(user: User) -> None:
+    sandbox = user.start(
+        *user.in_sandbox(user.python, "-m", "tests.testbed.inside", "stay"),
+        stdout=subprocess.PIPE,
+        process_group=0,
+    )
+    assert sandbox.stdout is not None
+    with sandbox, sandbox.stdout as told:
+        assert json.loads(told.readline())["pid"] == 1
+        os.killpg(sandbox.pid, signal.SIGTERM)
+
+        assert sandbox.wait(_TIME_LIMIT_S) == 128 + signal.SIGTERM
+
+
 def descendants(pid: int) -> list[int]:
     """The processes below one, nearest first."""
     found = [pid]

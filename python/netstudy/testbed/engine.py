@@ -120,7 +120,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     assert process.stdout is not None
     process.stdout.close()
     if process.poll() is None:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)  # a sandbox's starter does not pass it on
     try:
         process.wait(_GRACE_S)
     except subprocess.TimeoutExpired:

@@ -125,13 +125,15 @@ def sysctls(layout: Layout) -> dict[str, dict[str, str]]:
 
     New interfaces take the receiving processor from there.
     """
-    mask = {} if layout.receive_cpu is None else {"core/rps_default_mask": _mask(layout)}
+    cpu = layout.receive_cpu
+    mask = {} if cpu is None else {"core/rps_default_mask": cpu_mask(cpu)}
     return {SWITCH: mask, **{host.node: {**mask, **host.tcp.sysctls} for host in layout.hosts}}
 
 
-def _mask(layout: Layout) -> str:
-    assert layout.receive_cpu is not None
-    return f"{1 << layout.receive_cpu:x}"
+def cpu_mask(cpu: int) -> str:
+    """One processor as the kernel writes sets of them: hexadecimal, 32 a group, highest first."""
+    groups, bit = divmod(cpu, 32)
+    return ",".join([f"{1 << bit:x}", *["00000000"] * groups])
 
 
 def make_namespaces(layout: Layout) -> list[str]:

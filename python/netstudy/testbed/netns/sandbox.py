@@ -11,8 +11,12 @@ outside.
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns.namespaces import FOLDER
@@ -24,7 +28,7 @@ _NEEDED = (1 << 12) | (1 << 21)  # CAP_NET_ADMIN, CAP_SYS_ADMIN: linux/capabilit
 def sandbox_command(argv: Sequence[str]) -> list[str]:
     """The command that starts a program in a sandbox; it ends with the program's exit code.
 
-    unshare(1) holds SIGINT and SIGTERM back while its child runs: who wants to end the program
+    unshare(1) holds SIGINT and SIGTERM back while its child runs: whoever wants to end the program
     early signals the process group, or kills unshare.
     """
     user = [] if may_make_namespaces() else ["--user", "--map-root-user"]
@@ -46,13 +50,21 @@ def effective_capabilities(status: str) -> int:
 def enter() -> None:
     """What the program does first inside: an empty /run/netns, its own /proc, loopback up.
 
+    SIGTERM ends the program from now on, by SystemExit with the exit code that shells give it: a
+    process 1 that does not ask for a signal never gets it (pid_namespaces(7)).
+
     /sys stays the machine's own: it does not follow the namespace, and a new one would hide the
     control groups.
     """
+    signal.signal(signal.SIGTERM, _end)
     run_program("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", str(FOLDER.parent))
     FOLDER.mkdir()
     _mount_proc()
     run_program("ip", "link", "set", "lo", "up")
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def _mount_proc() -> None:

@@ -2,8 +2,8 @@
 //!
 //! The names are those of `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and what they
 //! call). What is left out: undoing of a reduction that turned out to be needless, which takes
-//! reordering or spurious timeouts; and segments that count as lost
-//! because they are older than the timeout although the timer was restarted (`tcp_head_timedout`).
+//! reordering or spurious timeouts; and segments that count as lost because they are older than the
+//! timeout although the timer was restarted (`tcp_head_timedout`).
 
 use netstudy_units::Time;
 

@@ -36,8 +36,8 @@ pub struct Config {
     pub sack: bool,
     /// How losses are found and repaired.
     pub recovery: Recovery,
-    /// Segmentation offload: bursts of up to this many bytes, put off until a third of the window
-    /// can go at once. Zero: none.
+    /// Segmentation offload: bursts of up to this many bytes. Larger ones fill a queue faster and come
+    /// later. Zero: none.
     pub offload_bytes: u32,
     /// How large bursts are, and how long they are put off.
     pub offload_rule: OffloadRule,

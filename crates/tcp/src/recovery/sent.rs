@@ -45,6 +45,11 @@ impl SentSegment {
         self.start + self.len as u64
     }
 
+    /// Whether it is known to have arrived.
+    pub(crate) const fn is_sacked(&self) -> bool {
+        self.is(SACKED)
+    }
+
     const fn is(&self, state: u8) -> bool {
         self.state & state == state
     }
@@ -140,7 +145,7 @@ impl SentSegments {
 
     /// Whether any segment here was sent more than once.
     pub(crate) fn any_sent_twice(&self) -> bool {
-        self.queue.iter().any(|segment| segment.is(EVER_RETRANSMITTED))
+        self.queue.iter().any(SentSegment::was_repeated)
     }
 
     /// Segments believed to be in the network (`pipe` of RFC 6675, 4).
@@ -153,18 +158,6 @@ impl SentSegments {
     /// The segments from the oldest to the newest.
     pub fn iter(&self) -> impl Iterator<Item = &SentSegment> {
         self.queue.iter()
-    }
-
-    /// Whether `segment` is known to have arrived.
-    #[must_use]
-    pub const fn is_sacked(segment: &SentSegment) -> bool {
-        segment.is(SACKED)
-    }
-
-    /// Whether `segment` is taken for lost.
-    #[must_use]
-    pub const fn is_lost(segment: &SentSegment) -> bool {
-        segment.is(LOST)
     }
 
     /// A new segment went out.
@@ -215,10 +208,16 @@ impl SentSegments {
     /// Takes the segment `first`, which has `state`, out of the counts.
     fn forget(&mut self, state: u8) {
         self.sacked -= u32::from(state & SACKED != 0);
+        self.sacked_undecided -= u32::from(state & SACKED != 0 && self.first >= self.decided);
+        self.forget_loss(state);
+    }
+
+    /// A segment that had `state` has arrived: it is not lost, and no copy of it matters.
+    #[inline]
+    fn forget_loss(&mut self, state: u8) {
         self.lost -= u32::from(state & LOST != 0);
         self.retransmitted -= u32::from(state & RETRANSMITTED != 0);
         self.waiting -= u32::from(state & (LOST | RETRANSMITTED) == LOST);
-        self.sacked_undecided -= u32::from(state & SACKED != 0 && self.first >= self.decided);
     }
 
     /// The receiver reports `blocks` beside the acknowledgment `ack`. Returns how many segments
@@ -322,16 +321,14 @@ impl SentSegments {
 
     fn sack_segment(&mut self, index: usize, seen: &mut impl FnMut(&SentSegment)) {
         let segment = &mut self.queue[index];
-        if segment.is(SACKED) {
+        if segment.is_sacked() {
             return;
         }
         seen(segment);
         let state = segment.state;
         segment.state = (state & EVER_RETRANSMITTED) | SACKED;
         self.sacked += 1;
-        self.lost -= u32::from(state & LOST != 0);
-        self.retransmitted -= u32::from(state & RETRANSMITTED != 0);
-        self.waiting -= u32::from(state & (LOST | RETRANSMITTED) == LOST);
+        self.forget_loss(state);
         self.facked = self.facked.max(self.first + index as u64 + 1);
         self.sacked_undecided += u32::from(self.first + index as u64 >= self.decided);
     }
@@ -340,7 +337,7 @@ impl SentSegments {
     pub(crate) fn decide_lost(&mut self, threshold: u32) {
         while self.sacked_undecided >= threshold {
             let index = (self.decided - self.first) as usize;
-            if self.queue[index].is(SACKED) {
+            if self.queue[index].is_sacked() {
                 self.sacked_undecided -= 1;
             } else {
                 self.lose(index);
@@ -427,7 +424,7 @@ impl SentSegments {
             if segment.end() > limit {
                 return;
             }
-            if segment.is(SACKED) {
+            if segment.is_sacked() {
                 self.sacked_undecided -= 1;
             } else if !segment.is(RETRANSMITTED) {
                 self.lose(index);
@@ -495,11 +492,16 @@ impl SentSegments {
     /// The newest segment that is not SACKed is sent again now, in case that it is lost (`NextSeg` (4)
     /// of RFC 6675). As `HighRxt` stays, so does the number of copies on the way.
     pub(crate) fn rescue(&mut self, now: Time) -> Option<SentSegment> {
-        let index = self.queue.iter().rposition(|segment| !segment.is(SACKED))?;
-        let newest = &mut self.queue[index];
-        newest.state |= EVER_RETRANSMITTED;
-        newest.sent_at = now;
-        Some(*newest)
+        let index = self.queue.iter().rposition(|segment| !segment.is_sacked())?;
+        Some(self.repeat_uncounted(index, now))
+    }
+
+    /// A segment is sent again, and counts as on the way once, as before.
+    fn repeat_uncounted(&mut self, index: usize, now: Time) -> SentSegment {
+        let segment = &mut self.queue[index];
+        segment.state |= EVER_RETRANSMITTED;
+        segment.sent_at = now;
+        *segment
     }
 }
 

@@ -7,7 +7,7 @@ use super::prr::Delivery;
 use super::told::{Span, Told};
 use super::undo;
 use crate::recovery::DUP_THRESH;
-use crate::{Acked, CongestionControl, Delivered, Segment, SentSegment, SentSegments};
+use crate::{Acked, CongestionControl, Delivered, Segment, SentSegment};
 
 impl Endpoint {
     /// `tcp_ack`
@@ -108,7 +108,7 @@ impl Endpoint {
         let rack = &mut self.linux6.rack;
         let mut first_copies = 0;
         let seen = |acked: &SentSegment| {
-            let was_sacked = SentSegments::is_sacked(acked);
+            let was_sacked = acked.is_sacked();
             if acked.was_repeated() {
                 told.repeat_acknowledged = true;
             } else if !was_sacked {

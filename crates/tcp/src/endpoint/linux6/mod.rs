@@ -2,9 +2,11 @@
 //!
 //! The names in brackets are those of the kernel (`net/ipv4/tcp_input.c` where no other file is
 //! named): `acknowledged` is its `tcp_ack`, `phases` its state machine. A connection without SACK
-//! goes the same way with duplicate acknowledgments in place of SACKs (`newreno`). What is left out: reports of duplicates (RFC 2883),
-//! since receivers here do not make them, and all that follows from them; a phase of its own for
-//! congestion marks (see `ecn`); a receiver that takes back what it SACKed.
+//! goes the same way with duplicate acknowledgments in place of SACKs (`newreno`).
+//!
+//! What is left out: reports of duplicates (RFC 2883), since receivers here do not make them, and all
+//! that follows from them; a phase of its own for congestion marks (see `ecn`); a receiver that takes
+//! back what it SACKed.
 
 mod acknowledged;
 mod newreno;

@@ -72,9 +72,7 @@ impl Endpoint {
             return true;
         }
         // `tcp_try_to_open`
-        if !self.sent.is_any_repeated() {
-            self.linux6.undo.first_repeat = None;
-        }
+        self.forget_repeats();
         self.keep_open();
         false
     }

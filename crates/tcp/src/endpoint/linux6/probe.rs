@@ -4,7 +4,6 @@
 use netstudy_units::{Duration, Time};
 
 use super::super::{Endpoint, Phase};
-use super::Repair;
 use super::timer::{TIMEOUT_MIN, Timer};
 use super::told::Told;
 use crate::Segment;
@@ -40,7 +39,7 @@ impl Endpoint {
     /// Sets the timer for a probe, unless nothing may be probed; a retransmission is due after `rto`.
     #[inline]
     pub(super) fn schedule_probe(&mut self, now: Time, rto: Duration) -> bool {
-        if !self.repair().tail_loss_probe || !self.sack || self.phase != Phase::Open {
+        if !self.linux6.repair.tail_loss_probe || !self.sack || self.phase != Phase::Open {
             return false;
         }
         // RFC 8985 (7.2): two round trips, and for a single segment an acknowledgment that is
@@ -123,9 +122,5 @@ impl Endpoint {
             // Both copies arrived.
             self.linux6.probe.end();
         }
-    }
-
-    pub(super) const fn repair(&self) -> Repair {
-        self.linux6.repair
     }
 }

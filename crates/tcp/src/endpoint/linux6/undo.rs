@@ -84,18 +84,27 @@ impl Endpoint {
         self.counters.undone_reductions += 1;
     }
 
-    /// All that was sent before the recovery is acknowledged. Whether the phase is held: without
-    /// SACK it is until more is acknowledged, since duplicates may still come (RFC 6582, 3.2;
-    /// `tcp_try_undo_recovery`).
+    /// Without SACK a phase is held until more is acknowledged than was sent when it began, since
+    /// duplicates may still come (RFC 6582, 3.2; `tcp_is_non_sack_preventing_reopen`).
+    const fn holds_phase(&self) -> bool {
+        !self.sack && self.snd_una == self.recovery_point
+    }
+
+    /// Once nothing that is left was sent again, nothing can tell that a repeat was needless.
+    pub(super) fn forget_repeats(&mut self) {
+        if !self.sent.is_any_repeated() {
+            self.linux6.undo.first_repeat = None;
+        }
+    }
+
+    /// All that was sent before the recovery is acknowledged. Whether the phase is held
+    /// (`tcp_try_undo_recovery`).
     pub(super) fn undo_recovery(&mut self, now: Time, segment: &Segment) -> bool {
-        let holds = !self.sack && self.snd_una == self.recovery_point;
         if self.may_undo(now, segment) {
             self.undo_reduction(now);
         }
-        if holds {
-            if !self.sent.is_any_repeated() {
-                self.linux6.undo.first_repeat = None;
-            }
+        if self.holds_phase() {
+            self.forget_repeats();
             return true;
         }
         self.phase = Phase::Open;
@@ -112,9 +121,7 @@ impl Endpoint {
         if self.sent.retransmitted() > 0 {
             return true;
         }
-        if !self.sent.is_any_repeated() {
-            self.linux6.undo.first_repeat = None;
-        }
+        self.forget_repeats();
         self.sent.find_again();
         self.undo_reduction(now);
         self.keep_open();
@@ -129,8 +136,7 @@ impl Endpoint {
         self.sent.find_again();
         self.undo_reduction(now);
         self.advanced_in_loss = true;
-        let holds = !self.sack && self.snd_una == self.recovery_point;
-        if !holds && (is_sure || self.sack) {
+        if !self.holds_phase() && (is_sure || self.sack) {
             self.phase = Phase::Open;
         }
         true

@@ -8,7 +8,7 @@
 use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
-use super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
+use super::{LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
 
 /// Where a segment stands among those that were sent: by the time of its last transmission, and by
 /// its end where times are equal (`RACK_sent_after` of RFC 8985).
@@ -60,10 +60,7 @@ impl SentSegments {
     /// The newest segment is sent again as a probe: it counts once, whichever arrives.
     pub(crate) fn repeat_newest(&mut self, now: Time) -> Option<SentSegment> {
         let newest = self.queue.len().checked_sub(1)?;
-        let newest = &mut self.queue[newest];
-        newest.state |= EVER_RETRANSMITTED;
-        newest.sent_at = now;
-        Some(*newest)
+        Some(self.repeat_uncounted(newest, now))
     }
 
     /// Whatever was sent before `latest` and `patience` ago or earlier is lost. How long it takes
@@ -91,7 +88,7 @@ impl SentSegments {
             let segment = &self.queue[index];
             if segment.state & (SACKED | LOST | RETRANSMITTED) == 0 {
                 let is_before = segment.place() < latest;
-                if !is_before && !segment.is(EVER_RETRANSMITTED) {
+                if !is_before && !segment.was_repeated() {
                     break;
                 }
                 // One that was sent again, lost, and found again stands out of order.
@@ -147,7 +144,7 @@ impl SentSegments {
     pub(crate) fn lose_timed_out(&mut self, now: Time, patience: Duration) {
         for index in 0..self.queue.len() {
             let segment = &self.queue[index];
-            if segment.is(SACKED) || (index > 0 && left(now, segment, patience).is_some()) {
+            if segment.is_sacked() || (index > 0 && left(now, segment, patience).is_some()) {
                 continue;
             }
             if segment.is(RETRANSMITTED) {

@@ -234,7 +234,7 @@ impl Both {
         for (index, (left, right)) in fast.iter().zip(&slow.segments).enumerate() {
             prop_assert_eq!((left.start, left.end()), (right.start, right.end));
             prop_assert_eq!(left.sent_at, right.sent_at);
-            prop_assert_eq!(SentSegments::is_sacked(left), right.sacked, "SACKed {}", index);
+            prop_assert_eq!(left.is_sacked(), right.sacked, "SACKed {}", index);
             prop_assert_eq!(left.is(LOST), slow.is_lost(index), "lost {}", index);
             prop_assert_eq!(left.is(RETRANSMITTED), right.on_the_way_again, "again {}", index);
         }

@@ -182,7 +182,7 @@ impl Both {
     fn compare(&self) -> Result<(), TestCaseError> {
         let (fast, slow) = (&self.fast, &self.slow);
         for (left, right) in fast.iter().zip(slow) {
-            let state = (SentSegments::is_sacked(left), left.is(LOST), left.is(RETRANSMITTED));
+            let state = (left.is_sacked(), left.is(LOST), left.is(RETRANSMITTED));
             prop_assert_eq!(state, (right.sacked, right.lost, right.again), "{:?}", right);
             prop_assert_eq!(left.place(), right.place());
         }

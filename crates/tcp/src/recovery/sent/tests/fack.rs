@@ -191,7 +191,7 @@ impl Both {
         prop_assert_eq!(fast.len() as usize, slow.len());
         for (left, right) in fast.iter().zip(slow) {
             prop_assert_eq!((left.start, left.end()), (right.start, right.end));
-            let state = (SentSegments::is_sacked(left), left.is(LOST), left.is(RETRANSMITTED));
+            let state = (left.is_sacked(), left.is(LOST), left.is(RETRANSMITTED));
             prop_assert_eq!(state, (right.sacked, right.lost, right.again), "{:?}", right);
         }
         prop_assert_eq!(fast.sacked() as usize, count(|s| s.sacked));

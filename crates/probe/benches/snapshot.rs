@@ -1,0 +1,42 @@
+//! What a snapshot costs, source by source: `cargo bench -p netstudy-probe`.
+
+use std::net::{TcpListener, TcpStream};
+
+use netstudy_probe::{Probe, Source, Sources};
+
+/// Connections that are open meanwhile, as a run with this many servers has.
+const CONNECTIONS: usize = 24;
+const SNAPSHOTS: usize = 500;
+
+fn main() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port of loopback");
+    let address = listener.local_addr().expect("its number");
+    let connect = || (TcpStream::connect(address).expect("a peer"), listener.accept().expect("it"));
+    let open: Vec<_> = std::iter::repeat_with(connect).take(CONNECTIONS).collect();
+
+    println!("{CONNECTIONS} connections, both ends; median and 99th percentile of {SNAPSHOTS}, µs");
+    println!("{:24} {:>8} {:>8} {:>8} {:>8}", "source", "wall", "p99", "CPU", "p99");
+    for source in Source::ALL {
+        report(source.place(), Sources::of([source]));
+    }
+    report("namespace", Sources::of_namespace());
+    report("all", Sources::all());
+    drop(open);
+}
+
+fn report(name: &str, sources: Sources) {
+    let mut probe = Probe::open(sources);
+    let costs = || {
+        let snapshot = probe.take();
+        (snapshot.cost_ns, snapshot.cpu_ns)
+    };
+    let (wall, cpu): (Vec<_>, Vec<_>) = std::iter::repeat_with(costs).take(SNAPSHOTS).unzip();
+    let ([wall, wall_p99], [cpu, cpu_p99]) = (percentiles_us(wall), percentiles_us(cpu));
+    println!("{name:24} {wall:8.1} {wall_p99:8.1} {cpu:8.1} {cpu_p99:8.1}");
+}
+
+/// The median and the 99th percentile.
+fn percentiles_us(mut ns: Vec<u64>) -> [f64; 2] {
+    ns.sort_unstable();
+    [50, 99].map(|percent| ns[ns.len() * percent / 100] as f64 / 1000.0)
+}

@@ -1,0 +1,145 @@
+//! What happened between two snapshots.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt;
+
+use crate::{Counter, Kind, Reading, Snapshot};
+
+/// How counters grew between two snapshots, in the units of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Growth {
+    /// By name, summed over CPUs, interfaces, disks and connections.
+    pub counters: BTreeMap<String, u64>,
+    /// By CPU, interface and disk.
+    pub parts: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Names of which something was told only once: a connection closed, a CPU went off. How they grew is
+    /// not known, so they are missing above.
+    pub unknown: BTreeSet<String>,
+    /// Time between the two.
+    pub elapsed_ns: u64,
+}
+
+/// Two snapshots between which nothing can be said to have grown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GrowthError {
+    /// They are of different machines, boots or namespaces.
+    OtherOrigin,
+    /// The second is older than the first.
+    Order,
+    /// A counter went down by more than a wrap explains.
+    Restarted {
+        /// Its name.
+        name: &'static str,
+        /// Of which CPU, interface, disk or connection.
+        part: Option<String>,
+        /// What it was.
+        before: u64,
+        /// What it is.
+        after: u64,
+    },
+}
+
+impl fmt::Display for GrowthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherOrigin => f.write_str("snapshots of different boots or namespaces"),
+            Self::Order => f.write_str("the second snapshot is older than the first"),
+            Self::Restarted { name, part, before, after } => {
+                let of = part.as_ref().map(|part| format!(" of {part}")).unwrap_or_default();
+                write!(f, "{name}{of} went from {before} to {after}: it was started again")
+            }
+        }
+    }
+}
+
+impl Error for GrowthError {}
+
+/// What makes two readings the same counter: name, field, part and instance.
+type Key<'a> = (&'static str, &'static str, Option<&'a str>, u64);
+
+fn key(reading: &Reading) -> Key<'_> {
+    let Counter { name, field, .. } = reading.counter;
+    (name, field, reading.part.as_deref(), reading.instance)
+}
+
+fn counters(snapshot: &Snapshot) -> BTreeMap<Key<'_>, &Reading> {
+    let counters = snapshot.readings.iter().filter(|reading| reading.counter.kind != Kind::Gauge);
+    counters.map(|reading| (key(reading), reading)).collect()
+}
+
+/// How counters grew from `before` to `after`. States are left out: they do not grow.
+///
+/// # Errors
+/// See [`GrowthError`].
+pub fn growth(before: &Snapshot, after: &Snapshot) -> Result<Growth, GrowthError> {
+    if before.origin != after.origin {
+        return Err(GrowthError::OtherOrigin);
+    }
+    let elapsed_ns = after.at_ns.checked_sub(before.at_ns).ok_or(GrowthError::Order)?;
+    let mut growth = Growth { elapsed_ns, ..Growth::default() };
+    let (mut old, new) = (counters(before), counters(after));
+    for (key, reading) in new {
+        match old.remove(&key) {
+            Some(before) => growth.add(reading, grown(before, reading)?),
+            // It came in between, and counts from 0.
+            None if reading.source.comes_and_goes() => growth.add(reading, reading.value),
+            None => growth.forget(reading),
+        }
+    }
+    for gone in old.values() {
+        growth.forget(gone);
+    }
+    Ok(growth.without_unknown())
+}
+
+impl Growth {
+    /// Adds what one counter grew by, in the kernel's unit.
+    fn add(&mut self, reading: &Reading, grown: u64) {
+        let grown = reading.in_unit(grown);
+        let name = reading.counter.name;
+        *self.counters.entry(name.to_owned()).or_default() += grown;
+        if let Some(part) = reading.part.as_deref().filter(|_| reading.source.has_parts()) {
+            let part = self.parts.entry(part.to_owned()).or_default();
+            *part.entry(name.to_owned()).or_default() += grown;
+        }
+    }
+
+    fn forget(&mut self, reading: &Reading) {
+        self.unknown.insert(reading.counter.name.to_owned());
+    }
+
+    fn without_unknown(mut self) -> Self {
+        self.counters.retain(|name, _| !self.unknown.contains(name));
+        self
+    }
+}
+
+/// What a counter grew by, in the kernel's unit.
+fn grown(before: &Reading, after: &Reading) -> Result<u64, GrowthError> {
+    let restarted = || GrowthError::Restarted {
+        name: after.counter.name,
+        part: after.part.as_deref().map(str::to_owned),
+        before: before.value,
+        after: after.value,
+    };
+    match after.counter.kind {
+        Kind::Counter(bits) => advance(before.value, after.value, bits).ok_or_else(restarted),
+        Kind::Corrected | Kind::Gauge => Ok(after.value.saturating_sub(before.value)),
+    }
+}
+
+/// By how much a counter of `bits` advanced. One that went down has wrapped if that makes less than half of
+/// its range (RFC 1982, 3.2); none: it did not, so it was started again.
+fn advance(before: u64, after: u64, bits: u32) -> Option<u64> {
+    if after >= before {
+        return Some(after - before);
+    }
+    let last = u64::MAX >> (64 - bits);
+    // A value beyond the range: the field is wider than that on this kernel.
+    if before > last {
+        return None;
+    }
+    let advance = after.wrapping_sub(before) & last;
+    (advance <= last / 2).then_some(advance)
+}

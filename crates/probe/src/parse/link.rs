@@ -1,0 +1,77 @@
+//! An interface, as `RTM_GETLINK` tells it (rtnetlink(7)).
+
+use serde::Serialize;
+
+use super::netlink::{array_at, attributes, i32_at, integer, name};
+use super::{Columns, ParseError};
+
+/// Length of `struct ifinfomsg`.
+const HEADER: usize = 16;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_STATS64: u16 = 23;
+
+/// `struct rtnl_link_stats64` (`include/uapi/linux/if_link.h`), which later kernels make longer.
+const STATS64: &[&str] = &[
+    "rx_packets",
+    "tx_packets",
+    "rx_bytes",
+    "tx_bytes",
+    "rx_errors",
+    "tx_errors",
+    "rx_dropped",
+    "tx_dropped",
+    "multicast",
+    "collisions",
+    "rx_length_errors",
+    "rx_over_errors",
+    "rx_crc_errors",
+    "rx_frame_errors",
+    "rx_fifo_errors",
+    "rx_missed_errors",
+    "tx_aborted_errors",
+    "tx_carrier_errors",
+    "tx_fifo_errors",
+    "tx_heartbeat_errors",
+    "tx_window_errors",
+    "rx_compressed",
+    "tx_compressed",
+    "rx_nohandler",
+    "rx_otherhost_dropped",
+];
+
+/// An interface of the namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// Its number, which no other interface of the namespace gets as long as it runs.
+    pub index: i32,
+    /// Its name.
+    pub name: String,
+    /// What it counted.
+    pub stats: Columns,
+}
+
+/// Reads one message.
+///
+/// # Errors
+/// It is too short, or an attribute does not fit in it.
+pub fn parse(message: &[u8]) -> Result<Link, ParseError> {
+    array_at::<HEADER>(message, 0)?;
+    let mut link = Link {
+        index: i32_at(message, 4)?,
+        name: String::new(),
+        stats: Columns::new(STATS64, Vec::new()),
+    };
+    for attribute in attributes(message, HEADER) {
+        let attribute = attribute?;
+        match attribute.kind() {
+            IFLA_IFNAME => link.name = name(attribute.value()),
+            IFLA_STATS64 => link.stats = stats(attribute.value()),
+            _ => {}
+        }
+    }
+    Ok(link)
+}
+
+fn stats(value: &[u8]) -> Columns {
+    Columns::new(STATS64, value.chunks_exact(8).map(integer).collect())
+}

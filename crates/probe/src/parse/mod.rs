@@ -1,0 +1,62 @@
+//! From what the kernel says to fields by the kernel's own names. Pure: text or bytes in, values out.
+//!
+//! What the kernel does not tell is none. What it tells beyond what is known here is passed over: a
+//! later kernel may add columns, lines and attributes.
+
+mod columns;
+pub mod diskstats;
+pub mod flow;
+pub mod key_values;
+pub mod link;
+pub mod mib;
+pub mod netlink;
+pub mod pressure;
+pub mod process;
+pub mod qdisc;
+pub mod softnet;
+pub mod stat;
+pub mod tcp_info;
+
+use std::fmt;
+
+pub use columns::Columns;
+
+/// Values by the names that the kernel's source or documentation gives them.
+pub trait Fields {
+    /// The value of the field `name`; none: the kernel does not tell it.
+    fn field(&self, name: &str) -> Option<u64>;
+}
+
+/// What the kernel said is not of the form that is expected of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// What was expected.
+    pub expected: &'static str,
+    /// What was found instead.
+    pub found: String,
+}
+
+impl ParseError {
+    /// Of something that is not what was `expected`.
+    #[must_use]
+    pub fn new(expected: &'static str, found: impl fmt::Display) -> Self {
+        Self { expected, found: found.to_string() }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}, found {:?}", self.expected, self.found)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// A number as /proc writes it; none for a negative one, which no counter is (`MaxConn` is -1).
+fn number(text: &str) -> Result<Option<u64>, ParseError> {
+    let error = || ParseError::new("a whole number", text);
+    match text.strip_prefix('-') {
+        Some(magnitude) => magnitude.parse::<u64>().map(|_| None).map_err(|_| error()),
+        None => text.parse().map(Some).map_err(|_| error()),
+    }
+}

@@ -1,0 +1,115 @@
+//! Framing of netlink (netlink(7), `include/uapi/linux/netlink.h`): messages in a datagram, integers and
+//! attributes in a message.
+
+use netlink_packet_core::{NetlinkBuffer, NlaBuffer, NlasIterator};
+
+use super::ParseError;
+
+const NLMSG_NOOP: u16 = 1;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const NLMSG_OVERRUN: u16 = 4;
+const ALIGNMENT: usize = 4;
+
+/// One message of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// A part of the answer.
+    Data(&'a [u8]),
+    /// The answer is complete; the error code, none for success.
+    Done(Option<i32>),
+    /// The request failed with this error code; none: it succeeded and has no further answer.
+    Failed(Option<i32>),
+    /// Nothing of interest.
+    Nothing,
+}
+
+/// One message with what its header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// The request that it answers.
+    pub sequence: u32,
+    /// The table changed while it was told (`NLM_F_DUMP_INTR`): ask again.
+    pub interrupted: bool,
+    /// What it says.
+    pub content: Content<'a>,
+}
+
+/// Messages of one datagram.
+///
+/// # Errors
+/// A length does not fit.
+pub fn messages(mut datagram: &[u8]) -> Result<Vec<Message<'_>>, ParseError> {
+    let mut messages = Vec::new();
+    while !datagram.is_empty() {
+        let header = NetlinkBuffer::new_checked(datagram)
+            .map_err(|error| ParseError::new("a netlink message", error))?;
+        let length = header.length() as usize;
+        messages.push(message(&header)?);
+        datagram = &datagram[length.next_multiple_of(ALIGNMENT).min(datagram.len())..];
+    }
+    Ok(messages)
+}
+
+fn message<'a>(header: &NetlinkBuffer<&'a [u8]>) -> Result<Message<'a>, ParseError> {
+    let payload = header.payload();
+    let code = || i32_at(payload, 0).map(|code| (code != 0).then_some(-code));
+    let content = match header.message_type() {
+        NLMSG_NOOP => Content::Nothing,
+        NLMSG_ERROR => Content::Failed(code()?),
+        NLMSG_DONE if payload.is_empty() => Content::Done(None),
+        NLMSG_DONE => Content::Done(code()?),
+        NLMSG_OVERRUN => return Err(ParseError::new("a whole answer", "NLMSG_OVERRUN")),
+        _ => Content::Data(payload),
+    };
+    let interrupted = header.flags() & netlink_packet_core::NLM_F_DUMP_INTR != 0;
+    Ok(Message { sequence: header.sequence_number(), interrupted, content })
+}
+
+/// Attributes from `start` on, by their number.
+pub(super) fn attributes(
+    message: &[u8],
+    start: usize,
+) -> impl Iterator<Item = Result<NlaBuffer<&[u8]>, ParseError>> {
+    let rest = message.get(start..).unwrap_or_default();
+    NlasIterator::new(rest)
+        .map(|attribute| attribute.map_err(|error| ParseError::new("a netlink attribute", error)))
+}
+
+/// A name that ends with a zero byte.
+pub(super) fn name(value: &[u8]) -> String {
+    let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
+    String::from_utf8_lossy(&value[..end]).into_owned()
+}
+
+/// An integer in the byte order of the machine, as long as the slice; none of another length.
+pub(super) fn integer(bytes: &[u8]) -> Option<u64> {
+    match bytes.len() {
+        1 => Some(u64::from(bytes[0])),
+        2 => bytes.try_into().ok().map(u16::from_ne_bytes).map(u64::from),
+        4 => bytes.try_into().ok().map(u32::from_ne_bytes).map(u64::from),
+        8 => bytes.try_into().ok().map(u64::from_ne_bytes),
+        _ => None,
+    }
+}
+
+/// The signed 32-bit integer at `offset`.
+pub(super) fn i32_at(message: &[u8], offset: usize) -> Result<i32, ParseError> {
+    u32_at(message, offset).map(u32::cast_signed)
+}
+
+/// The 32-bit integer at `offset`.
+pub(super) fn u32_at(message: &[u8], offset: usize) -> Result<u32, ParseError> {
+    array_at(message, offset).map(u32::from_ne_bytes)
+}
+
+/// `N` bytes at `offset`.
+pub(super) fn array_at<const N: usize>(
+    message: &[u8],
+    offset: usize,
+) -> Result<[u8; N], ParseError> {
+    message
+        .get(offset..offset + N)
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| ParseError::new("a longer message", format!("{} bytes", message.len())))
+}

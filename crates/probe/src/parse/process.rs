@@ -1,0 +1,39 @@
+//! `/proc/<pid>/stat` (proc(5), `fs/proc/array.c`): a process with all its threads.
+
+use super::{Columns, ParseError};
+
+/// The columns behind the state.
+const COLUMNS: &[&str] = &[
+    "ppid",
+    "pgrp",
+    "session",
+    "tty_nr",
+    "tpgid",
+    "flags",
+    "minflt",
+    "cminflt",
+    "majflt",
+    "cmajflt",
+    "utime",
+    "stime",
+    "cutime",
+    "cstime",
+    "priority",
+    "nice",
+    "num_threads",
+    "itrealvalue",
+    "starttime",
+    "vsize",
+    "rss",
+];
+
+/// Reads `/proc/<pid>/stat`.
+///
+/// # Errors
+/// It is not of that form.
+pub fn parse(text: &str) -> Result<Columns, ParseError> {
+    // The name of the program stands in parentheses and may hold any of them, and spaces.
+    let (_, behind) =
+        text.rsplit_once(')').ok_or_else(|| ParseError::new("a program's name in ()", text))?;
+    Columns::of_words(COLUMNS, behind.split_ascii_whitespace().skip(1))
+}

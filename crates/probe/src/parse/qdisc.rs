@@ -1,0 +1,116 @@
+//! A queueing discipline, as `RTM_GETQDISC` tells it (`include/uapi/linux/gen_stats.h`).
+
+use serde::Serialize;
+
+use super::netlink::{array_at, attributes, i32_at, integer, name, u32_at};
+use super::{Fields, ParseError};
+
+/// Length of `struct tcmsg`.
+const HEADER: usize = 20;
+const TC_H_ROOT: u32 = 0xffff_ffff;
+const TCA_KIND: u16 = 1;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_BASIC: u16 = 1;
+const TCA_STATS_QUEUE: u16 = 3;
+const TCA_STATS_PKT64: u16 = 8;
+
+/// A queueing discipline of an interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Qdisc {
+    /// Number of the interface.
+    pub interface: i32,
+    /// Its kind: `pfifo_fast`, `tbf`, …
+    pub kind: String,
+    /// Its handle.
+    pub handle: u32,
+    /// The handle of the class that it serves.
+    pub parent: u32,
+    /// Bytes that left it.
+    pub bytes: Option<u64>,
+    /// Packets that left it; all of what segmentation offload made one of, with `gso_segs`.
+    pub packets: Option<u64>,
+    /// Packets that it holds.
+    pub qlen: Option<u64>,
+    /// Bytes that it holds.
+    pub backlog: Option<u64>,
+    /// Packets that it dropped.
+    pub drops: Option<u64>,
+    /// Packets that came back from a busy device.
+    pub requeues: Option<u64>,
+    /// Times that it held packets back because of a rate, or was full, as its kind counts them.
+    pub overlimits: Option<u64>,
+}
+
+impl Qdisc {
+    /// Whether it is the one that the interface sends through; its counters hold those of its children.
+    #[must_use]
+    pub const fn is_root(&self) -> bool {
+        self.parent == TC_H_ROOT
+    }
+
+    /// Whether it counts what it passes on. `noqueue` is the name of there being none.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.kind != "noqueue"
+    }
+}
+
+impl Fields for Qdisc {
+    fn field(&self, name: &str) -> Option<u64> {
+        match name {
+            "bytes" => self.bytes,
+            "packets" => self.packets,
+            "qlen" => self.qlen,
+            "backlog" => self.backlog,
+            "drops" => self.drops,
+            "requeues" => self.requeues,
+            "overlimits" => self.overlimits,
+            _ => None,
+        }
+    }
+}
+
+/// Reads one message.
+///
+/// # Errors
+/// It is too short, or an attribute does not fit in it.
+pub fn parse(message: &[u8]) -> Result<Qdisc, ParseError> {
+    array_at::<HEADER>(message, 0)?;
+    let mut qdisc = Qdisc {
+        interface: i32_at(message, 4)?,
+        handle: u32_at(message, 8)?,
+        parent: u32_at(message, 12)?,
+        ..Qdisc::default()
+    };
+    for attribute in attributes(message, HEADER) {
+        let attribute = attribute?;
+        match attribute.kind() {
+            TCA_KIND => qdisc.kind = name(attribute.value()),
+            TCA_STATS2 => read_stats(&mut qdisc, attribute.value())?,
+            _ => {}
+        }
+    }
+    Ok(qdisc)
+}
+
+fn read_stats(qdisc: &mut Qdisc, stats: &[u8]) -> Result<(), ParseError> {
+    for attribute in attributes(stats, 0) {
+        let attribute = attribute?;
+        let value = attribute.value();
+        let at = |from: usize, to: usize| value.get(from..to).and_then(integer);
+        match attribute.kind() {
+            // struct gnet_stats_basic
+            TCA_STATS_BASIC => (qdisc.bytes, qdisc.packets) = (at(0, 8), at(8, 12)),
+            // struct gnet_stats_queue
+            TCA_STATS_QUEUE => {
+                (qdisc.qlen, qdisc.backlog) = (at(0, 4), at(4, 8));
+                (qdisc.drops, qdisc.requeues, qdisc.overlimits) =
+                    (at(8, 12), at(12, 16), at(16, 20));
+            }
+            // Comes behind TCA_STATS_BASIC, when its 32 bits of packets do not suffice.
+            TCA_STATS_PKT64 => qdisc.packets = at(0, 8),
+            _ => {}
+        }
+    }
+    Ok(())
+}

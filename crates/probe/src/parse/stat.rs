@@ -1,0 +1,59 @@
+//! `/proc/stat` (proc(5), `fs/proc/stat.c`): what each CPU did, in ticks, and events of the host.
+
+use super::{Columns, Fields, ParseError, number};
+
+/// The states of a CPU, in the order of the columns. `user` holds `guest`, `nice` holds `guest_nice`.
+const STATES: &[&str] = &[
+    "cpu user",
+    "cpu nice",
+    "cpu system",
+    "cpu idle",
+    "cpu iowait",
+    "cpu irq",
+    "cpu softirq",
+    "cpu steal",
+    "cpu guest",
+    "cpu guest_nice",
+];
+
+/// What `/proc/stat` tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stat<'a> {
+    /// Ticks in each state by CPU, those that are online.
+    pub cores: Vec<(&'a str, Columns)>,
+    /// Events since the host started, and how many processes run or wait for a disk.
+    pub events: Events<'a>,
+}
+
+/// The first number of each line that is not of a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Events<'a>(Vec<(&'a str, Option<u64>)>);
+
+impl Fields for Events<'_> {
+    fn field(&self, name: &str) -> Option<u64> {
+        self.0.iter().find(|(known, _)| *known == name)?.1
+    }
+}
+
+/// Reads `/proc/stat`.
+///
+/// # Errors
+/// A value is not a number, or no CPU is told of.
+pub fn parse(text: &str) -> Result<Stat<'_>, ParseError> {
+    let mut stat = Stat { cores: Vec::new(), events: Events(Vec::new()) };
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        match words.next() {
+            // The sum over all CPUs: summed here as everything that has parts.
+            Some("cpu") | None => {}
+            Some(name) if name.starts_with("cpu") => {
+                stat.cores.push((name, Columns::of_words(STATES, words)?));
+            }
+            Some(name) => stat.events.0.push((name, number(words.next().unwrap_or_default())?)),
+        }
+    }
+    if stat.cores.is_empty() {
+        return Err(ParseError::new("a line of a CPU", text.lines().next().unwrap_or_default()));
+    }
+    Ok(stat)
+}

@@ -1,0 +1,39 @@
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Room for most files of /proc; a longer one makes it grow once.
+const BUFFER: usize = 16 * 1024;
+
+/// A file of /proc that is read again and again.
+#[derive(Debug)]
+pub(super) struct ProcFile {
+    file: File,
+    buffer: Vec<u8>,
+}
+
+impl ProcFile {
+    pub(super) fn open(path: &str) -> io::Result<Self> {
+        Ok(Self { file: File::open(path)?, buffer: vec![0; BUFFER] })
+    }
+
+    /// What it holds now.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not text.
+    pub(super) fn read(&mut self) -> io::Result<&str> {
+        let mut length = 0;
+        // A read from the start makes the kernel write the file anew; it ends with an empty read.
+        loop {
+            if length == self.buffer.len() {
+                self.buffer.resize(2 * length, 0);
+            }
+            match self.file.read_at(&mut self.buffer[length..], length as u64)? {
+                0 => break,
+                read => length += read,
+            }
+        }
+        std::str::from_utf8(&self.buffer[..length])
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+}

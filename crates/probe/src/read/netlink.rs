@@ -1,0 +1,212 @@
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer};
+use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, send,
+    socket_with,
+};
+
+use crate::parse::flow::{AF_INET, AF_INET6, Flow, Socket};
+use crate::parse::link::Link;
+use crate::parse::netlink::{Content, messages};
+use crate::parse::qdisc::Qdisc;
+use crate::parse::{ParseError, flow, link, qdisc};
+
+/// The kernel sends no longer datagrams (`netlink_dump` in `net/netlink/af_netlink.c`).
+const BUFFER: usize = 64 * 1024;
+/// A kernel that does not answer by then never will.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Times that a table is asked for that changes while it is told.
+const ATTEMPTS: u32 = 5;
+const HEADER: usize = 16;
+
+/// Protocol 0 of netlink.
+const NETLINK_ROUTE: Option<Protocol> = None;
+const RTM_GETLINK: u16 = 18;
+const RTM_GETQDISC: u16 = 38;
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+
+/// A conversation with a part of the kernel, in the namespace of the thread that began it.
+#[derive(Debug)]
+struct Netlink {
+    socket: OwnedFd,
+    sequence: u32,
+    buffer: Vec<u8>,
+}
+
+impl Netlink {
+    fn open(protocol: Option<Protocol>) -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
+        bind(&socket, &SocketAddrNetlink::new(0, 0))?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
+        Ok(Self { socket, sequence: 0, buffer: vec![0; BUFFER] })
+    }
+
+    /// Every entry of a table, each as `parse` reads it.
+    fn dump<T>(
+        &mut self,
+        kind: u16,
+        body: &[u8],
+        parse: fn(&[u8]) -> Result<T, ParseError>,
+    ) -> io::Result<Vec<T>> {
+        for _ in 0..ATTEMPTS {
+            self.request(kind, NLM_F_DUMP, body)?;
+            if let Some(entries) = self.answer(parse, true)? {
+                return Ok(entries);
+            }
+        }
+        Err(io::Error::other("a table of the kernel changed each time that it was told"))
+    }
+
+    fn request(&mut self, kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut bytes = vec![0; HEADER + body.len()];
+        let mut message = NetlinkBuffer::new(&mut bytes);
+        message.set_length((HEADER + body.len()) as u32);
+        message.set_message_type(kind);
+        message.set_flags(NLM_F_REQUEST | flags);
+        message.set_sequence_number(self.sequence);
+        message.payload_mut().copy_from_slice(body);
+        send(&self.socket, &bytes, SendFlags::empty())?;
+        Ok(())
+    }
+
+    /// The answer to the last request; none: the table changed meanwhile. `whole`: it ends with a message
+    /// that says so, as that of a table does; else it is one message.
+    fn answer<T>(
+        &mut self,
+        parse: fn(&[u8]) -> Result<T, ParseError>,
+        whole: bool,
+    ) -> io::Result<Option<Vec<T>>> {
+        let mut entries = Vec::new();
+        let mut interrupted = false;
+        loop {
+            let (_, length) = recv(&self.socket, &mut self.buffer[..], RecvFlags::TRUNC)?;
+            let datagram =
+                self.buffer.get(..length).ok_or_else(|| io::Error::other("a cut answer"))?;
+            for message in messages(datagram).map_err(invalid)? {
+                if message.sequence != self.sequence {
+                    continue;
+                }
+                interrupted |= message.interrupted;
+                match message.content {
+                    Content::Data(data) => entries.push(parse(data).map_err(invalid)?),
+                    Content::Done(None) => return Ok((!interrupted).then_some(entries)),
+                    Content::Done(Some(code)) | Content::Failed(Some(code)) => {
+                        return Err(io::Error::from_raw_os_error(code));
+                    }
+                    Content::Failed(None) | Content::Nothing => {}
+                }
+            }
+            if !whole && !entries.is_empty() {
+                return Ok(Some(entries));
+            }
+        }
+    }
+}
+
+fn invalid(error: ParseError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// Reads interfaces and their queueing disciplines.
+#[derive(Debug)]
+pub(super) struct RouteReader(Netlink);
+
+impl RouteReader {
+    pub(super) fn open() -> io::Result<Self> {
+        Netlink::open(NETLINK_ROUTE).map(Self)
+    }
+
+    /// All interfaces of the namespace.
+    pub(super) fn links(&mut self) -> io::Result<Vec<Link>> {
+        const IFINFOMSG: [u8; 16] = [0; 16];
+        self.0.dump(RTM_GETLINK, &IFINFOMSG, link::parse)
+    }
+
+    /// All queueing disciplines of the namespace.
+    pub(super) fn qdiscs(&mut self) -> io::Result<Vec<Qdisc>> {
+        const TCMSG: [u8; 20] = [0; 20];
+        self.0.dump(RTM_GETQDISC, &TCMSG, qdisc::parse)
+    }
+}
+
+/// Reads TCP connections of the namespace of the thread that opened it.
+#[derive(Debug)]
+pub struct FlowReader(Netlink);
+
+impl FlowReader {
+    /// Begins.
+    ///
+    /// # Errors
+    /// The kernel has no `sock_diag`.
+    pub fn open() -> io::Result<Self> {
+        Netlink::open(Some(SOCK_DIAG)).map(Self)
+    }
+
+    /// All connections that are open, without listening sockets and those that only wait for their end.
+    ///
+    /// # Errors
+    /// The kernel refuses, or answers what is not understood.
+    pub fn flows(&mut self) -> io::Result<Vec<Flow>> {
+        let mut flows = Vec::new();
+        for family in [AF_INET, AF_INET6] {
+            let request = request_of_family(family);
+            flows.extend(self.0.dump(SOCK_DIAG_BY_FAMILY, &request, flow::parse)?);
+        }
+        Ok(flows)
+    }
+
+    /// One connection: quicker than all.
+    ///
+    /// # Errors
+    /// There is none (`NotFound`), the kernel refuses, or answers what is not understood.
+    pub fn flow(&mut self, socket: Socket) -> io::Result<Flow> {
+        self.0.request(SOCK_DIAG_BY_FAMILY, 0, &request_of_socket(socket))?;
+        let flows = self.0.answer(flow::parse, false)?;
+        flows.into_iter().flatten().next().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Length of `struct inet_diag_req_v2` (`include/uapi/linux/inet_diag.h`).
+const DIAG_REQUEST: usize = 56;
+
+/// All connections that are more than a request to open one or the memory of a closed one: a `struct
+/// inet_diag_req_v2` without a socket.
+fn request_of_family(family: u8) -> [u8; DIAG_REQUEST] {
+    const IPPROTO_TCP: u8 = 6;
+    // 1 << (INET_DIAG_INFO - 1) and 1 << (INET_DIAG_CONG - 1)
+    const EXTENSIONS: u8 = 1 << 1 | 1 << 3;
+    // include/net/tcp_states.h: SYN_RECV, TIME_WAIT, LISTEN, NEW_SYN_RECV and what may come
+    const STATES: u32 = 0b1111_1111_1110 & !(1 << 3 | 1 << 6 | 1 << 10);
+    let mut request = [0; DIAG_REQUEST];
+    request[0..3].copy_from_slice(&[family, IPPROTO_TCP, EXTENSIONS]);
+    request[4..8].copy_from_slice(&STATES.to_ne_bytes());
+    request
+}
+
+/// The connection between two ends.
+fn request_of_socket(socket: Socket) -> [u8; DIAG_REQUEST] {
+    let family = if socket.local.is_ipv4() { AF_INET } else { AF_INET6 };
+    let mut request = request_of_family(family);
+    request[8..10].copy_from_slice(&socket.local.port().to_be_bytes());
+    request[10..12].copy_from_slice(&socket.remote.port().to_be_bytes());
+    put_address(&mut request[12..28], socket.local);
+    put_address(&mut request[28..44], socket.remote);
+    // INET_DIAG_NOCOOKIE: whichever connection it is
+    request[48..56].fill(0xff);
+    request
+}
+
+fn put_address(place: &mut [u8], address: SocketAddr) {
+    match address.ip() {
+        IpAddr::V4(ip) => place[..4].copy_from_slice(&ip.octets()),
+        IpAddr::V6(ip) => place.copy_from_slice(&ip.octets()),
+    }
+}

@@ -1,0 +1,165 @@
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::{fs, io};
+
+use super::file::ProcFile;
+use super::netlink::RouteReader;
+use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::parse::ParseError;
+use crate::parse::link::Link;
+use crate::readings::{of_flows, of_links, of_qdiscs, of_text};
+use crate::{FlowReader, Origin, Reading, Snapshot, Source, Sources};
+
+/// Sources held open, to be read again and again. They stay those of the namespace in which they were
+/// opened, whichever thread reads them.
+#[derive(Debug)]
+pub struct Probe {
+    sources: Sources,
+    disks: Vec<String>,
+    origin: Origin,
+    flows: io::Result<FlowReader>,
+    route: io::Result<RouteReader>,
+    files: BTreeMap<Source, io::Result<ProcFile>>,
+}
+
+impl Probe {
+    /// Opens the `sources` in the namespace of this thread. One that cannot be opened is told of as missing
+    /// by each snapshot.
+    #[must_use]
+    pub fn open(sources: Sources) -> Self {
+        let file = |source: &Source| {
+            path(*source, sources.process).map(|path| (*source, ProcFile::open(&path)))
+        };
+        Self {
+            disks: if sources.disks.is_empty() { devices() } else { sources.disks.clone() },
+            origin: origin(),
+            flows: FlowReader::open(),
+            route: RouteReader::open(),
+            files: sources.chosen.iter().filter_map(file).collect(),
+            sources,
+        }
+    }
+
+    /// Reads everything now.
+    #[must_use]
+    pub fn take(&mut self) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        self.take_into(&mut snapshot, true);
+        snapshot
+    }
+
+    /// Reads everything now, over what `snapshot` held. `keep`: with what the kernel said.
+    pub(crate) fn take_into(&mut self, snapshot: &mut Snapshot, keep: bool) {
+        let (started, cpu_started) = (monotonic_ns(), thread_cpu_ns());
+        *snapshot = Snapshot { at_ns: started, origin: self.origin.clone(), ..Snapshot::default() };
+        let mut links = Vec::new();
+        for source in self.sources.chosen.clone() {
+            match self.read(source, snapshot, &mut links, keep) {
+                Ok(readings) => snapshot.readings.extend(readings),
+                Err(error) => drop(snapshot.missing.insert(source, error.to_string())),
+            }
+        }
+        snapshot.cost_ns = monotonic_ns() - started;
+        snapshot.cpu_ns = thread_cpu_ns() - cpu_started;
+    }
+
+    fn read(
+        &mut self,
+        source: Source,
+        snapshot: &mut Snapshot,
+        links: &mut Vec<Link>,
+        keep: bool,
+    ) -> io::Result<Vec<Reading>> {
+        match source {
+            Source::Flows => {
+                snapshot.flows = opened(&mut self.flows)?.flows()?;
+                keep_json(snapshot, source, keep, |snapshot| to_json(&snapshot.flows));
+                Ok(of_flows(&snapshot.flows))
+            }
+            Source::Links => {
+                *links = opened(&mut self.route)?.links()?;
+                keep_json(snapshot, source, keep, |_| to_json(links));
+                of_links(links, &self.sources).map_err(invalid)
+            }
+            Source::Qdiscs => {
+                let route = opened(&mut self.route)?;
+                let qdiscs = route.qdiscs()?;
+                keep_json(snapshot, source, keep, |_| to_json(&qdiscs));
+                // Queueing disciplines are told by the number of their interface.
+                let names = if links.is_empty() { &route.links()? } else { links };
+                of_qdiscs(&qdiscs, names, &self.sources).map_err(invalid)
+            }
+            _ => self.read_text(source, snapshot, keep),
+        }
+    }
+
+    fn read_text(
+        &mut self,
+        source: Source,
+        snapshot: &mut Snapshot,
+        keep: bool,
+    ) -> io::Result<Vec<Reading>> {
+        let file = self.files.get_mut(&source).ok_or(io::ErrorKind::NotFound)?;
+        let text = opened(file)?.read()?;
+        if keep {
+            snapshot.texts.insert(source, text.to_owned());
+        }
+        of_text(source, text, &self.disks).map_err(invalid)
+    }
+}
+
+fn keep_json(
+    snapshot: &mut Snapshot,
+    source: Source,
+    keep: bool,
+    json: impl FnOnce(&Snapshot) -> String,
+) {
+    if keep {
+        let json = json(snapshot);
+        snapshot.texts.insert(source, json);
+    }
+}
+
+fn to_json(told: &impl serde::Serialize) -> String {
+    serde_json::to_string(told).expect("names and numbers are JSON")
+}
+
+/// What was opened, or why not.
+fn opened<T>(opened: &mut io::Result<T>) -> io::Result<&mut T> {
+    opened.as_mut().map_err(|error| io::Error::new(error.kind(), error.to_string()))
+}
+
+fn invalid(error: ParseError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// The file of a source, if it is one. What a namespace has of its own stands below the thread: /proc/net
+/// is that of the process' first thread.
+fn path(source: Source, process: Option<u32>) -> Option<String> {
+    match source {
+        Source::Flows | Source::Links | Source::Qdiscs => None,
+        Source::Snmp | Source::Netstat | Source::Softnet => {
+            Some(source.place().replace("/proc/net", "/proc/thread-self/net"))
+        }
+        Source::Process => {
+            let process = process.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
+            Some(source.place().replace("<pid>", &process))
+        }
+        _ => Some(source.place().to_owned()),
+    }
+}
+
+/// Disks that are devices: not partitions, and not what is made of other disks or of memory.
+fn devices() -> Vec<String> {
+    let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let devices = entries.filter(|entry| entry.path().join("device").exists());
+    devices.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+fn origin() -> Origin {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    Origin {
+        boot: boot.map(|id| id.trim_end().to_owned()),
+        namespace: fs::metadata("/proc/thread-self/ns/net").ok().map(|namespace| namespace.ino()),
+    }
+}

@@ -1,0 +1,176 @@
+//! From what was parsed to readings under names of ours.
+
+use std::sync::Arc;
+
+use crate::parse::link::Link;
+use crate::parse::qdisc::Qdisc;
+use crate::parse::{
+    Fields, ParseError, diskstats, key_values, mib, pressure, process, softnet, stat,
+};
+use crate::{Counter, Flow, Source, Sources};
+
+/// A value that the kernel told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Where.
+    pub source: Source,
+    /// Of what.
+    pub counter: &'static Counter,
+    /// Of which CPU, interface, disk or connection; none: of the whole.
+    pub part: Option<Arc<str>>,
+    /// Tells parts of the same name apart, of which one came after the other.
+    pub instance: u64,
+    /// In the kernel's unit.
+    pub value: u64,
+}
+
+impl Reading {
+    /// The value in the unit of the name.
+    #[must_use]
+    pub fn scaled(&self) -> u64 {
+        self.in_unit(self.value)
+    }
+
+    /// An `amount` of the kernel's unit in the unit of the name.
+    pub(crate) fn in_unit(&self, amount: u64) -> u64 {
+        amount.saturating_mul(self.counter.unit.factor())
+    }
+}
+
+/// Readings of one source.
+struct Collector {
+    source: Source,
+    readings: Vec<Reading>,
+}
+
+impl Collector {
+    const fn new(source: Source) -> Self {
+        Self { source, readings: Vec::new() }
+    }
+
+    fn whole(mut self, fields: &impl Fields) -> Vec<Reading> {
+        self.add(None, 0, fields, |_| true);
+        self.readings
+    }
+
+    fn part(&mut self, name: &str, instance: u64, fields: &impl Fields) {
+        self.add(Some(&name.into()), instance, fields, |_| true);
+    }
+
+    fn add(
+        &mut self,
+        part: Option<&Arc<str>>,
+        instance: u64,
+        fields: &impl Fields,
+        wanted: fn(&Counter) -> bool,
+    ) {
+        for counter in self.source.counters().iter().filter(|counter| wanted(counter)) {
+            if let Some(value) = fields.field(counter.field) {
+                let (source, part) = (self.source, part.cloned());
+                self.readings.push(Reading { source, counter, part, instance, value });
+            }
+        }
+    }
+}
+
+/// Readings of a file of /proc.
+pub(crate) fn of_text(
+    source: Source,
+    text: &str,
+    disks: &[String],
+) -> Result<Vec<Reading>, ParseError> {
+    let collector = Collector::new(source);
+    Ok(match source {
+        Source::Snmp | Source::Netstat => collector.whole(&mib::parse(text)?),
+        Source::Process => collector.whole(&process::parse(text)?),
+        Source::Pressure => collector.whole(&pressure::parse(text)?),
+        Source::Memory | Source::Paging => collector.whole(&key_values::parse(text)?),
+        Source::Cpus => of_stat(collector, &stat::parse(text)?),
+        Source::Softnet => of_softnet(collector, text)?,
+        Source::Disks => of_disks(collector, text, disks)?,
+        Source::Flows | Source::Links | Source::Qdiscs => Vec::new(),
+    })
+}
+
+fn of_stat(mut collector: Collector, stat: &stat::Stat<'_>) -> Vec<Reading> {
+    for (name, core) in &stat.cores {
+        collector.part(name, 0, core);
+    }
+    collector.whole(&stat.events)
+}
+
+fn of_softnet(mut collector: Collector, text: &str) -> Result<Vec<Reading>, ParseError> {
+    for (cpu, columns) in softnet::parse(text)? {
+        collector.part(&format!("cpu{cpu}"), 0, &columns);
+    }
+    Ok(collector.readings)
+}
+
+fn of_disks(
+    mut collector: Collector,
+    text: &str,
+    wanted: &[String],
+) -> Result<Vec<Reading>, ParseError> {
+    let disks = diskstats::parse(text)?;
+    for name in wanted {
+        let disk = disks.iter().find(|(known, _)| known == name);
+        let (_, columns) = disk.ok_or_else(|| ParseError::new("a disk that there is", name))?;
+        collector.part(name, 0, columns);
+    }
+    Ok(collector.readings)
+}
+
+/// Readings of the wanted interfaces.
+pub(crate) fn of_links(links: &[Link], sources: &Sources) -> Result<Vec<Reading>, ParseError> {
+    let mut collector = Collector::new(Source::Links);
+    for link in wanted(links, sources)? {
+        collector.part(&link.name, instance(link.index), &link.stats);
+    }
+    Ok(collector.readings)
+}
+
+/// Readings of the queueing disciplines that the wanted interfaces send through.
+pub(crate) fn of_qdiscs(
+    qdiscs: &[Qdisc],
+    links: &[Link],
+    sources: &Sources,
+) -> Result<Vec<Reading>, ParseError> {
+    let mut collector = Collector::new(Source::Qdiscs);
+    for link in wanted(links, sources)? {
+        let of_link = |qdisc: &&Qdisc| qdisc.interface == link.index && qdisc.is_root();
+        for qdisc in qdiscs.iter().filter(of_link) {
+            // What there is no queue for is not counted, but not dropped either.
+            let counted: fn(&Counter) -> bool =
+                if qdisc.counts() { |_| true } else { |counter| counter.field == "drops" };
+            // A handle that was given anew tells a new queueing discipline.
+            let instance = instance(link.index) << 32 | u64::from(qdisc.handle);
+            collector.add(Some(&link.name.as_str().into()), instance, qdisc, counted);
+        }
+    }
+    Ok(collector.readings)
+}
+
+fn instance(interface: i32) -> u64 {
+    u64::from(interface.cast_unsigned())
+}
+
+/// The interfaces that are to be read.
+fn wanted<'a>(links: &'a [Link], sources: &Sources) -> Result<Vec<&'a Link>, ParseError> {
+    if sources.interfaces.is_empty() {
+        return Ok(links.iter().collect());
+    }
+    let named = |name: &String| {
+        let link = links.iter().find(|link| link.name == *name);
+        link.ok_or_else(|| ParseError::new("an interface that there is", name))
+    };
+    sources.interfaces.iter().map(named).collect()
+}
+
+/// Readings of connections.
+pub(crate) fn of_flows(flows: &[Flow]) -> Vec<Reading> {
+    let mut collector = Collector::new(Source::Flows);
+    for flow in flows {
+        collector.part(&flow.socket.to_string(), flow.cookie, flow);
+    }
+    collector.readings
+}

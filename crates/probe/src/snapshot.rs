@@ -1,0 +1,88 @@
+use std::collections::BTreeMap;
+
+use crate::{Flow, Kind, Probe, Reading, Source, Sources};
+
+/// Where and since when the kernel counts: counters of two origins have nothing to do with each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The start of the machine, `/proc/sys/kernel/random/boot_id`.
+    pub boot: Option<String>,
+    /// The network namespace, by the inode of `/proc/thread-self/ns/net`.
+    pub namespace: Option<u64>,
+}
+
+/// What the chosen sources told at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// `CLOCK_MONOTONIC` when it began.
+    pub at_ns: u64,
+    /// Time that it took: reading and understanding.
+    pub cost_ns: u64,
+    /// CPU time that it took.
+    pub cpu_ns: u64,
+    /// Where the kernel counts.
+    pub origin: Origin,
+    /// Every value that has a name of ours.
+    pub readings: Vec<Reading>,
+    /// The connections, if they are among the sources.
+    pub flows: Vec<Flow>,
+    /// What the kernel said: text as it was, answers of netlink as JSON.
+    pub texts: BTreeMap<Source, String>,
+    /// Chosen sources that could not be read, with the reason. What they count is missing, not zero.
+    pub missing: BTreeMap<Source, String>,
+}
+
+impl Snapshot {
+    /// Reads the `sources` now, in the namespace of this thread. To read again and again, keep a [`Probe`].
+    #[must_use]
+    pub fn take(sources: &Sources) -> Self {
+        Probe::open(sources.clone()).take()
+    }
+
+    /// What grows, by name, summed over CPUs, interfaces, disks and open connections; in the units of the
+    /// names. What a field's wrap does to a difference of these, [`growth`](crate::growth) undoes.
+    #[must_use]
+    pub fn counters(&self) -> BTreeMap<String, u64> {
+        self.sums(|reading| reading.counter.kind != Kind::Gauge)
+    }
+
+    /// States, by name, summed in the same way.
+    #[must_use]
+    pub fn gauges(&self) -> BTreeMap<String, u64> {
+        self.sums(|reading| reading.counter.kind == Kind::Gauge)
+    }
+
+    /// What each CPU (`cpu0`), interface and disk counts, by its name.
+    #[must_use]
+    pub fn parts(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
+        let mut parts: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        let counters = self.readings.iter().filter(|reading| reading.counter.kind != Kind::Gauge);
+        for reading in counters.filter(|reading| reading.source.has_parts()) {
+            if let Some(part) = &reading.part {
+                let counters = parts.entry(part.to_string()).or_default();
+                add(counters, reading);
+            }
+        }
+        parts
+    }
+
+    /// What the kernel said, by where it said it ([`Source::place`]).
+    #[must_use]
+    pub fn raw(&self) -> BTreeMap<String, String> {
+        let place = |(source, text): (&Source, &String)| (source.place().to_owned(), text.clone());
+        self.texts.iter().map(place).collect()
+    }
+
+    fn sums(&self, wanted: fn(&Reading) -> bool) -> BTreeMap<String, u64> {
+        let mut sums = BTreeMap::new();
+        for reading in self.readings.iter().filter(|reading| wanted(reading)) {
+            add(&mut sums, reading);
+        }
+        sums
+    }
+}
+
+fn add(sums: &mut BTreeMap<String, u64>, reading: &Reading) {
+    let sum = sums.entry(reading.counter.name.to_owned()).or_default();
+    *sum = sum.saturating_add(reading.scaled());
+}

@@ -1,0 +1,131 @@
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Where the kernel tells something. The order is that in which a snapshot reads them: what changes with
+/// each packet first, close together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// TCP connections, by `sock_diag`.
+    Flows,
+    /// IP, TCP and UDP: `/proc/net/snmp`.
+    Snmp,
+    /// More of TCP and IP: `/proc/net/netstat`.
+    Netstat,
+    /// Interfaces, by rtnetlink.
+    Links,
+    /// Queueing disciplines, by rtnetlink.
+    Qdiscs,
+    /// Packets that each CPU took in: `/proc/net/softnet_stat`.
+    Softnet,
+    /// CPUs: `/proc/stat`.
+    Cpus,
+    /// A process: `/proc/<pid>/stat`.
+    Process,
+    /// Waiting for a CPU: `/proc/pressure/cpu`.
+    Pressure,
+    /// Memory: `/proc/meminfo`.
+    Memory,
+    /// Paging: `/proc/vmstat`.
+    Paging,
+    /// Disks: `/proc/diskstats`.
+    Disks,
+}
+
+impl Source {
+    /// All there are.
+    pub const ALL: [Self; 12] = [
+        Self::Flows,
+        Self::Snmp,
+        Self::Netstat,
+        Self::Links,
+        Self::Qdiscs,
+        Self::Softnet,
+        Self::Cpus,
+        Self::Process,
+        Self::Pressure,
+        Self::Memory,
+        Self::Paging,
+        Self::Disks,
+    ];
+
+    /// Where the kernel tells it: the key of what it said in [`Snapshot::raw`](crate::Snapshot::raw).
+    #[must_use]
+    pub const fn place(self) -> &'static str {
+        match self {
+            Self::Flows => "netlink:tcp",
+            Self::Snmp => "/proc/net/snmp",
+            Self::Netstat => "/proc/net/netstat",
+            Self::Qdiscs => "netlink:qdisc",
+            Self::Links => "netlink:link",
+            Self::Softnet => "/proc/net/softnet_stat",
+            Self::Cpus => "/proc/stat",
+            Self::Process => "/proc/<pid>/stat",
+            Self::Pressure => "/proc/pressure/cpu",
+            Self::Memory => "/proc/meminfo",
+            Self::Paging => "/proc/vmstat",
+            Self::Disks => "/proc/diskstats",
+        }
+    }
+
+    /// Whether it tells of several things that have names: CPUs, interfaces, disks.
+    #[must_use]
+    pub const fn has_parts(self) -> bool {
+        matches!(self, Self::Links | Self::Qdiscs | Self::Softnet | Self::Cpus | Self::Disks)
+    }
+
+    /// Whether what it tells of may come and go while the host runs, and counts from 0 when it comes.
+    #[must_use]
+    pub const fn comes_and_goes(self) -> bool {
+        matches!(self, Self::Flows | Self::Qdiscs | Self::Links)
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.place())
+    }
+}
+
+/// What to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sources {
+    /// Which sources.
+    pub chosen: BTreeSet<Source>,
+    /// Interfaces by name; empty: all of the namespace.
+    pub interfaces: Vec<String>,
+    /// Disks by name; empty: those that are devices, not what is made of them or of memory.
+    pub disks: Vec<String>,
+    /// The process; none: this one.
+    pub process: Option<u32>,
+}
+
+impl Sources {
+    /// All sources, all interfaces and disks, this process.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::of(Source::ALL)
+    }
+
+    /// These sources, all interfaces and disks, this process.
+    #[must_use]
+    pub fn of(chosen: impl IntoIterator<Item = Source>) -> Self {
+        Self {
+            chosen: chosen.into_iter().collect(),
+            interfaces: Vec::new(),
+            disks: Vec::new(),
+            process: None,
+        }
+    }
+
+    /// What a network namespace has of its own: the rest is the same for all namespaces of a machine.
+    #[must_use]
+    pub fn of_namespace() -> Self {
+        Self::of([Source::Flows, Source::Snmp, Source::Netstat, Source::Qdiscs, Source::Links])
+    }
+
+    /// Reads only these `interfaces`.
+    #[must_use]
+    pub fn with_interfaces(self, interfaces: Vec<String>) -> Self {
+        Self { interfaces, ..self }
+    }
+}

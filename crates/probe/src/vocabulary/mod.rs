@@ -1,0 +1,129 @@
+//! Which fields of the kernel are counters of ours: their names, their kinds, their meaning. A name ends in
+//! its unit, and is the simulator's where that counts the same. Several fields of one name are added up.
+
+mod host;
+mod network;
+mod tcp;
+
+use crate::Source;
+
+/// How a value behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Grows, and starts again from 0 behind 2^16 - 1, 2^32 - 1 or 2^64 - 1: the bits.
+    Counter(u32),
+    /// Grows, but the kernel corrects it back by a little now and then: no growth then.
+    Corrected,
+    /// Goes up and down: a state, no growth.
+    Gauge,
+}
+
+/// What the kernel counts in, and how it becomes the unit of the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// What the name says.
+    Same,
+    /// Ticks of `USER_HZ`, told in milliseconds.
+    Ticks,
+    /// Sectors of 512 bytes, told in bytes.
+    Sectors,
+    /// 1024 bytes, told in bytes.
+    Kibibytes,
+    /// Pages of memory, told in bytes.
+    Pages,
+}
+
+impl Unit {
+    /// What a value is multiplied by.
+    #[must_use]
+    pub fn factor(self) -> u64 {
+        match self {
+            Self::Same => 1,
+            Self::Ticks => 1000 / rustix::param::clock_ticks_per_second(),
+            Self::Sectors => 512,
+            Self::Kibibytes => 1024,
+            Self::Pages => rustix::param::page_size() as u64,
+        }
+    }
+}
+
+/// A field of the kernel under a name of ours.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// Its name in records.
+    pub name: &'static str,
+    /// The kernel's name of it.
+    pub field: &'static str,
+    /// How it behaves.
+    pub kind: Kind,
+    /// What the kernel counts in.
+    pub unit: Unit,
+    /// What it counts, for the reference.
+    pub meaning: &'static str,
+}
+
+impl Counter {
+    const fn new(
+        name: &'static str,
+        field: &'static str,
+        kind: Kind,
+        meaning: &'static str,
+    ) -> Self {
+        Self { name, field, kind, unit: Unit::Same, meaning }
+    }
+
+    const fn in_unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
+    }
+}
+
+/// A counter of 16 bits.
+const fn c16(name: &'static str, field: &'static str, meaning: &'static str) -> Counter {
+    Counter::new(name, field, Kind::Counter(16), meaning)
+}
+
+/// A counter of 32 bits.
+const fn c32(name: &'static str, field: &'static str, meaning: &'static str) -> Counter {
+    Counter::new(name, field, Kind::Counter(32), meaning)
+}
+
+/// A counter of 64 bits.
+const fn c64(name: &'static str, field: &'static str, meaning: &'static str) -> Counter {
+    Counter::new(name, field, Kind::Counter(64), meaning)
+}
+
+/// A counter of the kernel's `unsigned long`.
+const fn word(name: &'static str, field: &'static str, meaning: &'static str) -> Counter {
+    Counter::new(name, field, Kind::Counter(usize::BITS), meaning)
+}
+
+/// A counter that the kernel corrects.
+const fn corrected(name: &'static str, field: &'static str, meaning: &'static str) -> Counter {
+    Counter::new(name, field, Kind::Corrected, meaning)
+}
+
+/// A state.
+const fn gauge(name: &'static str, field: &'static str, meaning: &'static str) -> Counter {
+    Counter::new(name, field, Kind::Gauge, meaning)
+}
+
+impl Source {
+    /// The fields of this source that have a name of ours.
+    #[must_use]
+    pub const fn counters(self) -> &'static [Counter] {
+        match self {
+            Self::Flows => tcp::FLOWS,
+            Self::Snmp => tcp::SNMP,
+            Self::Netstat => tcp::NETSTAT,
+            Self::Qdiscs => network::QDISCS,
+            Self::Links => network::LINKS,
+            Self::Softnet => network::SOFTNET,
+            Self::Cpus => host::CPUS,
+            Self::Process => host::PROCESS,
+            Self::Pressure => host::PRESSURE,
+            Self::Memory => host::MEMORY,
+            Self::Paging => host::PAGING,
+            Self::Disks => host::DISKS,
+        }
+    }
+}

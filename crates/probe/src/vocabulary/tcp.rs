@@ -1,0 +1,183 @@
+//! TCP, IP and UDP of the namespace, and its connections (`net/ipv4/proc.c`, `include/uapi/linux/snmp.h`,
+//! `include/uapi/linux/tcp.h`).
+
+use super::{Counter, c16, c32, c64, gauge, word};
+
+/// Sums over the connections that are open; a connection that has closed is no longer told of.
+pub(super) const FLOWS: &[Counter] = &[
+    c32(
+        "segments_sent",
+        "data_segs_out",
+        "Segments sent with payload, retransmissions included. The simulator also counts SYN and FIN.",
+    ),
+    c32("segments_received", "data_segs_in", "Segments received with payload."),
+    c32(
+        "acks_sent",
+        "segs_out - data_segs_out",
+        "Segments sent that carry nothing but an acknowledgment; of a connection's start and end also \
+         SYN and FIN.",
+    ),
+    c64("bytes_sent", "bytes_sent", "Payload bytes sent, retransmissions included."),
+    c64("bytes_received", "bytes_received", "Payload bytes received in order."),
+    c64(
+        "bytes_acked",
+        "bytes_acked",
+        "Bytes sent that the other end has acknowledged, SYN included.",
+    ),
+    c64("bytes_retransmitted", "bytes_retrans", "Payload bytes sent again."),
+    c32("flow_segments_out", "segs_out", "Segments sent, of whatever kind."),
+    c32("flow_segments_in", "segs_in", "Segments received, of whatever kind."),
+    c32(
+        "flow_segments_retransmitted",
+        "total_retrans",
+        "Segments sent again by connections that are open.",
+    ),
+    c16(
+        "flow_timeouts",
+        "total_rto",
+        "Expiries of the retransmission timer of connections that are open (Linux 6.7 and later).",
+    ),
+    c32("flow_segments_delivered", "delivered", "Segments that the other end has, by its ACKs."),
+    c32(
+        "flow_segments_delivered_ce",
+        "delivered_ce",
+        "Those of them for which the other end echoed a congestion mark (RFC 3168, 6.1.2).",
+    ),
+    c32("flow_segments_out_of_order", "rcv_ooopack", "Segments received out of order."),
+    c64("flow_busy_us", "busy_time", "Time with data outstanding or to be sent."),
+    c64(
+        "flow_receiver_limited_us",
+        "rwnd_limited",
+        "Time in which the other end's receive window was the limit.",
+    ),
+    c64("flow_sender_limited_us", "sndbuf_limited", "Time in which the send buffer was the limit."),
+];
+
+pub(super) const SNMP: &[Counter] = &[
+    word(
+        "segments_retransmitted",
+        "Tcp RetransSegs",
+        "Segments sent again, for whatever reason, SYN included.",
+    ),
+    word(
+        "tcp_segments_out",
+        "Tcp OutSegs",
+        "Segments sent, pure ACKs included, without those that hold only what was sent before.",
+    ),
+    word("tcp_segments_in", "Tcp InSegs", "Segments received, those in error included."),
+    word("tcp_segments_in_error", "Tcp InErrs", "Segments received in error."),
+    word("tcp_checksum_errors", "Tcp InCsumErrors", "Those of them with a wrong checksum."),
+    word("tcp_resets_sent", "Tcp OutRsts", "Segments sent with RST."),
+    word("connections_opened", "Tcp ActiveOpens", "Connections begun from here."),
+    word("connections_accepted", "Tcp PassiveOpens", "Connections begun from elsewhere."),
+    word("connections_failed", "Tcp AttemptFails", "Connections that were never established."),
+    word("connections_reset", "Tcp EstabResets", "Established connections that ended by a reset."),
+    gauge("connections_established", "Tcp CurrEstab", "Connections in ESTABLISHED or CLOSE-WAIT."),
+    c64("ip_packets_received", "Ip InReceives", "IP packets received, those in error included."),
+    c64("ip_packets_delivered", "Ip InDelivers", "IP packets handed to TCP, UDP and others."),
+    c64("ip_packets_sent", "Ip OutRequests", "IP packets that this host made."),
+    c64(
+        "ip_in_discards",
+        "Ip InDiscards",
+        "Received IP packets dropped for lack of memory or route.",
+    ),
+    c64("ip_out_discards", "Ip OutDiscards", "IP packets to be sent that were dropped."),
+    c64("ip_no_routes", "Ip OutNoRoutes", "IP packets to be sent without a route."),
+    word("udp_datagrams_received", "Udp InDatagrams", "UDP datagrams handed to sockets."),
+    word("udp_datagrams_sent", "Udp OutDatagrams", "UDP datagrams sent."),
+    word("udp_errors", "Udp InErrors", "Received UDP datagrams that were dropped."),
+    word("udp_receive_buffer_errors", "Udp RcvbufErrors", "Those of them for want of buffer."),
+];
+
+pub(super) const NETSTAT: &[Counter] = &[
+    word("timeouts", "TcpExt TCPTimeouts", "Expiries of the retransmission timer, SYN included."),
+    word("fast_recoveries", "TcpExt TCPSackRecovery", "Times that fast recovery began, with SACK."),
+    word("fast_recoveries", "TcpExt TCPRenoRecovery", "Times that it began without SACK."),
+    word("loss_probes", "TcpExt TCPLossProbes", "Tail loss probes sent (RFC 8985, 7)."),
+    word(
+        "loss_probe_recoveries",
+        "TcpExt TCPLossProbeRecovery",
+        "Losses that a tail loss probe repaired.",
+    ),
+    word(
+        "undone_reductions",
+        "TcpExt TCPFullUndo",
+        "Reductions of the window undone: all that was sent again had arrived before.",
+    ),
+    word("undone_reductions", "TcpExt TCPPartialUndo", "Undone by a partial ACK."),
+    word("undone_reductions", "TcpExt TCPDSACKUndo", "Undone because duplicates were reported."),
+    word("undone_reductions", "TcpExt TCPLossUndo", "Undone after a timeout."),
+    word("spurious_timeouts", "TcpExt TCPSpuriousRTOs", "Timeouts found needless (RFC 5682)."),
+    word(
+        "retransmissions_lost",
+        "TcpExt TCPLostRetransmit",
+        "Segments sent again that were lost again.",
+    ),
+    word("fast_retransmissions", "TcpExt TCPFastRetrans", "Segments sent again in fast recovery."),
+    word(
+        "slow_start_retransmissions",
+        "TcpExt TCPSlowStartRetrans",
+        "Segments sent again after a timeout.",
+    ),
+    word("syn_retransmissions", "TcpExt TCPSynRetrans", "SYN and SYN-ACK sent again."),
+    word(
+        "retransmission_failures",
+        "TcpExt TCPRetransFail",
+        "Segments to be sent again that this host dropped.",
+    ),
+    word("segments_out_of_order", "TcpExt TCPOFOQueue", "Segments queued out of order."),
+    word("out_of_order_drops", "TcpExt TCPOFODrop", "Those of them dropped for want of memory."),
+    word(
+        "dsacks_sent",
+        "TcpExt TCPDSACKOldSent",
+        "Duplicates reported (RFC 2883), of data in order.",
+    ),
+    word("dsacks_sent", "TcpExt TCPDSACKOfoSent", "Duplicates reported of data out of order."),
+    word("dsacks_received", "TcpExt TCPDSACKRecv", "Reports of duplicates below the ACK."),
+    word("dsacks_received", "TcpExt TCPDSACKOfoRecv", "Reports of duplicates above the ACK."),
+    word(
+        "dsacked_segments_received",
+        "TcpExt TCPDSACKRecvSegs",
+        "Segments reported as duplicates by the other ends.",
+    ),
+    word("reorderings_detected", "TcpExt TCPSACKReorder", "Reordering seen by SACK."),
+    word("reorderings_detected", "TcpExt TCPRenoReorder", "Reordering seen without SACK."),
+    word("reorderings_detected", "TcpExt TCPTSReorder", "Reordering seen by a timestamp."),
+    word("delayed_acks_sent", "TcpExt DelayedACKs", "ACKs sent by the delayed-ACK timer."),
+    word("acks_compressed", "TcpExt TCPAckCompressed", "ACKs left out by compression of SACKs."),
+    word(
+        "original_segments_sent",
+        "TcpExt TCPOrigDataSent",
+        "Segments sent with payload for the first time.",
+    ),
+    word(
+        "segments_delivered",
+        "TcpExt TCPDelivered",
+        "Segments that the other ends have, by ACKs.",
+    ),
+    word(
+        "segments_delivered_ce",
+        "TcpExt TCPDeliveredCE",
+        "Those of them for which the other end echoed a congestion mark (RFC 3168, 6.1.2).",
+    ),
+    word("hystart_exits", "TcpExt TCPHystartTrainDetect", "Slow start left by a train of ACKs."),
+    word("hystart_exits", "TcpExt TCPHystartDelayDetect", "Slow start left by delay."),
+    word("window_probes", "TcpExt TCPWinProbe", "Probes of a closed window."),
+    word(
+        "zero_windows_advertised",
+        "TcpExt TCPToZeroWindowAdv",
+        "Times that a connection closed its window.",
+    ),
+    word("socket_backlog_drops", "TcpExt TCPBacklogDrop", "Segments dropped by a full backlog."),
+    word("receive_queue_drops", "TcpExt TCPRcvQDrop", "Segments dropped by a full receive queue."),
+    word("zero_window_drops", "TcpExt TCPZeroWindowDrop", "Segments dropped by a closed window."),
+    word("listen_overflows", "TcpExt ListenOverflows", "Connections that met a full accept queue."),
+    word("listen_drops", "TcpExt ListenDrops", "SYNs that listeners dropped, for whatever reason."),
+    word("connections_timed_out", "TcpExt TCPAbortOnTimeout", "Connections given up by a timer."),
+    c64("ip_bytes_received", "IpExt InOctets", "Bytes of IP packets received, headers included."),
+    c64("ip_bytes_sent", "IpExt OutOctets", "Bytes of IP packets sent, headers included."),
+    c64("ip_packets_not_ect", "IpExt InNoECTPkts", "Received packets without ECT (RFC 3168, 5)."),
+    c64("ip_packets_ect0", "IpExt InECT0Pkts", "Received packets with ECT(0)."),
+    c64("ip_packets_ect1", "IpExt InECT1Pkts", "Received packets with ECT(1)."),
+    c64("ip_packets_ce", "IpExt InCEPkts", "Received packets with a congestion mark (CE)."),
+];

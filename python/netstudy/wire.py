@@ -371,8 +371,7 @@ class RunRecord(Wire):
     environment: dict[str, str] = {}
     """What the run was made on, such as `kernel` and `testbed`; empty for the simulator."""
     scaled_by: str | None = None
-    """Scale at which the run was carried out, such as `1/20`: rates times it, times by it. None:
-    as planned."""
+    """What all link rates of the study were multiplied by, such as `1/20`; None: nothing."""
 
 
 class EndRecord(Wire):

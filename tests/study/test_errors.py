@@ -389,3 +389,17 @@ def test_a_plan_of_more_than_a_million_runs_is_refused(refusal: Refusal) -> None
 def test_a_requirement_that_cannot_be_held(required: str, said: str, refusal: Refusal) -> None:
     change = ("question: ", f"require: [{required}]\nquestion: ")
     assert refusal(change) == [f"study.yaml:{said}"]
+
+
+@pytest.mark.parametrize(
+    ("agreed", "said"),
+    [
+        ("goodput: near", '2:22: agreement.goodput: "near" is not a band, such as 10 %, 0.5, '
+         "or 10 % or 0.5"),
+        ("godput: 10 %", '2:13: agreement.godput: "godput" is an unknown metric; '
+         'did you mean "goodput_mbps"?'),
+    ],
+)  # fmt: skip
+def test_an_agreement_that_cannot_be_held(agreed: str, said: str, refusal: Refusal) -> None:
+    change = ("question: ", f"agreement: {{{agreed}}}\nquestion: ")
+    assert refusal(change) == [f"study.yaml:{said}"]

@@ -192,7 +192,7 @@ pub struct RunRecord {
     /// What the run was made on; empty for the simulator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Scale at which the run was carried out, such as `1/20`; none: as planned.
+    /// What all link rates of the study were multiplied by, such as `1/20`; none: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<String>,
 }

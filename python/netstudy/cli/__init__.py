@@ -18,6 +18,7 @@ import typer
 from netstudy import __version__
 from netstudy.cli import (
     clean,
+    compare,
     doctor,
     export,
     init,
@@ -40,7 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for verb in (init, validate, plan, run, status, ls, report, export, doctor, clean):
+for verb in (init, validate, plan, run, status, ls, report, compare, export, doctor, clean):
     app.command(verb.NAME, epilog=verb.EPILOG)(verb.command)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netstudy.analysis.metrics import METRICS
+from netstudy.analysis.settings import Settings, flat
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.hardware import Kind as ProfileKind
@@ -22,7 +23,6 @@ from netstudy.wire import Run
 if TYPE_CHECKING:
     from netstudy.store import Folder, Invocation
 
-Settings = dict[str, Any]
 MANY = 4
 """More numbers than these are printed as their range."""
 FOLDER_FILES = ("study.yaml", "plan.json")
@@ -63,16 +63,16 @@ def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
     by_switch: dict[str, list[Settings]] = {}
     for run in runs:
         switch = run.network.switch
-        by_switch.setdefault(switch.profile, []).append(_flat(switch.model_dump()))
+        by_switch.setdefault(switch.profile, []).append(flat(switch.model_dump()))
     yield _settings("switch", "Switch", by_switch)
-    hosts = [{host.name: _flat(host.model_dump()) for host in run.network.hosts} for run in runs]
+    hosts = [{host.name: flat(host.model_dump()) for host in run.network.hosts} for run in runs]
     yield _settings("hosts", "Hosts", _gathered(hosts))
     links = [
-        {" – ".join(link.between): _flat(link.model_dump()) for link in run.network.links}
+        {" – ".join(link.between): flat(link.model_dump()) for link in run.network.links}
         for run in runs
     ]
     yield _settings("links", "Links", _gathered(links))
-    work = [_flat(run.workload.model_dump()) for run in runs]
+    work = [flat(run.workload.model_dump()) for run in runs]
     yield _settings("workload", "Workload", {runs[0].workload.kind: work})
 
 
@@ -83,16 +83,6 @@ def _gathered(nodes: Sequence[Mapping[str, Settings]]) -> dict[str, list[Setting
         for name, settings in one.items():
             found.setdefault(name, []).append(settings)
     return found
-
-
-def _flat(value: Any, path: str = "") -> Settings:
-    """Nested settings as path -> value."""
-    if isinstance(value, Mapping):
-        found: Settings = {}
-        for key, inner in value.items():
-            found |= _flat(inner, f"{path}.{key}" if path else str(key))
-        return found
-    return {path: value}
 
 
 def _settings(key: str, title: str, nodes: Mapping[str, Sequence[Settings]]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from netstudy.report.plaintext import text_table
@@ -10,7 +11,7 @@ from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table
-from netstudy.report.refs import Name, say
+from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import Table, results_table
 
@@ -32,11 +33,11 @@ def print_summary(result: StudyResult, console: Console) -> None:
             title = f"Test case {case.name}" if len(result.cases) > 1 else result.study
             caption = say("{title}{held}", title=Name(title), held=in_panel(found.panel))
             table = results_table(found.panel, result.headline, "results", caption)
-            _print_table(console, table)
+            print_table(console, table)
             if found.reference is not None:
                 _print_agreement(console, found.panel, found.reference)
     if result.requirements:
-        _print_table(console, requirements_table(result.requirements))
+        print_table(console, requirements_table(result.requirements))
     for point in summary(result):
         _wrapped(console, f"{point.lead}: ", " ".join(map(str, point.sentences)))
     found_warnings = warnings(result)
@@ -51,12 +52,19 @@ def _print_agreement(console: Console, panel: Panel, reference: PanelReference) 
     tables = [agreement_table(panel, reference, "agreement")]
     tables += [ratios_table(reference, "ratios")] if reference.ratios else []
     for table in tables:
-        _print_table(console, table)
+        print_table(console, table)
 
 
-def _print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: Table) -> None:
+    """A caption and a table under it."""
     _print(console, str(table.caption), style="bold")
     _print(console, f"{text_table(table, WIDTH)}\n")
+
+
+def print_sentences(console: Console, sentences: Iterable[Sentence]) -> None:
+    """One paragraph a sentence."""
+    for sentence in sentences:
+        _wrapped(console, "", str(sentence))
 
 
 def _wrapped(console: Console, lead: str, text: str) -> None:

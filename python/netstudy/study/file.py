@@ -16,6 +16,7 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.shapes import OneOrMore
 from netstudy.documents.validation import Model, fault
+from netstudy.study.agreement import AgreedMetric, BandValue
 from netstudy.study.levels import FactorLevels, LevelChoice, LevelValue
 from netstudy.study.outcome import (
     AnyConclusion,
@@ -112,6 +113,9 @@ class StudyFile(Design):
     """Conclusions to draw from the data."""
     require: tuple[RequirementOrText, ...] = ()
     """Conditions that the outcome must keep, such as completion_ms_p99 < 500."""
+    agreement: dict[AgreedMetric, BandValue] = Field(default_factory=dict)
+    """Metric, or a figure's short name -> how far `netstudy compare` lets two runs be apart: in
+    percent of the first, in the metric's unit, or either (20 % or 0.5)."""
     reference: Annotated[tuple[Reference, ...], OneOrMore()] = ()
     """Published measurements to show beside the study's own."""
     quick: Quick = Quick()

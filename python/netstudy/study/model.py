@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 
 from netstudy.documents.problems import Path
 from netstudy.documents.source import Document
+from netstudy.study.agreement import Band
 from netstudy.study.file import Design, Form, Hole, Quick, StudyFile
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.outcome import Compare, Conclusion, Reference, Report, Requirement
@@ -156,6 +157,11 @@ class Study:
     def require(self) -> tuple[Requirement, ...]:
         """Conditions that the outcome must keep."""
         return self.file.require
+
+    @property
+    def agreement(self) -> Mapping[str, Band]:
+        """Metric, as the study names it -> how far apart two runs of it may be."""
+        return self.file.agreement
 
     @property
     def reference(self) -> tuple[Reference, ...]:

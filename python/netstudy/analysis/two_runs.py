@@ -1,0 +1,261 @@
+"""Two results folders of one study, or of two that go together, cell by cell.
+
+Cells are matched by the levels of the factors that both have. A factor that only one of them has,
+or that each holds at a level of its own, cannot match anything: it is told, and a cell of the one
+may then stand beside several of the other.
+
+The second value minus the first has Welch's interval, from the replicates of both. The value
+decides whether a declared band is kept, as with a requirement; the interval says how sure that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.intervals import Estimate, Interval, quantile, student_interval
+from netstudy.analysis.metrics import BY_FIGURE, BY_NAME, METRICS, Metric
+from netstudy.analysis.ratio import welch_df
+from netstudy.analysis.reference import metric_named
+from netstudy.analysis.samples import NS_PER_MS, QUANTILES
+from netstudy.analysis.settings import settings_of
+from netstudy.errors import StudyError
+from netstudy.study.agreement import Band, Bands
+from netstudy.study.levels import level_text
+from netstudy.wire import Level, Treatment
+
+COMPARED: tuple[Metric, ...] = tuple(
+    BY_NAME[name]
+    for name in (
+        "goodput_mbps",
+        "completion_ms_mean",
+        "completion_ms_p50",
+        "completion_ms_p99",
+        "drops_per_iteration",
+        "retransmissions_per_iteration",
+        "timeouts_per_iteration",
+    )
+)
+"""Metrics that are always compared; one that has a band is compared too."""
+
+Outcome = Literal["inside", "outside", "not measured"]
+Key = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric of two matched cells."""
+
+    metric: Metric
+    a: Estimate | None
+    b: Estimate | None
+    band: Band | None
+    named: bool
+    """Whether the band is this metric's own, so that a value must be there."""
+
+    @property
+    def value(self) -> float | None:
+        """Second minus first."""
+        return None if self.a is None or self.b is None else self.b.value - self.a.value
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval of the difference; None where a side was not repeated."""
+        a, b, value = self.a, self.b, self.value
+        if a is None or b is None or value is None or a.variance is None or b.variance is None:
+            return None
+        return student_interval(value, a.variance + b.variance, welch_df(a, b))
+
+    @property
+    def pct(self) -> float | None:
+        """The difference in percent of the first value; None where that is 0."""
+        if self.a is None or self.value is None or self.a.value == 0:
+            return None
+        return 100 * self.value / self.a.value
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Whether the band is kept; None where there is no band, or nothing to hold against it."""
+        if self.band is None or (self.a is None and self.b is None and not self.named):
+            return None
+        if self.a is None or self.b is None:
+            return "not measured"
+        return "inside" if self.band.holds(self.a.value, self.b.value) else "outside"
+
+    @property
+    def sure(self) -> bool | None:
+        """Whether the whole interval says what the value says; None without an interval."""
+        if self.a is None or self.band is None or self.interval is None:
+            return None
+        reach = self.band.reach(self.a.value)
+        if self.outcome == "inside":
+            return self.interval.inside(-reach, reach)
+        return self.interval.low > reach or self.interval.high < -reach
+
+    @property
+    def broken(self) -> bool:
+        """Whether the comparison must not count as an agreement."""
+        return self.outcome in ("outside", "not measured")
+
+
+@dataclass(frozen=True, eq=False)
+class CellPair:
+    """Two cells that match."""
+
+    treatment: Treatment
+    """The levels of both; a factor that each holds at its own level is left out."""
+    a: CellRow
+    b: CellRow
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A factor that cells were not matched by."""
+
+    factor: str
+    a: tuple[Level, ...]
+    """Its levels in the first folder; empty where that does not have it."""
+    b: tuple[Level, ...]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value of the plan that differs in matched cells."""
+
+    path: str
+    a: tuple[Any, ...]
+    """What it is in the cells of the first folder, each value once."""
+    b: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoRuns:
+    """What two folders have in common, and what they say of it."""
+
+    metrics: tuple[Metric, ...]
+    matched_by: tuple[str, ...]
+    apart: tuple[Apart, ...]
+    pairs: tuple[CellPair, ...]
+    only_a: tuple[CellRow, ...]
+    only_b: tuple[CellRow, ...]
+    settings: tuple[Setting, ...]
+
+    @property
+    def broken(self) -> tuple[tuple[CellPair, Difference], ...]:
+        """The values that break their band, or that should be there and are not."""
+        return tuple((pair, one) for pair, one in self._all() if one.broken)
+
+    @property
+    def judged(self) -> int:
+        """Values that have a band."""
+        return sum(one.outcome is not None for _, one in self._all())
+
+    def _all(self) -> Iterator[tuple[CellPair, Difference]]:
+        return ((pair, one) for pair in self.pairs for one in pair.differences)
+
+
+def two_runs(a: CellTable, b: CellTable, bands: Bands) -> TwoRuns:
+    """Matches the cells of two folders and compares them. Raises StudyError for a bad metric."""
+    by_metric = _by_metric(bands.named)
+    metrics = tuple(m for m in METRICS if m in COMPARED or m in by_metric)
+    apart = tuple(_apart(a, b))
+    shared = tuple(name for name in a.factors if name in b.factors)
+    matched_by = tuple(name for name in shared if name not in {one.factor for one in apart})
+    of_b = _by_key(b.rows, matched_by)
+    of_a = _by_key(a.rows, matched_by)
+    pairs = tuple(
+        CellPair(
+            _treatment(left, right, shared, matched_by),
+            left,
+            right,
+            tuple(_difference(m, left, right, by_metric, bands.other) for m in metrics),
+        )
+        for key, lefts in of_a.items()
+        for left in lefts
+        for right in of_b.get(key, ())
+    )
+    return TwoRuns(
+        metrics=metrics,
+        matched_by=matched_by,
+        apart=apart,
+        pairs=pairs,
+        only_a=tuple(row for key, rows in of_a.items() if key not in of_b for row in rows),
+        only_b=tuple(row for key, rows in of_b.items() if key not in of_a for row in rows),
+        settings=tuple(_settings(pairs)),
+    )
+
+
+def _by_metric(named: Mapping[str, Band]) -> dict[Metric, Band]:
+    found: dict[Metric, Band] = {}
+    for name, band in named.items():
+        metric = BY_FIGURE.get(name) or metric_named(name)
+        if metric is None:
+            raise StudyError(f"this version does not compute {name}, which a band is given for")
+        found[metric] = band
+    return found
+
+
+def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:
+    """Factors of one alone, and those that each holds at one level of its own."""
+    for name in dict.fromkeys((*a.factors, *b.factors)):
+        left, right = a.factors.get(name, ()), b.factors.get(name, ())
+        held = len(left) == len(right) == 1 and level_text(left[0]) != level_text(right[0])
+        if not left or not right or held:
+            yield Apart(name, left, right)
+
+
+def _by_key(rows: Iterable[CellRow], factors: Sequence[str]) -> dict[Key, list[CellRow]]:
+    found: dict[Key, list[CellRow]] = {}
+    for row in rows:
+        levels = (row.treatment.get(name) for name in factors)
+        key = tuple(None if level is None else level_text(level) for level in levels)
+        found.setdefault(key, []).append(row)
+    return found
+
+
+def _treatment(
+    a: CellRow, b: CellRow, shared: Sequence[str], matched_by: Sequence[str]
+) -> Treatment:
+    held = set(shared) - set(matched_by)
+    return {
+        name: level for name, level in {**b.treatment, **a.treatment}.items() if name not in held
+    }
+
+
+def _difference(
+    metric: Metric, a: CellRow, b: CellRow, named: Mapping[Metric, Band], other: Band | None
+) -> Difference:
+    band = named.get(metric, other)
+    return Difference(metric, _estimate(a, metric), _estimate(b, metric), band, metric in named)
+
+
+def _estimate(row: CellRow, metric: Metric) -> Estimate | None:
+    """The cell's estimate; a percentile gets its variance from the percentiles of its runs."""
+    estimate = row.estimate(metric)
+    if estimate is None or metric.name not in QUANTILES:
+        return estimate
+    found = [quantile(run.completion_ns / NS_PER_MS, QUANTILES[metric.name]) for run in row.runs]
+    each = [value for value in found if value is not None]
+    n = len(each)
+    if n < 2 or n < len(found):
+        return estimate
+    return Estimate(estimate.value, float(np.var(each, ddof=1)) / n, n - 1, n, "run")
+
+
+def _settings(pairs: Sequence[CellPair]) -> Iterator[Setting]:
+    """Values that are not the same in two matched cells, by their path."""
+    found: dict[str, tuple[dict[Any, None], dict[Any, None]]] = {}
+    for pair in pairs:
+        left, right = settings_of(pair.a.planned[0]), settings_of(pair.b.planned[0])
+        for path in dict.fromkeys((*left, *right)):
+            if left.get(path) != right.get(path):
+                sides = found.setdefault(path, ({}, {}))
+                sides[0][left.get(path)] = None
+                sides[1][right.get(path)] = None
+    for path, (in_a, in_b) in found.items():
+        yield Setting(path, tuple(in_a), tuple(in_b))

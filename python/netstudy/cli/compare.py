@@ -1,0 +1,107 @@
+"""`netstudy compare`: two results folders beside each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netstudy.cli import _options as options
+from netstudy.cli._output import output, print_json
+from netstudy.errors import MISSED, StudyError
+
+if TYPE_CHECKING:
+    from netstudy.analysis.two_runs import TwoRuns
+    from netstudy.report.two_runs import Side
+    from netstudy.store import Folder
+    from netstudy.study.agreement import Bands
+
+NAME = "compare"
+EPILOG = "Example: netstudy compare results/incast/A results/incast/B --band 'goodput=10 %'"
+
+FolderName = Annotated[
+    str, typer.Argument(help="A results folder, or a study's name or path for its newest.")
+]
+
+
+def command(
+    run_a: FolderName,
+    run_b: FolderName,
+    band: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--band",
+            metavar="[METRIC=]BAND",
+            help="How far B may be from A: 10 %, a number in the metric's unit, or 10 % or 0.5. "
+            "Without a metric for all that the study has none for.",
+        ),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+    results: options.Results = options.RESULTS,
+    json: options.Json = False,
+) -> None:
+    """Compare two results folders of a study, cell by cell: the same metrics, and by how much.
+
+    Bands come from `agreement` in the study of A, else of B, and from --band. Exit codes: 0 done,
+    1 a band is broken, 2 bad input.
+    """
+    from netstudy.analysis.cells import cell_table
+    from netstudy.analysis.two_runs import two_runs
+    from netstudy.report.two_runs import as_data, side_of
+    from netstudy.store import Results
+
+    folders = [Results(results).resolve(name, done=True) for name in (run_a, run_b)]
+    tables = [cell_table(folder) for folder in folders]
+    found = two_runs(tables[0], tables[1], _bands(folders, band or ()))
+    if not found.pairs:
+        raise StudyError(f"{folders[0].path} and {folders[1].path} have no cell in common")
+    a, b = map(side_of, folders)
+    if json:
+        print_json(as_data(a, b, found))
+    else:
+        _print(a, b, found, markdown=markdown)
+    raise typer.Exit(MISSED if found.broken else 0)
+
+
+def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
+    """The study's bands, and over them those of the command line. Raises StudyError."""
+    from netstudy.study.agreement import Band, Bands, agreed_metric
+
+    studies = [folder.study() for folder in folders]
+    named = dict(studies[0].agreement or studies[1].agreement)
+    other = None
+    for text in asked:
+        metric, given, band = text.rpartition("=")
+        try:
+            if given:
+                named[agreed_metric(metric)] = Band.parse(band)
+            else:
+                other = Band.parse(band)
+        except ValueError as error:
+            raise StudyError(str(error), "--band") from None
+    return Bands(named, other)
+
+
+def _print(a: Side, b: Side, found: TwoRuns, *, markdown: bool) -> None:
+    from netstudy.report.markdown import pipe_table, text
+    from netstudy.report.terminal import print_sentences, print_table
+    from netstudy.report.two_runs import (
+        broken,
+        metric_tables,
+        sentences,
+        settings_table,
+        sides_table,
+    )
+
+    tables = [sides_table(a, b)]
+    tables += [settings_table(found.settings)] if found.settings else []
+    tables += metric_tables(found)
+    told = [*sentences(found), *broken(found)]
+    if markdown:
+        print("\n\n".join(f"{text(table.caption)}:\n\n{pipe_table(table)}" for table in tables))
+        print("\n" + "\n".join(f"- {text(sentence)}" for sentence in told))
+        return
+    console = output()
+    for table in tables:
+        print_table(console, table)
+    print_sentences(console, told)

@@ -1,0 +1,301 @@
+"""Two results folders beside each other: as tables and sentences, and as data for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from netstudy.analysis.two_runs import CellPair, Difference, Setting
+from netstudy.report.appendix import setting_text
+from netstudy.report.cellrefs import count, treatment_text
+from netstudy.report.numbers import SMALLEST, level_text, listed
+from netstudy.report.prose.words import things
+from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.tables import (
+    Group,
+    Table,
+    Value,
+    bare,
+    bare_interval,
+    bare_percent,
+    numeric_level,
+)
+
+if TYPE_CHECKING:
+    from netstudy.analysis.cells import CellRow
+    from netstudy.analysis.intervals import Estimate, Interval
+    from netstudy.analysis.metrics import Metric
+    from netstudy.analysis.two_runs import Apart, TwoRuns
+    from netstudy.store import Folder
+
+
+SIGNIFICANT = 3
+"""Digits that the smallest value of a table has at least, so that two values can differ."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two folders: where it is and what it was made with."""
+
+    folder: str
+    testbed: str
+    facts: dict[str, str]
+    """What else may make a difference: versions, the seed, the machine."""
+
+
+def side_of(folder: Folder) -> Side:
+    """What a folder says of itself."""
+    invocation, engine, machine = folder.invocation(), folder.engine(), folder.environment()
+    facts = {
+        "study": folder.study().study,
+        "netstudy": invocation.versions.get("netstudy"),
+        "engine": engine.version if engine else None,
+        "seed": str(invocation.seed),
+        "form": invocation.form,
+        "scale": invocation.scale,
+        "kernel": machine.get("kernel"),
+        "processor": machine.get("cpu"),
+    }
+    known = {name: str(value) for name, value in facts.items() if value is not None}
+    return Side(str(folder.path), invocation.testbed, known)
+
+
+def sides_table(a: Side, b: Side) -> Table:
+    """Which folder is which, and how they were made; what is the same in both stands once."""
+    names = dict.fromkeys((*a.facts, *b.facts))
+    rows: list[tuple[Value, ...]] = [
+        (Name("folder"), Name(a.folder), Name(b.folder)),
+        (Name("testbed"), Name(a.testbed), Name(b.testbed)),
+    ]
+    for name in names:
+        if a.facts.get(name) != b.facts.get(name):
+            rows.append((Name(name), *(_fact(side.facts.get(name)) for side in (a, b))))
+    groups = (Group(""), Group("A"), Group("B"))
+    return Table("sides", say("What is compared"), groups, tuple(rows), sortable=False)
+
+
+def _fact(text: str | None) -> Name | None:
+    return None if text is None else Name(text)
+
+
+def settings_table(settings: Sequence[Setting]) -> Table:
+    """The values of the plans that differ in matched cells."""
+    rows = tuple(
+        (Name(one.path), _settings_text(one, one.a), _settings_text(one, one.b)) for one in settings
+    )
+    groups = (Group("setting"), Group("A"), Group("B"))
+    return Table("settings", say("What the two plans set differently"), groups, rows)
+
+
+def _settings_text(setting: Setting, values: Sequence[Any]) -> Name:
+    name = setting.path.rpartition(".")[2]
+    return Name(listed([_value_text(name, value) for value in values], last="or"))
+
+
+def _value_text(name: str, value: object) -> str:
+    return "—" if value is None else setting_text(name, value)
+
+
+def metric_tables(found: TwoRuns) -> Iterator[Table]:
+    """One table a metric that either folder measured: both values, the difference, the band."""
+    for metric in found.metrics:
+        pairs = [(pair, one) for pair in found.pairs for one in _of(pair, metric)]
+        if any(one.a or one.b for _, one in pairs):
+            yield _metric_table(metric, pairs)
+
+
+def _of(pair: CellPair, metric: Metric) -> Iterator[Difference]:
+    return (one for one in pair.differences if one.metric == metric)
+
+
+def _metric_table(metric: Metric, pairs: Sequence[tuple[CellPair, Difference]]) -> Table:
+    factors = tuple(dict.fromkeys(name for pair, _ in pairs for name in pair.treatment))
+    banded = any(one.band is not None for _, one in pairs)
+    shown = _shown(metric, pairs)
+    groups = (
+        *(Group(factor) for factor in factors),
+        Group(metric.unit or "value", columns=("A", "B")),
+        Group("B − A", columns=("value", "95 % interval", "% of A")),
+        *((Group("Band", columns=("declared", "B lies")),) if banded else ()),
+    )
+    rows = tuple(
+        (
+            *(numeric_level(pair.treatment.get(factor), factor) for factor in factors),
+            *_values(pair, one, shown),
+            *(_judged(one) if banded else ()),
+        )
+        for pair, one in pairs
+    )
+    caption = say("{metric}", metric=Name(metric.title))
+    return Table(f"compare-{metric.figure}", caption, groups, rows, stub=len(factors))
+
+
+def _shown(metric: Metric, pairs: Sequence[tuple[CellPair, Difference]]) -> Metric:
+    """The metric with as many decimals as the smallest of its values needs to be told apart."""
+    estimates = (estimate for _, one in pairs for estimate in (one.a, one.b))
+    sizes = [abs(estimate.value) for estimate in estimates if estimate and estimate.value]
+    wanted = SIGNIFICANT - 1 - math.floor(math.log10(min(sizes))) if sizes else 0
+    return replace(metric, decimals=max(metric.decimals, min(wanted, SMALLEST)))
+
+
+def _values(pair: CellPair, one: Difference, metric: Metric) -> tuple[Value, ...]:
+    where = treatment_text(pair.treatment)
+    return (
+        bare(one.a.value if one.a else None, metric, f"A, {where}"),
+        bare(one.b.value if one.b else None, metric, f"B, {where}"),
+        bare(one.value, metric, f"B − A, {where}"),
+        bare_interval(one.interval, metric.decimals, f"95 % interval of B − A, {where}"),
+        None if one.pct is None else bare_percent(one.pct, f"(B − A) ÷ A, {where}"),
+    )
+
+
+def _judged(one: Difference) -> tuple[Value, ...]:
+    band = None if one.band is None else Name(str(one.band))
+    return band, Name(outcome_text(one)) if one.outcome else None
+
+
+def outcome_text(one: Difference) -> str:
+    """Inside or outside, and whether the interval leaves the other open."""
+    return f"{one.outcome}, not sure" if one.sure is False else f"{one.outcome}"
+
+
+def sentences(found: TwoRuns) -> Iterator[Sentence]:
+    """What was matched and what was not, and what became of the bands."""
+    yield say(
+        "{n} of cells matched{by}.",
+        n=things(count(len(found.pairs), "pairs of cells"), "pair"),
+        by=say(" by {factors}", factors=join([Name(name) for name in found.matched_by]))
+        if found.matched_by
+        else say(""),
+    )
+    yield from map(_apart_text, found.apart)
+    for name, rows in (("A", found.only_a), ("B", found.only_b)):
+        if rows:
+            yield say(
+                "{n} only in {side}: {cells}.",
+                n=things(count(len(rows), f"cells of {name} alone"), "cell"),
+                side=Name(name),
+                cells=join([Name(treatment_text(row.treatment)) for row in rows], last=";"),
+            )
+    yield from _no_numbers(found)
+    if found.judged:
+        yield say(
+            "{kept} of {n} with a band lie inside it.",
+            kept=count(found.judged - len(found.broken), "values inside their band"),
+            n=things(count(found.judged, "values that have a band"), "value"),
+        )
+
+
+def _apart_text(one: Apart) -> Sentence:
+    factor = Name(one.factor)
+    if one.a and one.b:
+        return say(
+            "{factor} is {a} in A and {b} in B; cells were not matched by it.",
+            factor=factor,
+            a=_levels(one.a),
+            b=_levels(one.b),
+        )
+    side, levels = ("A", one.a) if one.a else ("B", one.b)
+    return say(
+        "{factor} is a factor of {side} alone ({levels}).",
+        factor=factor,
+        side=Name(side),
+        levels=_levels(levels),
+    )
+
+
+def _levels(levels: Sequence[Any]) -> Name:
+    return Name(listed([level_text(level) for level in levels]))
+
+
+def _no_numbers(found: TwoRuns) -> Iterator[Sentence]:
+    """Runs that do not enter, by side."""
+    for name, rows in (
+        ("A", _distinct([pair.a for pair in found.pairs])),
+        ("B", _distinct([pair.b for pair in found.pairs])),
+    ):
+        bad = sum(len(row.problems) for row in rows)
+        if bad:
+            yield say(
+                "{n} of {side} failed or {verb} invalid, and left out.",
+                n=things(count(bad, f"runs of {name} without numbers"), "run"),
+                side=Name(name),
+                verb=Name("is" if bad == 1 else "are"),
+            )
+
+
+def _distinct(rows: Sequence[CellRow]) -> list[CellRow]:
+    return list({id(row): row for row in rows}.values())
+
+
+def as_data(a: Side, b: Side, found: TwoRuns) -> dict[str, Any]:
+    """All of it for programs."""
+    return {
+        "a": {"folder": a.folder, "testbed": a.testbed, **a.facts},
+        "b": {"folder": b.folder, "testbed": b.testbed, **b.facts},
+        "matched_by": list(found.matched_by),
+        "not_matched_by": {one.factor: {"a": list(one.a), "b": list(one.b)} for one in found.apart},
+        "settings": {one.path: {"a": list(one.a), "b": list(one.b)} for one in found.settings},
+        "cells": [
+            {
+                "treatment": pair.treatment,
+                "metrics": {one.metric.name: _difference_data(one) for one in pair.differences},
+            }
+            for pair in found.pairs
+        ],
+        "only_a": [row.treatment for row in found.only_a],
+        "only_b": [row.treatment for row in found.only_b],
+        "judged": found.judged,
+        "broken": len(found.broken),
+    }
+
+
+def _difference_data(one: Difference) -> dict[str, Any]:
+    return {
+        "a": _estimate_data(one.a),
+        "b": _estimate_data(one.b),
+        "difference": one.value,
+        "interval": _interval_data(one.interval),
+        "difference_pct": one.pct,
+        "band": None if one.band is None else str(one.band),
+        "outcome": one.outcome,
+        "sure": one.sure,
+    }
+
+
+def _estimate_data(estimate: Estimate | None) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    return {"value": estimate.value, "interval": _interval_data(estimate.interval), "n": estimate.n}
+
+
+def _interval_data(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [interval.low, interval.high]
+
+
+def broken(found: TwoRuns) -> tuple[Sentence, ...]:
+    """Each value that breaks its band, in words."""
+    return tuple(_broken_text(pair, one) for pair, one in found.broken)
+
+
+def _broken_text(pair: CellPair, one: Difference) -> Sentence:
+    where = Name(treatment_text(pair.treatment) or "the one cell")
+    if one.outcome == "not measured":
+        side = "A" if one.a is None else "B"
+        return say(
+            "{metric} at {where} was not measured in {side}.",
+            metric=Name(one.metric.name),
+            where=where,
+            side=Name("A and B" if one.a is one.b else side),
+        )
+    assert one.value is not None, "what is outside was measured"
+    return say(
+        "{metric} at {where}: {difference}{pct}, allowed {band}.",
+        metric=Name(one.metric.name),
+        where=where,
+        difference=bare(one.value, one.metric, "B − A") or Name("0"),
+        pct=say(" ({pct} %)", pct=bare_percent(one.pct, "(B − A) ÷ A")) if one.pct else say(""),
+        band=Name(str(one.band)),
+    )

@@ -1,0 +1,95 @@
+"""How close two runs of a study must come to each other: what `netstudy compare` holds them to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from netstudy.documents.fields import Scalar, Text, Typed
+from netstudy.study.vocabulary import STANDARD_FIGURES, split_metric
+
+_NUMBER = r"\d+(?:\.\d+)?"
+_BAND = re.compile(rf"(?:(?P<pct>{_NUMBER})\s*%)?(?P<both>\s*or\s*)?(?P<absolute>{_NUMBER})?")
+
+
+@dataclass(frozen=True)
+class Band:
+    """How far the second value may lie from the first, on either side; one of the two is enough."""
+
+    pct: float | None
+    """In percent of the first value."""
+    absolute: float | None
+    """In the metric's own unit: a percentage says nothing of a value near zero."""
+
+    @classmethod
+    def parse(cls, text: str) -> Band:
+        """Read `10 %`, `0.5` or `10 % or 0.5`. Raises ValueError."""
+        match = _BAND.fullmatch(text.strip())
+        given = (match["pct"], match["absolute"]) if match else (None, None)
+        if match is None or given == (None, None) or bool(match["both"]) != all(given):
+            raise ValueError(f'"{text}" is not a band, such as 10 %, 0.5, or 10 % or 0.5')
+        pct, absolute = (None if value is None else float(value) for value in given)
+        return cls(pct, absolute)
+
+    def holds(self, first: float, second: float) -> bool:
+        """Whether the second value lies inside."""
+        return abs(second - first) <= self.reach(first)
+
+    def reach(self, first: float) -> float:
+        """The largest distance from the first value that is inside."""
+        relative = 0.0 if self.pct is None else abs(first) * self.pct / 100
+        return max(relative, self.absolute or 0.0)
+
+    def __str__(self) -> str:
+        """As it may be written."""
+        relative = None if self.pct is None else f"{self.pct:g} %"
+        absolute = None if self.absolute is None else f"{self.absolute:g}"
+        return " or ".join(part for part in (relative, absolute) if part is not None)
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The bands of a comparison."""
+
+    named: Mapping[str, Band]
+    """Metric, as it was named -> its band. A metric that is named must have been measured."""
+    other: Band | None = None
+    """The band of every metric that is not named; None: those are shown and not judged."""
+
+
+class _BandText(Scalar):
+    """A percentage, a number in the metric's unit, or either."""
+
+    def parse(self, value: object) -> Band:
+        """Read a band."""
+        return Band.parse(Text().parse(value))
+
+    def json_schema(self) -> dict[str, Any]:
+        """A number, or text."""
+        pattern = rf"^({_NUMBER} *%( *or *{_NUMBER})?|{_NUMBER})$"
+        text = {"type": "string", "pattern": pattern, "examples": ["10 %", "20 % or 0.5"]}
+        return {"anyOf": [{"type": "number", "minimum": 0}, text]}
+
+
+class _AgreedMetric(Scalar):
+    """A metric, or the short name that its figure has."""
+
+    def parse(self, value: object) -> str:
+        """Read the name of a metric or of a standard figure."""
+        name = Text().parse(value)
+        return name if name in STANDARD_FIGURES else split_metric(name).text
+
+    def json_schema(self) -> dict[str, Any]:
+        """A name."""
+        return {"type": "string", "pattern": r"^\w+$"}
+
+
+BandValue = Annotated[Band, Typed(_BandText(), refs=False)]
+AgreedMetric = Annotated[str, Typed(_AgreedMetric(), refs=False)]
+
+
+def agreed_metric(name: str) -> str:
+    """The name of a metric or of a standard figure. Raises ValueError for any other."""
+    return _AgreedMetric().parse(name)

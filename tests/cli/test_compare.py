@@ -1,0 +1,112 @@
+"""`netstudy compare`: two folders as a user holds them against each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netstudy.store import Results
+from tests.cli.conftest import SMALL_STUDY, Netstudy
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.fixture
+def both(study: Path, netstudy: Netstudy) -> tuple[Path, Path]:
+    """The whole study, and a part of it with other random numbers and a longer wire."""
+    assert netstudy("run", study).code == 0
+    slower = ("--set", "topology.link.delay=50 us", "--only", "servers=1,3")
+    assert netstudy("run", study, "--seed", "7", *slower).code == 0
+    newest, oldest = sorted(
+        (folder.path for folder in Results(Path("results")).folders()), reverse=True
+    )
+    return oldest, newest
+
+
+def test_a_folder_beside_itself_has_no_difference(
+    both: tuple[Path, Path], netstudy: Netstudy
+) -> None:
+    outcome = netstudy("compare", both[0], both[0], "--band", "0")
+    assert outcome.code == 0
+    assert "6 pairs of cells matched by switch and servers." in outcome.out
+    assert "42 of 42 values with a band lie inside it." in outcome.out
+    assert "set differently" not in outcome.out
+
+
+def test_what_differs_and_what_one_has_alone_is_told(
+    both: tuple[Path, Path], netstudy: Netstudy
+) -> None:
+    outcome = netstudy("compare", *both)
+    assert outcome.code == 0
+    assert "link server.delay_ns" in outcome.out
+    assert "2 cells only in A" in outcome.out
+    assert "band" not in outcome.out
+
+
+def test_a_broken_band_ends_with_1_and_is_named(
+    both: tuple[Path, Path], netstudy: Netstudy
+) -> None:
+    outcome = netstudy("compare", *both, "--band", "completion_ms_p50=5 %", "--band", "1000 %")
+    assert outcome.code == 1
+    assert "completion_ms_p50 at switch=arista-7124s, servers=1:" in outcome.out
+    assert "goodput_mbps at" not in outcome.out
+
+
+def test_the_bands_of_the_study_count(study: Path, netstudy: Netstudy) -> None:
+    study.write_text(f"{SMALL_STUDY}agreement: {{completion: 0.0001, drops: 20 % or 0.5}}\n")
+    netstudy("run", study, "--quick")
+    first = Results(Path("results")).folders()[0].path
+    netstudy("run", study, "--quick", "--seed", "2")
+    second = next(f.path for f in Results(Path("results")).folders() if f.path != first)
+    assert netstudy("compare", first, second).code == 1
+    eased = netstudy("compare", first, second, "--band", "completion=100 %", "--json")
+    assert eased.code == 0
+    found = json.loads(eased.out)
+    assert (found["judged"], found["broken"]) == (8, 0)
+    assert found["cells"][0]["metrics"]["drops_per_iteration"]["band"] == "20 % or 0.5"
+
+
+def test_json_has_values_intervals_and_what_was_matched(
+    both: tuple[Path, Path], netstudy: Netstudy
+) -> None:
+    found = json.loads(netstudy("compare", *both, "--json").out)
+    assert found["matched_by"] == ["switch", "servers"]
+    assert [cell["treatment"]["servers"] for cell in found["cells"]] == [1, 3, 1, 3]
+    completion = found["cells"][0]["metrics"]["completion_ms_mean"]
+    assert completion["difference"] == completion["b"]["value"] - completion["a"]["value"]
+    assert completion["interval"][0] < completion["difference"] < completion["interval"][1]
+    assert found["only_a"] == [
+        {"switch": "arista-7124s", "servers": 6},
+        {"switch": "nexus-5010", "servers": 6},
+    ]
+
+
+def test_markdown_is_for_pages(both: tuple[Path, Path], netstudy: Netstudy) -> None:
+    outcome = netstudy("compare", *both, "--markdown")
+    assert "| switch | servers | ms, A | ms, B |" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--band", "far"], '--band: "far" is not a band'),
+        (["--band", "godput=1 %"], '--band: "godput" is an unknown metric'),
+    ],
+)
+def test_a_bad_band_is_refused(
+    both: tuple[Path, Path], netstudy: Netstudy, arguments: list[str], said: str
+) -> None:
+    outcome = netstudy("compare", *both, *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+def test_folders_without_a_cell_in_common_are_refused(study: Path, netstudy: Netstudy) -> None:
+    for servers in ("1,3", "6"):
+        assert netstudy("run", study, "--only", f"servers={servers}").code == 0
+    first, second = (folder.path for folder in Results(Path("results")).folders())
+    outcome = netstudy("compare", first, second)
+    assert outcome.code == 2
+    assert "no cell in common" in outcome.err

@@ -5,6 +5,7 @@ mod command;
 mod pool;
 mod writer;
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -24,15 +25,28 @@ enum Testbed {
         after_help = "Example:\n  netstudy-engine sim --threads 2 < plan.json > records.jsonl"
     )]
     Sim(command::SimArguments),
+    /// Makes the real traffic of one host: a plan and commands come in, records go out.
+    #[command(after_help = "The first line on standard input is the plan; each further one is a \
+command. When standard input ends, so does the agent.")]
+    Agent,
 }
 
 fn main() -> ExitCode {
-    let Testbed::Sim(arguments) = Arguments::parse().testbed;
-    match command::simulate(&arguments) {
+    match Arguments::parse().testbed {
+        Testbed::Sim(arguments) => {
+            ended(command::simulate(&arguments), command::Failure::exit_code)
+        }
+        Testbed::Agent => ended(netstudy_agent::run(), netstudy_agent::Failure::exit_code),
+    }
+}
+
+/// Tells people of a failure, and the front by the exit code.
+fn ended<F: Display>(result: Result<(), F>, exit_code: fn(&F) -> u8) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("netstudy-engine: {failure}");
-            ExitCode::from(failure.exit_code())
+            ExitCode::from(exit_code(&failure))
         }
     }
 }

@@ -269,7 +269,7 @@ pub enum AgentRecord {
     Refused {
         /// They came from another address than the client's.
         wrong_address: u64,
-        /// They did not know the token.
+        /// They did not know the token, or came after the client was there.
         wrong_token: u64,
     },
     /// How late what was due at an instant was done: requests of a client that are not the first of

@@ -26,6 +26,7 @@ pub(crate) struct Client<N> {
     pub(crate) nic: N,
     pub(crate) ends: Vec<Endpoint>,
     pub(crate) app: Incast,
+    request_bytes: u64,
     /// No timer of a connection is due before the time held here.
     timeouts: Schedule,
     connecting: u32,
@@ -614,7 +615,8 @@ impl<N> Client<N> {
         Self {
             nic,
             ends: (0..star.servers).map(|_| Endpoint::connect(tcp)).collect(),
-            app: Incast::new(setup.workload),
+            app: Incast::new(&setup.workload),
+            request_bytes: setup.workload.request_bytes,
             timeouts: Schedule::new(star.servers as usize),
             connecting: star.servers,
             next_connect: 0,
@@ -635,7 +637,7 @@ impl<N> Client<N> {
     /// Opens the next connection, or writes the next request; the connection has something to send now.
     pub(crate) fn start_next(&mut self, now: Time) -> usize {
         if let Some(server) = self.app.poll_request(now) {
-            self.ends[server as usize].write(now, self.app.config().request_bytes);
+            self.ends[server as usize].write(now, self.request_bytes);
             return server as usize;
         }
         self.next_connect += 1;

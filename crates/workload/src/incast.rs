@@ -53,7 +53,10 @@ pub struct Completed {
 /// The client: asks every server at once, waits for all, repeats.
 #[derive(Clone, Debug)]
 pub struct Incast {
-    config: IncastConfig,
+    /// What each server sends for one request.
+    responses: Vec<u64>,
+    iterations: u32,
+    request_spacing: Duration,
     iteration: u32,
     started: Time,
     asked: u32,
@@ -67,22 +70,26 @@ pub struct Incast {
 impl Incast {
     /// A client that has not started.
     #[must_use]
-    pub fn new(config: IncastConfig) -> Self {
-        Self {
-            config,
-            iteration: 0,
-            started: Time::NEVER,
-            asked: config.servers,
-            expected: vec![0; config.servers as usize],
-            receiving: vec![Duration::ZERO; config.servers as usize],
-            waiting_for: 0,
-        }
+    pub fn new(config: &IncastConfig) -> Self {
+        let responses = (0..config.servers).map(|server| config.response_bytes(server)).collect();
+        Self::of_responses(responses, config.iterations, config.request_spacing)
     }
 
-    /// What it was told to do.
+    /// A client that has not started, of servers that each send the given number of bytes.
     #[must_use]
-    pub const fn config(&self) -> &IncastConfig {
-        &self.config
+    pub fn of_responses(responses: Vec<u64>, iterations: u32, request_spacing: Duration) -> Self {
+        let servers = responses.len();
+        Self {
+            responses,
+            iterations,
+            request_spacing,
+            iteration: 0,
+            started: Time::NEVER,
+            asked: servers as u32,
+            expected: vec![0; servers],
+            receiving: vec![Duration::ZERO; servers],
+            waiting_for: 0,
+        }
     }
 
     /// How long the parts of `server` took so far, each from the start of its iteration.
@@ -95,17 +102,17 @@ impl Incast {
     pub fn start(&mut self, now: Time) {
         self.started = now;
         self.asked = 0;
-        self.waiting_for = self.config.servers;
+        self.waiting_for = self.responses.len() as u32;
     }
 
     /// When the next request is due.
     #[must_use]
     #[inline]
     pub fn next_request(&self) -> Time {
-        if self.asked == self.config.servers {
+        if self.asked as usize == self.responses.len() {
             return Time::NEVER;
         }
-        self.started + self.config.request_spacing * u64::from(self.asked)
+        self.started + self.request_spacing * u64::from(self.asked)
     }
 
     /// The server to be asked now, if a request is due at `now`.
@@ -115,7 +122,7 @@ impl Incast {
         }
         let server = self.asked;
         self.asked += 1;
-        self.expected[server as usize] += self.config.response_bytes(server);
+        self.expected[server as usize] += self.responses[server as usize];
         Some(server)
     }
 
@@ -143,7 +150,7 @@ impl Incast {
     fn complete(&mut self, now: Time) -> Completed {
         let completed = Completed { iteration: self.iteration, started: self.started, ended: now };
         self.iteration += 1;
-        if self.iteration < self.config.iterations {
+        if self.iteration < self.iterations {
             self.start(now);
         }
         completed
@@ -153,7 +160,7 @@ impl Incast {
     #[must_use]
     #[inline]
     pub const fn is_done(&self) -> bool {
-        self.iteration >= self.config.iterations
+        self.iteration >= self.iterations
     }
 }
 
@@ -209,7 +216,7 @@ mod tests {
 
     #[test]
     fn requests_are_spaced_and_the_barrier_waits_for_all() {
-        let mut client = Incast::new(config(2, false));
+        let mut client = Incast::new(&config(2, false));
         client.start(Time::ZERO);
         assert_eq!(client.poll_request(Time::ZERO), Some(0));
         assert_eq!(client.poll_request(Time::ZERO), None);

@@ -63,7 +63,7 @@ class IncastServerRole(Wire):
     client: Address
     """The only address that it takes connections from."""
     request_bytes: int = Field(gt=0)
-    response_bytes: int = Field(ge=0)
+    response_bytes: int = Field(gt=0)
     start_jitter: Jitter = NoJitter()
     """Delay between the receipt of a request and the first byte of the response."""
     seed: str
@@ -78,7 +78,7 @@ class IncastClientRole(Wire):
     """Where its connections come from."""
     servers: tuple[Endpoint, ...] = Field(min_length=1)
     request_bytes: int = Field(gt=0)
-    response_bytes: tuple[int, ...]
+    response_bytes: tuple[Annotated[int, Field(gt=0)], ...]
     """Of each server, in their order."""
     iterations: int = Field(gt=0)
     """Of the measuring phase."""
@@ -236,7 +236,7 @@ class RefusedRecord(Wire):
     wrong_address: int
     """They came from another address than the client's."""
     wrong_token: int
-    """They did not know the token."""
+    """They did not know the token, or came after the client was there."""
 
 
 class PacingRecord(Wire):

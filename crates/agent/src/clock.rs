@@ -1,0 +1,67 @@
+//! Time: `CLOCK_MONOTONIC`, as the workloads count it and as records show it.
+
+use netstudy_units::{Duration, Time};
+use nix::sched::sched_yield;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+
+/// How long before an instant sleeping ends and polling the clock begins: the kernel's timers are
+/// some tens of microseconds late.
+const SPIN: Duration = Duration::from_us(60);
+
+/// A clock that is zero when it is made: a workload's time in picoseconds lasts 213 days, and a
+/// machine may be up for longer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    origin_ns: u64,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Self { origin_ns: monotonic_ns() }
+    }
+
+    pub(crate) fn now(self) -> Time {
+        Time::ZERO + Duration::from_ns(monotonic_ns() - self.origin_ns)
+    }
+
+    /// Nanoseconds of `CLOCK_MONOTONIC` at `time`.
+    pub(crate) fn as_ns(self, time: Time) -> u64 {
+        self.origin_ns + time.as_ns()
+    }
+
+    /// When sleeping for something at `due` has to end, so that it can be met by polling the clock.
+    pub(crate) fn wake_up(self, due: Time) -> TimeSpec {
+        let ns = self.as_ns(due).saturating_sub(SPIN.as_ns());
+        TimeSpec::new((ns / 1_000_000_000).cast_signed(), (ns % 1_000_000_000).cast_signed())
+    }
+
+    /// Whether `due` is so near that sleeping would miss it.
+    pub(crate) fn is_near(self, due: Time) -> bool {
+        due <= self.now() + SPIN
+    }
+
+    /// Polls the clock until `due`; others on this processor have their turn meanwhile.
+    pub(crate) fn spin_until(self, due: Time) {
+        while self.now() < due {
+            // It cannot fail on Linux: sched_yield(2).
+            let _ = sched_yield();
+        }
+    }
+
+    /// Returns at `due`, not before.
+    pub(crate) fn sleep_until(self, due: Time) {
+        if !self.is_near(due) {
+            // Broken off by a signal, it is made up for below.
+            let flags = ClockNanosleepFlags::TIMER_ABSTIME;
+            let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, flags, &self.wake_up(due));
+        }
+        self.spin_until(due);
+    }
+}
+
+/// `CLOCK_MONOTONIC` now.
+pub(crate) fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
+    now.tv_sec().cast_unsigned() * 1_000_000_000 + now.tv_nsec().cast_unsigned()
+}

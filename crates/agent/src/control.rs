@@ -1,0 +1,257 @@
+//! What the controller wants: a thread that reads its commands, so that traffic never waits for
+//! them, and that ends the process when nobody is there to stop it.
+
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+use std::process;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netstudy_records::{AgentRecord, Command};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::SignalFd;
+
+use crate::failure::Failure;
+use crate::input::{Input, Lines};
+use crate::output::Output;
+use crate::sampling::Sampling;
+
+/// Time that the traffic has to end after the time limit, before the process ends without it.
+const GRACE: Duration = Duration::from_secs(1);
+/// Exit code of a process that was not stopped by its controller.
+const ENDED_EARLY: i32 = 3;
+
+/// What the thread of the traffic hears.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The measuring phase may begin.
+    Go,
+    /// It is over.
+    Interrupted(Interruption),
+    /// The client is there.
+    Connected(TcpStream),
+}
+
+/// Why the traffic is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interruption {
+    /// The controller has enough.
+    Stop,
+    /// The time limit is reached.
+    TimeLimit,
+}
+
+/// How the thread of the traffic is reached when it waits for the network.
+#[derive(Debug)]
+pub(crate) struct Interrupts {
+    interruption: OnceLock<Interruption>,
+    /// Readable when the traffic is over.
+    wake: EventFd,
+    /// What the thread waits on, if that is one connection.
+    connection: OnceLock<TcpStream>,
+}
+
+impl Interrupts {
+    fn new() -> Result<Self, Failure> {
+        let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)
+            .map_err(Failure::run("an event descriptor"))?;
+        Ok(Self { interruption: OnceLock::new(), wake, connection: OnceLock::new() })
+    }
+
+    /// Whether the traffic is over, and why.
+    pub(crate) fn interruption(&self) -> Option<Interruption> {
+        self.interruption.get().copied()
+    }
+
+    /// Readable when the traffic is over.
+    pub(crate) fn wake(&self) -> &EventFd {
+        &self.wake
+    }
+
+    /// `connection` is shut down when the traffic is over, so that nobody waits on it.
+    pub(crate) fn shut_down_then(&self, connection: TcpStream) {
+        let connection = self.connection.get_or_init(|| connection);
+        if self.interruption().is_some() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn interrupt(&self, why: Interruption) {
+        // The first reason stays.
+        let _ = self.interruption.set(why);
+        // Adding one to a counter that nobody reads cannot block before 2^64 of them.
+        let _ = self.wake.write(1);
+        if let Some(connection) = self.connection.get() {
+            // It fails if the other end is gone, and nobody waits then.
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// The thread that listens to the controller.
+pub(crate) struct Control {
+    lines: Lines,
+    terminations: SignalFd,
+    deadline: Instant,
+    time_limit_ms: u64,
+    interrupts: Arc<Interrupts>,
+    events: Sender<Event>,
+    output: Arc<Output>,
+    sampling: Sampling,
+}
+
+/// What the thread waits for.
+enum Wakening {
+    Readable,
+    Termination,
+    Time,
+}
+
+impl Control {
+    /// Begins to listen. From now on the process ends by itself after `time_limit_ms`.
+    pub(crate) fn start(
+        lines: Lines,
+        time_limit_ms: u64,
+        events: Sender<Event>,
+        output: Arc<Output>,
+        sampling: Sampling,
+    ) -> Result<Arc<Interrupts>, Failure> {
+        let interrupts = Arc::new(Interrupts::new()?);
+        let control = Self {
+            lines,
+            terminations: take_over_terminations()?,
+            deadline: Instant::now() + Duration::from_millis(time_limit_ms),
+            time_limit_ms,
+            interrupts: Arc::clone(&interrupts),
+            events,
+            output,
+            sampling,
+        };
+        thread::Builder::new()
+            .name("control".to_owned())
+            .spawn(move || control.run())
+            .map_err(Failure::run("starting a thread"))?;
+        Ok(interrupts)
+    }
+
+    fn run(mut self) {
+        loop {
+            while let Some(line) = self.lines.take() {
+                if self.obey(&line) == Some(Interruption::Stop) {
+                    return self.watch_the_end();
+                }
+            }
+            match self.wait() {
+                Wakening::Readable => {
+                    if !matches!(self.lines.fill(), Ok(Input::Some)) {
+                        self.end("standard input ended before `stop`: the controller is gone");
+                    }
+                }
+                Wakening::Termination => self.end("ended by SIGTERM"),
+                Wakening::Time if Instant::now() < self.deadline => {
+                    if let Some(sample) = self.sampling.sample() {
+                        self.answer(&AgentRecord::Snapshot(sample));
+                    }
+                }
+                Wakening::Time => return self.give_up(),
+            }
+        }
+    }
+
+    fn obey(&mut self, line: &[u8]) -> Option<Interruption> {
+        match serde_json::from_slice(line) {
+            Ok(Command::Snapshot { name }) => match Sampling::snapshot(name) {
+                Ok(snapshot) => self.answer(&AgentRecord::Snapshot(snapshot)),
+                Err(error) => self.end(&format!("reading the host's counters: {error}")),
+            },
+            // Whoever does not wait for it any more does not need it.
+            Ok(Command::Go) => drop(self.events.send(Event::Go)),
+            Ok(Command::Stop) => {
+                self.interrupt(Interruption::Stop);
+                return Some(Interruption::Stop);
+            }
+            Err(error) => self.end(&format!("a command on standard input: {error}")),
+        }
+        None
+    }
+
+    fn answer(&self, record: &AgentRecord) {
+        if self.output.write(record).is_err() {
+            self.end("nobody reads the records");
+        }
+    }
+
+    fn interrupt(&self, why: Interruption) {
+        self.interrupts.interrupt(why);
+        // The thread of the traffic may have ended by itself.
+        let _ = self.events.send(Event::Interrupted(why));
+    }
+
+    /// Waits until something is to be done.
+    fn wait(&self) -> Wakening {
+        let mut fds = [
+            PollFd::new(self.terminations.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.lines.as_fd(), PollFlags::POLLIN),
+        ];
+        wait_for(&mut fds, self.sampling.next().map_or(self.deadline, |at| at.min(self.deadline)));
+        let [termination, line] = fds.map(|fd| fd.any() == Some(true));
+        match (termination, line) {
+            (true, _) => Wakening::Termination,
+            (false, true) => Wakening::Readable,
+            (false, false) => Wakening::Time,
+        }
+    }
+
+    /// The last records are being written: standard input may end now.
+    fn watch_the_end(&self) {
+        let mut fds = [PollFd::new(self.terminations.as_fd(), PollFlags::POLLIN)];
+        wait_for(&mut fds, self.deadline);
+        if fds[0].any() == Some(true) {
+            self.end("ended by SIGTERM");
+        }
+        self.give_up();
+    }
+
+    fn give_up(&self) {
+        self.interrupt(Interruption::TimeLimit);
+        thread::sleep(GRACE);
+        self.end(&time_limit_message(self.time_limit_ms));
+    }
+
+    fn end(&self, why: &str) -> ! {
+        eprintln!("netstudy-engine: {why}");
+        self.output.write_at_once(&AgentRecord::Error { message: why.to_owned() });
+        process::exit(ENDED_EARLY)
+    }
+}
+
+/// What the error of an agent begins with that has reached its time limit.
+pub(crate) fn time_limit_message(time_limit_ms: u64) -> String {
+    format!("the time limit of {time_limit_ms} ms is reached")
+}
+
+/// Waits for one of `fds` until `deadline`.
+fn wait_for(fds: &mut [PollFd<'_>], deadline: Instant) {
+    loop {
+        // Rounded up, or the last millisecond would be spent in turning round.
+        let left = deadline.saturating_duration_since(Instant::now()).as_micros().div_ceil(1000);
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        match poll(fds, timeout) {
+            Ok(0) if Instant::now() < deadline => {}
+            Err(Errno::EINTR) => {}
+            _ => return,
+        }
+    }
+}
+
+/// SIGTERM no longer ends this process, and threads that it starts: it is read instead.
+fn take_over_terminations() -> Result<SignalFd, Failure> {
+    let signals = SigSet::from(Signal::SIGTERM);
+    signals.thread_block().map_err(Failure::run("blocking SIGTERM"))?;
+    SignalFd::new(&signals).map_err(Failure::run("reading signals"))
+}

@@ -1,0 +1,47 @@
+//! Why an agent ends early.
+
+use std::fmt;
+use std::io;
+
+/// Why an agent ended before it was told to.
+#[derive(Debug)]
+pub enum Failure {
+    /// The plan cannot be read, or says what cannot be done.
+    Plan(String),
+    /// Something happened to the traffic.
+    Run(String),
+    /// Nobody reads the records.
+    Output(io::Error),
+}
+
+impl Failure {
+    /// 2 for bad input, 3 for a testbed that failed.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Plan(_) => 2,
+            Self::Run(_) | Self::Output(_) => 3,
+        }
+    }
+
+    /// Something happened, and why: for `map_err`.
+    pub(crate) fn run<E: fmt::Display>(what: impl fmt::Display) -> impl FnOnce(E) -> Self {
+        move |why| Self::Run(format!("{what}: {why}"))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(error) => write!(f, "the plan on standard input: {error}"),
+            Self::Run(error) => f.write_str(error),
+            Self::Output(error) => write!(f, "writing records to standard output: {error}"),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}

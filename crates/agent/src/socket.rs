@@ -1,0 +1,138 @@
+//! TCP sockets with the options of the plan.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use netstudy_records::{AgentRecord, Endpoint, SocketOptions};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt, listen,
+    setsockopt, socket, sockopt,
+};
+
+use crate::failure::Failure;
+
+/// Listens at `address`, and nowhere else.
+pub(crate) fn listen_at(
+    address: SocketAddr,
+    options: &SocketOptions,
+) -> Result<TcpListener, Failure> {
+    let fd = open(address.ip(), options)?;
+    let refused = || format!("listening at {address}");
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(address)).map_err(Failure::run(refused()))?;
+    listen(&fd, Backlog::MAXCONN).map_err(Failure::run(refused()))?;
+    Ok(fd.into())
+}
+
+/// A connection from `from` to `to`. Each operation on it that waits for longer than `patience` is
+/// an error.
+pub(crate) fn connect_to(
+    from: IpAddr,
+    to: SocketAddr,
+    options: &SocketOptions,
+    patience: Duration,
+) -> Result<TcpStream, Failure> {
+    let fd = open(from, options)?;
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(from, 0)))
+        .map_err(Failure::run(format_args!("using the address {from}").to_string()))?;
+    let stream = TcpStream::from(fd);
+    set_patience(&stream, patience)?;
+    // SO_SNDTIMEO bounds it as well: socket(7).
+    connect(stream.as_raw_fd(), &SockaddrStorage::from(to)).map_err(|error| {
+        let why = if error == Errno::EINPROGRESS { Errno::ETIMEDOUT } else { error };
+        Failure::Run(format!("connecting to server {to}: {}", why.desc()))
+    })?;
+    Ok(stream)
+}
+
+/// Each operation on `stream` that waits for longer than `patience` is an error.
+pub(crate) fn set_patience(stream: &TcpStream, patience: Duration) -> Result<(), Failure> {
+    stream
+        .set_read_timeout(Some(patience))
+        .and_then(|()| stream.set_write_timeout(Some(patience)))
+        .map_err(Failure::run("bounding the time of a connection's operations"))
+}
+
+/// Options are set before anything else: buffers bound the window scale that is agreed on when a
+/// connection is opened. What a listener accepts has its options.
+fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
+    let family = match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    };
+    let fd = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
+        .map_err(Failure::run("opening a socket"))?;
+    if let Some(name) = &options.congestion_control {
+        setsockopt(&fd, sockopt::TcpCongestion, &OsString::from(name))
+            .map_err(Failure::run(format!("the kernel refuses the congestion control '{name}'")))?;
+    }
+    if let Some(bytes) = options.send_buffer_bytes {
+        set_send_buffer(&fd, bytes)?;
+    }
+    if let Some(bytes) = options.receive_buffer_bytes {
+        set_receive_buffer(&fd, bytes)?;
+    }
+    setsockopt(&fd, sockopt::TcpNoDelay, &options.no_delay)
+        .map_err(Failure::run("the kernel refuses TCP_NODELAY"))?;
+    Ok(fd)
+}
+
+fn set_send_buffer(fd: &OwnedFd, bytes: u32) -> Result<(), Failure> {
+    let bytes = bytes as usize;
+    setsockopt(fd, sockopt::SndBuf, &bytes).map_err(Failure::run("setting SO_SNDBUF"))?;
+    // The kernel cuts it to net.core.wmem_max without a word. Who may administer the network may
+    // go beyond.
+    if send_buffer(fd)? < bytes {
+        let _ = setsockopt(fd, sockopt::SndBufForce, &bytes);
+    }
+    let is = send_buffer(fd)?;
+    if is < bytes { Err(cut("send", "wmem_max", bytes, is)) } else { Ok(()) }
+}
+
+fn set_receive_buffer(fd: &OwnedFd, bytes: u32) -> Result<(), Failure> {
+    let bytes = bytes as usize;
+    setsockopt(fd, sockopt::RcvBuf, &bytes).map_err(Failure::run("setting SO_RCVBUF"))?;
+    if receive_buffer(fd)? < bytes {
+        let _ = setsockopt(fd, sockopt::RcvBufForce, &bytes);
+    }
+    let is = receive_buffer(fd)?;
+    if is < bytes { Err(cut("receive", "rmem_max", bytes, is)) } else { Ok(()) }
+}
+
+fn cut(which: &str, limit: &str, asked: usize, is: usize) -> Failure {
+    Failure::Run(format!(
+        "the kernel refuses a {which} buffer of {asked} bytes: net.core.{limit} allows {is}"
+    ))
+}
+
+/// What can be passed as `SO_SNDBUF` for the room that there is: half of it, socket(7).
+fn send_buffer(fd: &impl AsFd) -> Result<usize, Failure> {
+    Ok(read(fd, sockopt::SndBuf, "SO_SNDBUF")? / 2)
+}
+
+fn receive_buffer(fd: &impl AsFd) -> Result<usize, Failure> {
+    Ok(read(fd, sockopt::RcvBuf, "SO_RCVBUF")? / 2)
+}
+
+fn read<O: nix::sys::socket::GetSockOpt>(
+    fd: &impl AsFd,
+    option: O,
+    name: &str,
+) -> Result<O::Val, Failure> {
+    getsockopt(fd, option).map_err(Failure::run(format!("reading {name}")))
+}
+
+/// What the kernel says of an open connection.
+pub(crate) fn describe(stream: &TcpStream) -> Result<AgentRecord, Failure> {
+    let peer = stream.peer_addr().map_err(Failure::run("the other end of a connection"))?;
+    let congestion_control = read(stream, sockopt::TcpCongestion, "TCP_CONGESTION")?;
+    Ok(AgentRecord::Connection {
+        peer: Endpoint { address: peer.ip(), port: peer.port() },
+        congestion_control: congestion_control.to_string_lossy().into_owned(),
+        send_buffer_bytes: read(stream, sockopt::SndBuf, "SO_SNDBUF")? as u64,
+        receive_buffer_bytes: read(stream, sockopt::RcvBuf, "SO_RCVBUF")? as u64,
+        no_delay: read(stream, sockopt::TcpNoDelay, "TCP_NODELAY")?,
+    })
+}

@@ -43,6 +43,18 @@ class User:
         """Start a command with this checkout's code on its path."""
         return subprocess.Popen(argv, env=_environment(), cwd=CHECKOUT, text=True, **options)
 
+    def output(self, *argv: str) -> str:
+        """What their interpreter prints with this checkout's code on its path."""
+        done = subprocess.run(
+            self.command(self.python, *argv),
+            env=_environment(),
+            cwd=CHECKOUT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        return done.stdout
+
     def outcome(self, case: str) -> Any:
         """What a case of `inside` comes to in a sandbox of theirs."""
         command = self.in_sandbox(self.python, "-m", "tests.testbed.inside", case)

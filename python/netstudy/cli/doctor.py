@@ -36,9 +36,12 @@ class Finding:
 def command(results: options.Results = options.RESULTS, json: options.Json = False) -> None:
     """Look at the engine, the machine and the programs that netstudy uses.
 
+    What the simulator does not need and the testbed in namespaces does is optional.
+
     Exit code 2 when something is missing without which no study can be run.
     """
     findings = [_engine(), _python(), _processors(), _memory(), _disk(results), _browser()]
+    findings += _namespaces()
     if json:
         print_json([asdict(finding) for finding in findings])
     else:
@@ -50,9 +53,9 @@ def command(results: options.Results = options.RESULTS, json: options.Json = Fal
 
 def _tell(finding: Finding) -> None:
     mark = "ok" if finding.ok else "missing" if finding.needed else "optional"
-    print(f"{mark:9}{finding.name:11}{finding.found}")
+    print(f"{mark:9}{finding.name:12}{finding.found}")
     if not finding.ok and finding.advice:
-        print(f"{'':20}{finding.advice}")
+        print(f"{'':21}{finding.advice}")
 
 
 def _engine() -> Finding:
@@ -98,3 +101,12 @@ def _browser() -> Finding:
     found = next(filter(None, map(shutil.which, _BROWSERS)), None)
     advice = "needed by the tests alone: sudo apt-get install chromium"
     return Finding("chromium", found is not None, found or "not found", False, advice)
+
+
+def _namespaces() -> list[Finding]:
+    """The testbed in namespaces, part by part."""
+    from netstudy.testbed.netns.readiness import aspects
+
+    return [
+        Finding(aspect.name, aspect.ok, aspect.found, False, aspect.advice) for aspect in aspects()
+    ]

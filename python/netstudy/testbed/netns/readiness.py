@@ -1,0 +1,143 @@
+"""Whether the namespace testbed works on this machine, what it lacks, and how to get that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from netstudy.errors import TestbedError
+from netstudy.testbed.netns.capabilities import QDISCS, kernel
+from netstudy.testbed.netns.kernel import Kernel
+from netstudy.testbed.netns.programs import PACKAGES, find_program
+from netstudy.testbed.netns.sandbox import may_make_namespaces
+
+_NOBODY = 65_534
+_TIME_LIMIT_S = 10
+
+USER_NAMESPACE_SWITCHES = {
+    "user.max_user_namespaces": ("0", "10000"),
+    "kernel.unprivileged_userns_clone": ("0", "1"),  # Debian's own, up to Debian 10
+    "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),  # Ubuntu's own, from 23.10 on
+}
+"""Sysctl -> the value that keeps ordinary users from namespaces, and one that lets them."""
+
+_STUDIED_CONTROLS = ("reno", "cubic", "dctcp", "bic")
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """One thing that the testbed needs or could use."""
+
+    name: str
+    ok: bool
+    found: str
+    advice: str | None = None
+    """The command that installs or enables what is missing."""
+
+
+def aspects() -> list[Aspect]:
+    """Everything that was looked at; what comes first is needed by what follows."""
+    programs = programs_aspect(name for name in PACKAGES if find_program(name) is None)
+    if not programs.ok:
+        return [programs]
+    try:
+        here = kernel()
+    except TestbedError as error:
+        return [programs, Aspect("netns", False, str(error), _advice())]
+    found = f"--testbed netns works here, {_who()}"
+    return [programs, Aspect("netns", True, found), *_rootless(), *kernel_aspects(here)]
+
+
+def programs_aspect(missing: Iterable[str]) -> Aspect:
+    """The programs of the system that the testbed calls, given those that are not there."""
+    names = list(missing)
+    if not names:
+        return Aspect("programs", True, ", ".join(PACKAGES))
+    packages = dict.fromkeys(PACKAGES[name] for name in names)
+    advice = f"sudo apt-get install {' '.join(packages)}"
+    return Aspect("programs", False, f"no {', '.join(names)}", advice)
+
+
+def _who() -> str:
+    return "as root" if may_make_namespaces() else "as an ordinary user"
+
+
+def _rootless() -> list[Aspect]:
+    """Whether ordinary users may use it too, where root asks."""
+    setpriv = find_program("setpriv")
+    if os.geteuid() != 0 or setpriv is None:
+        return []
+    ids = [f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
+    spaces = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork"]
+    command = [setpriv, *ids, *spaces, "true"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT_S)
+    if done.returncode == 0:
+        return [Aspect("rootless", True, "ordinary users may make namespaces")]
+    found = f"ordinary users may not make namespaces: {done.stderr.strip()}"
+    return [Aspect("rootless", False, found, _advice())]
+
+
+def _advice() -> str:
+    return user_namespace_advice(_sysctl)
+
+
+def _sysctl(name: str) -> str | None:
+    try:
+        return Path("/proc/sys", *name.split(".")).read_text().strip()
+    except OSError:
+        return None
+
+
+def user_namespace_advice(sysctl: Callable[[str], str | None]) -> str:
+    """What lets an ordinary user make namespaces; `sysctl` gives a value by its name."""
+    for name, (forbids, allows) in USER_NAMESPACE_SWITCHES.items():
+        if sysctl(name) == forbids:
+            return f"sudo sysctl {name}={allows}"
+    return "run as root; in a container, start that with --privileged"
+
+
+def kernel_aspects(here: Kernel) -> list[Aspect]:
+    """What of the testbed this kernel can do."""
+    return [_own_switch(here), _kernels_switch(here), _one_processor(here), *_lists(here)]
+
+
+def _own_switch(here: Kernel) -> Aspect:
+    lacks = ([] if "veth" in here.links else ["veth"]) + (
+        [] if here.packet_sockets else ["af_packet"]
+    )
+    return _modules("switch", "the user-space switch works", lacks)
+
+
+def _kernels_switch(here: Kernel) -> Aspect:
+    queues = [f"sch_{kind}" for kind in ("htb", "bfifo", "pfifo") if kind not in here.qdiscs]
+    lacks = [kind for kind in ("veth", "bridge") if kind not in here.links] + queues
+    return _modules("kernel path", "bridge, htb and bfifo work", lacks)
+
+
+def _modules(name: str, works: str, lacks: list[str]) -> Aspect:
+    if not lacks:
+        return Aspect(name, True, works)
+    advice = f"sudo modprobe -a {' '.join(lacks)}, if the kernel was built with them"
+    return Aspect(name, False, f"the kernel lacks {', '.join(lacks)}", advice)
+
+
+def _one_processor(here: Kernel) -> Aspect:
+    if "core/rps_default_mask" in here.sysctls:
+        return Aspect("reordering", True, "frames are received on one processor")
+    found = f"{here.name} cannot have a new interface's frames received on one processor"
+    advice = "run on one processor: taskset -c 0 netstudy run …, or use Linux 6.3 or later"
+    return Aspect("reordering", False, found, advice)
+
+
+def _lists(here: Kernel) -> list[Aspect]:
+    controls = [name for name in _STUDIED_CONTROLS if name in here.congestion_controls]
+    absent = [f"tcp_{name}" for name in ("cubic", "dctcp") if name not in controls]
+    queues = [kind for kind in QDISCS if kind in here.qdiscs]
+    more = f"for more: sudo modprobe -a {' '.join(absent)}, if the kernel was built with them"
+    return [
+        Aspect("congestion", not absent, ", ".join(controls), more if absent else None),
+        Aspect("queues", True, ", ".join(queues) or "none"),
+    ]

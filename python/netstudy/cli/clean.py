@@ -1,20 +1,21 @@
-"""`netstudy clean`: remove what was left unfinished, or results that are named."""
+"""`netstudy clean`: remove what was left unfinished, and results that are named."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._output import print_json, say
 from netstudy.cli._words import state
-from netstudy.errors import StudyError
+from netstudy.errors import StudyError, TestbedError
 
 if TYPE_CHECKING:
     from netstudy.store import Results
+    from netstudy.testbed.leftovers import Leftover
 
 NAME = "clean"
 EPILOG = "Example: netstudy clean --dry-run"
@@ -35,21 +36,50 @@ def command(
     """Remove unfinished results folders and files that an interrupted writer left behind.
 
     Finished results are removed only when their folder is named. What another process is writing
-    to is left alone.
+    to is left alone. Processes that still work for a folder whose run has ended are ended first;
+    with them goes their network.
     """
     from netstudy.store import Results
 
     tree = Results(results)
     doomed = _unfinished(tree) if run is None else [_named(tree, run)]
+    processes = _processes(tree, doomed)
     if not json:
-        _tell(doomed, dry_run)
-    removed = doomed and not dry_run and _agreed(len(doomed), yes)
-    if removed:
+        _tell(doomed, processes, dry_run)
+    found = len(doomed) + len(processes)
+    agreed = bool(found) and not dry_run and _agreed(found, yes)
+    if agreed:
+        _end(processes)
         for path in doomed:
             tree.remove(path)
     if json:
-        names = [str(path) for path in doomed]
-        print_json({"removed": names if removed else [], "found": names})
+        print_json(_outcome(doomed, processes, agreed))
+
+
+def _outcome(doomed: list[Path], processes: list[Leftover], agreed: bool) -> dict[str, Any]:
+    names, pids = [str(path) for path in doomed], [process.pid for process in processes]
+    return {
+        "removed": names if agreed else [],
+        "found": names,
+        "ended": pids if agreed else [],
+        "processes": pids,
+    }
+
+
+def _processes(tree: Results, doomed: list[Path]) -> list[Leftover]:
+    """What still works for the folders that are to go, and for others that nobody writes to."""
+    from netstudy.testbed.leftovers import working_for
+
+    idle = [folder.path for folder in tree.folders() if not folder.is_running()]
+    return working_for([*doomed, *idle])
+
+
+def _end(processes: list[Leftover]) -> None:
+    from netstudy.testbed.leftovers import end
+
+    for process in processes:
+        if not end(process):
+            raise TestbedError(f"process {process.pid} does not end: {' '.join(process.command)}")
 
 
 def _unfinished(tree: Results) -> list[Path]:
@@ -71,9 +101,12 @@ def _named(tree: Results, run: str) -> Path:
     return folder.path
 
 
-def _tell(doomed: list[Path], dry_run: bool) -> None:
-    if not doomed:
+def _tell(doomed: list[Path], processes: list[Leftover], dry_run: bool) -> None:
+    if not doomed and not processes:
         say("nothing to remove")
+    for process in processes:
+        verb = "would end" if dry_run else "end"
+        print(f"{verb} process {process.pid}, which works for {process.folder}")
     for path in doomed:
         print(f"{'would remove' if dry_run else 'remove'} {path}")
 

@@ -1,0 +1,97 @@
+"""Processes of a testbed whose run has ended without them, and how they are ended.
+
+The kernel ends a sandbox with the netstudy that started it, whatever the signal. What could still
+be there is a sandbox whose starter was killed in the instant before it had asked the kernel for
+that. Its command line names the results folder that it works for.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SUPERVISOR = "netstudy.testbed.netns"
+"""The module that a sandbox runs."""
+CAPTURES = "--captures="
+"""The option that tells it where in the results folder to write."""
+
+_TIME_LIMIT_S = 5.0
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A process that works for a results folder."""
+
+    pid: int
+    start_ticks: int
+    """When it started, in clock ticks since boot: with the id, it means one process for ever."""
+    command: tuple[str, ...]
+    folder: Path
+    """The results folder."""
+
+
+def working_for(folders: Iterable[Path]) -> list[Leftover]:
+    """This user's processes that work for results folders, whether their run goes on or not."""
+    own = {folder.resolve() for folder in folders}
+    return [found for found in _supervisors() if found.folder in own]
+
+
+def end(leftover: Leftover) -> bool:
+    """Kill the process, if it is still the same one; whether it is gone afterwards.
+
+    A descriptor stands for the process while it is looked at again, so that another one that was
+    given its id meanwhile is never hit (pidfd_open(2)).
+    """
+    try:
+        descriptor = os.pidfd_open(leftover.pid)
+    except ProcessLookupError:
+        return True
+    try:
+        if _supervisor(leftover.pid) != leftover:
+            return True
+        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        return bool(select.select([descriptor], [], [], _TIME_LIMIT_S)[0])
+    except ProcessLookupError:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def _supervisors() -> Iterator[Leftover]:
+    for path in _PROC.iterdir():
+        if path.name.isdigit() and (found := _supervisor(int(path.name))) is not None:
+            yield found
+
+
+def _supervisor(pid: int) -> Leftover | None:
+    """The process, if it is of ours and works for a results folder."""
+    path = _PROC / str(pid)
+    try:
+        if path.stat().st_uid != os.geteuid():
+            return None
+        command = tuple((path / "cmdline").read_text().rstrip("\0").split("\0"))
+        start_ticks = started((path / "stat").read_text())
+    except (OSError, UnicodeDecodeError):
+        return None
+    captures = captures_of(command)
+    if captures is None:
+        return None
+    return Leftover(pid, start_ticks, command, captures.parent.resolve())
+
+
+def captures_of(command: tuple[str, ...]) -> Path | None:
+    """The folder for captures in the command of a sandbox; None for any other command."""
+    if SUPERVISOR not in command or command[command.index(SUPERVISOR) - 1] != "-m":
+        return None
+    named = [word.removeprefix(CAPTURES) for word in command if word.startswith(CAPTURES)]
+    return Path(named[0]) if named else None
+
+
+def started(stat: str) -> int:
+    """Field 22 of /proc/…/stat; the name before it, in parentheses, may hold anything (proc(5))."""
+    return int(stat.rpartition(")")[2].split()[22 - 3])

@@ -161,7 +161,7 @@ impl Mul<u64> for Duration {
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:06} ms", self.0 / PS_PER_MS, self.0 % PS_PER_MS / PS_PER_NS)
+        self.since(Self::ZERO).fmt(f)
     }
 }
 

@@ -33,6 +33,7 @@ struct Memory {
     /// alpha in 1/1024, so that thresholds are integers.
     alpha_1024: u64,
     guarantee_frames: u32,
+    marked_above_cells: u64,
     pool_used: u64,
     /// Frames in the memory by the port through which they came.
     queued_frames: Vec<u32>,
@@ -47,9 +48,14 @@ impl Memory {
             reserve_cells: config.port_reserve_bytes / cell,
             alpha_1024: alpha_1024(config.alpha),
             guarantee_frames: config.ingress_guarantee_frames,
+            marked_above_cells: NEVER_MARKED,
             pool_used: 0,
             queued_frames: vec![0; ports],
         }
+    }
+
+    const fn mark_above(&mut self, bytes: u64) {
+        self.marked_above_cells = bytes / self.cell_bytes as u64;
     }
 
     #[inline]
@@ -109,7 +115,6 @@ impl Memory {
 pub struct SharedMemory {
     ports: Vec<Transmitter>,
     memory: Memory,
-    marked_above_cells: u64,
 }
 
 impl SharedMemory {
@@ -119,14 +124,13 @@ impl SharedMemory {
         Self {
             ports: links.iter().map(|&link| Transmitter::new(link)).collect(),
             memory: Memory::new(links.len(), config),
-            marked_above_cells: NEVER_MARKED,
         }
     }
 
     /// Marks frames that meet a queue whose cells hold more than `bytes`.
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
-        self.marked_above_cells = bytes / self.memory.cell_bytes as u64;
+        self.memory.mark_above(bytes);
         self
     }
 
@@ -167,7 +171,7 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
         }
         self.memory.take(from_pool, arrival.ingress);
         let port = &mut self.ports[egress];
-        let marked = port.occupied() > self.marked_above_cells;
+        let marked = port.occupied() > self.memory.marked_above_cells;
         let departs = port.send(arrival.ready, arrival.frame_bytes, cells, arrival.ingress);
         Verdict::departs(departs, marked)
     }
@@ -181,7 +185,6 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
 #[derive(Clone, Debug)]
 pub struct PacketMemory {
     memory: Memory,
-    marked_above_cells: u64,
     /// Cells by egress, the frame on the wire included.
     queued: Vec<u64>,
     queued_max: Vec<u64>,
@@ -195,7 +198,6 @@ impl PacketMemory {
     pub fn new(ports: usize, config: &SharedMemoryConfig) -> Self {
         Self {
             memory: Memory::new(ports, config),
-            marked_above_cells: NEVER_MARKED,
             queued: vec![0; ports],
             queued_max: vec![0; ports],
             ingress: vec![0; ports],
@@ -205,7 +207,7 @@ impl PacketMemory {
     /// As [`SharedMemory::marking_above`].
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
-        self.marked_above_cells = bytes / self.memory.cell_bytes as u64;
+        self.memory.mark_above(bytes);
         self
     }
 }
@@ -228,7 +230,7 @@ impl<F> Architecture<F> for PacketMemory {
         self.queued[egress] = after;
         self.queued_max[egress] = self.queued_max[egress].max(self.queued[egress]);
         self.ingress[arrival.ingress as usize] += u64::from(cells);
-        Admission::Queued { marked: met > self.marked_above_cells }
+        Admission::Queued { marked: met > self.memory.marked_above_cells }
     }
 
     fn release(&mut self, room: &Room) {

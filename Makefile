@@ -22,7 +22,7 @@ unexport CARGO_BUILD_TARGET
 comma := ,
 say = @printf '  %s\n' "$(1)"
 
-.PHONY: help build run test check check-slow accuracy bench bench-peers docs lock clean lint
+.PHONY: help build run test check check-slow accuracy bench bench-peers profile docs lock clean lint
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -72,6 +72,9 @@ bench: build ## how fast the engine simulates, beside earlier commits
 bench-peers: build ## speed and agreement beside ns-2 and ns-3, from Debian's packages
 	@tools/peers
 	@.venv/bin/python -m tools.bench.peers
+
+profile: build ## record what the engine is optimised by, after a change to its packet path
+	@tools/profile
 
 docs: ## write the generated pages of docs/reference and the schemas again
 	@tools/setup dev

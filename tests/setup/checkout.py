@@ -21,6 +21,8 @@ READ = (
     "requirements.lock",
     "requirements-dev.lock",
 )
+PROFILE = Path("crates/engine/profile")
+"""Where the engine's recorded profile stands, with the key of what it is bound to."""
 SHELL_TOOLS = """
 awk cat chmod cp cut dirname expand find flock grep head id ln make mkdir mv pwd rm sed sh sha256sum
 sort tail tee touch
@@ -40,6 +42,7 @@ case "$*" in
     *"-m venv"*) rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
     *"-m pip"*) [ ! -e broken-network ] || { echo "no route to host"; exit 1; } ;;
 esac""",
+    "rustc": f'[ "$1" = -vV ] && grep -v ^dependencies: "{ROOT / PROFILE / "key.txt"}"',
 }
 
 
@@ -50,16 +53,16 @@ class Machine:
     checkout: Path
     programs: Path
 
-    def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def make(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Call make in the checkout, with this machine's programs and no others."""
-        return self.call("make", *arguments)
+        return self.call("make", *arguments, **variables)
 
-    def call(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Call a program or a tool in the checkout."""
+    def call(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Call a program or a tool in the checkout, with further variables in its environment."""
         return subprocess.run(
             command,
             cwd=self.checkout,
-            env={"PATH": str(self.programs), "HOME": str(self.checkout.parent)},
+            env={"PATH": str(self.programs), "HOME": str(self.checkout.parent), **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -95,7 +98,8 @@ class Machine:
 def machine(folder: Path) -> Machine:
     """A machine that has everything, in an empty folder."""
     checkout, programs = folder / "check out", folder / "bin"
-    (checkout / "crates").mkdir(parents=True)
+    checkout.mkdir()
+    shutil.copytree(ROOT / PROFILE, checkout / PROFILE)
     programs.mkdir()
     for name in READ:
         shutil.copy(ROOT / name, checkout)

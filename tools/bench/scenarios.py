@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -65,6 +65,17 @@ def with_deep_buffer(run: wire.Run, port_buffer_bytes: int, block_bytes: int) ->
             "network": run.network.model_copy(update={"switch": switch}),
             "workload": run.workload.model_copy(update={"block_bytes": block_bytes}),
         },
+    )
+
+
+def with_hosts(run: wire.Run, tcp: wire.Tcp, nic: Mapping[str, object]) -> wire.Run:
+    """The run with that TCP and those values of the interface at every host."""
+    groups = tuple(
+        group.model_copy(update={"tcp": tcp, "nic": group.nic.model_copy(update=nic)})
+        for group in run.network.hosts
+    )
+    return run.model_copy(
+        update={"network": run.network.model_copy(update={"hosts": groups})},
     )
 
 

@@ -1,0 +1,83 @@
+"""The engine is built by its recorded profile where that can be used, and says which it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.setup.checkout import PROFILE, ROOT, STAND_INS, Machine
+
+INDEXED_PROFILE_MAGIC = b"\xfflprofi\x81"
+"""LLVM's llvm/ProfileData/InstrProf.h, IndexedInstrProf::Magic, in the order of its bytes."""
+
+
+def built(computer: Machine, **variables: str) -> tuple[str, str]:
+    """How cargo is called for the engine, and what make says of it."""
+    made = computer.make("build", **variables)
+    assert made.returncode == 0, made.stderr
+    (call,) = (call for call in computer.calls() if call.startswith("cargo build"))
+    (said,) = (line for line in made.stdout.splitlines() if line.startswith("  engine"))
+    return call, said
+
+
+@pytest.fixture(autouse=True)
+def recorded_for_these_dependencies(computer: Machine) -> None:
+    """Whether a profile is recorded anew with each change of dependencies is not at stake here."""
+    key = computer.call("tools/profile", "key").stdout
+    (computer.checkout / PROFILE / "key.txt").write_text(key)
+    computer.calls()
+
+
+def test_the_recorded_compiler_uses_the_profile_of_this_checkout(computer: Machine) -> None:
+    call, said = built(computer)
+
+    profile = computer.checkout.resolve() / PROFILE / "engine.profdata"
+    assert f'build.rustflags=["-Cprofile-use={profile}",' in call
+    assert profile.read_bytes().startswith(INDEXED_PROFILE_MAGIC)
+    assert f"by {PROFILE}" in said
+
+
+@pytest.mark.parametrize("line", ["release: 1.", "LLVM version: ", "commit-hash: ", "host: "])
+def test_another_compiler_leaves_it_out(computer: Machine, line: str) -> None:
+    recorded = (ROOT / PROFILE / "key.txt").read_text()
+    assert line in recorded
+    other = recorded.replace(line, line + "9").rpartition("dependencies:")[0]
+    computer.install("rustc", f"echo '{other.strip()}'")
+
+    call, said = built(computer)
+
+    assert "profile-use" not in call
+    assert f"without {PROFILE}: it is for {recorded.splitlines()[0]}" in said
+
+
+def test_other_dependencies_leave_it_out(computer: Machine) -> None:
+    cargo = STAND_INS["cargo"].replace("case $1 in", "case $1 in tree) echo "1 netstudy-sim v9.9.9" ;;")
+    computer.install("cargo", cargo)
+
+    call, said = built(computer)
+
+    assert "profile-use" not in call
+    assert "other dependencies" in said
+
+
+@pytest.mark.parametrize("variable", ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"])
+def test_flags_of_the_user_stand(computer: Machine, variable: str) -> None:
+    call, said = built(computer, **{variable: "-Ctarget-cpu=native"})
+
+    assert "profile-use" not in call
+    assert "RUSTFLAGS is set" in said
+
+
+def test_a_path_may_hold_what_toml_quotes(computer: Machine) -> None:
+    odd = computer.checkout.with_name('a user\'s "net study"')
+    computer.checkout.rename(odd)
+
+    call, _ = built(Machine(odd, computer.programs))
+
+    assert r"a user's \"net study\"/crates" in call
+
+
+def test_a_new_profile_builds_the_engine_again(computer: Machine) -> None:
+    built(computer)
+    (computer.checkout / PROFILE / "engine.profdata").write_bytes(b"recorded anew")
+
+    built(computer)

@@ -1,0 +1,35 @@
+"""The runs that `make profile` records, carried out by the engine that it built to count.
+
+What no run of the plan reaches, the compiler takes for rare and builds for size: so it holds the
+benchmarks' scenarios, which the engine's speed is judged by, and a run of each other kind.
+"""
+
+from __future__ import annotations
+
+from netstudy import wire
+from netstudy.hardware import HardwareLibrary
+from netstudy.plan.network import whole_tcp
+from tools.bench import scenarios
+
+PACKETS = 400_000
+"""Useful packets of a run: the shares of the paths are steady by then."""
+MODERN_TCP = "linux-6"
+MERGED_BYTES = 65_536
+"""What a receiver merges at most; merging takes one event a hop."""
+
+
+def runs() -> list[wire.Run]:
+    """The benchmarks' scenarios, and one of them with a modern TCP in both modes."""
+    some = scenarios.peers()[0]
+    tcp = whole_tcp(HardwareLibrary.default(), MODERN_TCP)
+    modern = scenarios.with_hosts(some, tcp, {})
+    per_hop = scenarios.with_hosts(some, tcp, {"receive_merge_bytes": MERGED_BYTES})
+    kinds = (*scenarios.peers(), *scenarios.incast(), modern, per_hop)
+    return [
+        scenarios.filled(run, PACKETS).model_copy(update={"id": f"{number:012x}"})
+        for number, run in enumerate(kinds)
+    ]
+
+
+if __name__ == "__main__":
+    scenarios.simulate(runs())

@@ -50,7 +50,8 @@ def test_another_compiler_leaves_it_out(computer: Machine, line: str) -> None:
 
 
 def test_other_dependencies_leave_it_out(computer: Machine) -> None:
-    cargo = STAND_INS["cargo"].replace("case $1 in", "case $1 in tree) echo "1 netstudy-sim v9.9.9" ;;")
+    tree = 'tree) echo "1 netstudy-sim v9.9.9" ;;'
+    cargo = STAND_INS["cargo"].replace("case $1 in", f"case $1 in {tree}")
     computer.install("cargo", cargo)
 
     call, said = built(computer)

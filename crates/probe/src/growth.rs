@@ -79,18 +79,20 @@ pub fn growth(before: &Snapshot, after: &Snapshot) -> Result<Growth, GrowthError
     let elapsed_ns = after.at_ns.checked_sub(before.at_ns).ok_or(GrowthError::Order)?;
     let mut growth = Growth { elapsed_ns, ..Growth::default() };
     let (mut old, new) = (counters(before), counters(after));
+    let mut told_once = Vec::new();
     for (key, reading) in new {
         match old.remove(&key) {
             Some(before) => growth.add(reading, grown(before, reading)?),
             // It came in between, and counts from 0.
             None if reading.source.comes_and_goes() => growth.add(reading, reading.value),
-            None => growth.forget(reading),
+            None => told_once.push(reading),
         }
     }
-    for gone in old.values() {
-        growth.forget(gone);
+    told_once.extend(old.values());
+    for reading in told_once {
+        growth.forget(reading);
     }
-    Ok(growth.without_unknown())
+    Ok(growth)
 }
 
 impl Growth {
@@ -105,13 +107,14 @@ impl Growth {
         }
     }
 
+    /// Leaves out a counter of which only one end is known, after all others were added.
     fn forget(&mut self, reading: &Reading) {
-        self.unknown.insert(reading.counter.name.to_owned());
-    }
-
-    fn without_unknown(mut self) -> Self {
-        self.counters.retain(|name, _| !self.unknown.contains(name));
-        self
+        let name = reading.counter.name;
+        self.counters.remove(name);
+        if let Some(part) = reading.part.as_deref().and_then(|part| self.parts.get_mut(part)) {
+            part.remove(name);
+        }
+        self.unknown.insert(name.to_owned());
     }
 }
 

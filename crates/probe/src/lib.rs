@@ -11,7 +11,7 @@
 mod clock;
 mod growth;
 pub mod parse;
-pub mod read;
+mod read;
 mod readings;
 mod sampler;
 mod snapshot;

@@ -64,7 +64,11 @@ pub(super) const SNMP: &[Counter] = &[
         "Tcp OutSegs",
         "Segments sent, pure ACKs included, without those that hold only what was sent before.",
     ),
-    word("tcp_segments_in", "Tcp InSegs", "Segments received, those in error included."),
+    word(
+        "tcp_segments_in",
+        "Tcp InSegs",
+        "Segments received, those in error included; several that were merged count as one.",
+    ),
     word("tcp_segments_in_error", "Tcp InErrs", "Segments received in error."),
     word("tcp_checksum_errors", "Tcp InCsumErrors", "Those of them with a wrong checksum."),
     word("tcp_resets_sent", "Tcp OutRsts", "Segments sent with RST."),

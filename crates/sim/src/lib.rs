@@ -16,6 +16,7 @@ extern crate self as netstudy_sim;
 
 mod agenda;
 mod barrier;
+mod buffers;
 mod hops;
 mod hosts;
 mod incast;
@@ -27,4 +28,5 @@ mod record;
 mod run;
 mod wiring;
 
+pub use buffers::{OverSwitch, SwitchSetup, over_switch};
 pub use run::{Progress, run, useful_packets};

@@ -4,13 +4,10 @@ use std::ops::ControlFlow;
 
 use netstudy_fabric::SwitchBuffer;
 use netstudy_fabric::stepped::Architecture;
-use netstudy_fabric::switch::{
-    IngressBuffers, IngressQueued, IngressQueuedConfig, OutputQueued, PacketMemory, PortBuffers,
-    SharedMemory, SharedMemoryConfig,
-};
 use netstudy_records as records;
 use netstudy_records::{Buffer, Mode};
 
+use crate::buffers::{OverSwitch, SwitchSetup, over_switch};
 use crate::hops::Hops;
 use crate::hosts::Frame;
 use crate::incast::{Outcome, Setup, Simulation};
@@ -40,53 +37,13 @@ pub(crate) fn simulate(
     observer: impl Observer,
     on_iteration: &mut OnIteration<'_>,
 ) -> Result<Outcome, String> {
-    let links = setup.star.port_links();
-    let marked_above = setup.star.ecn_threshold_bytes;
-    let execution = Execution { mode, setup, observer, on_iteration };
-    match *buffer {
-        Buffer::OutputQueued { port_buffer_bytes } => execution.over(
-            || OutputQueued::new(&links, port_buffer_bytes).marking_above(marked_above),
-            || PortBuffers::new(links.len(), port_buffer_bytes).marking_above(marked_above),
-        ),
-        Buffer::SharedMemory {
-            pool_bytes,
-            port_reserve_bytes,
-            cell_bytes,
-            alpha,
-            ingress_guarantee_frames,
-        } => {
-            let config = SharedMemoryConfig {
-                pool_bytes,
-                port_reserve_bytes,
-                cell_bytes,
-                alpha,
-                ingress_guarantee_frames,
-            };
-            execution.over(
-                || SharedMemory::new(&links, &config).marking_above(marked_above),
-                || PacketMemory::new(links.len(), &config).marking_above(marked_above),
-            )
-        }
-        Buffer::IngressQueued {
-            ingress_buffer_bytes,
-            egress_buffer_bytes,
-            random_arbitration_pct: random_pct,
-        } => {
-            let config =
-                IngressQueuedConfig { ingress_buffer_bytes, egress_buffer_bytes, random_pct };
-            let reserved = |port| setup.star.reserved_bytes(port);
-            execution.over(
-                || {
-                    let switch = IngressQueued::new(&links, &config);
-                    switch.reserving(reserved).marking_above(marked_above)
-                },
-                || {
-                    let buffers = IngressBuffers::new(&links, &config);
-                    buffers.reserving(reserved).marking_above(marked_above)
-                },
-            )
-        }
-    }
+    let reserved = |port| setup.star.reserved_bytes(port);
+    let switch = SwitchSetup {
+        links: &setup.star.port_links(),
+        marked_above_bytes: setup.star.ecn_threshold_bytes,
+        reserved_bytes: &reserved,
+    };
+    over_switch(buffer, &switch, Execution { mode, setup, observer, on_iteration })
 }
 
 /// A set-up that is to be carried out.
@@ -97,14 +54,15 @@ struct Execution<'a, O> {
     on_iteration: &'a mut OnIteration<'a>,
 }
 
-impl<O: Observer> Execution<'_, O> {
-    /// Chooses the code for the switch and the limits of interfaces once, so that no choice is left a
-    /// packet. Of the two forms of the switch, the one that the mode takes is made.
+impl<O: Observer> OverSwitch<Frame> for Execution<'_, O> {
+    type Output = Result<Outcome, String>;
+
+    /// Chooses the code for the limits of interfaces once, so that no choice is left a packet.
     fn over<B: SwitchBuffer<Frame>, A: Architecture<Frame>>(
         self,
         closed_form: impl FnOnce() -> B,
         stepped: impl FnOnce() -> A,
-    ) -> Result<Outcome, String> {
+    ) -> Self::Output {
         let Self { mode, setup, observer, on_iteration } = self;
         match mode {
             Mode::PerHop => Hops::new(setup, stepped(), observer).run(on_iteration),

@@ -3,6 +3,7 @@
 
 mod command;
 mod pool;
+mod switch_command;
 mod writer;
 
 use std::fmt::Display;
@@ -29,6 +30,10 @@ enum Testbed {
     #[command(after_help = "The first line on standard input is the plan; each further one is a \
 command. When standard input ends, so does the agent.")]
     Agent,
+    /// Forwards frames between interfaces with a switch of the simulator, by the real clock.
+    #[command(after_help = "The first line on standard input is the plan; each further one is a \
+command. When standard input ends, so does the switch.")]
+    Switch,
 }
 
 fn main() -> ExitCode {
@@ -36,6 +41,7 @@ fn main() -> ExitCode {
         Testbed::Sim(arguments) => {
             ended(command::simulate(&arguments), command::Failure::exit_code)
         }
+        Testbed::Switch => ended(switch_command::switch(), netstudy_switch::Failure::exit_code),
         Testbed::Agent => ended(netstudy_agent::run(), netstudy_agent::Failure::exit_code),
     }
 }

@@ -22,6 +22,6 @@ pub use record::{
     RecordSchema, RunRecord, Status, TestbedLimit,
 };
 pub use switch_plan::{
-    SwitchClock, SwitchCommand, SwitchPlan, SwitchPlanSchema, SwitchPort, SwitchPortCounters,
-    SwitchRecord, SwitchRecordSchema,
+    SwitchClock, SwitchPlan, SwitchPlanSchema, SwitchPort, SwitchPortCounters, SwitchRecord,
+    SwitchRecordSchema,
 };

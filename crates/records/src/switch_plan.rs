@@ -1,4 +1,5 @@
-//! What the user-space switch is told and what it says, a line of JSON each.
+//! What the user-space switch is told and what it says, a line of JSON each. Commands are those of
+//! [`crate::Command`].
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 
@@ -66,19 +67,6 @@ pub struct SwitchPort {
     pub rate_bps: u64,
     /// How long a frame that has left is on its way to the node.
     pub delay_ns: u64,
-}
-
-/// What the switch is told while it works: the further lines of standard input.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum SwitchCommand {
-    /// Say what the counters are.
-    Snapshot {
-        /// What the answer is to be called.
-        name: String,
-    },
-    /// Write what was recorded, and end.
-    Stop {},
 }
 
 /// One line of the switch's standard output.
@@ -198,7 +186,5 @@ mod tests {
         let plan = PLAN.replacen("\"ports\"", "\"portz\": 1, \"ports\"", 1);
         let error = serde_json::from_str::<SwitchPlan>(&plan).expect_err("it has a field too many");
         assert!(error.to_string().contains("unknown field `portz`"), "{error}");
-        let command = r#"{"command":"stop","now":true}"#;
-        assert!(serde_json::from_str::<SwitchCommand>(command).is_err());
     }
 }

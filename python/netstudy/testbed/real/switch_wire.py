@@ -1,9 +1,10 @@
 """What the user-space switch (`netstudy-engine switch`) is told, and what it says.
 
-The plan is the first line of its standard input, a command each further one; a record is a line of
-its standard output. The engine's own types are in `crates/records/src/switch_plan.rs`; both are
-tested against `schema/examples/switch-plan.json` and `switch-records.jsonl`. Times are nanoseconds
-of CLOCK_MONOTONIC, which all processes of a machine share.
+The plan is the first line of its standard input, a command (`netstudy.testbed.real.wire.Command`)
+each further one; a record is a line of its standard output. The engine's own types are in
+`crates/records/src/switch_plan.rs`; both are tested against `schema/examples/switch-plan.json` and
+`switch-records.jsonl`. Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine
+share.
 """
 
 from __future__ import annotations
@@ -50,19 +51,6 @@ class SwitchPlan(Wire):
     ecn_threshold_bytes: int | None = Field(default=None, ge=0)
     mtu_bytes: int = Field(ge=576, le=65_535)
     """Largest IP packet that any port carries."""
-
-
-class SnapshotCommand(Wire):
-    """Say what the counters are."""
-
-    command: Literal["snapshot"] = "snapshot"
-    name: str
-
-
-class StopCommand(Wire):
-    """Write what was recorded, and end."""
-
-    command: Literal["stop"] = "stop"
 
 
 class SwitchReady(Wire):

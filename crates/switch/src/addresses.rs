@@ -1,0 +1,67 @@
+//! Ethernet addresses, and behind which port each one is.
+
+/// An Ethernet address.
+pub(crate) type Mac = [u8; 6];
+
+/// Reads six pairs of hexadecimal digits, separated by colons.
+pub(crate) fn parse(text: &str) -> Option<Mac> {
+    let mut mac = Mac::default();
+    let mut parts = text.split(':');
+    for byte in &mut mac {
+        let part = parts.next()?;
+        let is_pair = part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
+        *byte = if is_pair { u8::from_str_radix(part, 16).ok()? } else { return None };
+    }
+    parts.next().is_none().then_some(mac)
+}
+
+/// The address that a frame is for; none if it has no header.
+pub(crate) fn destination(frame: &[u8]) -> Option<Mac> {
+    frame.first_chunk().copied()
+}
+
+/// Which port leads to an address: those of the plan, and no other one. Nothing is learned, and
+/// nothing is flooded.
+#[derive(Clone, Debug)]
+pub(crate) struct Addresses {
+    /// Ascending.
+    ports: Vec<(Mac, u32)>,
+}
+
+impl Addresses {
+    /// Port n leads to the n-th of `macs`.
+    pub(crate) fn new(macs: &[Mac]) -> Self {
+        let mut ports: Vec<_> = macs.iter().copied().zip(0..).collect();
+        ports.sort_unstable();
+        Self { ports }
+    }
+
+    /// The port by which a frame for `mac` leaves.
+    pub(crate) fn port(&self, mac: Mac) -> Option<u32> {
+        let place = self.ports.binary_search_by_key(&mac, |&(mac, _)| mac).ok()?;
+        Some(self.ports[place].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_six_pairs_of_digits() {
+        assert_eq!(parse("02:00:00:00:0a:FF"), Some([2, 0, 0, 0, 10, 255]));
+        for wrong in
+            ["", "02:00:00:00:0a", "02:00:00:00:0a:ff:00", "02:00:00:00:a:ff", "+2:00:00:00:0a:ff"]
+        {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_frame_goes_where_the_plan_says_and_nowhere_else() {
+        let addresses = Addresses::new(&[[2, 0, 0, 0, 0, 9], [2, 0, 0, 0, 0, 1]]);
+        assert_eq!(addresses.port([2, 0, 0, 0, 0, 9]), Some(0));
+        assert_eq!(addresses.port([2, 0, 0, 0, 0, 1]), Some(1));
+        assert_eq!(addresses.port([255; 6]), None, "a broadcast is for nobody");
+    }
+}

@@ -1,0 +1,155 @@
+//! What a switch reads and writes of a frame: its size on the wire, and the ECN field of its IP header.
+
+use netstudy_fabric::ethernet;
+use netstudy_fabric::stepped::Mark;
+
+/// Bytes of an Ethernet header as a packet socket sees it: without the check sequence.
+pub(crate) const HEADER_BYTES: usize = 14;
+const CHECK_SEQUENCE_BYTES: u32 = 4;
+
+const IPV4: [u8; 2] = [0x08, 0x00];
+const IPV6: [u8; 2] = [0x86, 0xdd];
+/// The ECN field of an IPv4 header's second byte (RFC 3168, 5).
+const IPV4_ECN: u8 = 0b0000_0011;
+/// The ECN field of an IPv6 header's second byte, the low bits of the traffic class.
+const IPV6_ECN: u8 = 0b0011_0000;
+/// Where the header checksum of IPv4 is, from the start of the frame.
+const IPV4_CHECKSUM: usize = HEADER_BYTES + 10;
+
+/// A frame in the switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// Its buffer in the pool.
+    pub(crate) slot: u32,
+    /// Its bytes there.
+    pub(crate) bytes: u32,
+    /// Whether its sender understands marks.
+    pub(crate) subject_to_marks: bool,
+    /// Whether it is to be marked when it is written.
+    pub(crate) marked: bool,
+}
+
+impl Mark for Frame {
+    fn mark(&mut self) -> bool {
+        self.marked = self.subject_to_marks;
+        self.marked
+    }
+}
+
+/// The size on the wire, check sequence included, of a frame of `bytes` at a packet socket.
+pub(crate) const fn wire_bytes(bytes: u32) -> u32 {
+    let with_check = bytes + CHECK_SEQUENCE_BYTES;
+    if with_check < ethernet::MIN_FRAME_BYTES { ethernet::MIN_FRAME_BYTES } else { with_check }
+}
+
+/// Whether the sender of a frame understands marks: its ECN field is not 0 (RFC 3168, 5).
+pub(crate) fn is_subject_to_marks(frame: &[u8]) -> bool {
+    ecn_bits(frame).is_some_and(|bits| frame[HEADER_BYTES + 1] & bits != 0)
+}
+
+/// Sets the ECN field of a frame to "congestion experienced".
+pub(crate) fn mark(frame: &mut [u8]) {
+    let Some(bits) = ecn_bits(frame) else { return };
+    let before = frame[HEADER_BYTES + 1];
+    let after = before | bits;
+    frame[HEADER_BYTES + 1] = after;
+    if bits == IPV4_ECN {
+        update_checksum(frame, before, after);
+    }
+}
+
+/// The bits of the ECN field in the second byte of the IP header; none if there is no whole IP header.
+fn ecn_bits(frame: &[u8]) -> Option<u8> {
+    let kind = frame.get(HEADER_BYTES - 2..HEADER_BYTES)?;
+    if kind == IPV4 && frame.len() >= HEADER_BYTES + 20 {
+        Some(IPV4_ECN)
+    } else if kind == IPV6 && frame.len() >= HEADER_BYTES + 40 {
+        Some(IPV6_ECN)
+    } else {
+        None
+    }
+}
+
+/// The second byte of an IPv4 header has changed: RFC 1624 (3), HC' = ~(~HC + ~m + m').
+fn update_checksum(frame: &mut [u8], before: u8, after: u8) {
+    let old = u16::from_be_bytes([frame[IPV4_CHECKSUM], frame[IPV4_CHECKSUM + 1]]);
+    let sum = u32::from(!old) + u32::from(!u16::from(before)) + u32::from(after);
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let folded = (folded & 0xffff) + (folded >> 16);
+    let new = !(folded as u16);
+    frame[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].copy_from_slice(&new.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ones' complement sum of a correct header is all ones (RFC 1071).
+    fn is_checksum_right(frame: &[u8]) -> bool {
+        let words = frame[HEADER_BYTES..HEADER_BYTES + 20].chunks(2);
+        let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+        (sum & 0xffff) + (sum >> 16) == 0xffff
+    }
+
+    /// An IPv4 header with the given second byte and identification, and its checksum.
+    fn ipv4(second: u8, identification: u16) -> Vec<u8> {
+        let mut frame = vec![0; HEADER_BYTES];
+        frame[12..14].copy_from_slice(&IPV4);
+        frame.extend([0x45, second, 0, 40]);
+        frame.extend(identification.to_be_bytes());
+        frame.extend([0x40, 0, 64, 6, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2]);
+        let words = frame[HEADER_BYTES..].chunks(2);
+        let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+        let checksum = !(((sum & 0xffff) + (sum >> 16)) as u16);
+        frame[IPV4_CHECKSUM..IPV4_CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
+        assert!(is_checksum_right(&frame));
+        frame
+    }
+
+    #[test]
+    fn a_mark_sets_both_bits_and_keeps_the_checksum_right() {
+        // Every carry of the sum comes up over all identifications.
+        for identification in 0..=u16::MAX {
+            for second in [0x01, 0x02, 0xfe] {
+                let mut frame = ipv4(second, identification);
+                assert!(is_subject_to_marks(&frame));
+                mark(&mut frame);
+                assert_eq!(frame[HEADER_BYTES + 1], second | 3);
+                assert!(is_checksum_right(&frame), "{identification}");
+            }
+        }
+    }
+
+    #[test]
+    fn ipv6_has_the_field_between_traffic_class_and_flow_label() {
+        let mut frame = vec![0; HEADER_BYTES + 40];
+        frame[12..14].copy_from_slice(&IPV6);
+        frame[HEADER_BYTES] = 0x60;
+        frame[HEADER_BYTES + 1] = 0x0f;
+        assert!(!is_subject_to_marks(&frame), "the flow label is none of it");
+        frame[HEADER_BYTES + 1] = 0x2f;
+        assert!(is_subject_to_marks(&frame));
+        let untouched = frame.clone();
+        mark(&mut frame);
+        assert_eq!(frame[HEADER_BYTES + 1], 0x3f);
+        assert_eq!(frame[HEADER_BYTES + 2..], untouched[HEADER_BYTES + 2..]);
+    }
+
+    #[test]
+    fn what_is_no_ip_packet_or_does_not_understand_marks_is_left_alone() {
+        let mut arp = vec![0xff; HEADER_BYTES + 28];
+        arp[12..14].copy_from_slice(&[0x08, 0x06]);
+        let cut_off = ipv4(2, 7)[..HEADER_BYTES + 19].to_vec();
+        for frame in [arp, cut_off, Vec::new(), ipv4(0, 7)] {
+            assert!(!is_subject_to_marks(&frame));
+        }
+        let mut frame = Frame::default();
+        assert!(!frame.mark() && !frame.marked);
+    }
+
+    #[test]
+    fn a_small_frame_is_padded_on_the_wire() {
+        assert_eq!(wire_bytes(54), 64);
+        assert_eq!(wire_bytes(1514), 1518);
+    }
+}

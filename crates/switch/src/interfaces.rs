@@ -1,0 +1,56 @@
+//! What the kernel itself counts at the interfaces of ports.
+
+use crate::Failure;
+
+/// Where the kernel says it, of the network namespace of who reads.
+pub(crate) const FILE: &str = "/proc/net/dev";
+
+/// Numbers of a line of the file before the one that is meant (`dev_seq_printf_stats` of Linux).
+const RECEIVED_PACKETS: usize = 1;
+const SENT_DROPPED: usize = 11;
+
+/// What is counted at one interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct InterfaceCounters {
+    /// Frames that came from the host, whether or not a socket got them.
+    pub(crate) received: u64,
+    /// Frames that went to the host and that it had no room for.
+    pub(crate) sent_dropped: u64,
+}
+
+/// The file as it is.
+pub(crate) fn read() -> Result<String, Failure> {
+    std::fs::read_to_string(FILE)
+        .map_err(|error| Failure::Testbed(format!("reading {FILE}: {error}")))
+}
+
+/// The counters of `interface` in the text of the file.
+pub(crate) fn parse(text: &str, interface: &str) -> Option<InterfaceCounters> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, numbers) = lines.find(|(name, _)| name.trim() == interface)?;
+    let number = |place| numbers.split_whitespace().nth(place)?.parse().ok();
+    Some(InterfaceCounters {
+        received: number(RECEIVED_PACKETS)?,
+        sent_dropped: number(SENT_DROPPED)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0
+   p11:    1210      11    1    2    3     4          5         6     1312      13    7   14    8     9      10         11
+    p1:    1210      21    1    2    3     4          5         6     1312      13    7   24    8     9      10         11
+";
+
+    #[test]
+    fn the_line_of_the_interface_is_read() {
+        let counters = InterfaceCounters { received: 21, sent_dropped: 24 };
+        assert_eq!(parse(TEXT, "p1"), Some(counters));
+        assert_eq!(parse(TEXT, "p2"), None);
+    }
+}

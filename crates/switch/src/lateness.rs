@@ -1,0 +1,91 @@
+//! How late frames leave, and what that says about a run.
+
+use hdrhistogram::Histogram;
+use netstudy_units::{Duration, Time};
+
+/// Longer than any run.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+/// The histogram is exact to a percent.
+const DIGITS: u8 = 2;
+/// One departure of so many may be later than its port allows.
+const ONE_OF: u64 = 100;
+
+/// How late every departure was.
+pub(crate) struct Lateness {
+    late_ns: Histogram<u64>,
+    /// Departures that were later than their port allows.
+    too_late: u64,
+}
+
+impl Lateness {
+    pub(crate) fn new() -> Self {
+        let late_ns = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("bounds are right");
+        Self { late_ns, too_late: 0 }
+    }
+
+    /// A frame that was due at `due` was written at `written`, at a port that allows `allowed`.
+    pub(crate) fn note(&mut self, due: Time, written: Time, allowed: Duration) {
+        let late = written.since(due);
+        self.late_ns.saturating_record(late.as_ns());
+        self.too_late += u64::from(late > allowed);
+    }
+
+    /// Departures.
+    pub(crate) fn departures(&self) -> u64 {
+        self.late_ns.len()
+    }
+
+    /// The lateness that so many percent of the departures did not exceed.
+    pub(crate) fn percentile_ns(&self, percent: f64) -> u64 {
+        self.late_ns.value_at_percentile(percent)
+    }
+
+    /// The latest departure.
+    pub(crate) fn max_ns(&self) -> u64 {
+        self.late_ns.max()
+    }
+
+    /// Why the clock was not kept: more than one of a hundred departures was too late.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        let departures = self.departures();
+        (self.too_late * ONE_OF > departures).then(|| {
+            format!(
+                "{} of {departures} frames left later than their port allows, which is more than \
+                 one of {ONE_OF}",
+                self.too_late
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(late_us: impl IntoIterator<Item = u64>) -> Lateness {
+        let mut lateness = Lateness::new();
+        for us in late_us {
+            let due = Time::ZERO + Duration::from_us(100);
+            lateness.note(due, due + Duration::from_us(us), Duration::from_us(10));
+        }
+        lateness
+    }
+
+    #[test]
+    fn one_late_frame_of_a_hundred_is_forgiven_and_two_are_not() {
+        let one = noted((0..100).map(|frame| if frame == 7 { 11 } else { 10 }));
+        assert_eq!(one.complaint(), None);
+        let two = noted((0..100).map(|frame| if frame < 2 { 11 } else { 10 }));
+        let complaint = two.complaint().expect("two of a hundred are too many");
+        assert!(complaint.starts_with("2 of 100 frames left later"), "{complaint}");
+    }
+
+    #[test]
+    fn percentiles_are_exact_to_a_percent() {
+        let lateness = noted(1..=100);
+        assert_eq!(lateness.departures(), 100);
+        assert!(lateness.percentile_ns(50.0).abs_diff(50_000) <= 500);
+        assert!(lateness.percentile_ns(99.0).abs_diff(99_000) <= 990);
+        assert!(lateness.max_ns().abs_diff(100_000) <= 1_000);
+    }
+}

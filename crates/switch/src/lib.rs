@@ -1,0 +1,82 @@
+//! The user-space switch: the buffer architectures of the simulator, driven by the real clock, between
+//! interfaces of a network namespace.
+//!
+//! Each port is a packet socket. A frame that the kernel received is offered to
+//! [`netstudy_fabric::stepped::Stepped`] at the time of its receipt, in the order of those times over
+//! all ports; what begins to leave is written to the interface of its egress when its last bit has
+//! left and the delay of the link has passed. So the switch lives in virtual time that follows
+//! `CLOCK_MONOTONIC`: being late delays a frame, and changes neither queues nor drops nor the rate.
+//! Lateness is recorded for every frame, and a run in which it was too much is said to be invalid.
+//!
+//! One thread does it all. Nothing is allocated for a frame. `docs/concepts/user-space-switch.md` tells
+//! more.
+
+mod addresses;
+mod clock;
+mod control;
+mod frame;
+mod interfaces;
+mod lateness;
+mod losses;
+mod outbox;
+mod plan;
+mod pool;
+mod port;
+mod receiver;
+mod sender;
+mod switch;
+mod waiting;
+
+use std::fmt;
+use std::io::Write;
+use std::os::fd::BorrowedFd;
+
+use control::Control;
+
+/// Why the switch ended before its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The plan cannot be carried out: which field, and why.
+    Plan(String),
+    /// The machine does not do what the plan asks for, or the time is over.
+    Testbed(String),
+}
+
+impl Failure {
+    /// 2 for bad input, 3 for a testbed that failed.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Plan(_) => 2,
+            Self::Testbed(_) => 3,
+        }
+    }
+
+    /// What the system said when `what` was tried.
+    fn system(what: &str, error: nix::Error) -> Self {
+        Self::Testbed(format!("{what}: {}", error.desc()))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(message) => write!(f, "the plan of the switch: {message}"),
+            Self::Testbed(message) => message.fmt(f),
+        }
+    }
+}
+
+/// Carries out the plan on `input` and obeys its commands, until one of them, the end of `input`,
+/// SIGTERM or the plan's time limit ends it.
+///
+/// # Errors
+/// When the plan cannot be carried out. Its last record says so as well.
+pub fn run(input: BorrowedFd<'_>, output: impl Write) -> Result<(), Failure> {
+    let mut control = Control::new(input, output);
+    let outcome = plan::read(&mut control).and_then(|plan| switch::carry_out(&plan, &mut control));
+    if let Err(failure) = &outcome {
+        control.fail(failure);
+    }
+    outcome
+}

@@ -1,0 +1,133 @@
+//! Frames that were lost although the buffer had room for them: each makes a run invalid.
+
+use std::fmt::Write;
+
+use netstudy_records::SwitchPort;
+
+use crate::Failure;
+use crate::interfaces::{self, InterfaceCounters};
+
+/// What was lost, and what the kernel counted when the switch began.
+pub(crate) struct Losses {
+    /// By port.
+    base: Vec<InterfaceCounters>,
+    /// Frames that were read at each port since then.
+    pub(crate) received: Vec<u64>,
+    /// Frames that each port's interface did not take.
+    pub(crate) refused: Vec<u64>,
+    /// Frames that are longer than the network allows.
+    pub(crate) too_long: u64,
+    /// Frames for which there was no buffer.
+    pub(crate) without_buffer: u64,
+}
+
+/// The frames lost at all ports, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// The kernel counted them, and the switch never saw them.
+    unread: u64,
+    /// They were sent, and the host had no room.
+    unsent: u64,
+    too_long: u64,
+    without_buffer: u64,
+}
+
+impl Losses {
+    /// Counting begins with what the interfaces have counted.
+    pub(crate) fn begin(base: Vec<InterfaceCounters>) -> Self {
+        let ports = base.len();
+        Self {
+            base,
+            received: vec![0; ports],
+            refused: vec![0; ports],
+            too_long: 0,
+            without_buffer: 0,
+        }
+    }
+
+    /// What was lost until the interfaces counted `now`.
+    pub(crate) fn lost(&self, now: &[InterfaceCounters]) -> Lost {
+        let mut lost = Lost {
+            too_long: self.too_long,
+            without_buffer: self.without_buffer,
+            ..Lost::default()
+        };
+        for (port, (now, base)) in now.iter().zip(&self.base).enumerate() {
+            let came = now.received.saturating_sub(base.received);
+            lost.unread += came.saturating_sub(self.received[port]);
+            // The kernel may or may not count a frame that it refused.
+            let dropped = now.sent_dropped.saturating_sub(base.sent_dropped);
+            lost.unsent += dropped.max(self.refused[port]);
+        }
+        lost
+    }
+}
+
+impl Lost {
+    /// All of them.
+    pub(crate) const fn frames(&self) -> u64 {
+        self.unread + self.unsent + self.too_long + self.without_buffer
+    }
+
+    /// Frames that may still be on their way through the kernel.
+    pub(crate) const fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// How they were lost, if any was.
+    pub(crate) fn complaint(&self, mtu_bytes: u32) -> Option<String> {
+        let longer = format!(
+            "were longer than an MTU of {mtu_bytes} B allows: segmentation offload is on at a host"
+        );
+        let reasons = [
+            (self.unread, "were lost between the host and the switch"),
+            (self.unsent, "were sent and found no room at the host"),
+            (self.too_long, longer.as_str()),
+            (self.without_buffer, "came while more frames were in the switch than it has room for"),
+        ];
+        let mut text = String::new();
+        for (frames, reason) in reasons.into_iter().filter(|&(frames, _)| frames > 0) {
+            let separator = if text.is_empty() { "" } else { "; " };
+            write!(text, "{separator}{frames} frames {reason}").expect("a string takes it");
+        }
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+/// What the kernel counts at the interface of each port, out of the text of its file.
+pub(crate) fn count(text: &str, ports: &[SwitchPort]) -> Result<Vec<InterfaceCounters>, Failure> {
+    let one = |port: &SwitchPort| {
+        interfaces::parse(text, &port.interface).ok_or_else(|| {
+            Failure::Testbed(format!("{} does not list {:?}", interfaces::FILE, port.interface))
+        })
+    };
+    ports.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(received: u64, sent_dropped: u64) -> InterfaceCounters {
+        InterfaceCounters { received, sent_dropped }
+    }
+
+    #[test]
+    fn what_the_kernel_counted_and_the_switch_never_saw_is_lost() {
+        let mut losses = Losses::begin(vec![counters(100, 0), counters(5, 2)]);
+        losses.received = vec![40, 10];
+        losses.refused = vec![0, 1];
+        let lost = losses.lost(&[counters(140, 0), counters(18, 3)]);
+        assert_eq!((lost.unread(), lost.frames()), (3, 4), "a refused frame counts once");
+        let complaint = lost.complaint(1500).expect("something was lost");
+        assert!(complaint.contains("3 frames were lost between"), "{complaint}");
+        assert!(complaint.contains("; 1 frames were sent"), "{complaint}");
+    }
+
+    #[test]
+    fn without_a_loss_there_is_no_complaint() {
+        let mut losses = Losses::begin(vec![counters(7, 0)]);
+        losses.received = vec![3];
+        assert_eq!(losses.lost(&[counters(10, 0)]).complaint(1500), None);
+    }
+}

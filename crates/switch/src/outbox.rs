@@ -1,0 +1,54 @@
+//! Frames on their way: between the last bit's departure and its arrival at the far end of the link.
+
+use std::collections::VecDeque;
+
+use netstudy_fabric::Schedule;
+use netstudy_units::Time;
+
+use crate::frame::Frame;
+
+/// The delay lines of all ports. Frames of a port arrive in the order in which they left.
+pub(crate) struct Outbox {
+    lines: Vec<VecDeque<(Time, Frame)>>,
+    /// When the first frame of each line arrives.
+    due: Schedule,
+}
+
+impl Outbox {
+    pub(crate) fn new(ports: usize, frames: usize) -> Self {
+        let line = || VecDeque::with_capacity(frames);
+        Self { lines: (0..ports).map(|_| line()).collect(), due: Schedule::new(ports) }
+    }
+
+    /// A frame that arrives at `at`, behind those before it.
+    pub(crate) fn put(&mut self, port: usize, at: Time, frame: Frame) {
+        self.lines[port].push_back((at, frame));
+        if self.lines[port].len() == 1 {
+            self.due.set(port, at);
+        }
+    }
+
+    /// When the next frame is due; [`Time::NEVER`] if there is none.
+    pub(crate) fn next_due(&self) -> Time {
+        self.due.earliest().1
+    }
+
+    /// A port with frames that are due at `now`.
+    pub(crate) fn due_port(&self, now: Time) -> Option<usize> {
+        let (port, at) = self.due.earliest();
+        (at <= now).then_some(port)
+    }
+
+    /// Frames of a port that are due at `now`, the first one first.
+    pub(crate) fn due(&self, port: usize, now: Time) -> impl Iterator<Item = &(Time, Frame)> {
+        self.lines[port].iter().take_while(move |&&(at, _)| at <= now)
+    }
+
+    /// Takes the first frame of a port.
+    pub(crate) fn take(&mut self, port: usize) -> Option<(Time, Frame)> {
+        let first = self.lines[port].pop_front();
+        let next = self.lines[port].front().map_or(Time::NEVER, |&(at, _)| at);
+        self.due.set(port, next);
+        first
+    }
+}

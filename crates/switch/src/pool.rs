@@ -1,0 +1,82 @@
+//! Buffers for frames, used again and again.
+
+/// Frames that the pool has buffers for from the start.
+const READY_FRAMES: u32 = 1024;
+
+/// Frames that are in the switch, each in a buffer of its own.
+///
+/// Buffers are made when more frames are in the switch than ever before, and kept: where a run does not
+/// get longer queues, it makes none.
+pub(crate) struct Pool {
+    buffers: Vec<Box<[u8]>>,
+    /// Slots that hold no frame; the one used last is used first, since it is in the cache.
+    free: Vec<u32>,
+    buffer_bytes: usize,
+    frames_max: u32,
+}
+
+impl Pool {
+    /// A pool for so many frames at most.
+    pub(crate) fn new(frames_max: u32, buffer_bytes: usize) -> Self {
+        let ready = frames_max.min(READY_FRAMES);
+        let mut buffers = Vec::with_capacity(frames_max as usize);
+        buffers.extend((0..ready).map(|_| new_buffer(buffer_bytes)));
+        let mut free = Vec::with_capacity(frames_max as usize);
+        free.extend((0..ready).rev());
+        Self { buffers, free, buffer_bytes, frames_max }
+    }
+
+    /// Takes a frame in: `buffer` is exchanged for one that is free. Its slot; none if all are in use.
+    pub(crate) fn take(&mut self, buffer: &mut Box<[u8]>) -> Option<u32> {
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => self.grow()?,
+        };
+        std::mem::swap(buffer, &mut self.buffers[slot as usize]);
+        Some(slot)
+    }
+
+    fn grow(&mut self) -> Option<u32> {
+        let slot = self.buffers.len() as u32;
+        (slot < self.frames_max).then(|| {
+            self.buffers.push(new_buffer(self.buffer_bytes));
+            slot
+        })
+    }
+
+    /// The buffer of a frame.
+    pub(crate) fn get(&self, slot: u32) -> &[u8] {
+        &self.buffers[slot as usize]
+    }
+
+    /// The buffer of a frame, to be written to.
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut [u8] {
+        &mut self.buffers[slot as usize]
+    }
+
+    /// The frame has left.
+    pub(crate) fn give_back(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+}
+
+fn new_buffer(bytes: usize) -> Box<[u8]> {
+    vec![0; bytes].into_boxed_slice()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_keeps_its_bytes_and_a_full_pool_takes_none() {
+        let mut pool = Pool::new(1, 4);
+        let mut buffer: Box<[u8]> = Box::new([1, 2, 3, 4]);
+        let slot = pool.take(&mut buffer).expect("there is one");
+        assert_eq!(pool.get(slot), [1, 2, 3, 4]);
+        assert_eq!(*buffer, [0; 4]);
+        assert_eq!(pool.take(&mut buffer), None);
+        pool.give_back(slot);
+        assert_eq!(pool.take(&mut buffer), Some(slot));
+    }
+}

@@ -1,0 +1,57 @@
+//! The packet socket of a port.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use netstudy_records::SwitchPort;
+use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::{
+    AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, bind, setsockopt, socket, sockopt,
+};
+
+use crate::Failure;
+
+/// Room that frames may take in the kernel before they are read. The kernel gives less to those who are
+/// not root: twice `net.core.rmem_max`.
+const RECEIVE_ROOM_BYTES: usize = 64 << 20;
+/// Likewise for frames that were written and that the host has not taken yet.
+const SEND_ROOM_BYTES: usize = 16 << 20;
+
+/// Opens a socket that receives all frames that come by the port's interface, stamped with the time of
+/// their receipt, and none from elsewhere.
+pub(crate) fn open(port: &SwitchPort) -> Result<OwnedFd, Failure> {
+    let what = |action: &str| format!("the port {:?}: {action}", port.node);
+    let system = |action: &str, error| Failure::system(&what(action), error);
+    let address = link_address(port)?;
+    let opened =
+        socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll);
+    let fd = opened.map_err(|error| system("opening a packet socket", error))?;
+    // The address names no protocol, so that the one of the socket stays: all.
+    bind(fd.as_raw_fd(), &address).map_err(|error| system("binding to its interface", error))?;
+    setsockopt(&fd, sockopt::ReceiveTimestampns, &true)
+        .map_err(|error| system("asking for times of receipt", error))?;
+    if setsockopt(&fd, sockopt::RcvBufForce, &RECEIVE_ROOM_BYTES).is_err() {
+        setsockopt(&fd, sockopt::RcvBuf, &RECEIVE_ROOM_BYTES)
+            .map_err(|error| system("asking for room to receive", error))?;
+    }
+    if setsockopt(&fd, sockopt::SndBufForce, &SEND_ROOM_BYTES).is_err() {
+        setsockopt(&fd, sockopt::SndBuf, &SEND_ROOM_BYTES)
+            .map_err(|error| system("asking for room to send", error))?;
+    }
+    Ok(fd)
+}
+
+/// The address of the port's interface at the link layer.
+fn link_address(port: &SwitchPort) -> Result<LinkAddr, Failure> {
+    let SwitchPort { node, interface, .. } = port;
+    let mut addresses =
+        getifaddrs().map_err(|error| Failure::system("listing network interfaces", error))?;
+    let found = addresses.find_map(|entry| {
+        let address = entry.address.filter(|_| entry.interface_name == *interface)?;
+        address.as_link_addr().copied()
+    });
+    found.ok_or_else(|| {
+        Failure::Testbed(format!(
+            "the port {node:?}: there is no interface {interface:?} in this network namespace"
+        ))
+    })
+}

@@ -58,12 +58,13 @@ def results(
     overrides: Mapping[str, str] | None = None,
     quick: bool = False,
     maker: Maker = record,
+    testbed: str = "sim",
 ) -> Folder:
     """The results of a study file; a maker that returns None leaves a run out."""
     written = load(study)
     invocation = Invocation(
         study=str(study.name),
-        testbed="sim",
+        testbed=testbed,
         seed=1,
         only=parse_only(only, written),
         overrides=dict(overrides or {}),
@@ -73,14 +74,14 @@ def results(
     plan = make_plan(applied, seed=1, only=invocation.levels_kept(applied)).plan
     files = gather(applied, plan, HardwareLibrary.default(applied.folder))
     made = create(folder / "results", plan, invocation, files, 0, NOW)
-    _fill(made, maker)
+    _fill(made, maker, testbed)
     return made
 
 
-def _fill(made: Folder, maker: Maker) -> None:
+def _fill(made: Folder, maker: Maker, testbed: str) -> None:
     with made.writing():
         made.begin_session(NOW)
-        engine = EngineRecord(schema="netstudy/record/1", version="0.1.0", testbed="sim")
+        engine = EngineRecord(schema="netstudy/record/1", version="0.1.0", testbed=testbed)
         made.write_engine(to_json(engine).encode() + b"\n")
         for run in made.plan().runs:
             outcome = maker(run)

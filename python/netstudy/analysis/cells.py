@@ -19,6 +19,7 @@ from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
+    from netstudy.study import Study
 
 ProblemKind = Literal["failed", "invalid", "missing"]
 
@@ -77,8 +78,13 @@ class CellTable:
 
 def cell_table(folder: Folder) -> CellTable:
     """The cells of a results folder, finished or not; named levels in the order of its study."""
-    order = {name: factor.names for name, factor in folder.study().factors.items()}
-    return pool(folder.plan(), folder.records(), order)
+    return pool_study(folder.study(), folder.plan(), folder.records())
+
+
+def pool_study(study: Study, plan: Plan, records: Sequence[RunRecord]) -> CellTable:
+    """The cells of a study that was carried out, named levels in its order."""
+    order = {name: factor.names for name, factor in study.factors.items()}
+    return pool(plan, records, order)
 
 
 def pool(

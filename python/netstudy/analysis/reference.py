@@ -26,6 +26,7 @@ from netstudy.analysis.bootstrap import resampled
 from netstudy.analysis.ideal import ideal_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import BY_NAME, COMPLETION, GOODPUT, METRICS, Metric
+from netstudy.analysis.testbed import Here
 from netstudy.errors import StudyError
 from netstudy.study.levels import level_text
 from netstudy.wire import Level, Treatment
@@ -74,6 +75,12 @@ class PanelReference:
     broken: tuple[BrokenLaw, ...]
     checked: int
     """Rows whose goodput and completion time were held against each other."""
+    here: Here
+    """What the study's own values are called beside the published ones."""
+
+    def of(self, metric: Metric) -> tuple[Agreement, ...]:
+        """The agreements in one metric, one a level."""
+        return tuple(one for one in self.agreements if one.metric == metric)
 
 
 def read_reference(reference: Reference, folder: Path) -> tuple[Published, ...]:
@@ -108,7 +115,11 @@ def metric_named(name: str) -> Metric | None:
 
 
 def beside(
-    panel: Panel, published: Sequence[Published], base: Level | None, noise_pct: float | None
+    panel: Panel,
+    published: Sequence[Published],
+    base: Level | None,
+    noise_pct: float | None,
+    here: Here = "simulated",
 ) -> PanelReference:
     """Holds the cells of a panel against what was published."""
     agreements = [
@@ -132,6 +143,7 @@ def beside(
         orders=tuple(one for one in orders if one is not None),
         broken=tuple(law for law, holds in laws if not holds),
         checked=len(laws),
+        here=here,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
-from netstudy.analysis.cells import CellRow, CellTable, Problem, cell_table
+from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
 from netstudy.analysis.layout import Layout, Panel, layout
 from netstudy.analysis.metrics import (
     BY_FIGURE,
@@ -29,10 +29,11 @@ from netstudy.analysis.reference import (
     read_reference,
 )
 from netstudy.analysis.requirements import CheckedRequirement, check
+from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.errors import StudyError
-from netstudy.wire import Level, Plan
+from netstudy.wire import Level, Plan, RunRecord
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
@@ -92,7 +93,11 @@ class Warnings:
     reference: tuple[str, ...]
     """Reference data that could not be read, and why."""
     contradicted: tuple[OrderAgreement, ...]
-    """Published orders of two levels that the simulation turns round in most rows."""
+    """Published orders of two levels that the study turns round in most rows."""
+    exceeded: tuple[LimitFound, ...]
+    """Limits of the testbed that some run exceeded."""
+    disagreeing: tuple[CheckFound, ...]
+    """Instruments that do not agree in some run."""
     not_shown: tuple[str, ...]
     """Columns and figures that the study asks for and this version does not show."""
 
@@ -106,6 +111,8 @@ class Warnings:
                 self.warm_up,
                 self.reference,
                 self.contradicted,
+                self.exceeded,
+                self.disagreeing,
                 self.not_shown,
             )
         )
@@ -130,6 +137,8 @@ class StudyResult:
     sources: tuple[str, ...]
     """Where the published values come from."""
     plan: Plan
+    testbed: TestbedResult
+    """What the runs were made on, and how far it can be trusted."""
     warnings: Warnings
 
     @property
@@ -140,14 +149,17 @@ class StudyResult:
 
 def analyse(folder: Folder) -> StudyResult:
     """Reads a results folder, finished or not, and finds what it says."""
-    study = folder.study()
-    cells = cell_table(folder)
+    study, plan, records = folder.study(), folder.plan(), folder.records()
+    cells = pool_study(study, plan, records)
+    testbed = _testbed(folder, records)
     comparing = _comparing(study)
     published, unread = _published(study)
     figures, not_drawn = _figures(study)
     headline, not_tabled = _headline(study)
     cases = tuple(
-        _case(cells, case, comparing, published) for case in study.cases if case.name in cells.cases
+        _case(cells, case, comparing, published, testbed.here)
+        for case in study.cases
+        if case.name in cells.cases
     )
     return StudyResult(
         study=study.study,
@@ -161,9 +173,17 @@ def analyse(folder: Folder) -> StudyResult:
         figures=figures,
         requirements=check(study, cells),
         sources=tuple(reference.source for reference in study.reference),
-        plan=folder.plan(),
-        warnings=_warnings(cells, cases, unread, (*not_tabled, *not_drawn)),
+        plan=plan,
+        testbed=testbed,
+        warnings=_warnings(cells, cases, testbed, unread, (*not_tabled, *not_drawn)),
     )
+
+
+def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
+    """By the name that the engine gave; before it has started, by the one that was asked for."""
+    invocation, engine = folder.invocation(), folder.engine()
+    name = engine.testbed if engine else invocation.testbed
+    return gather_testbed(name, records, invocation.scale)
 
 
 def _comparing(study: Study) -> Comparing | None:
@@ -209,24 +229,28 @@ def _figures(study: Study) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
 
 
 def _case(
-    cells: CellTable, case: Case, comparing: Comparing | None, published: Sequence[Published]
+    cells: CellTable,
+    case: Case,
+    comparing: Comparing | None,
+    published: Sequence[Published],
+    here: Here,
 ) -> CaseResult:
     laid = layout(cells, case.name, comparing.factor if comparing else None)
     return CaseResult(
         name=case.name,
         description=case.description,
         layout=laid,
-        panels=tuple(_panel(panel, comparing, published) for panel in laid.panels),
+        panels=tuple(_panel(panel, comparing, published, here) for panel in laid.panels),
     )
 
 
 def _panel(
-    panel: Panel, comparing: Comparing | None, published: Sequence[Published]
+    panel: Panel, comparing: Comparing | None, published: Sequence[Published], here: Here
 ) -> PanelResult:
     compared = comparing is not None and panel.series == comparing.factor
     base = comparing.base if comparing and compared else panel.series_levels[0]
     noise = comparing.noise_pct if comparing else None
-    reference = beside(panel, published, base, noise)
+    reference = beside(panel, published, base, noise, here)
     return PanelResult(
         panel=panel,
         verdicts=tuple(_verdicts(panel, comparing)) if comparing and compared else (),
@@ -260,6 +284,7 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
 def _warnings(
     cells: CellTable,
     cases: Sequence[CaseResult],
+    testbed: TestbedResult,
     unread: tuple[str, ...],
     not_shown: tuple[str, ...],
 ) -> Warnings:
@@ -276,5 +301,7 @@ def _warnings(
             for one in reference.orders
             if one.contradicted and one.metric != GOODPUT  # completion time says it already
         ),
+        exceeded=testbed.exceeded,
+        disagreeing=testbed.disagreeing,
         not_shown=not_shown,
     )

@@ -23,6 +23,8 @@ from netstudy.wire import Run
 if TYPE_CHECKING:
     from netstudy.store import Folder, Invocation
 
+MadeOn = Mapping[str, Sequence[str]]
+"""What runs were made on -> each value once."""
 MANY = 4
 """More numbers than these are printed as their range."""
 FOLDER_FILES = ("study.yaml", "plan.json")
@@ -44,14 +46,17 @@ class Appendix:
     metrics: Table
 
 
-def appendix(folder: Folder, runs: Sequence[Run]) -> Appendix:
-    """Reads the folder's invocation and environment; `runs` is its plan in the order of levels."""
+def appendix(folder: Folder, runs: Sequence[Run], made_on: MadeOn) -> Appendix:
+    """Reads the folder's invocation and environment; `runs` is its plan in the order of levels.
+
+    `made_on` is what the records say of where they were made.
+    """
     profiles, missing = _profiles(folder, runs)
     return Appendix(
         configuration=tuple(_configuration(runs)),
         profiles=tuple(profiles),
         missing_profiles=tuple(missing),
-        environment=_environment(folder),
+        environment=_environment(folder, made_on),
         commands=_commands(folder),
         hashes=_hashes(folder),
         metrics=metrics_table(),
@@ -208,7 +213,7 @@ def fitted_table(tables: Iterable[Table]) -> Table:
     return Table("fitted", say("Fitted figures"), tuple(map(Group, heads)), rows, stub=2)
 
 
-def _environment(folder: Folder) -> Table:
+def _environment(folder: Folder, made_on: MadeOn) -> Table:
     """Versions, seed, and the machine."""
     invocation, engine = folder.invocation(), folder.engine()
     facts: dict[str, Any] = {
@@ -222,6 +227,7 @@ def _environment(folder: Folder) -> Table:
         "subset": _pairs({k: ", ".join(map(level_text, v)) for k, v in invocation.only.items()}),
         "results": folder.path.name,
         **_machine(folder),
+        **{name: " or ".join(values) for name, values in made_on.items()},
     }
     rows = tuple((Name(key), Name(str(value))) for key, value in facts.items() if value != "")
     caption = say("Versions, seed and host environment")

@@ -13,11 +13,11 @@ from typing import Any
 
 import altair as alt
 
-from netstudy.analysis.agreement import Agreement
 from netstudy.analysis.ideal import ideal_of
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import GOODPUT, Metric
+from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.samples import RunSample, terms
 from netstudy.report.numbers import level_text, number_text
 
@@ -94,25 +94,25 @@ def metric_chart(panel: Panel, metric: Metric) -> Drawn:
     )
 
 
-def overlay_chart(panel: Panel, metric: Metric, agreements: Sequence[Agreement]) -> Drawn:
-    """Published values as points beside the simulated line, a pair a level."""
+def overlay_chart(panel: Panel, metric: Metric, reference: PanelReference) -> Drawn:
+    """Published values as points beside the line of the study's own, a pair a level."""
     series: dict[str, Style] = {}
     points: list[dict[str, Any]] = []
-    for index, one in enumerate(agreements):
+    for index, one in enumerate(reference.of(metric)):
         for kind, style in (
-            ("simulated", Style(index, 0, index)),
+            (reference.here, Style(index, 0, index)),
             ("published", Style(index, 1, index, filled=False)),
         ):
             label = f"{level_text(one.level)} {kind}".strip()
             series[label] = style
             points += [
                 _estimate_point(row.x, label, row.estimate, panel)
-                if kind == "simulated"
+                if kind != "published"
                 else _point(row.x, label, row.published, None, None, panel.x_numeric)
                 for row in one.rows
             ]
     return Drawn(
-        title=f"{metric.title}: published and simulated",
+        title=f"{metric.title}: published and {reference.here}",
         subtitle=f"{_axis(metric)}; {metric.better}",
         x=panel.x or "",
         x_numeric=panel.x_numeric,

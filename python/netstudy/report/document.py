@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from netstudy.analysis.agreement import Agreement
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import COMPLETION, METRICS, Metric
+from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
+from netstudy.analysis.testbed import Here
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.report import charts
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
@@ -38,6 +39,7 @@ from netstudy.report.tables import (
     results_table,
     verdicts_table,
 )
+from netstudy.report.testbed_tables import Evidence, agreement_evidence, limits_evidence
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
@@ -87,7 +89,7 @@ class PanelSection:
     explanation: tuple[Sentence, ...]
     conclusion: tuple[Point, ...]
     agreement: tuple[Table, ...]
-    """How well simulated and published values agree: by metric, and by ratio."""
+    """How well the study's own and published values agree: by metric, and by ratio."""
     references: tuple[Table, ...]
     reference_figures: tuple[Figure, ...]
     reference_text: tuple[Sentence, ...]
@@ -123,12 +125,16 @@ class Document:
     sources: tuple[str, ...]
     fitted: Sentence | None
     methods: tuple[Sentence, ...]
+    here: Here
+    """What the study's own values are called."""
+    testbed_limits: Evidence | None
+    instruments: Evidence | None
     limits: Sentence
     appendix: Appendix
 
     @property
     def published(self) -> bool:
-        """Whether anything published stands beside the simulated values."""
+        """Whether anything published stands beside the study's own values."""
         return any(panel.references for case in self.cases for panel in case.panels)
 
     def figures(self) -> Iterator[Figure]:
@@ -144,11 +150,11 @@ class Document:
 def document(folder: Folder, result: StudyResult) -> Document:
     """Puts together everything that the report shows."""
     runs = [run for cell in result.cells.rows for run in cell.planned]
-    added = appendix(folder, runs)
+    added = appendix(folder, runs, result.testbed.environment)
     cases = tuple(_case(case, index, result) for index, case in enumerate(result.cases))
     return Document(
         study=result.study,
-        title=result.title or result.question,
+        title=_title(result),
         question=result.question,
         expectation=result.expectation,
         provenance=_provenance(folder),
@@ -163,9 +169,18 @@ def document(folder: Folder, result: StudyResult) -> Document:
         sources=result.sources,
         fitted=fitted_note(fitted_figures(added.profiles)),
         methods=tuple(methods(result)),
+        here=result.testbed.here,
+        testbed_limits=limits_evidence(result.testbed),
+        instruments=agreement_evidence(result.testbed),
         limits=LIMITS,
         appendix=added,
     )
+
+
+def _title(result: StudyResult) -> str:
+    """The study's own, and the scale: rates that are not the study's must not be taken for them."""
+    title, scale = result.title or result.question, result.testbed.scaled_by
+    return f"{title} (all link rates × {scale})" if scale else title
 
 
 def _provenance(folder: Folder) -> Sentence:
@@ -303,30 +318,32 @@ def _agreement_tables(found: PanelResult, key: str) -> Iterator[Table]:
 
 
 def _references(found: PanelResult, key: str) -> Iterator[Table]:
-    """Published beside simulated, one table a metric; the completion time first."""
-    for metric in _reference_metrics(found):
-        ones = [a for a in _agreements(found) if a.metric == metric]
+    """Published beside the study's own, one table a metric; the completion time first."""
+    reference = found.reference
+    if reference is None:
+        return
+    for metric in _reference_metrics(reference):
         caption = say(
-            "{metric}{unit}: published beside simulated",
+            "{metric}{unit}: published beside {here}",
             metric=Name(metric.title),
             unit=Name(f" ({metric.unit})" if metric.unit else ""),
+            here=Name(reference.here),
         )
-        yield reference_table(found.panel, ones, f"{key}-published-{metric.figure}", caption)
+        table_id = f"{key}-published-{metric.figure}"
+        yield reference_table(found.panel, reference, metric, table_id, caption)
 
 
 def _reference_figures(found: PanelResult, key: str) -> Iterator[Figure]:
-    for metric in _reference_metrics(found):
-        ones = [a for a in _agreements(found) if a.metric == metric]
-        drawn = charts.overlay_chart(found.panel, metric, ones)
-        alt = f"{metric.title}: published and simulated values; the table has them all."
+    reference = found.reference
+    if reference is None:
+        return
+    for metric in _reference_metrics(reference):
+        drawn = charts.overlay_chart(found.panel, metric, reference)
+        alt = f"{metric.title}: published and {reference.here}; the table has all values."
         prefix = "" if key == "results" else f"{key}-"
         yield Figure(f"{prefix}published-{metric.figure}", alt, None, drawn)
 
 
-def _agreements(found: PanelResult) -> tuple[Agreement, ...]:
-    return found.reference.agreements if found.reference else ()
-
-
-def _reference_metrics(found: PanelResult) -> list[Metric]:
-    metrics = list(dict.fromkeys(a.metric for a in _agreements(found)))
+def _reference_metrics(reference: PanelReference) -> list[Metric]:
+    metrics = list(dict.fromkeys(a.metric for a in reference.agreements))
     return sorted(metrics, key=lambda metric: metric != COMPLETION)

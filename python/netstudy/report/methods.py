@@ -8,7 +8,7 @@ from netstudy.analysis.rank import PERMUTATIONS
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import ALPHA, POWER, RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, plain
-from netstudy.report.refs import Sentence, say
+from netstudy.report.refs import Name, Sentence, say
 
 
 def methods(result: StudyResult) -> list[Sentence]:
@@ -36,6 +36,7 @@ def methods(result: StudyResult) -> list[Sentence]:
             power=plain(100 * POWER, 0, "%", "power that further runs aim at"),
         ),
         *_noise(result),
+        *_scale(result),
         say(
             "Rank correlations are Spearman’s, with p by {n} permutations from a fixed seed; p "
             "between iterations is a sign test over the cells.",
@@ -65,6 +66,20 @@ def _published(result: StudyResult) -> list[Sentence]:
             "(Rao and Wu). It says what other runs of the same model would give; published values "
             "enter as they stand.",
             n=count(RESAMPLES, "redrawn sets of runs"),
+        )
+    ]
+
+
+def _scale(result: StudyResult) -> list[Sentence]:
+    """What a scaled run is and is not."""
+    if result.testbed.scaled_by is None:
+        return []
+    return [
+        say(
+            "All link rates are those of the study × {scale}. Nothing else is scaled: blocks, "
+            "buffers, delays and timers are the study’s. Neither rates nor times are those of the "
+            "study at its own rates, and a share of time that a timer takes is smaller.",
+            scale=Name(result.testbed.scaled_by),
         )
     ]
 

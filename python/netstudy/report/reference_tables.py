@@ -1,12 +1,12 @@
-"""Tables of published beside simulated values: row by row, summed up, and as ratios."""
+"""Tables of published beside the study's own values: row by row, summed up, and as ratios."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from netstudy.analysis.agreement import Agreement, Beside, RatioAgreement
 from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.testbed import Here
 from netstudy.report.cellrefs import RHO_DECIMALS, level_name, plain, where
 from netstudy.report.numbers import level_text
 from netstudy.report.refs import Name, Number, Sentence, say
@@ -25,10 +25,11 @@ DECIMALS = 2
 
 
 def reference_table(
-    panel: Panel, agreements: Sequence[Agreement], table_id: str, caption: Sentence
+    panel: Panel, reference: PanelReference, metric: Metric, table_id: str, caption: Sentence
 ) -> Table:
-    """Published, simulated, its interval and its error, row by row, one group a level."""
-    subs = ("published", "simulated", "95 % interval", "error %")
+    """Published, the study's own, its interval and its error, row by row, one group a level."""
+    agreements = reference.of(metric)
+    subs = ("published", reference.here, "95 % interval", "error %")
     groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]
     by_x = [{row.x: row for row in one.rows} for one in agreements]
     shown = [x for x in panel.x_levels if any(x in rows for rows in by_x)]
@@ -38,7 +39,7 @@ def reference_table(
             *(
                 value
                 for one, found in zip(agreements, by_x, strict=True)
-                for value in _beside_cells(found.get(x), one, panel)
+                for value in _beside_cells(found.get(x), one, panel, reference.here)
             ),
         )
         for x in shown
@@ -46,14 +47,16 @@ def reference_table(
     return Table(table_id, caption, (Group(panel.x or ""), *groups), rows)
 
 
-def _beside_cells(row: Beside | None, one: Agreement, panel: Panel) -> tuple[Number | None, ...]:
+def _beside_cells(
+    row: Beside | None, one: Agreement, panel: Panel, here: Here
+) -> tuple[Number | None, ...]:
     if row is None:
         return None, None, None, None
     place = f"{where(panel.series, one.level)}{where(panel.x, row.x)}"
     interval = f"95 % interval of {one.metric.name}{place}"
     return (
         bare(row.published, one.metric, f"published{place}"),
-        bare(row.simulated, one.metric, f"simulated{place}"),
+        bare(row.simulated, one.metric, f"{here}{place}"),
         bare_interval(row.interval, one.metric.decimals, interval),
         None
         if row.error_pct is None
@@ -93,17 +96,17 @@ def _agreement_row(panel: Panel, one: Agreement) -> tuple[Value, ...]:
 
 
 def ratios_table(reference: PanelReference, table_id: str) -> Table:
-    """The ratio of two levels at the end of the range, published and simulated."""
+    """The ratio of two levels at the end of the range, published and the study's own."""
     groups = (
         Group("Metric"),
         Group("Levels"),
-        Group("Ratio", columns=("at", "published", "simulated", "95 % interval", "error %")),
+        Group("Ratio", columns=("at", "published", reference.here, "95 % interval", "error %")),
     )
-    rows = tuple(_ratio_row(one) for one in reference.ratios)
+    rows = tuple(_ratio_row(one, reference.here) for one in reference.ratios)
     return Table(table_id, say("Ratios at the end of the range"), groups, rows)
 
 
-def _ratio_row(one: RatioAgreement) -> tuple[Value, ...]:
+def _ratio_row(one: RatioAgreement, here: Here) -> tuple[Value, ...]:
     what = f"{one.metric.name}, {level_text(one.level)} ÷ {level_text(one.base)}"
     error = one.error_pct
     return (
@@ -111,7 +114,7 @@ def _ratio_row(one: RatioAgreement) -> tuple[Value, ...]:
         Name(f"{level_text(one.level)} ÷ {level_text(one.base)}"),
         numeric_level(one.x, None),
         _ratio(one.published, f"{what}, published"),
-        _ratio(one.simulated, f"{what}, simulated"),
+        _ratio(one.simulated, f"{what}, {here}"),
         bare_interval(one.interval, DECIMALS, f"95 % Fieller interval, {what}"),
         None if error is None else bare_percent(error, f"error in % of the published {what}"),
     )

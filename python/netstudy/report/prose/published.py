@@ -1,4 +1,4 @@
-"""How the simulated values stand to the published ones, in sentences."""
+"""How the study's own values stand to the published ones, in sentences."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import COMPLETION, DROPS, RETRANSMISSIONS
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.study_result import PanelResult
+from netstudy.analysis.testbed import Here
 from netstudy.report.cellrefs import (
     PERCENT_DECIMALS,
     RHO_DECIMALS,
@@ -39,19 +40,20 @@ def published_summary(found: PanelResult) -> list[Sentence]:
     """The agreement in completion time, for the executive summary."""
     if found.reference is None:
         return []
-    ones = [one for one in found.reference.agreements if one.metric == COMPLETION]
+    ones, here = found.reference.of(COMPLETION), found.reference.here
     ratios = [ratio for ratio in found.reference.ratios if ratio.metric == COMPLETION]
     return [
-        *(s for one in ones for s in _error(found.panel, one)),
-        *(s for ratio in ratios for s in _ratio(found.panel, ratio)),
-        *(_order(order) for order in found.reference.orders if order.metric == COMPLETION),
+        *(s for one in ones for s in _error(found.panel, one, here)),
+        *(s for ratio in ratios for s in _ratio(found.panel, ratio, here)),
+        *(_order(order, here) for order in found.reference.orders if order.metric == COMPLETION),
     ]
 
 
-def _order(order: OrderAgreement) -> Sentence:
+def _order(order: OrderAgreement, here: Here) -> Sentence:
     return say(
-        "{level} and {base} stand in the published order in {same} of the {n} rows in which both "
-        "the published and the simulated values differ clearly.",
+        "{level} and {base} stand in the published order in {same} of the {n} rows in which "
+        "both the values published and those {here} differ clearly.",
+        here=Name(here),
         level=level_name(order.level),
         base=level_name(order.base),
         same=count(order.same, f"rows in the same order, {order.metric.name}"),
@@ -59,7 +61,7 @@ def _order(order: OrderAgreement) -> Sentence:
     )
 
 
-def _error(panel: Panel, one: Agreement) -> Iterator[Sentence]:
+def _error(panel: Panel, one: Agreement, here: Here) -> Iterator[Sentence]:
     middle, worst = one.median_abs_pct, one.worst
     if middle is None or worst is None or worst.error_pct is None:
         return
@@ -77,20 +79,20 @@ def _error(panel: Panel, one: Agreement) -> Iterator[Sentence]:
         "{middle}{interval}, the largest error {worst}{at} ({n} rows{order}).",
         metric=Name(one.metric.title),
         on=on_level(panel, one.level),
-        middle=percent(middle, f"median of |simulated − published| ÷ published, {what}"),
+        middle=percent(middle, f"median of |{here} − published| ÷ published, {what}"),
         interval=_interval(
             one.median_abs_pct_interval,
             PERCENT_DECIMALS,
             f"runs redrawn, median of |error|, {what}",
         ),
-        worst=percent(worst.error_pct, f"(simulated − published) ÷ published, {what}"),
+        worst=percent(worst.error_pct, f"({here} − published) ÷ published, {what}"),
         at=at_level(panel, worst.x),
         n=count(one.compared, "rows with both values"),
         order=order,
     )
 
 
-def _ratio(panel: Panel, ratio: RatioAgreement) -> Iterator[Sentence]:
+def _ratio(panel: Panel, ratio: RatioAgreement, here: Here) -> Iterator[Sentence]:
     if ratio.published is None or ratio.simulated is None:
         return
     what = f"{ratio.metric.name}, {ratio.level} ÷ {ratio.base}"
@@ -102,7 +104,7 @@ def _ratio(panel: Panel, ratio: RatioAgreement) -> Iterator[Sentence]:
         level=level_name(ratio.level),
         base=level_name(ratio.base),
         published=plain(ratio.published, 2, "", f"{what}, published"),
-        simulated=plain(ratio.simulated, 2, "", f"{what}, simulated"),
+        simulated=plain(ratio.simulated, 2, "", f"{what}, {here}"),
         interval=_interval(ratio.interval, 2, f"Fieller, {what}"),
     )
 

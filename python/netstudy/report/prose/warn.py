@@ -12,6 +12,7 @@ from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, level_name, percent, treatment_text
 from netstudy.report.numbers import listed, spans
 from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.report.testbed_tables import check_sentence, limit_sentence
 from netstudy.wire import Level
 
 KINDS: dict[ProblemKind, str] = {
@@ -31,6 +32,8 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_warm_up(result),
         *(say("{text}.", text=Name(text[:1].upper() + text[1:])) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
+        *map(limit_sentence, found.exceeded),
+        *map(check_sentence, found.disagreeing),
         *(
             say("The study asks for “{text}”, which is not shown.", text=Name(text))
             for text in found.not_shown

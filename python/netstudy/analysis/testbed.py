@@ -1,0 +1,177 @@
+"""What the records tell of the testbed itself: whether it was the limit, and whether it can be
+believed.
+
+A testbed of real machines can run out of processor, lose frames where nobody looks, or release
+them late; its runs then measure that. And what one instrument counts another one should confirm.
+Neither takes a run out of the numbers: a reader must know of it, by run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from netstudy.wire import Reconciliation, RunRecord, TestbedLimit, Treatment
+
+Here = Literal["simulated", "measured here"]
+"""What the values of a study are called beside published ones."""
+SIMULATOR = "sim"
+
+ItemT = TypeVar("ItemT")
+
+
+@dataclass(frozen=True)
+class LimitInRun:
+    """A limit as one run met it."""
+
+    run: str
+    treatment: Treatment
+    replicate: int
+    limit: TestbedLimit
+
+
+@dataclass(frozen=True)
+class LimitFound:
+    """A limit over all runs that looked at it."""
+
+    name: str
+    in_runs: tuple[LimitInRun, ...]
+
+    @property
+    def exceeded(self) -> tuple[LimitInRun, ...]:
+        """The runs of which the testbed was the limit."""
+        return tuple(one for one in self.in_runs if one.limit.exceeded)
+
+    @property
+    def unknown(self) -> tuple[LimitInRun, ...]:
+        """The runs in which it could not be measured."""
+        return tuple(one for one in self.in_runs if one.limit.value is None)
+
+    @property
+    def worst(self) -> LimitInRun | None:
+        """The run that took most of it; None where it was never measured."""
+        measured = [one for one in self.in_runs if one.limit.value is not None]
+        return max(measured, key=_taken) if measured else None
+
+
+@dataclass(frozen=True)
+class CheckInRun:
+    """What two instruments counted in one run."""
+
+    run: str
+    treatment: Treatment
+    replicate: int
+    found: Reconciliation
+
+
+@dataclass(frozen=True)
+class CheckFound:
+    """Two instruments held against each other in all runs that have both."""
+
+    check: str
+    in_runs: tuple[CheckInRun, ...]
+
+    @property
+    def disagreeing(self) -> tuple[CheckInRun, ...]:
+        """The runs in which they do not agree."""
+        return tuple(one for one in self.in_runs if not one.found.holds)
+
+    @property
+    def worst(self) -> CheckInRun:
+        """The largest difference, where they disagree if they do anywhere."""
+        return max(self.disagreeing or self.in_runs, key=lambda one: abs(one.found.difference))
+
+
+@dataclass(frozen=True)
+class TestbedResult:
+    """The testbed of a results folder, as its records tell of it."""
+
+    __test__ = False  # not a test case, whatever its name suggests to pytest
+
+    name: str
+    runs: int
+    """Runs that gave numbers."""
+    limits: tuple[LimitFound, ...]
+    """Those that were exceeded first."""
+    checks: tuple[CheckFound, ...]
+    """Those that disagree first."""
+    scaled_by: str | None
+    """What all link rates were multiplied by."""
+    environment: dict[str, tuple[str, ...]]
+    """What runs were made on -> each value once."""
+
+    @property
+    def here(self) -> Here:
+        """What its values are called."""
+        return "simulated" if self.name == SIMULATOR else "measured here"
+
+    @property
+    def exceeded(self) -> tuple[LimitFound, ...]:
+        """The limits that some run exceeded."""
+        return tuple(one for one in self.limits if one.exceeded)
+
+    @property
+    def disagreeing(self) -> tuple[CheckFound, ...]:
+        """The checks that some run does not keep."""
+        return tuple(one for one in self.checks if one.disagreeing)
+
+
+def gather_testbed(name: str, records: Sequence[RunRecord], scale: str | None) -> TestbedResult:
+    """Gathers what records say of their testbed; `scale` is what was asked for on every run."""
+    limits = [
+        LimitFound(limit, tuple(found))
+        for limit, found in _by(_limits(records), lambda one: one.limit.name).items()
+    ]
+    checks = [
+        CheckFound(check, tuple(found))
+        for check, found in _by(_checks(records), lambda one: one.found.check).items()
+    ]
+    scales = dict.fromkeys(one.scaled_by for one in records if one.scaled_by is not None)
+    return TestbedResult(
+        name=name,
+        runs=sum(record.status == "ok" for record in records),
+        limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
+        checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
+        scaled_by=" or ".join(scales) or scale,
+        environment=_environment(records),
+    )
+
+
+def _taken(one: LimitInRun) -> float:
+    """How much of what is allowed a run took."""
+    value, allowed = one.limit.value or 0.0, one.limit.allowed
+    if allowed:
+        return value / allowed
+    return float("inf") if value else 0.0
+
+
+def _limits(records: Iterable[RunRecord]) -> list[LimitInRun]:
+    return [
+        LimitInRun(record.run, record.treatment, record.replicate, limit)
+        for record in records
+        for limit in record.limits
+    ]
+
+
+def _checks(records: Iterable[RunRecord]) -> list[CheckInRun]:
+    return [
+        CheckInRun(record.run, record.treatment, record.replicate, found)
+        for record in records
+        for found in record.reconciliation
+    ]
+
+
+def _by(items: Iterable[ItemT], key: Callable[[ItemT], str]) -> dict[str, list[ItemT]]:
+    found: dict[str, list[ItemT]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
+def _environment(records: Iterable[RunRecord]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for record in records:
+        for name, value in record.environment.items():
+            found.setdefault(name, {})[value] = None
+    return {name: tuple(values) for name, values in found.items()}

@@ -1,0 +1,170 @@
+"""A testbed of real machines in the report: its limits, its instruments, its scale, its words."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.testbed import gather_testbed
+from netstudy.report import write_report
+from netstudy.report.document import Document, document
+from netstudy.report.prose.warn import warnings
+from netstudy.report.terminal import print_summary
+from netstudy.report.testbed_tables import agreement_evidence, limits_evidence
+from netstudy.store import Folder
+from netstudy.wire import Reconciliation, Run, RunRecord, TestbedLimit
+from tests.report.results import results
+from tests.report.synthetic import record
+
+CLOCK = "lateness of the switch's clock"
+BACKLOG = "frames lost in the backlog queue"
+RETRANSMITTED = "segments retransmitted by all connections = RetransSegs"
+
+
+def limit(name: str, value: float | None, allowed: float, unit: str = "") -> TestbedLimit:
+    exceeded = value is not None and value > allowed
+    return TestbedLimit(
+        name=name, value=value, allowed=allowed, unit=unit, exceeded=exceeded, evidence="read there"
+    )
+
+
+def check(name: str, left: float, right: float, explained: str | None = None) -> Reconciliation:
+    return Reconciliation(
+        check=name,
+        left=left,
+        right=right,
+        difference=left - right,
+        tolerance=0,
+        explained=explained,
+        holds=left == right or explained is not None,
+    )
+
+
+def real(planned: Run) -> RunRecord:
+    """Nine servers are too many for the testbed, and make its instruments disagree."""
+    many = planned.treatment["servers"] == 9
+    return record(planned).model_copy(
+        update={
+            "limits": (
+                limit("processor of the switch", 41.25, 90, "%"),
+                limit(CLOCK, 250.5 if many else 20, 100, "µs"),
+                limit(BACKLOG, 3 if many and planned.replicate == 2 else 0, 0),
+                limit("time stolen by the hypervisor", None, 1, "%"),
+            ),
+            "reconciliation": (
+                check("frames sent = frames received", 100, 100),
+                check("retransmissions = drops", 5, 4, "1 tail loss probe"),
+                check(RETRANSMITTED, 7, 5 if many else 7),
+            ),
+            "environment": {"kernel": "6.18.0", "congestion control": "reno"},
+            "scaled_by": "1/20",
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """Four cells of two runs, carried out in namespaces."""
+    return results(
+        tmp_path_factory.mktemp("real"),
+        only=["servers=2,9"],
+        overrides={"workload.incast.iterations": "50", "replicates": "2"},
+        maker=real,
+        testbed="netns",
+    )
+
+
+@pytest.fixture(scope="module")
+def measured(folder: Folder) -> StudyResult:
+    return analyse(folder)
+
+
+@pytest.fixture(scope="module")
+def shown(folder: Folder, measured: StudyResult) -> Document:
+    return document(folder, measured)
+
+
+def test_a_limit_that_a_run_exceeded_comes_first_with_its_worst_run(measured: StudyResult) -> None:
+    evidence = limits_evidence(measured.testbed)
+    assert evidence is not None
+    first, clock, backlog, unknown = map(str, evidence.sentences)
+    assert first.startswith("In 4 of 8 runs it was")
+    assert "in 4 of 8 runs, 250.5\u00a0µs of 100\u00a0µs" in clock
+    assert backlog.startswith("Frames lost in the backlog queue: beyond what is allowed in 2 of 8")
+    assert unknown == "Not measured in some runs: time stolen by the hypervisor."
+    limits, exceeded = evidence.tables
+    assert [str(row[0]) for row in limits.rows] == [
+        CLOCK,
+        BACKLOG,
+        "processor of the switch",
+        "time stolen by the hypervisor",
+    ]
+    assert limits.rows[3][3] is None, "missing is not zero"
+    assert len(exceeded.rows) == 6
+    assert {str(row[-1]) for row in exceeded.rows} == {"read there"}
+
+
+def test_instruments_that_disagree_come_first_and_are_named_by_run(measured: StudyResult) -> None:
+    evidence = agreement_evidence(measured.testbed)
+    assert evidence is not None
+    assert str(evidence.sentences[0]) == "1 of 3 checks do not hold in every run."
+    assert "does not hold in 4 of 8 runs, 7 against 5" in str(evidence.sentences[1])
+    checks, disagreeing = evidence.tables
+    assert str(checks.rows[0][0]) == RETRANSMITTED
+    assert str(checks.rows[2][-1]) == "1 tail loss probe"
+    assert len(disagreeing.rows) == 4
+
+
+def test_each_kind_of_problem_is_a_line_of_the_summary(measured: StudyResult) -> None:
+    lines = [str(sentence) for sentence in warnings(measured)]
+    told = [line for line in lines if "beyond what" in line or "does not hold" in line]
+    assert len(told) == 3
+    console = Console(file=io.StringIO(), width=200)
+    print_summary(measured, console)
+    printed = console.file
+    assert isinstance(printed, io.StringIO)
+    assert printed.getvalue().count("! Lateness of the switch's clock") == 1
+
+
+def test_the_words_of_a_real_testbed_are_not_those_of_the_simulator(
+    folder: Folder, measured: StudyResult, tmp_path: Path
+) -> None:
+    files = write_report(folder, measured, tmp_path)
+    for path in (files.html, files.md):
+        text = path.read_text()
+        assert "simulated" not in text.partition("Hardware profiles and their sources")[0]
+        assert "Published and measured here" in text
+        assert "Was the testbed the limit?" in text
+        assert "Do the instruments agree?" in text
+
+
+def test_the_scale_stands_in_the_title_and_in_the_methods(shown: Document) -> None:
+    assert shown.title.endswith("(all link rates × 1/20)")
+    methods = " ".join(map(str, shown.methods))
+    assert "All link rates are those of the study × 1/20." in methods
+
+
+def test_what_the_runs_were_made_on_stands_in_the_appendix(shown: Document) -> None:
+    facts = {str(row[0]): str(row[1]) for row in shown.appendix.environment.rows}
+    assert facts["testbed"] == "netns"
+    assert facts["congestion control"] == "reno"
+
+
+def test_the_simulator_has_neither_limits_nor_scale(found: StudyResult) -> None:
+    assert limits_evidence(found.testbed) is agreement_evidence(found.testbed) is None
+    assert (found.testbed.here, found.testbed.scaled_by) == ("simulated", None)
+
+
+def test_a_testbed_that_was_no_limit_says_so(folder: Folder) -> None:
+    few = [one for one in folder.records() if one.treatment["servers"] == 2]
+    quiet = gather_testbed("netns", few, None)
+    limits, instruments = limits_evidence(quiet), agreement_evidence(quiet)
+    assert limits is not None
+    assert instruments is not None
+    assert str(limits.sentences[0]) == "In none of 4 runs, as far as was measured."
+    assert str(instruments.sentences[0]) == "All of 3 checks hold in every run."
+    assert len(limits.tables) == len(instruments.tables) == 1

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from netstudy.errors import TestbedError
 from netstudy.store.environment import utc_now
 from netstudy.store.files import storage
-from netstudy.store.folder import Folder
+from netstudy.store.folder import CAPTURES, Folder
 from netstudy.testbed.base import Testbed
 from netstudy.wire import EngineRecord, ProgressRecord, Record, Run, RunRecord
 
@@ -33,7 +33,8 @@ def execute(
     walk = _Walk(folder, {run.id: run for run in missing}, on_progress)
     if missing:
         plan = folder.plan().model_copy(update={"runs": tuple(missing)})
-        testbed.run(plan, threads=threads, on_record=walk.on_record)
+        captures = folder.path / CAPTURES
+        testbed.run(plan, threads=threads, on_record=walk.on_record, captures=captures)
     if walk.waiting:
         raise TestbedError(f"{len(walk.waiting)} runs have no record, {min(walk.waiting)} first")
     return walk.statuses

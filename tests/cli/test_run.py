@@ -92,6 +92,8 @@ def test_what_was_asked_for_is_recorded_and_the_study_is_kept_as_it_was(
         "only": {"servers": [3]},
         "overrides": {"workload.incast.iterations": "2", "workload.incast.warmup": "0"},
         "quick": True,
+        "form": None,
+        "scale": None,
         "versions": {"netstudy": "0.1.0"},
     }
     assert (folder.path / "study.yaml").read_bytes() == study.read_bytes()

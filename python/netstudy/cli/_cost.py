@@ -36,9 +36,7 @@ def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
         runs=estimate.runs,
         packets=packets,
         per_hop_runs=estimate.per_hop_runs,
-        seconds=None
-        if packets is None
-        else testbed.seconds(packets, estimate.per_hop_packets, threads=threads),
+        seconds=None if packets is None else testbed.seconds(estimate, threads=threads),
         disk_bytes=None if record_bytes is None else disk_bytes(planned.plan, record_bytes),
     )
 

@@ -40,7 +40,8 @@ Set = Annotated[
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="The study's own short form.")]
 TestbedName = Annotated[
-    str | None, typer.Option("--testbed", help="Where to run: sim or netns. [default: sim]")
+    str | None,
+    typer.Option("--testbed", help="Where to run: sim, netns or netns-kernel. [default: sim]"),
 ]
 Form = Annotated[
     str | None,

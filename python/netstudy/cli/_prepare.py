@@ -79,7 +79,8 @@ def prepare(asked: Asked) -> Prepared:
 def _form(study: Study, asked: str | None, testbed: str) -> str | None:
     """The form that is asked for, else the testbed's own where the study has one."""
     if asked is None:
-        return testbed if testbed in study.testbeds else None
+        family = testbed.split("-")[0]  # netns-kernel carries out the form for netns
+        return next((name for name in (testbed, family) if name in study.testbeds), None)
     if asked not in study.testbeds:
         has = ", ".join(study.testbeds) or "none"
         raise StudyError(f"the study has no form for {asked}; it has: {has}", "--form")

@@ -24,20 +24,21 @@ class Published:
     cells: Path
 
 
-def finish(folder: Folder) -> Published:
+def finish(folder: Folder, *, is_final: bool) -> Published:
     """Join the records, analyse them, write cells.csv and the report, and seal the folder.
 
-    The caller holds the folder. Raises StudyError when it cannot be written; calling again after
+    What is not final stays open: runs that failed can be made again. The caller holds the folder.
+    Raises StudyError when it cannot be written; calling again after
     that completes it.
     """
     from netstudy.store import storage
 
     with storage(folder.path):
         folder.write_records()
-        return publish(folder)
+        return publish(folder, seals=is_final)
 
 
-def publish(folder: Folder) -> Published:
+def publish(folder: Folder, *, seals: bool = True) -> Published:
     """Analyse the folder's records, write what is made from them, and seal it (again)."""
     from netstudy.analysis.study_result import analyse
     from netstudy.report import write_report
@@ -49,7 +50,8 @@ def publish(folder: Folder) -> Published:
     cells = folder.path / CELLS
     write_atomic(cells, to_csv(result.cells).encode())
     report = write_report(folder, result)
-    folder.seal(utc_now())
+    if seals:
+        folder.seal(utc_now())
     return Published(result, report, cells)
 
 

@@ -88,6 +88,7 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
     prepared = prepare(asked)
     _refuse_unsupported(prepared.unsupported())
     testbed = named(prepared.invocation.testbed)
+    _refuse_unsupported(testbed.refusals(prepared.planned.plan))
     check_time(cost(prepared.planned, testbed, manner.threads), max_time)
     testbed.check()
     return _carry_out(_new_folder(prepared, manner.results), testbed, manner)
@@ -120,7 +121,9 @@ def _resume(asked: Asked, manner: Manner) -> int:
         from netstudy.cli._publish import published
 
         return _end(folder, published(folder), manner)
-    return _carry_out(folder, named(folder.invocation().testbed), manner)
+    testbed = named(folder.invocation().testbed)
+    testbed.check()
+    return _carry_out(folder, testbed, manner)
 
 
 def _carry_out(folder: Folder, testbed: Testbed, manner: Manner) -> int:
@@ -130,8 +133,10 @@ def _carry_out(folder: Folder, testbed: Testbed, manner: Manner) -> int:
 
     try:
         with interruptible(), folder.writing():
+            if not testbed.repeats_itself:
+                folder.set_failed_aside()
             _run_missing(folder, testbed, manner.threads)
-            published = finish(folder)
+            published = finish(folder, is_final=_is_final(folder, testbed))
     except Interrupted as signal:
         say(f"netstudy: stopped by {signal}; {_kept(folder)}")
         return signal.exit_code
@@ -152,6 +157,11 @@ def _run_missing(folder: Folder, testbed: Testbed, threads: int | None) -> Count
         return carry_out(folder, testbed, threads=threads, on_progress=shown.on_progress)
 
 
+def _is_final(folder: Folder, testbed: Testbed) -> bool:
+    """Whether no run could come out otherwise if it were made again."""
+    return testbed.repeats_itself or all(record.status != "failed" for record in folder.records())
+
+
 def _kept(folder: Folder) -> str:
     runs = len(folder.plan().runs)
     there = runs - len(folder.missing())
@@ -169,6 +179,8 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
 
         print_summary(published.result, output())
         print(f"report: {published.report.html}")
+    if statuses["failed"] and not folder.is_done():
+        say(f"netstudy: {statuses['failed']} runs failed; again: {continue_with(folder)}")
     if not set(statuses) <= {"ok"}:
         return TestbedError.exit_code
     return MISSED if published.result.missed else 0

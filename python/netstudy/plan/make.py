@@ -136,7 +136,12 @@ def _wired(resolver: Resolver, runs: Iterable[PlannedRun]) -> Iterable[wire.Run]
 def _estimate(runs: Sequence[PlannedRun], wired: Sequence[wire.Run] | None) -> Estimate:
     if wired is None:
         return Estimate(
-            runs=len(runs), packets=None, per_hop_runs=0, per_hop_packets=0, record_bytes=None
+            runs=len(runs),
+            packets=None,
+            per_hop_runs=0,
+            per_hop_packets=0,
+            record_bytes=None,
+            line_seconds=0.0,
         )
     iterations = sum(run.workload.iterations for run in wired)
     per_hop = [run for run in wired if is_per_hop(run.network)]
@@ -146,6 +151,7 @@ def _estimate(runs: Sequence[PlannedRun], wired: Sequence[wire.Run] | None) -> E
         per_hop_runs=len(per_hop),
         per_hop_packets=sum(map(useful_packets, per_hop)),
         record_bytes=len(runs) * _RECORD_BYTES + iterations * _ITERATION_BYTES,
+        line_seconds=sum(map(_line_seconds, wired)),
     )
 
 
@@ -158,6 +164,14 @@ def is_per_hop(network: wire.Network) -> bool:
         or any(nic.honours_pause or nic.pause_high_frames is not None for nic in nics)
         or any(nic.receive_merge_bytes > 0 for nic in nics)
     )
+
+
+def _line_seconds(run: wire.Run) -> float:
+    work = run.workload
+    servers = next(group.count for group in run.network.hosts if group.name == work.servers)
+    rate_bps = next(link.rate_bps for link in run.network.links if work.client in link.between)
+    payload = work.block_bytes * (1 if work.striped else servers)
+    return (work.iterations + work.warmup_iterations) * payload * 8 / rate_bps
 
 
 def useful_packets(run: wire.Run) -> int:

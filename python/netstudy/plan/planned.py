@@ -49,6 +49,8 @@ class Estimate:
     """The useful data packets of those."""
     record_bytes: int | None
     """Size of the records."""
+    line_seconds: float
+    """Time that the clients' links need for all payload, one run after the other."""
 
 
 @dataclass(frozen=True)

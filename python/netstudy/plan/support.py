@@ -11,6 +11,7 @@ from netstudy.study import Study
 from netstudy.study.procedure import CounterSnapshot, SarSampler, SnmpPoll
 from netstudy.study.topology import Host, Link
 
+TESTBEDS = ("sim", "netns", "netns-kernel")
 SWITCH = "switch"
 
 _INSTRUMENTS = {SnmpPoll: "snmp", SarSampler: "sar", CounterSnapshot: "netstat"}
@@ -18,7 +19,9 @@ _INSTRUMENTS = {SnmpPoll: "snmp", SarSampler: "sar", CounterSnapshot: "netstat"}
 
 def unsupported(study: Study, testbed: str) -> list[str]:
     """What this version cannot carry out on a testbed, one sentence each; empty when it can."""
-    missing = [] if testbed == "sim" else [f"This version has no testbed {testbed}; it has sim."]
+    there = testbed in TESTBEDS
+    has = ", ".join(TESTBEDS)
+    missing = [] if there else [f"This version has no testbed {testbed}; it has {has}."]
     return missing + not_on_the_wire(study)
 
 

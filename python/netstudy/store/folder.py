@@ -27,6 +27,8 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 STUDY, PLAN, INVOCATION = "study.yaml", "plan.json", "invocation.json"
 ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
 RECORDS, DONE = "records.jsonl", "DONE"
+CAPTURES = "captures"
+"""What the processes of real testbeds wrote, a file a run: what the records were made from."""
 DONE_SCHEMA = "netstudy/done/1"
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
@@ -80,6 +82,14 @@ class Folder:
         kept and not run again.
         """
         return [run for run in self.plan().runs if not self._has(run)]
+
+    def set_failed_aside(self) -> None:
+        """Make runs that failed missing again; their records are kept beside the others."""
+        for record in self.records():
+            if record.status == "failed":
+                path = self._run_path(record.run)
+                taken = len(list(path.parent.glob(f"{record.run}.failed-*.json")))
+                path.rename(path.with_name(f"{record.run}.failed-{taken + 1}.json"))
 
     def is_done(self) -> bool:
         """Whether everything was run and the folder was sealed."""

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from netstudy.errors import StudyError
 from netstudy.testbed.base import Testbed
+from netstudy.testbed.netns import Netns, NetnsKernel
 from netstudy.testbed.sim import Sim
 
-__all__ = ["Sim", "Testbed", "named"]
+__all__ = ["Netns", "NetnsKernel", "Sim", "Testbed", "named"]
+
+_TESTBEDS: dict[str, type[Testbed]] = {
+    testbed.name: testbed for testbed in (Sim, Netns, NetnsKernel)
+}
 
 
 def named(name: str) -> Testbed:
     """The testbed that `--testbed` names. Raises StudyError when there is none of that name."""
-    if name != Sim.name:
-        raise StudyError(f"there is no testbed '{name}' in this version; there is: {Sim.name}")
-    return Sim()
+    if name not in _TESTBEDS:
+        there = ", ".join(_TESTBEDS)
+        raise StudyError(f"there is no testbed '{name}' in this version; there are {there}")
+    return _TESTBEDS[name]()

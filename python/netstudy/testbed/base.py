@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar, Protocol
 
+from netstudy.plan.planned import Estimate
 from netstudy.wire import Plan, Record
 
 OnRecord = Callable[[Record, bytes], None]
@@ -16,20 +18,30 @@ class Testbed(Protocol):
 
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
     name: ClassVar[str]
+    repeats_itself: ClassVar[bool]
+    """Whether the same plan gives the same records: then a run that failed fails again."""
 
     def check(self) -> None:
         """Raise TestbedError when the testbed cannot be used at all, before anything is made."""
 
-    def run(self, plan: Plan, *, threads: int | None, on_record: OnRecord) -> None:
+    def refusals(self, plan: Plan) -> list[str]:
+        """What the testbed cannot do of a plan, one sentence each; empty when it can do all."""
+
+    def run(
+        self,
+        plan: Plan,
+        *,
+        threads: int | None,
+        on_record: OnRecord,
+        captures: Path | None = None,
+    ) -> None:
         """Carry out every run of the plan; records come in the order in which runs complete.
 
-        `threads` None means all cores. Raises TestbedError when the testbed fails; an exception
+        `threads` None means all cores; `captures` is the folder for the raw material of records,
+        where the testbed has any. Raises TestbedError when the testbed fails; an exception
         from `on_record` ends the work and is passed on.
         """
 
-    def seconds(self, packets: int, per_hop_packets: int, *, threads: int | None) -> float:
-        """The time that runs with that many useful data packets take, roughly.
-
-        `per_hop_packets` of them belong to runs that need one event a hop to be simulated.
-        """
+    def seconds(self, estimate: Estimate, *, threads: int | None) -> float:
+        """The time that carrying out a plan takes, roughly."""
         ...

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -18,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from netstudy.errors import StudyError, TestbedError
 from netstudy.testbed.base import OnRecord
+from netstudy.testbed.process import dies_with_parent
 from netstudy.wire import EndRecord, EngineRecord, Plan, Record, to_json
 
 ENGINE_NAME = "netstudy-engine"
@@ -28,7 +28,6 @@ _BAD_PLAN = 2
 _GRACE_S = 5.0
 """Time that the engine has to end when it is told to, before it is killed."""
 _STDERR_LINES = 10
-_PR_SET_PDEATHSIG = 1  # prctl(2), Linux
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
@@ -91,7 +90,7 @@ def _child(
             stdout=subprocess.PIPE,
             stderr=errors,
             process_group=0,
-            preexec_fn=_dies_with_parent(),
+            preexec_fn=dies_with_parent(),
         )
     except OSError as error:
         raise TestbedError(f"cannot start {command[0]}: {error.strerror}") from error
@@ -99,21 +98,6 @@ def _child(
         yield process
     finally:
         _end(process)
-
-
-def _dies_with_parent() -> Callable[[], None] | None:
-    """What makes the kernel kill the child when we die without a chance to do so (kill -9)."""
-    if not sys.platform.startswith("linux"):
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-        if os.getppid() != parent:  # we died in between
-            os._exit(1)
-
-    return ask
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
+from netstudy.plan.planned import Estimate
 from netstudy.store.environment import cores
 from netstudy.testbed.base import OnRecord
 from netstudy.testbed.engine import find_engine, run_engine
@@ -21,18 +23,31 @@ class Sim:
 
     __test__: ClassVar[bool] = False
     name: ClassVar[str] = "sim"
+    repeats_itself: ClassVar[bool] = True
 
     def check(self) -> None:
         """See Testbed.check: the engine must be there."""
         find_engine()
 
-    def run(self, plan: Plan, *, threads: int | None, on_record: OnRecord) -> None:
-        """See Testbed.run."""
+    def refusals(self, plan: Plan) -> list[str]:  # noqa: ARG002 (the same for every plan)
+        """See Testbed.refusals: the plan says nothing that cannot be simulated."""
+        return []
+
+    def run(
+        self,
+        plan: Plan,
+        *,
+        threads: int | None,
+        on_record: OnRecord,
+        captures: Path | None = None,  # noqa: ARG002 (nothing is captured)
+    ) -> None:
+        """See Testbed.run; there is nothing to capture."""
         options = [f"--threads={threads or cores()}", "--as-completed"]
         command = [str(find_engine()), "sim", *options, f"--progress-ms={_PROGRESS_MS}"]
         run_engine(command, plan, on_record)
 
-    def seconds(self, packets: int, per_hop_packets: int, *, threads: int | None) -> float:
+    def seconds(self, estimate: Estimate, *, threads: int | None) -> float:
         """See Testbed.seconds."""
-        closed_form = (packets - per_hop_packets) / _PACKETS_PER_S
-        return (closed_form + per_hop_packets / _PER_HOP_PACKETS_PER_S) / (threads or cores())
+        closed_form = ((estimate.packets or 0) - estimate.per_hop_packets) / _PACKETS_PER_S
+        per_hop = estimate.per_hop_packets / _PER_HOP_PACKETS_PER_S
+        return (closed_form + per_hop) / (threads or cores())

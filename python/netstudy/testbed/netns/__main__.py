@@ -1,0 +1,31 @@
+"""`python -m netstudy.testbed.netns`: the supervisor, as the first process of a sandbox."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from netstudy.errors import NetstudyError
+from netstudy.testbed.netns.capabilities import kernel
+from netstudy.testbed.netns.sandbox import enter
+from netstudy.testbed.netns.supervisor import supervise
+
+
+def main() -> int:
+    """Make the sandbox ready and carry out the plan on standard input."""
+    parser = argparse.ArgumentParser(prog="python -m netstudy.testbed.netns")
+    parser.add_argument("--switching", choices=("user-space", "kernel"), default="user-space")
+    parser.add_argument("--captures", type=Path, help="folder for what the processes write")
+    asked = parser.parse_args()
+    try:
+        enter()
+        supervise(asked.switching, asked.captures, kernel())
+    except NetstudyError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

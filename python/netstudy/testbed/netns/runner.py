@@ -1,0 +1,250 @@
+"""One run in namespaces: its processes, led through its phases, and what they say."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Coroutine, Iterable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any, TypeVar
+
+from netstudy import wire
+from netstudy.testbed.netns.layout import Host, Layout
+from netstudy.testbed.netns.network import in_namespace
+from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, RunSwitch
+from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.evidence import Evidence, HostEvidence
+from netstudy.testbed.real.incast import response_bytes
+from netstudy.testbed.real.process import START_S, NodeError, NodeProcess, ready
+
+Agent = NodeProcess[agent_wire.AgentRecord]
+Process = NodeProcess[Any]
+Snapshots = tuple[list[agent_wire.SnapshotRecord], list[agent_wire.SnapshotRecord]]
+"""Of the agents, the client first, before and after the measuring phase."""
+ResultT = TypeVar("ResultT")
+
+_BEFORE, _AFTER = "measure-start", "measure-end"
+_ITERATION_S = 2.0
+"""Added to the time of an iteration: room for a series of timeouts."""
+_SLOWDOWN = 50
+"""How much slower than the client's link an iteration may be: goodput collapses by that much."""
+_QUIET_S = 0.02
+"""What is under way after the last byte has arrived, acknowledgments and late copies, is over."""
+
+
+@dataclass(frozen=True)
+class Processors:
+    """Where processes stay: all hosts on one, so that no frame overtakes another, and the switch on
+    another one, so that its clock does not wait for them."""
+
+    hosts: int | None
+    switch: int | None
+
+
+def processors(allowed: Iterable[int]) -> Processors:
+    """The first two of those that may be used; with one only, nothing is pinned."""
+    first, *rest = sorted(allowed)
+    return Processors(first, rest[0]) if rest else Processors(None, None)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run's processes are made with."""
+
+    run: wire.Run
+    layout: Layout
+    engine: Path
+    processors: Processors
+
+    @property
+    def client(self) -> Host:
+        """The host that asks."""
+        return next(host for host in self.layout.hosts if host.node == self.run.workload.client)
+
+    @property
+    def servers(self) -> list[Host]:
+        """The hosts that answer, in order."""
+        return [host for host in self.layout.hosts if host.node != self.run.workload.client]
+
+    @property
+    def time_limit_s(self) -> float:
+        """How long the run may take before it is given up."""
+        work, rate_bps = self.run.workload, self.client.link.rate_bps
+        payload_bits = 8 * sum(response_bytes(work, len(self.servers)))
+        each = _SLOWDOWN * payload_bits / rate_bps + _ITERATION_S
+        return float(START_S + (work.warmup_iterations + work.iterations) * each)
+
+
+async def carry_out(setting: Setting) -> Evidence:
+    """Carry the run out in the network that is there. Raises NodeError when a process fails.
+
+    All processes have ended when this returns, whatever happens.
+    """
+    token = secrets.token_hex(16)
+    async with AsyncExitStack() as stack:
+        switch = await _start_switch(setting, stack)
+        servers = await asyncio.gather(
+            *(_start_server(setting, index, token, stack) for index in range(len(setting.servers)))
+        )
+        client = await _start_client(setting, servers, token, stack)
+        agents = [client, *(server for server, _ in servers)]
+        try:
+            async with asyncio.timeout(setting.time_limit_s + START_S):
+                work = _measured(client, agents, switch)
+                others = [*agents[1:], *([switch.process] if switch.process else [])]
+                snapshots = await _unless_one_ends(work, others)
+                return await _gathered(agents, switch, snapshots)
+        except TimeoutError:
+            message = f"the run did not end within {setting.time_limit_s:.0f} s"
+            raise NodeError(client.node, message) from None
+
+
+async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], others: list[Process]) -> ResultT:
+    """Do the work, unless one of the processes that it does not wait for ends before.
+
+    Without that, a client would wait for a server's last byte until its time is over.
+    """
+    task = asyncio.ensure_future(work)
+    ends = [asyncio.ensure_future(other.process.wait()) for other in others]
+    try:
+        await asyncio.wait([task, *ends], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            await _cancelled(task)
+            ended = next(one for one, end in zip(others, ends, strict=True) if end.done())
+            await ended.say_why()
+        return await task
+    finally:
+        for end in ends:
+            end.cancel()
+        await _cancelled(task)
+
+
+async def _cancelled(task: asyncio.Future[Any]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError, NodeError):
+        await task
+
+
+async def _measured(client: Agent, agents: list[Agent], switch: RunSwitch) -> Snapshots:
+    """Lead the client through its phases; the counters around the one that is measured."""
+    await client.expect(agent_wire.PhaseRecord, lambda phase: phase.name == "warmed-up")
+    before = await _snapshots(agents, switch, _BEFORE)
+    await client.send(agent_wire.GoCommand())
+    await client.expect(agent_wire.PhaseRecord, lambda phase: phase.name == "measured")
+    await asyncio.sleep(_QUIET_S)
+    return before, await _snapshots(agents, switch, _AFTER)
+
+
+async def _gathered(agents: list[Agent], switch: RunSwitch, snapshots: Snapshots) -> Evidence:
+    """End all processes, and put together what they wrote."""
+    records = [await _stop(agent) for agent in agents]
+    switched = await switch.stop()
+    hosts = [
+        HostEvidence(agent.node, before, after, (*agent.aside, *written))
+        for agent, before, after, written in zip(agents, *snapshots, records, strict=True)
+    ]
+    lines = {agent.node: agent.lines for agent in agents}
+    if switch.process is not None:
+        lines[switch.process.node] = switch.process.lines
+    return Evidence(client=hosts[0], servers=tuple(hosts[1:]), switch=switched, lines=lines)
+
+
+async def _snapshots(
+    agents: list[Agent], switch: RunSwitch, name: str
+) -> list[agent_wire.SnapshotRecord]:
+    """The counters of all, while nothing is under way: the hosts', the client's first."""
+    for agent in agents:
+        await agent.send(agent_wire.SnapshotCommand(name=name))
+    await switch.snapshot(name)
+    return [await agent.expect(agent_wire.SnapshotRecord, _named(name)) for agent in agents]
+
+
+def _named(name: str) -> Any:
+    return lambda snapshot: snapshot.name == name
+
+
+async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
+    await agent.send(agent_wire.StopCommand())
+    return await agent.finish(agent_wire.EndRecord)
+
+
+async def _start_switch(setting: Setting, stack: AsyncExitStack) -> RunSwitch:
+    if setting.layout.switching == "kernel":
+        return KernelQueues(setting.layout)
+    return await EngineSwitch.start(
+        setting.run,
+        setting.layout,
+        setting.engine,
+        cpu=setting.processors.switch,
+        time_limit_ms=_limit_ms(setting),
+        stack=stack,
+    )
+
+
+async def _start_server(
+    setting: Setting, index: int, token: str, stack: AsyncExitStack
+) -> tuple[Agent, int]:
+    """A server and the port that it listens on."""
+    host, work = setting.servers[index], setting.run.workload
+    role = agent_wire.IncastServerRole(
+        address=IPv4Address(host.address),
+        client=IPv4Address(setting.client.address),
+        request_bytes=work.request_bytes,
+        response_bytes=response_bytes(work, len(setting.servers))[index],
+        start_jitter=work.start_jitter,
+        seed=setting.run.seed,
+    )
+    agent, ready = await _start_agent(setting, host, role, token, stack)
+    if ready.port is None:
+        raise NodeError(host.node, "does not say where it listens")
+    return agent, ready.port
+
+
+async def _start_client(
+    setting: Setting, servers: list[tuple[Agent, int]], token: str, stack: AsyncExitStack
+) -> Agent:
+    host, work = setting.client, setting.run.workload
+    role = agent_wire.IncastClientRole(
+        address=IPv4Address(host.address),
+        servers=tuple(
+            agent_wire.Endpoint(address=IPv4Address(server.address), port=port)
+            for server, (_, port) in zip(setting.servers, servers, strict=True)
+        ),
+        request_bytes=work.request_bytes,
+        response_bytes=tuple(response_bytes(work, len(servers))),
+        iterations=work.iterations,
+        warmup_iterations=work.warmup_iterations,
+        request_spacing_ns=work.request_spacing_ns,
+    )
+    agent, _ = await _start_agent(setting, host, role, token, stack)
+    return agent
+
+
+async def _start_agent(
+    setting: Setting,
+    host: Host,
+    role: agent_wire.AgentRole,
+    token: str,
+    stack: AsyncExitStack,
+) -> tuple[Agent, agent_wire.ReadyRecord]:
+    plan = agent_wire.AgentPlan(
+        run=setting.run.id,
+        node=host.node,
+        token=token,
+        time_limit_ms=_limit_ms(setting),
+        cpu=setting.processors.hosts,
+        socket=agent_wire.SocketOptions(congestion_control=host.tcp.congestion_control),
+        probe=agent_wire.ProbePlan(interfaces=("eth0",)),
+        role=role,
+    )
+    command = [*in_namespace(host.node), str(setting.engine), "agent"]
+    agent = await NodeProcess.start(host.node, command, plan, agent_wire.AGENT_RECORD)
+    stack.push_async_callback(agent.close)
+    return agent, await ready(agent, agent_wire.ReadyRecord)
+
+
+def _limit_ms(setting: Setting) -> int:
+    return int(1_000 * setting.time_limit_s)

@@ -1,0 +1,97 @@
+"""Carries out a plan inside the sandbox: a plan on standard input, records on standard output.
+
+The same protocol as `netstudy-engine sim`: first who writes, then a record a run, then the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from netstudy import wire
+from netstudy.errors import NetstudyError
+from netstudy.store.files import write_atomic
+from netstudy.testbed.engine import engine_version, find_engine
+from netstudy.testbed.netns.kernel import Kernel
+from netstudy.testbed.netns.kernel_tcp import kernel_tcp
+from netstudy.testbed.netns.layout import Layout, Switching, make_layout
+from netstudy.testbed.netns.network import network
+from netstudy.testbed.netns.refusals import notes
+from netstudy.testbed.netns.runner import Setting, carry_out, processors
+from netstudy.testbed.real.assemble import failed_record, run_record
+from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.process import NodeError
+
+NAME = "netns"
+
+
+def supervise(switching: Switching, captures: Path | None, kernel: Kernel) -> None:
+    """Read the plan, make its runs one after the other, write their records."""
+    plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
+    engine, own = find_engine(), processors(os.sched_getaffinity(0))
+    _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAME))
+    for done, run in enumerate(plan.runs, start=1):
+        layout = _layout(run, switching, kernel)
+        _write(_record(Setting(run, layout, engine, own), kernel, captures))
+        _write(_progress(plan, done))
+    _write(wire.EndRecord(runs=len(plan.runs)))
+
+
+def _progress(plan: wire.Plan, done: int) -> wire.ProgressRecord:
+    from netstudy.plan.make import useful_packets
+
+    packets = [useful_packets(run) for run in plan.runs]
+    return wire.ProgressRecord(
+        runs_done=done,
+        runs=len(plan.runs),
+        packets=sum(packets[:done]),
+        packets_planned=sum(packets),
+    )
+
+
+def _record(setting: Setting, kernel: Kernel, captures: Path | None) -> wire.RunRecord:
+    """Of one run; one that fails has its error in it, and the next one begins."""
+    run = setting.run
+    try:
+        with network(setting.layout, run.network.switch.buffer):
+            evidence = asyncio.run(carry_out(setting))
+        if captures is not None:
+            _keep(captures / f"{run.id}.jsonl.gz", evidence)
+        return run_record(run, evidence, _environment(run, kernel))
+    except (NodeError, NetstudyError, LookupError) as error:
+        return failed_record(run, str(error))
+
+
+def _environment(run: wire.Run, kernel: Kernel) -> dict[str, str]:
+    said = {"testbed": NAME, "kernel": kernel.release}
+    different = " ".join(notes(run.network, kernel))
+    return said | ({"different from the study": different} if different else {})
+
+
+def _layout(run: wire.Run, switching: Switching, kernel: Kernel) -> Layout:
+    mtus = {link.between[0]: link.mtu_bytes for link in run.network.links}
+    tcp = {
+        group.name: kernel_tcp(group.tcp, mtus[group.name], kernel) for group in run.network.hosts
+    }
+    return make_layout(run.network, tcp, switching=switching)
+
+
+def _keep(path: Path, evidence: Evidence) -> None:
+    """All that the processes wrote, each line with the node that wrote it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, gzip.compress("".join(_lines(evidence)).encode(), mtime=0))
+
+
+def _lines(evidence: Evidence) -> Iterator[str]:
+    for node, lines in evidence.lines.items():
+        for line in lines:
+            yield f'{{"node":{json.dumps(node)},"record":{line.decode().rstrip()}}}\n'
+
+
+def _write(record: wire.Wire) -> None:
+    print(wire.to_json(record), flush=True)

@@ -1,0 +1,87 @@
+"""Whether the testbed itself was the limit of a run: its switch, its processors, its generators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netstudy.testbed.real.counters import growth
+from netstudy.testbed.real.evidence import Evidence
+from netstudy.wire import TestbedLimit
+
+_STEAL_PCT = 2.0
+"""More of the time than that, and others' load decided the result."""
+_LATE_SHARE = 0.01
+"""Of an iteration: a generator that is later than this changes what is measured by as much."""
+
+
+def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
+    """What was looked at, with its evidence; those that are exceeded make the run invalid."""
+    return (
+        *_switch(evidence),
+        *_backlog(evidence),
+        *_steal(evidence),
+        *_generators(evidence),
+    )
+
+
+def _switch(evidence: Evidence) -> Iterator[TestbedLimit]:
+    clock = evidence.switch.clock
+    if clock is None:
+        return
+    late = f"median {clock.late_ns_p50} ns, p99 {clock.late_ns_p99} ns, most {clock.late_ns_max} ns"
+    yield TestbedLimit(
+        name="frames that the switch could not take or deliver",
+        value=clock.frames_lost,
+        allowed=0,
+        exceeded=clock.frames_lost > 0 or not clock.kept_up,
+        evidence=f"{clock.departures} departures, late by: {late}"
+        + (f"; {clock.why}" if clock.why else ""),
+    )
+
+
+def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
+    """The file tells of all namespaces, so any host's will do."""
+    dropped = growth(evidence.client).get("softnet_dropped")
+    yield TestbedLimit(
+        name="packets dropped because a processor's backlog was full",
+        value=dropped,
+        allowed=0,
+        exceeded=bool(dropped),
+        evidence="/proc/net/softnet_stat, second column, of the whole machine",
+    )
+
+
+def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
+    own = growth(evidence.client)
+    stolen_ms = own.get("cpu_steal_ms")
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    total_ms = sum(own.get(f"cpu_{name}_ms", 0) for name in names)
+    share = None if stolen_ms is None or not total_ms else 100 * stolen_ms / total_ms
+    yield TestbedLimit(
+        name="processor time taken by other machines of this host",
+        value=share,
+        allowed=_STEAL_PCT,
+        unit="%",
+        exceeded=share is not None and share > _STEAL_PCT,
+        evidence=f"/proc/stat: {stolen_ms} ms stolen of {total_ms} ms",
+    )
+
+
+def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
+    times = evidence.iterations
+    spans = zip(times.started_ns, times.ended_ns, strict=True)
+    shortest_ns = min(ended - started for started, ended in spans)
+    found = [host.pacing for host in evidence.hosts if host.pacing is not None]
+    if not found:
+        return
+    late_us = max(pacing.late_ns_p99 for pacing in found) / 1_000
+    allowed_us = _LATE_SHARE * shortest_ns / 1_000
+    yield TestbedLimit(
+        name="lateness of requests and responses (p99)",
+        value=late_us,
+        allowed=allowed_us,
+        unit="us",
+        exceeded=late_us > allowed_us,
+        evidence=f"{sum(one.instants for one in found)} instants of {len(found)} hosts; allowed "
+        "is a hundredth of the shortest iteration",
+    )

@@ -1,0 +1,155 @@
+"""An engine process of a real testbed: a plan and commands go in, records come out."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from netstudy.testbed.process import dies_with_parent
+from netstudy.wire import Wire, to_json
+
+_LINE_BYTES_MAX = 64 * 1024 * 1024
+"""A thousand iterations of a server are some 100 kB; raw text of a large host some megabytes."""
+_GRACE_S = 2.0
+START_S = 20.0
+"""For processes to start and connections to open."""
+_STDERR_LINES = 5
+
+
+class _Record(Protocol):
+    """What all records of the processes have."""
+
+    @property
+    def kind(self) -> str: ...
+
+
+RecordT = TypeVar("RecordT", bound=_Record)
+OneT = TypeVar("OneT")
+
+
+class NodeError(Exception):
+    """A process of a run failed: which one, and what it said."""
+
+    def __init__(self, node: str, message: str) -> None:
+        """`node` is the process's name, as records have it."""
+        super().__init__(f"{node}: {message}")
+        self.node = node
+
+
+@dataclass
+class NodeProcess(Generic[RecordT]):
+    """A running process; made by `start`, ended by `close` whatever happens."""
+
+    node: str
+    adapter: TypeAdapter[RecordT]
+    process: asyncio.subprocess.Process
+    errors: IO[bytes]
+    lines: list[bytes] = field(default_factory=list)
+    """Everything that it wrote, byte for byte."""
+    aside: list[RecordT] = field(default_factory=list)
+    """Records that came while another kind was waited for."""
+
+    @classmethod
+    async def start(
+        cls, node: str, command: Sequence[str], plan: Wire, adapter: TypeAdapter[RecordT]
+    ) -> NodeProcess[RecordT]:
+        """Start the command and give it its plan. Raises NodeError when it does not start."""
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                limit=_LINE_BYTES_MAX,
+                preexec_fn=dies_with_parent(),
+            )
+        except OSError as error:
+            errors.close()
+            raise NodeError(node, f"cannot start {command[0]}: {error.strerror}") from error
+        started = cls(node, adapter, process, errors)
+        await started.send(plan)
+        return started
+
+    async def send(self, line: Wire) -> None:
+        """Write one line to its standard input."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{to_json(line)}\n".encode())
+        with suppress(BrokenPipeError, ConnectionResetError):  # what it said before says why
+            await self.process.stdin.drain()
+
+    async def expect(
+        self, kind: type[OneT], matches: Callable[[OneT], bool] = lambda _: True
+    ) -> OneT:
+        """The next record of a kind; what comes before it is kept aside.
+
+        Raises NodeError when the process ends, or says that it failed.
+        """
+        while True:
+            record = await self._next()
+            if isinstance(record, kind) and matches(record):
+                return record
+            self.aside.append(record)
+
+    async def finish(self, last: type[Any]) -> list[RecordT]:
+        """All records up to and with the last one, and the end of the process."""
+        found: list[RecordT] = []
+        while not found or not isinstance(found[-1], last):
+            found.append(await self._next())
+        await self.process.wait()
+        return found
+
+    async def say_why(self) -> NoReturn:
+        """Of a process that ended although nobody asked it to: raise NodeError with the reason."""
+        while True:
+            await self._next()
+
+    async def close(self) -> None:
+        """End the process if it has not ended: its input ends, then it is killed."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            await asyncio.wait_for(self.process.wait(), _GRACE_S)
+        except TimeoutError:
+            self.process.kill()
+            await self.process.wait()
+        finally:
+            self.errors.close()
+
+    async def _next(self) -> RecordT:
+        assert self.process.stdout is not None
+        line = await self.process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise NodeError(self.node, await self._end())
+        self.lines.append(line)
+        try:
+            record = self.adapter.validate_json(line)
+        except ValidationError as error:
+            shown = line[:80].decode("utf-8", "backslashreplace").strip()
+            raise NodeError(self.node, f"wrote what is not a record: {shown!r}") from error
+        if record.kind == "error":
+            raise NodeError(self.node, str(getattr(record, "message", "failed")))
+        return record
+
+    async def _end(self) -> str:
+        """How it ended, with the last lines that it wrote for people."""
+        code = await self.process.wait()
+        self.errors.seek(0)
+        said = self.errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        return "; ".join([how, *said])
+
+
+async def ready(process: NodeProcess[Any], kind: type[OneT]) -> OneT:
+    """Its first record. Raises NodeError when that does not come in time."""
+    try:
+        async with asyncio.timeout(START_S):
+            return await process.expect(kind)
+    except TimeoutError:
+        raise NodeError(process.node, f"is not ready after {START_S:.0f} s") from None

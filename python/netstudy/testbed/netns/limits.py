@@ -1,0 +1,163 @@
+"""What this machine reaches with a network of a study, and whether the study asks for more.
+
+A run beyond that would measure the machine. So the network is tried before: the same hosts, links
+and switch, with buffers that nothing is lost in, and servers that send without pause. Where the
+rates that the study asks for are not reached in time, lower ones are tried.
+
+The search and the decision are here, and pure; `trial` does the trying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from netstudy.units import format_rate
+from netstudy.wire import Network, Plan
+
+_HEADERS_BYTES = 52
+"""IPv4, TCP, and TCP's timestamps."""
+_FRAMING_BYTES = 38
+"""What a packet takes on the wire beside itself: IEEE 802.3, 3.1.1 and 4.4.2."""
+_REACHED = 0.95
+"""Share of the goodput that a link can carry at which a trial counts as reached: the rest is what
+TCP needs to begin."""
+_CAUTION = 0.9
+"""A machine that reached a rate too late is tried next with this share of what it reached."""
+_TRIALS_MAX = 6
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How one try went, with the fastest link at a rate."""
+
+    rate_bps: int
+    """Of the fastest link."""
+    goodput_bps: float
+    """What the client received."""
+    packets_per_s: float
+    """Frames that the switch forwarded, acknowledgments included."""
+    lateness_us_p99: float
+    """How late the switch let frames go."""
+    in_time: bool
+    """Whether the switch kept to its times and lost nothing."""
+    why: str | None = None
+    """Why it did not."""
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The most that this machine was seen to do for one network."""
+
+    rate_bps: int
+    """Of the fastest link; 0 when no trial was reached."""
+    packets_per_s: float
+    lateness_us_p99: float
+    evidence: tuple[Trial, ...]
+    """Every trial, in order; the last one is what the figures are of."""
+
+
+Try = Callable[[int], Trial]
+"""Tries a network with its fastest link at a rate, and the others in proportion."""
+
+
+def find_ceiling(network: Network, attempt: Try) -> Ceiling:
+    """The ceiling, searched from the rate that the network asks for downwards.
+
+    A machine that reaches that rate is not asked for more, so the usual case takes one trial.
+    """
+    trials = [attempt(fastest_bps(network))]
+    while not reached(trials[-1], network) and len(trials) < _TRIALS_MAX:
+        trials.append(attempt(_lower(trials[-1], network)))
+    last = trials[-1]
+    rate_bps = last.rate_bps if reached(last, network) else 0
+    return Ceiling(rate_bps, last.packets_per_s, last.lateness_us_p99, tuple(trials))
+
+
+def reached(trial: Trial, network: Network) -> bool:
+    """Whether the machine carried what the link can carry, and in time."""
+    return trial.in_time and trial.goodput_bps >= _REACHED * ideal_goodput_bps(
+        trial.rate_bps, network
+    )
+
+
+def _lower(trial: Trial, network: Network) -> int:
+    """The rate to try next: less than what was carried, and less than what was tried."""
+    carried_bps = trial.goodput_bps * trial.rate_bps / ideal_goodput_bps(trial.rate_bps, network)
+    return _two_digits(_CAUTION * min(carried_bps, _CAUTION * trial.rate_bps))
+
+
+def _two_digits(rate_bps: float) -> int:
+    """Rounded down to two digits, which people can read and repeat: 430 Mbit/s."""
+    digits = str(int(rate_bps))
+    return int(digits[:2].ljust(len(digits), "0"))
+
+
+def ideal_goodput_bps(rate_bps: int, network: Network) -> float:
+    """What a link of that rate carries of an application's data in full frames."""
+    mtu_bytes = max(link.mtu_bytes for link in network.links)
+    return rate_bps * (mtu_bytes - _HEADERS_BYTES) / (mtu_bytes + _FRAMING_BYTES)
+
+
+def fastest_bps(network: Network) -> int:
+    """The rate of the fastest link."""
+    return max(link.rate_bps for link in network.links)
+
+
+def host_count(network: Network) -> int:
+    """The hosts around the switch."""
+    return sum(group.count for group in network.hosts)
+
+
+def hardest(plan: Plan) -> list[Network]:
+    """The networks of a plan that ask most of a machine: one for each MTU.
+
+    Of those the fastest, and of the fastest the one with most hosts.
+    """
+    found: dict[int, Network] = {}
+    for network in {repr(run.network): run.network for run in plan.runs}.values():
+        mtu_bytes = max(link.mtu_bytes for link in network.links)
+        found[mtu_bytes] = max(found.get(mtu_bytes, network), network, key=_demand)
+    return [found[mtu_bytes] for mtu_bytes in sorted(found)]
+
+
+def _demand(network: Network) -> tuple[int, int]:
+    return fastest_bps(network), host_count(network)
+
+
+def excess(network: Network, ceiling: Ceiling) -> str | None:
+    """What is said when a network asks for more than the machine can do; None when it does not."""
+    wanted_bps = fastest_bps(network)
+    if ceiling.rate_bps >= wanted_bps:
+        return None
+    mtu_bytes = max(link.mtu_bytes for link in network.links)
+    asked = (
+        f"The study asks for {format_rate(wanted_bps)} at an MTU of {mtu_bytes} bytes between "
+        f"{host_count(network)} hosts"
+    )
+    if not ceiling.rate_bps:
+        return f"{asked}; this machine reaches no rate that was tried: {_tried(ceiling)}."
+    return (
+        f"{asked}; this machine reaches {format_rate(ceiling.rate_bps)} "
+        f"({ceiling.packets_per_s:,.0f} packets a second, late by {ceiling.lateness_us_p99:.0f} µs "
+        f"at most in 99 of 100). The largest scale that fits is --scale "
+        f"{largest_scale(wanted_bps, ceiling.rate_bps)}."
+    )
+
+
+def _tried(ceiling: Ceiling) -> str:
+    return "; ".join(
+        f"{format_rate(trial.rate_bps)}: {trial.why or f'{trial.goodput_bps / 1e6:,.0f} Mbit/s'}"
+        for trial in ceiling.evidence
+    )
+
+
+def largest_scale(wanted_bps: int, ceiling_bps: int) -> str:
+    """The largest unit fraction by which the wanted rate fits below the ceiling: 1/5."""
+    return f"1/{-(-wanted_bps // ceiling_bps)}"
+
+
+def exceeding(networks: Iterable[Network], ceiling_of: Callable[[Network], Ceiling]) -> list[str]:
+    """One sentence for each network that asks for more than the machine can do."""
+    said = [excess(network, ceiling_of(network)) for network in networks]
+    return [sentence for sentence in said if sentence is not None]

@@ -1,0 +1,123 @@
+"""Whether a study asks for more than the machine can do: the search and the decision."""
+
+from __future__ import annotations
+
+import pytest
+
+from netstudy import wire
+from netstudy.testbed.netns.limits import (
+    Ceiling,
+    Trial,
+    Try,
+    excess,
+    find_ceiling,
+    hardest,
+    ideal_goodput_bps,
+    largest_scale,
+)
+from tests.testbed.networks import star
+
+_GIGABIT = 1_000_000_000
+
+
+def machine(limit_bps: int) -> Try:
+    """One that carries up to a rate, and beyond that no more and late."""
+
+    def attempt(rate_bps: int) -> Trial:
+        carried_bps = ideal_goodput_bps(min(rate_bps, limit_bps), star(2))
+        in_time = rate_bps <= limit_bps
+        return Trial(rate_bps, carried_bps, carried_bps / 71_584, 40.0, in_time, None)
+
+    return attempt
+
+
+def test_a_machine_that_reaches_what_is_asked_for_is_tried_once() -> None:
+    network = star(2, rate_bps=_GIGABIT)
+    ceiling = find_ceiling(network, machine(_GIGABIT))
+
+    assert (ceiling.rate_bps, len(ceiling.evidence)) == (_GIGABIT, 1)
+    assert excess(network, ceiling) is None
+
+
+@pytest.mark.parametrize("limit_bps", [900_000_000, 500_000_000, 30_000_000])
+def test_the_ceiling_is_below_the_machines_limit_and_near_it(limit_bps: int) -> None:
+    ceiling = find_ceiling(star(2, rate_bps=10 * _GIGABIT), machine(limit_bps))
+
+    assert 0.8 * limit_bps <= ceiling.rate_bps <= limit_bps
+
+
+def test_a_machine_that_is_late_at_every_rate_is_tried_with_lower_ones_and_given_up() -> None:
+    def late(rate_bps: int) -> Trial:
+        return Trial(rate_bps, float(rate_bps), 1e5, 900.0, False, "departures were late")
+
+    network = star(2, rate_bps=_GIGABIT)
+    ceiling = find_ceiling(network, late)
+    rates = [trial.rate_bps for trial in ceiling.evidence]
+    said = excess(network, ceiling)
+
+    assert ceiling.rate_bps == 0
+    assert rates == sorted(rates, reverse=True)
+    assert len(set(rates)) == len(rates) == 6
+    assert said is not None
+    assert "1 Gbit/s: departures were late" in said
+
+
+def test_goodput_that_is_missing_counts_even_when_the_switch_was_in_time() -> None:
+    def slow_hosts(rate_bps: int) -> Trial:
+        return Trial(rate_bps, min(0.99 * rate_bps, 4e8), 5e3, 30.0, True)
+
+    ceiling = find_ceiling(star(2, rate_bps=_GIGABIT), slow_hosts)
+
+    assert ceiling.rate_bps <= 4.1e8
+
+
+def test_the_sentence_has_the_figures_and_the_scale_that_fits() -> None:
+    ceiling = Ceiling(2_400_000_000, 41_234.0, 46.0, ())
+
+    assert excess(star(23, rate_bps=10 * _GIGABIT), ceiling) == (
+        "The study asks for 10 Gbit/s at an MTU of 9000 bytes between 24 hosts; this machine "
+        "reaches 2.4 Gbit/s (41,234 packets a second, late by 46 µs at most in 99 of 100). "
+        "The largest scale that fits is --scale 1/5."
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted_bps", "ceiling_bps", "scale"), [(10, 5, "1/2"), (10, 4, "1/3"), (10, 3, "1/4")]
+)
+def test_the_scale_is_the_largest_whole_part_that_fits(
+    wanted_bps: int, ceiling_bps: int, scale: str
+) -> None:
+    assert largest_scale(wanted_bps, ceiling_bps) == scale
+
+
+# 1448 of 1538 bytes; 8948 of 9038
+@pytest.mark.parametrize(("mtu_bytes", "goodput_bps"), [(1500, 941_482_445), (9000, 990_042_045)])
+def test_the_ideal_is_what_full_frames_carry(mtu_bytes: int, goodput_bps: int) -> None:
+    network = star(1, mtu_bytes=mtu_bytes)
+
+    assert round(ideal_goodput_bps(_GIGABIT, network)) == goodput_bps
+
+
+def test_of_a_plan_the_hardest_network_of_each_mtu_is_tried() -> None:
+    networks = [
+        star(2, mtu_bytes=1500),
+        star(23, mtu_bytes=1500),
+        star(23, mtu_bytes=1500, rate_bps=_GIGABIT),
+        star(8, mtu_bytes=9000),
+        star(5, mtu_bytes=9000),
+    ]
+    work = wire.Incast(client="client", servers="server", block_bytes=1000, iterations=1)
+    runs = tuple(
+        wire.Run(
+            id=f"{number:012x}",
+            cases=(),
+            treatment={},
+            replicate=1,
+            seed="0" * 16,
+            network=network,
+            workload=work,
+        )
+        for number, network in enumerate(networks)
+    )
+
+    assert hardest(wire.Plan(study="s", seed=1, runs=runs)) == [networks[2], networks[3]]

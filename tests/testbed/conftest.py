@@ -31,6 +31,11 @@ class User:
     python: str
     """An interpreter that they may execute."""
 
+    @property
+    def is_root(self) -> bool:
+        """Whether they are root in the machine's own user namespace."""
+        return not self.prefix and os.geteuid() == 0
+
     def command(self, *argv: str) -> list[str]:
         """A command of theirs."""
         return [*self.prefix, *argv]

@@ -7,12 +7,16 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from netstudy.errors import TestbedError
+from netstudy.testbed.netns import steering
 from netstudy.testbed.netns.layout import BRIDGE, INTERFACE, SWITCH, Host, Layout, make_links
 from netstudy.testbed.netns.namespaces import FOLDER, within
 from netstudy.testbed.netns.network import in_namespace, network
@@ -23,6 +27,8 @@ from tests.testbed.networks import LINUX_6, layout, star
 
 _BLOCK = b"x" * 3_000_000
 _PORT = 4711
+_SOL_PACKET, _PACKET_IGNORE_OUTGOING = 263, 23  # linux/socket.h, linux/if_packet.h
+_ETH_P_ALL = 3  # linux/if_ether.h
 
 
 def hosts_24() -> Any:
@@ -115,6 +121,56 @@ def commands() -> Any:
         return json.loads(shown.stdout)
 
 
+def forwarded() -> Any:
+    """1 MB through a program that forwards: the longest frame that it saw."""
+    plan, buffer = layout(star(1, mtu_bytes=1500), switching="user-space"), star(1).switch.buffer
+    with network(plan, buffer):
+        with within(SWITCH):
+            ports = [_packet_socket(host.port) for host in plan.hosts]
+        longest: list[int] = [0]
+        for source, sink in (ports, reversed(ports)):
+            Thread(target=_forward, args=(source, sink, longest), daemon=True).start()
+        return {"received": _send(plan.hosts[1], plan.hosts[0]), "longest": longest[0]}
+
+
+def _packet_socket(interface: str) -> socket.socket:
+    """All frames that come in by an interface, and none that go out (packet(7))."""
+    found = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    found.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+    found.bind((interface, _ETH_P_ALL))
+    return found
+
+
+def _forward(source: socket.socket, sink: socket.socket, longest: list[int]) -> None:
+    while True:
+        frame = source.recv(2**17)
+        longest[0] = max(longest[0], len(frame))
+        sink.send(frame)
+
+
+def receiving() -> Any:
+    """Which processors deal with received frames."""
+    plan, buffer = replace(layout(star(1)), receive_cpu=1), star(1).switch.buffer
+    with network(plan, buffer):
+        return [_rps_cpus("client", INTERFACE), _rps_cpus(SWITCH, "p1")]
+
+
+def receiving_before_linux_6_3() -> Any:
+    """The same on a kernel that has no sysctl for it."""
+    steering.DEFAULT_MASK = Path("/proc/no-such-sysctl")
+    try:
+        return receiving()
+    except TestbedError as error:
+        return str(error)
+
+
+def _rps_cpus(node: str, interface: str) -> str:
+    with within(node):
+        folder = Path(tempfile.mkdtemp(dir="/run"))
+        run_program("mount", "-t", "sysfs", "sysfs", str(folder))
+        return (folder / f"class/net/{interface}/queues/rx-0/rps_cpus").read_text().strip()
+
+
 def failing() -> Any:
     """What is said when a name is taken: the command of the batch that failed."""
     plan, buffer = layout(star(1)), star(1).switch.buffer
@@ -145,7 +201,18 @@ def _tell(outcome: Any) -> None:
 
 CASES: dict[str, Callable[[], Any]] = {
     case.__name__: case
-    for case in (hosts_24, settings, transfer, processes, commands, failing, stay)
+    for case in (
+        hosts_24,
+        settings,
+        transfer,
+        processes,
+        forwarded,
+        receiving,
+        receiving_before_linux_6_3,
+        commands,
+        failing,
+        stay,
+    )
 }
 
 if __name__ == "__main__":

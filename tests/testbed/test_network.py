@@ -49,6 +49,26 @@ def test_data_crosses_the_kernels_switch_frame_by_frame(user: User) -> None:
     assert (found["elsewhere"], found["to_bridge"]) == (0, 0)
 
 
+def test_a_program_that_forwards_sees_frames_and_not_bursts(user: User) -> None:
+    found = user.outcome("forwarded")
+
+    # Every byte arrives, so checksums were right; 1500 bytes and an Ethernet header are a frame.
+    assert found == {"received": _BLOCK_BYTES, "longest": 1514}
+
+
+def test_frames_are_received_on_one_processor(user: User) -> None:
+    assert [int(mask, 16) for mask in user.outcome("receiving")] == [2, 2]
+
+
+def test_before_linux_6_3_root_alone_can_have_that(user: User) -> None:
+    found = user.outcome("receiving_before_linux_6_3")
+
+    if user.is_root:
+        assert [int(mask, 16) for mask in found] == [2, 2]
+    else:
+        assert "taskset -c 0" in found
+
+
 def test_a_command_runs_in_its_nodes_namespace(user: User) -> None:
     (shown,) = user.outcome("commands")
 

@@ -77,7 +77,7 @@ def test_the_sysctl_that_forbids_namespaces_is_named(switch: str) -> None:
 
 
 def test_doctor_says_that_it_works_and_for_whom(user: User) -> None:
-    who = "as root" if not user.prefix and os.geteuid() == 0 else "as an ordinary user"
+    who = "as root" if user.is_root else "as an ordinary user"
     said = user.output("-m", "netstudy", "doctor", "--json")
     found = {finding["name"]: finding for finding in json.loads(said)}
 

@@ -120,20 +120,9 @@ def node_names(group: wire.HostGroup) -> list[str]:
     return [f"{group.name}-{number}" for number in range(1, group.count + 1)]
 
 
-def sysctls(layout: Layout) -> dict[str, dict[str, str]]:
-    """Namespace -> file below /proc/sys/net -> text, to be written before there are interfaces.
-
-    New interfaces take the receiving processor from there.
-    """
-    cpu = layout.receive_cpu
-    mask = {} if cpu is None else {"core/rps_default_mask": cpu_mask(cpu)}
-    return {SWITCH: mask, **{host.node: {**mask, **host.tcp.sysctls} for host in layout.hosts}}
-
-
-def cpu_mask(cpu: int) -> str:
-    """One processor as the kernel writes sets of them: hexadecimal, 32 a group, highest first."""
-    groups, bit = divmod(cpu, 32)
-    return ",".join([f"{1 << bit:x}", *["00000000"] * groups])
+def sysctls(layout: Layout) -> dict[str, Mapping[str, str]]:
+    """Namespace -> file below /proc/sys/net -> text."""
+    return {SWITCH: {}, **{host.node: host.tcp.sysctls for host in layout.hosts}}
 
 
 def make_namespaces(layout: Layout) -> list[str]:

@@ -13,6 +13,7 @@ from netstudy.testbed.netns.layout import INTERFACE, SWITCH, Host, Layout
 from netstudy.testbed.netns.namespaces import FOLDER, namespace, within
 from netstudy.testbed.netns.offloads import set_offloads
 from netstudy.testbed.netns.programs import program, run_batch
+from netstudy.testbed.netns.steering import steer, steer_new
 
 _SYSCTLS = Path("/proc/sys/net")
 
@@ -43,7 +44,9 @@ def _make(plan: Layout, buffer: wire.Buffer) -> None:
     run_batch("ip", layout.make_namespaces(plan))
     for node, values in layout.sysctls(plan).items():
         with within(node):
-            write_sysctls(_there(layout.SWITCHED_OFF) | values)
+            write_sysctls({**_there(layout.SWITCHED_OFF), **values})
+            if plan.receive_cpu is not None:
+                steer_new(plan.receive_cpu)
     run_batch("ip", layout.make_links(plan))
     _make_switch(plan, buffer)
     for host in plan.hosts:
@@ -52,8 +55,7 @@ def _make(plan: Layout, buffer: wire.Buffer) -> None:
 
 def _make_switch(plan: Layout, buffer: wire.Buffer) -> None:
     with within(SWITCH):
-        for host in plan.hosts:
-            set_offloads(host.port, layout.OFFLOADS_OFF)
+        _prepare([host.port for host in plan.hosts], plan)
         run_batch("ip", layout.switch_commands(plan))
         run_batch("bridge", layout.forwarding_commands(plan))
         if plan.switching == "kernel":
@@ -63,10 +65,17 @@ def _make_switch(plan: Layout, buffer: wire.Buffer) -> None:
 
 def _make_host(host: Host, plan: Layout) -> None:
     with within(host.node):
-        set_offloads(INTERFACE, layout.OFFLOADS_OFF)
+        _prepare([INTERFACE], plan)
         run_batch("ip", layout.host_commands(host, plan))
         if plan.switching == "kernel":
             run_batch("tc", kernel_path.host_queue(host))
+
+
+def _prepare(interfaces: list[str], plan: Layout) -> None:
+    for interface in interfaces:
+        set_offloads(interface, layout.OFFLOADS_OFF)
+    if plan.receive_cpu is not None:
+        steer(interfaces, plan.receive_cpu)
 
 
 def write_sysctls(values: Mapping[str, str]) -> None:

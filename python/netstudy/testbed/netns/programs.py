@@ -17,6 +17,7 @@ PACKAGES = {
     "unshare": "util-linux",
     "nsenter": "util-linux",
     "mount": "mount",
+    "umount": "mount",
 }
 """Program -> the package that has it in Debian and its descendants."""
 

@@ -50,6 +50,7 @@ def settings() -> Any:
     with network(plan, buffer), within("server-1"):
         return {
             "sack": Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip(),
+            "connections": Path("/proc/sys/net/ipv4/tcp_ehash_entries").read_text().strip(),
             "rmem": Path("/proc/sys/net/ipv4/tcp_rmem").read_text().split(),
             "ipv6": Path("/proc/sys/net/ipv6/conf/eth0/disable_ipv6").read_text().strip(),
             "route": json.loads(run_program("ip", "-j", "route", "show")),

@@ -25,6 +25,7 @@ def test_what_the_study_says_is_in_effect(user: User) -> None:
     (route,), (link,), (address,) = found["route"], found["link"], found["address"]
 
     assert found["sack"] == "0"
+    assert found["connections"] == "16384"  # negative: the machine's table, shared
     assert found["rmem"] == ["4096", "131072", "6291456"]
     assert found["ipv6"] == "1"
     assert route["dst"] == "10.77.0.0/16"

@@ -45,6 +45,11 @@ SWITCHED_OFF: Final[Mapping[str, str]] = {
 }
 """What would send frames of its own, or look at others': a kernel that lacks it needs no switch."""
 
+NAMESPACES_TO_COME: Final[Mapping[str, str]] = {"ipv4/tcp_child_ehash_entries": "16384"}
+"""Each namespace made from here gets a table of connections of its own (Linux 6.1). Who lists the
+connections of a namespace walks the whole table, and the machine's has room for as many as its
+memory: a quarter of a millisecond for each list, which would load the processors of the run."""
+
 
 @dataclass(frozen=True)
 class Host:

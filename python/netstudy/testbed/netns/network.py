@@ -41,6 +41,7 @@ def in_namespace(node: str) -> list[str]:
 
 
 def _make(plan: Layout, buffer: wire.Buffer) -> None:
+    write_sysctls(_there(layout.NAMESPACES_TO_COME))
     run_batch("ip", layout.make_namespaces(plan))
     for node, values in layout.sysctls(plan).items():
         with within(node):

@@ -1,8 +1,10 @@
 //! What a snapshot costs, source by source: `cargo bench -p netstudy-probe`.
 
+use std::hint::black_box;
 use std::net::{TcpListener, TcpStream};
+use std::time::Instant;
 
-use netstudy_probe::{Probe, Source, Sources};
+use netstudy_probe::{FlowReader, Probe, Socket, Source, Sources};
 
 /// Connections that are open meanwhile, as a run with this many servers has.
 const CONNECTIONS: usize = 24;
@@ -19,6 +21,8 @@ fn main() {
     for source in Source::ALL {
         report(source.place(), Sources::of([source]));
     }
+    let (client, _) = &open[0];
+    report_one(client);
     report("namespace", Sources::of_namespace());
     report("all", Sources::all());
     drop(open);
@@ -26,10 +30,28 @@ fn main() {
 
 fn report(name: &str, sources: Sources) {
     let mut probe = Probe::open(sources);
-    let costs = || {
+    print(name, || {
         let snapshot = probe.take();
         (snapshot.cost_ns, snapshot.cpu_ns)
+    });
+}
+
+/// One connection that is asked for by its ends: all of it is CPU time.
+fn report_one(client: &TcpStream) {
+    let socket = Socket {
+        local: client.local_addr().expect("a socket's end"),
+        remote: client.peer_addr().expect("the other"),
     };
+    let mut reader = FlowReader::open().expect("sock_diag");
+    print("one connection", || {
+        let started = Instant::now();
+        black_box(reader.flow(socket).expect("it is open"));
+        let took_ns = started.elapsed().as_nanos() as u64;
+        (took_ns, took_ns)
+    });
+}
+
+fn print(name: &str, costs: impl FnMut() -> (u64, u64)) {
     let (wall, cpu): (Vec<_>, Vec<_>) = std::iter::repeat_with(costs).take(SNAPSHOTS).unzip();
     let ([wall, wall_p99], [cpu, cpu_p99]) = (percentiles_us(wall), percentiles_us(cpu));
     println!("{name:24} {wall:8.1} {wall_p99:8.1} {cpu:8.1} {cpu_p99:8.1}");

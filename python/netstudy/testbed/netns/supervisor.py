@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from netstudy import wire
@@ -28,12 +29,16 @@ from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.process import NodeError
 
 NAME = "netns"
+_NICENESS = -15
+"""Of all processes of a run: what else the machine has to do must not decide the result."""
 
 
 def supervise(switching: Switching, captures: Path | None, kernel: Kernel) -> None:
     """Read the plan, make its runs one after the other, write their records."""
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
     engine, own = find_engine(), processors(os.sched_getaffinity(0))
+    with suppress(PermissionError):  # an ordinary user has no priority to give
+        os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
     _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAME))
     for done, run in enumerate(plan.runs, start=1):
         layout = _layout(run, switching, kernel)

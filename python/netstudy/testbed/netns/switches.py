@@ -17,6 +17,7 @@ from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.network import in_namespace
 from netstudy.testbed.netns.programs import run_program
 from netstudy.testbed.real import switch_wire
+from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.evidence import KernelSwitch, SwitchEvidence, UserSpaceSwitch
 from netstudy.testbed.real.process import NodeProcess, ready
 
@@ -68,7 +69,7 @@ class EngineSwitch:
 
     async def snapshot(self, name: str) -> None:
         """See RunSwitch.snapshot."""
-        await self.process.send(switch_wire.SnapshotCommand(name=name))
+        await self.process.send(agent_wire.SnapshotCommand(name=name))
         taken = await self.process.expect(
             switch_wire.SwitchSnapshot, lambda snapshot: snapshot.name == name
         )
@@ -76,7 +77,7 @@ class EngineSwitch:
 
     async def stop(self) -> SwitchEvidence:
         """See RunSwitch.stop."""
-        await self.process.send(switch_wire.StopCommand())
+        await self.process.send(agent_wire.StopCommand())
         written = await self.process.finish(switch_wire.SwitchEnd)
         before, after = self._snapshots
         return UserSpaceSwitch(before, after, tuple(written))

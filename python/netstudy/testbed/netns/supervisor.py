@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from netstudy import wire
@@ -22,6 +21,7 @@ from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import kernel_tcp
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 from netstudy.testbed.netns.network import network
+from netstudy.testbed.netns.priority import prefer_this_process
 from netstudy.testbed.netns.refusals import notes
 from netstudy.testbed.netns.runner import Setting, carry_out, processors
 from netstudy.testbed.real.assemble import failed_record, run_record
@@ -29,16 +29,13 @@ from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.process import NodeError
 
 NAME = "netns"
-_NICENESS = -15
-"""Of all processes of a run: what else the machine has to do must not decide the result."""
 
 
 def supervise(switching: Switching, captures: Path | None, kernel: Kernel) -> None:
     """Read the plan, make its runs one after the other, write their records."""
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
     engine, own = find_engine(), processors(os.sched_getaffinity(0))
-    with suppress(PermissionError):  # an ordinary user has no priority to give
-        os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
+    prefer_this_process()
     _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAME))
     for done, run in enumerate(plan.runs, start=1):
         layout = _layout(run, switching, kernel)

@@ -15,6 +15,7 @@ from netstudy.testbed.netns.kernel_path import burst_bytes
 from netstudy.testbed.netns.layout import SWITCH, Layout
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.network import in_namespace
+from netstudy.testbed.netns.priority import before_others
 from netstudy.testbed.netns.programs import run_program
 from netstudy.testbed.real import switch_wire
 from netstudy.testbed.real import wire as agent_wire
@@ -61,7 +62,7 @@ class EngineSwitch:
     ) -> EngineSwitch:
         """Start it in its namespace; it ends with the stack. Raises NodeError."""
         plan = _plan(run, layout, cpu, time_limit_ms)
-        command = [*in_namespace(SWITCH), str(engine), "switch"]
+        command = [*in_namespace(SWITCH), *before_others(), str(engine), "switch"]
         process = await NodeProcess.start(SWITCH, command, plan, _RECORD)
         stack.push_async_callback(process.close)
         await ready(process, switch_wire.SwitchReady)

@@ -119,7 +119,7 @@ impl Growth {
 }
 
 /// What a counter grew by, in the kernel's unit.
-fn grown(before: &Reading, after: &Reading) -> Result<u64, GrowthError> {
+pub(crate) fn grown(before: &Reading, after: &Reading) -> Result<u64, GrowthError> {
     let restarted = || GrowthError::Restarted {
         name: after.counter.name,
         part: after.part.as_deref().map(str::to_owned),

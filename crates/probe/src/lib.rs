@@ -16,6 +16,7 @@ mod readings;
 mod sampler;
 mod snapshot;
 mod sources;
+mod totals;
 mod vocabulary;
 
 pub use growth::{Growth, GrowthError, growth};

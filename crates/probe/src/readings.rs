@@ -20,15 +20,17 @@ pub struct Reading {
     pub part: Option<Arc<str>>,
     /// Tells parts of the same name apart, of which one came after the other.
     pub instance: u64,
-    /// In the kernel's unit.
+    /// What the kernel told, in its unit.
     pub value: u64,
+    /// The same, carried on over the wraps and corrections that its probe has seen.
+    pub total: u64,
 }
 
 impl Reading {
-    /// The value in the unit of the name.
+    /// The total in the unit of the name.
     #[must_use]
     pub fn scaled(&self) -> u64 {
-        self.in_unit(self.value)
+        self.in_unit(self.total)
     }
 
     /// An `amount` of the kernel's unit in the unit of the name.
@@ -67,7 +69,14 @@ impl Collector {
         for counter in self.source.counters().iter().filter(|counter| wanted(counter)) {
             if let Some(value) = fields.field(counter.field) {
                 let (source, part) = (self.source, part.cloned());
-                self.readings.push(Reading { source, counter, part, instance, value });
+                self.readings.push(Reading {
+                    source,
+                    counter,
+                    part,
+                    instance,
+                    value,
+                    total: value,
+                });
             }
         }
     }

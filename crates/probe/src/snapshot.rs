@@ -40,7 +40,9 @@ impl Snapshot {
     }
 
     /// What grows, by name, summed over CPUs, interfaces, disks and open connections; in the units of the
-    /// names. What a field's wrap does to a difference of these, [`growth`](crate::growth) undoes.
+    /// names. Those of one [`Probe`] go on where a field of the kernel wraps: their difference is what
+    /// happened in between, as far as the same CPUs, interfaces, disks and connections were there. See
+    /// [`growth`](crate::growth) for what it is if not.
     #[must_use]
     pub fn counters(&self) -> BTreeMap<String, u64> {
         self.sums(|reading| reading.counter.kind != Kind::Gauge)

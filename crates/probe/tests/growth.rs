@@ -9,7 +9,7 @@ fn snapshot(at_ns: u64, readings: &[(Source, &str, &str, u64, u64)]) -> Snapshot
     let reading = |&(source, field, part, instance, value): &(Source, &str, &str, u64, u64)| {
         let counter = source.counters().iter().find(|counter| counter.field == field).unwrap();
         let part = (!part.is_empty()).then(|| part.into());
-        Reading { source, counter, part, instance, value }
+        Reading { source, counter, part, instance, value, total: value }
     };
     Snapshot { at_ns, readings: readings.iter().map(reading).collect(), ..Snapshot::default() }
 }

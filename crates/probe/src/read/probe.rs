@@ -8,6 +8,7 @@ use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::parse::ParseError;
 use crate::parse::link::Link;
 use crate::readings::{of_flows, of_links, of_qdiscs, of_text};
+use crate::totals::Totals;
 use crate::{FlowReader, Origin, Reading, Snapshot, Source, Sources};
 
 /// Sources held open, to be read again and again. They stay those of the namespace in which they were
@@ -20,6 +21,7 @@ pub struct Probe {
     flows: io::Result<FlowReader>,
     route: io::Result<RouteReader>,
     files: BTreeMap<Source, io::Result<ProcFile>>,
+    totals: Totals,
 }
 
 impl Probe {
@@ -36,6 +38,7 @@ impl Probe {
             flows: FlowReader::open(),
             route: RouteReader::open(),
             files: sources.chosen.iter().filter_map(file).collect(),
+            totals: Totals::default(),
             sources,
         }
     }
@@ -55,12 +58,19 @@ impl Probe {
         let mut links = Vec::new();
         for source in self.sources.chosen.clone() {
             match self.read(source, snapshot, &mut links, keep) {
-                Ok(readings) => snapshot.readings.extend(readings),
+                Ok(readings) => self.add(source, readings, snapshot),
                 Err(error) => drop(snapshot.missing.insert(source, error.to_string())),
             }
         }
         snapshot.cost_ns = monotonic_ns() - started;
         snapshot.cpu_ns = thread_cpu_ns() - cpu_started;
+    }
+
+    fn add(&mut self, source: Source, mut readings: Vec<Reading>, snapshot: &mut Snapshot) {
+        match self.totals.carry_on(&mut readings) {
+            Ok(()) => snapshot.readings.extend(readings),
+            Err(error) => drop(snapshot.missing.insert(source, error.to_string())),
+        }
     }
 
     fn read(

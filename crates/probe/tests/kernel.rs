@@ -57,7 +57,9 @@ fn a_transfer_is_acknowledged_byte_for_byte() {
     assert_eq!(flow.socket, connection.socket());
     // The SYN counts for a byte (RFC 9293, 3.4).
     assert_eq!(flow.info.field("bytes_acked"), Some(BYTES as u64 + 1));
-    assert_eq!(flow.info.field("bytes_sent"), Some(BYTES as u64));
+    // On a busy machine a tail loss probe may send the end twice.
+    let again = flow.info.field("bytes_retrans").unwrap();
+    assert_eq!(flow.info.field("bytes_sent"), Some(BYTES as u64 + again));
     assert_eq!(flow.info.field("bytes_received"), Some(1));
     assert!(flow.congestion_control.is_some());
 }

@@ -155,11 +155,16 @@ fn connections_add_up_to_what_the_namespace_counts() {
         let growth = grown(Sources::of_namespace(), || exchange(&client, &server));
         let counter = |name: &str| growth.counters[name];
 
-        assert_eq!(counter("bytes_sent"), SENT);
+        // On a busy machine a tail loss probe may send the end twice.
+        let again = counter("segments_retransmitted");
+        assert_eq!(counter("bytes_sent"), SENT + counter("bytes_retransmitted"));
         assert_eq!(counter("bytes_received"), SENT);
-        assert_eq!(counter("segments_sent"), counter("original_segments_sent"));
+        assert_eq!(counter("segments_sent"), counter("original_segments_sent") + again);
         assert_eq!(counter("segments_sent"), counter("segments_received"));
-        assert_eq!(counter("segments_sent") + counter("acks_sent"), counter("tcp_segments_out"));
+        assert_eq!(
+            counter("segments_sent") + counter("acks_sent"),
+            counter("tcp_segments_out") + again
+        );
         assert_eq!(counter("flow_segments_in"), counter("flow_segments_out"));
         // What segmentation offload left whole is one segment there.
         assert!(counter("tcp_segments_in") <= counter("flow_segments_in"));

@@ -108,6 +108,25 @@ def test_a_limit_that_a_run_exceeded_comes_first_with_its_worst_run(measured: St
     assert {str(row[-1]) for row in exceeded.rows} == {"read there"}
 
 
+def test_a_run_that_measured_the_testbed_alone_is_left_out_and_says_why(tmp_path: Path) -> None:
+    def limited(planned: Run) -> RunRecord:
+        made = real(planned)
+        exceeded = any(one.exceeded for one in made.limits)
+        return made.model_copy(update={"status": "invalid" if exceeded else "ok"})
+
+    overrides = {"workload.incast.iterations": "50", "replicates": "2"}
+    folder = results(
+        tmp_path, only=["servers=2,9"], overrides=overrides, maker=limited, testbed="netns"
+    )
+    result = analyse(folder)
+    problems = [problem for _, problem in result.warnings.problems]
+    assert [problem.kind for problem in problems] == ["limited"] * 4
+    assert f"the testbed was the limit: {CLOCK} 250.5 of 100 µs (read there)" in problems[0].reason
+    assert str(warnings(result)[0]) == (
+        "4 of 8 runs met a limit of the testbed itself and are kept out of the numbers."
+    )
+
+
 def test_instruments_that_disagree_come_first_and_are_named_by_run(measured: StudyResult) -> None:
     evidence = agreement_evidence(measured.testbed)
     assert evidence is not None

@@ -14,6 +14,7 @@ import numpy as np
 
 from netstudy.analysis.intervals import Estimate, over_runs, quantile
 from netstudy.analysis.metrics import METRICS, Metric
+from netstudy.analysis.reasons import reasons
 from netstudy.analysis.samples import NS_PER_MS, QUANTILES, RunSample, sample_of, terms
 from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from netstudy.store import Folder
     from netstudy.study import Study
 
-ProblemKind = Literal["failed", "invalid", "missing"]
+ProblemKind = Literal["failed", "invalid", "limited", "missing"]
+"""limited: it keeps every law, but the testbed itself was the limit."""
 
 
 @dataclass(frozen=True)
@@ -158,18 +160,15 @@ def _outcome(run: Run, record: RunRecord | None) -> RunSample | Problem:
     if record is None:
         return Problem(run.id, run.replicate, "missing", "no record")
     if record.status == "failed":
-        return Problem(run.id, run.replicate, "failed", record.error or "no reason given")
+        return Problem(run.id, run.replicate, "failed", reasons(record))
     if record.status == "invalid":
-        return Problem(run.id, run.replicate, "invalid", _broken_laws(record))
+        sound = bool(record.limits) and all(check.holds for check in record.checks)
+        kind: ProblemKind = "limited" if sound else "invalid"
+        return Problem(run.id, run.replicate, kind, reasons(record))
     sample = sample_of(record)
     if sample is None:
         return Problem(run.id, run.replicate, "failed", "the record holds no iterations")
     return sample
-
-
-def _broken_laws(record: RunRecord) -> str:
-    broken = [f"{check.law}: {check.detail}" for check in record.checks if not check.holds]
-    return "; ".join(broken) or record.error or "no reason given"
 
 
 def _estimates(samples: Sequence[RunSample]) -> dict[str, Estimate]:

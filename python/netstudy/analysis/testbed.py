@@ -3,7 +3,7 @@ believed.
 
 A testbed of real machines can run out of processor, lose frames where nobody looks, or release
 them late; its runs then measure that. And what one instrument counts another one should confirm.
-Neither takes a run out of the numbers: a reader must know of it, by run.
+Whether such a run still counts its record says, by its status; here a reader is told, by run.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class LimitFound:
 
     @property
     def worst(self) -> LimitInRun | None:
-        """The run that took most of it; None where it was never measured."""
-        measured = [one for one in self.in_runs if one.limit.value is not None]
+        """The run that took most of it, one that exceeded it if any; None: it was not measured."""
+        measured = [one for one in self.exceeded or self.in_runs if one.limit.value is not None]
         return max(measured, key=_taken) if measured else None
 
 
@@ -90,8 +90,6 @@ class TestbedResult:
     __test__ = False  # not a test case, whatever its name suggests to pytest
 
     name: str
-    runs: int
-    """Runs that gave numbers."""
     limits: tuple[LimitFound, ...]
     """Those that were exceeded first."""
     checks: tuple[CheckFound, ...]
@@ -130,7 +128,6 @@ def gather_testbed(name: str, records: Sequence[RunRecord], scale: str | None) -
     scales = dict.fromkeys(one.scaled_by for one in records if one.scaled_by is not None)
     return TestbedResult(
         name=name,
-        runs=sum(record.status == "ok" for record in records),
         limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
         checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
         scaled_by=" or ".join(scales) or scale,

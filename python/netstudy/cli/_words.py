@@ -24,9 +24,10 @@ def treatment(run: Run | RunRecord) -> str:
 
 
 def explain(record: RunRecord) -> str:
-    """Why a run failed or is invalid: its error, and the laws that it broke."""
-    broken = [f"{check.law}: {check.detail}" for check in record.checks if not check.holds]
-    return "; ".join([record.error, *broken] if record.error else broken) or "no reason given"
+    """Why a run failed or is invalid."""
+    from netstudy.analysis.reasons import reasons
+
+    return reasons(record)
 
 
 def continue_with(folder: Folder) -> str:

@@ -42,19 +42,21 @@ def agreement_evidence(testbed: TestbedResult) -> Evidence | None:
 
 def limit_sentence(found: LimitFound) -> Sentence:
     """An exceeded limit: in how many runs, and the worst."""
-    worst = found.worst
-    assert worst is not None, "what was exceeded was measured"
+    worst = found.worst or found.exceeded[0]
     limit = worst.limit
     return say(
         "{name}: beyond what is allowed in {n} of {runs} runs, {value} of {allowed} in run {run} "
-        "({where}).",
+        "({where}): {evidence}.",
         name=Name(_capital(found.name)),
         n=count(len(found.exceeded), "runs that exceed the limit"),
         runs=count(len(found.in_runs), "runs that were looked at"),
-        value=_amount(limit.value or 0.0, limit.unit, f"{found.name}, worst run"),
+        value=Name("unknown")
+        if limit.value is None
+        else _amount(limit.value, limit.unit, f"{found.name}, worst run"),
         allowed=_amount(limit.allowed, limit.unit, f"{found.name}, allowed"),
         run=Name(worst.run, code=True),
         where=Name(treatment_text(worst.treatment)),
+        evidence=Name(limit.evidence or "no evidence given"),
     )
 
 

@@ -18,6 +18,7 @@ from netstudy.wire import Level
 KINDS: dict[ProblemKind, str] = {
     "failed": "failed",
     "invalid": "broke a conservation law and are kept out of the numbers",
+    "limited": "met a limit of the testbed itself and are kept out of the numbers",
     "missing": "were planned and have no record",
 }
 

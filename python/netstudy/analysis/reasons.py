@@ -1,0 +1,28 @@
+"""Why a run gives no numbers, in the words of its record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netstudy.wire import RunRecord, TestbedLimit
+
+
+def reasons(record: RunRecord) -> str:
+    """Its error, the laws that it broke, and the limits of the testbed that it exceeded."""
+    return "; ".join(_reasons(record)) or "no reason given"
+
+
+def _reasons(record: RunRecord) -> Iterator[str]:
+    if record.error:
+        yield record.error
+    yield from (f"{check.law}: {check.detail}" for check in record.checks if not check.holds)
+    exceeded = [_limit(limit) for limit in record.limits if limit.exceeded]
+    if exceeded:
+        yield f"the testbed was the limit: {', '.join(exceeded)}"
+
+
+def _limit(limit: TestbedLimit) -> str:
+    unit = f" {limit.unit}" if limit.unit else ""
+    found = "" if limit.value is None else f" {limit.value:g} of {limit.allowed:g}{unit}"
+    evidence = f" ({limit.evidence})" if limit.evidence else ""
+    return f"{limit.name}{found}{evidence}"

@@ -228,7 +228,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         if egress.queues.nonempty.is_empty()
             && egress.pull_at(drained_at(&egress.wire)) <= arrival.now
         {
-            egress.queues.last = arrival.ingress;
+            egress.queues.passed_by(arrival.ingress);
             return Admission::Queued { marked: false };
         }
         let ingress = &mut self.ingresses[arrival.ingress as usize];
@@ -289,6 +289,8 @@ struct VirtualQueues<F> {
     nonempty: Vec<u32>,
     /// The ingress port served last.
     last: u32,
+    /// How many ports of `nonempty` do not come behind `last`: the place of the next in turn.
+    turn: usize,
     queued_bytes: u64,
     queued_bytes_max: u64,
 }
@@ -306,6 +308,7 @@ impl<F: Copy + Default> VirtualQueues<F> {
             queues: Vec::new(),
             nonempty: Vec::new(),
             last: 0,
+            turn: 0,
             queued_bytes: 0,
             queued_bytes_max: 0,
         }
@@ -325,6 +328,7 @@ impl<F: Copy + Default> VirtualQueues<F> {
         if queue.is_empty() {
             let place = self.nonempty.partition_point(|&port| port < arrival.ingress);
             self.nonempty.insert(place, arrival.ingress);
+            self.turn += usize::from(arrival.ingress <= self.last);
         }
         let frame_bytes = arrival.frame_bytes;
         queue.push_back(Waiting { frame: *frame, ready: arrival.ready, frame_bytes });
@@ -332,22 +336,33 @@ impl<F: Copy + Default> VirtualQueues<F> {
         self.queued_bytes_max = self.queued_bytes_max.max(self.queued_bytes);
     }
 
+    /// A frame from `ingress` passed while nothing was held.
+    #[inline]
+    const fn passed_by(&mut self, ingress: u32) {
+        self.last = ingress;
+        self.turn = 0;
+    }
+
     /// Takes a frame from the next ingress port in turn, or from a random one.
     #[inline(always)]
     fn pull(&mut self, random_pct: u32, chance: &mut impl Chance) -> (u32, Waiting<F>) {
-        let count = self.nonempty.len() as u32;
+        let count = self.nonempty.len();
         let place = if count > 1 && chance.below(100) < random_pct {
-            chance.below(count) as usize
+            chance.below(count as u32) as usize
+        } else if self.turn < count {
+            self.turn
         } else {
-            self.nonempty.partition_point(|&port| port <= self.last) % count as usize
+            0
         };
         let ingress = self.nonempty[place];
         let queue = &mut self.queues[ingress as usize];
         let waiting = queue.pop_front().expect("a port is listed while its queue holds a frame");
+        self.last = ingress;
+        self.turn = place + 1;
         if queue.is_empty() {
             self.nonempty.remove(place);
+            self.turn = place;
         }
-        self.last = ingress;
         self.queued_bytes -= u64::from(waiting.frame_bytes);
         (ingress, waiting)
     }

@@ -22,7 +22,7 @@ use crate::pattern::{Cursor, Mismatch, random_bytes};
 use crate::socket;
 
 /// What is read at once at most: more would delay a request that becomes due meanwhile.
-const READ_BYTES: usize = 256 * 1024;
+const READ_BYTES: usize = 128 * 1024;
 /// What the poller calls the end of the traffic, and the timer; servers have their index.
 const WAKE: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;

@@ -19,7 +19,7 @@ use nix::sys::signalfd::SignalFd;
 use crate::failure::Failure;
 use crate::input::{Input, Lines};
 use crate::output::Output;
-use crate::sampling::Sampling;
+use crate::sampling::Snapshots;
 
 /// Time that the traffic has to end after the time limit, before the process ends without it.
 const GRACE: Duration = Duration::from_secs(1);
@@ -102,14 +102,14 @@ pub(crate) struct Control {
     interrupts: Arc<Interrupts>,
     events: Sender<Event>,
     output: Arc<Output>,
-    sampling: Sampling,
+    snapshots: Snapshots,
 }
 
 /// What the thread waits for.
 enum Wakening {
     Readable,
     Termination,
-    Time,
+    TimeLimit,
 }
 
 impl Control {
@@ -119,7 +119,7 @@ impl Control {
         time_limit_ms: u64,
         events: Sender<Event>,
         output: Arc<Output>,
-        sampling: Sampling,
+        snapshots: Snapshots,
     ) -> Result<Arc<Interrupts>, Failure> {
         let interrupts = Arc::new(Interrupts::new()?);
         let control = Self {
@@ -130,7 +130,7 @@ impl Control {
             interrupts: Arc::clone(&interrupts),
             events,
             output,
-            sampling,
+            snapshots,
         };
         thread::Builder::new()
             .name("control".to_owned())
@@ -153,22 +153,17 @@ impl Control {
                     }
                 }
                 Wakening::Termination => self.end("ended by SIGTERM"),
-                Wakening::Time if Instant::now() < self.deadline => {
-                    if let Some(sample) = self.sampling.sample() {
-                        self.answer(&AgentRecord::Snapshot(sample));
-                    }
-                }
-                Wakening::Time => return self.give_up(),
+                Wakening::TimeLimit => return self.give_up(),
             }
         }
     }
 
     fn obey(&mut self, line: &[u8]) -> Option<Interruption> {
         match serde_json::from_slice(line) {
-            Ok(Command::Snapshot { name }) => match Sampling::snapshot(name) {
-                Ok(snapshot) => self.answer(&AgentRecord::Snapshot(snapshot)),
-                Err(error) => self.end(&format!("reading the host's counters: {error}")),
-            },
+            Ok(Command::Snapshot { name }) => {
+                let snapshot = self.snapshots.take(name);
+                self.answer(&AgentRecord::Snapshot(snapshot));
+            }
             // Whoever does not wait for it any more does not need it.
             Ok(Command::Go) => drop(self.events.send(Event::Go)),
             Ok(Command::Stop) => {
@@ -198,12 +193,12 @@ impl Control {
             PollFd::new(self.terminations.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.lines.as_fd(), PollFlags::POLLIN),
         ];
-        wait_for(&mut fds, self.sampling.next().map_or(self.deadline, |at| at.min(self.deadline)));
+        wait_for(&mut fds, self.deadline);
         let [termination, line] = fds.map(|fd| fd.any() == Some(true));
         match (termination, line) {
             (true, _) => Wakening::Termination,
             (false, true) => Wakening::Readable,
-            (false, false) => Wakening::Time,
+            (false, false) => Wakening::TimeLimit,
         }
     }
 
@@ -225,7 +220,7 @@ impl Control {
 
     fn end(&self, why: &str) -> ! {
         eprintln!("netstudy-engine: {why}");
-        self.output.write_at_once(&AgentRecord::Error { message: why.to_owned() });
+        self.output.write_last(&AgentRecord::Error { message: why.to_owned() });
         process::exit(ENDED_EARLY)
     }
 }

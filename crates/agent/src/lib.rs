@@ -33,7 +33,7 @@ use nix::unistd::Pid;
 use crate::control::{Control, Event, Interrupts};
 use crate::input::Lines;
 use crate::output::Output;
-use crate::sampling::Sampling;
+use crate::sampling::Snapshots;
 
 /// What client and server have in common.
 struct Agent<'a> {
@@ -73,7 +73,7 @@ pub fn run() -> Result<(), Failure> {
     let result = carry_out(&output);
     match &result {
         Ok(()) => output.write(&AgentRecord::End)?,
-        Err(failure) => output.write_at_once(&AgentRecord::Error { message: failure.to_string() }),
+        Err(failure) => output.write_last(&AgentRecord::Error { message: failure.to_string() }),
     }
     result
 }
@@ -85,6 +85,7 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     if let Some(cpu) = plan.cpu {
         stay_on(cpu)?;
     }
+    clock::make_sleeps_exact().map_err(Failure::run("PR_SET_TIMERSLACK"))?;
     let deadline = Instant::now() + Duration::from_millis(plan.time_limit_ms);
     let (sender, events) = mpsc::channel();
     let interrupts = Control::start(
@@ -92,13 +93,18 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
         plan.time_limit_ms,
         sender.clone(),
         Arc::clone(output),
-        Sampling::new(&plan.probe),
+        Snapshots::new(&plan.probe),
     )?;
     let agent = Agent { plan: &plan, output: Arc::clone(output), events, interrupts, deadline };
+    let sampler = sampling::start(&plan)?;
     match &plan.role {
-        AgentRole::IncastServer { .. } => server::run(&agent, sender),
-        AgentRole::IncastClient { .. } => client::run(&agent),
+        AgentRole::IncastServer { .. } => server::run(&agent, sender)?,
+        AgentRole::IncastClient { .. } => client::run(&agent)?,
     }
+    if let Some(sampler) = sampler {
+        output.write(&sampling::record(&sampler.stop()))?;
+    }
+    Ok(())
 }
 
 /// Keeps this process, and threads that it starts, on one processor.

@@ -2,10 +2,15 @@
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use netstudy_records::AgentRecord;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// Time that another thread may take to write a record.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Where records go.
 #[derive(Debug, Default)]
@@ -19,17 +24,28 @@ impl Output {
         write_line(&line)
     }
 
-    /// Writes a record if that does not have to wait for anybody.
-    pub(crate) fn write_at_once(&self, record: &AgentRecord) {
+    /// Writes a record unless it has to wait for a reader: one that is gone, or does not read.
+    pub(crate) fn write_last(&self, record: &AgentRecord) {
         let Ok(line) = line(record) else { return };
-        if matches!(self.0.try_lock(), Err(TryLockError::WouldBlock)) {
-            return;
-        }
+        let Some(_turn) = self.turn_within(PATIENCE) else { return };
         let stdout = io::stdout();
         let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
         // The process is about to end: whether anybody reads this changes nothing.
         if matches!(poll(&mut fds, PollTimeout::ZERO), Ok(1)) {
             let _ = write_line(&line);
+        }
+    }
+
+    /// The right to write; none if another thread keeps it for longer than `patience`.
+    fn turn_within(&self, patience: Duration) -> Option<MutexGuard<'_, ()>> {
+        let deadline = Instant::now() + patience;
+        loop {
+            match self.0.try_lock() {
+                Ok(turn) => return Some(turn),
+                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() > deadline => return None,
+                Err(TryLockError::WouldBlock) => thread::sleep(PATIENCE / 100),
+            }
         }
     }
 }

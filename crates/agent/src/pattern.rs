@@ -3,7 +3,7 @@
 //! Both ends hold the same random bytes. A message is cut into chunks, and each chunk of a connection,
 //! over all its messages, is a piece of them that begins elsewhere: bytes that are lost, doubled,
 //! reordered or left over from another message do not match. Nothing is computed a byte: the sender
-//! hands out pieces of a file in memory, the receiver compares slices.
+//! hands out slices, the receiver compares them.
 
 use std::ops::Range;
 

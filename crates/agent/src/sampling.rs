@@ -1,53 +1,65 @@
-//! Counters of the host, on command and at intervals.
+//! Counters of the host as records.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use netstudy_records::{ProbePlan, Snapshot};
+use netstudy_probe::{Probe, Sampler, Samples, Sources};
+use netstudy_records::{AgentPlan, AgentRecord, ProbePlan, Snapshot};
 
-use crate::clock::monotonic_ns;
+use crate::failure::Failure;
 
-/// Files whose text is kept.
-const SOURCES: [&str; 2] = ["/proc/net/snmp", "/proc/net/netstat"];
-/// Name of the snapshots that are taken at intervals.
-const SAMPLE: &str = "sample";
-
-/// When samples are due, and how they are taken.
-#[derive(Debug)]
-pub(crate) struct Sampling {
-    interval: Option<Duration>,
-    next: Option<Instant>,
+/// What is read: all that the kernel tells, of the network only the interfaces of the plan.
+fn sources(plan: &ProbePlan) -> Sources {
+    Sources::all().with_interfaces(plan.interfaces.clone())
 }
 
-impl Sampling {
-    /// Samples at the intervals of `plan`, the first one an interval from now.
+/// Takes snapshots when it is told to.
+pub(crate) struct Snapshots(Probe);
+
+impl Snapshots {
     pub(crate) fn new(plan: &ProbePlan) -> Self {
-        let interval = plan.interval_ms.map(Duration::from_millis);
-        Self { interval, next: interval.map(|interval| Instant::now() + interval) }
+        Self(Probe::open(sources(plan)))
     }
 
-    /// When the next sample is due.
-    pub(crate) const fn next(&self) -> Option<Instant> {
-        self.next
+    /// All counters now, under the name `name`.
+    pub(crate) fn take(&mut self, name: String) -> Snapshot {
+        let taken = self.0.take();
+        let missing = taken.missing.iter().map(|(source, why)| (source.to_string(), why.clone()));
+        Snapshot {
+            name,
+            at_ns: taken.at_ns,
+            counters: taken.counters(),
+            gauges: taken.gauges(),
+            missing: missing.collect(),
+            cost_ns: taken.cost_ns,
+            raw: taken.raw(),
+        }
     }
+}
 
-    /// A snapshot that was asked for.
-    pub(crate) fn snapshot(name: String) -> io::Result<Snapshot> {
-        let at_ns = monotonic_ns();
-        let raw = SOURCES
-            .iter()
-            .map(|&path| Ok((path.to_owned(), fs::read_to_string(path)?)))
-            .collect::<io::Result<BTreeMap<_, _>>>()?;
-        let cost_ns = monotonic_ns() - at_ns;
-        Ok(Snapshot { name, at_ns, counters: BTreeMap::new(), cost_ns, raw })
-    }
+/// Samples at the interval of the plan; none if it has none.
+pub(crate) fn start(plan: &AgentPlan) -> Result<Option<Sampler>, Failure> {
+    let Some(interval_ms) = plan.probe.interval_ms else { return Ok(None) };
+    // As many as the agent's time allows, and the first.
+    let samples_max = (plan.time_limit_ms / interval_ms + 1) as usize;
+    Sampler::start(sources(&plan.probe), Duration::from_millis(interval_ms), samples_max)
+        .map(Some)
+        .map_err(Failure::run("starting a thread"))
+}
 
-    /// The sample that is due now; none if it cannot be read.
-    pub(crate) fn sample(&mut self) -> Option<Snapshot> {
-        self.next = self.interval.map(|interval| Instant::now() + interval);
-        let snapshot = Self::snapshot(SAMPLE.to_owned()).ok()?;
-        Some(Snapshot { raw: BTreeMap::new(), ..snapshot })
+/// What was sampled, a column a name.
+pub(crate) fn record(taken: &Samples) -> AgentRecord {
+    let column = |name: &'static str| {
+        let values = (0..taken.samples.len()).map(|sample| taken.value(sample, name)).collect();
+        (name.to_owned(), values)
+    };
+    let values: BTreeMap<String, Vec<Option<u64>>> =
+        taken.names.iter().map(|name| column(name)).collect();
+    AgentRecord::Samples {
+        at_ns: taken.samples.iter().map(|sample| sample.at_ns).collect(),
+        late_ns: taken.samples.iter().map(|sample| sample.late_ns).collect(),
+        cost_ns: taken.samples.iter().map(|sample| sample.cost_ns).collect(),
+        skipped: taken.skipped,
+        values,
     }
 }

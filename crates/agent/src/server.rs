@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -45,6 +46,7 @@ pub(crate) fn run(agent: &Agent<'_>, events: Sender<Event>) -> Result<(), Failur
     else {
         unreachable!("a server's plan");
     };
+    tcp_info::check_kernel()?;
     let listener = socket::listen_at(SocketAddr::new(*address, *port), &agent.plan.socket)?;
     let port = listener.local_addr().map_err(Failure::run("the port"))?.port();
     let refused = Arc::new(Refused::default());
@@ -93,7 +95,7 @@ fn serve(agent: &Agent<'_>, stream: TcpStream, service: Service<'_>) -> Result<(
     agent.output.write(&socket::describe(&stream)?)?;
     let waker = stream.try_clone().map_err(Failure::run("a second handle of a connection"))?;
     agent.interrupts.shut_down_then(waker);
-    let mut connection = Connection::new(stream, service)?;
+    let mut connection = Connection::new(stream, service, agent.plan.socket.zero_copy)?;
     let outcome = connection.serve();
     match agent.interrupts.interruption() {
         // Whatever broke then was broken by the shutdown.
@@ -151,8 +153,9 @@ struct Connection<'a> {
     service: Service<'a>,
     clock: Clock,
     random: Vec<u8>,
-    /// The same bytes as a file in memory, which the kernel sends from without a copy.
-    file: File,
+    /// The same bytes as a file in memory, which the kernel sends from without a copy; none: they are
+    /// copied.
+    file: Option<File>,
     requests: Cursor,
     responses: Cursor,
     buffer: Vec<u8>,
@@ -161,16 +164,18 @@ struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    fn new(stream: TcpStream, service: Service<'a>) -> Result<Self, Failure> {
+    fn new(stream: TcpStream, service: Service<'a>, zero_copy: bool) -> Result<Self, Failure> {
         let random = random_bytes();
         let peer = stream.peer_addr().map_err(Failure::run("the other end of a connection"))?;
+        let file = if zero_copy { Some(in_memory(&random)) } else { None };
+        let file = file.transpose().map_err(Failure::run("a file in memory"))?;
         let buffer_bytes = service.request_bytes.min(64 * 1024) as usize;
         Ok(Self {
             stream,
             peer,
             service,
             clock: Clock::new(),
-            file: in_memory(&random).map_err(Failure::run("a file in memory"))?,
+            file,
             random,
             requests: Cursor::default(),
             responses: Cursor::default(),
@@ -227,15 +232,20 @@ impl<'a> Connection<'a> {
     fn send_response(&mut self) -> Result<(), Failure> {
         self.responses.begin(self.service.response_bytes);
         while self.responses.left() > 0 {
-            let piece = self.responses.piece();
-            let mut offset = piece.start.cast_signed() as i64;
-            match sendfile64(&self.stream, &self.file, Some(&mut offset), piece.len()) {
+            match self.send(self.responses.piece()) {
                 Ok(count) => self.responses.advance(count),
-                Err(nix::errno::Errno::EINTR) => {}
-                Err(error) => return Err(self.broken(&error.desc())),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.broken(&error)),
             }
         }
         Ok(())
+    }
+
+    /// Hands as many of the bytes of `piece` to the kernel as it takes at once.
+    fn send(&mut self, piece: Range<usize>) -> io::Result<usize> {
+        let Some(file) = &self.file else { return self.stream.write(&self.random[piece]) };
+        let mut offset = piece.start.cast_signed() as i64;
+        Ok(sendfile64(&self.stream, file, Some(&mut offset), piece.len())?)
     }
 
     fn broken(&self, why: &dyn std::fmt::Display) -> Failure {

@@ -98,6 +98,10 @@ pub struct SocketOptions {
     pub receive_buffer_bytes: Option<u32>,
     /// `TCP_NODELAY`: short writes do not wait for acknowledgments.
     pub no_delay: bool,
+    /// Responses are sent without a copy on the way from the server to the kernel (sendfile(2)).
+    /// Cheaper where the interface takes care of checksums; dearer where the kernel has to.
+    #[serde(default)]
+    pub zero_copy: bool,
 }
 
 /// What an agent reads of its host.
@@ -265,6 +269,19 @@ pub enum AgentRecord {
         /// Its retransmission timeouts, likewise (`tcpi_total_rto`).
         timeouts: Vec<u64>,
     },
+    /// What was read of the host at intervals. Absent when the plan has no interval.
+    Samples {
+        /// When each sample was begun.
+        at_ns: Vec<u64>,
+        /// How late that was.
+        late_ns: Vec<u64>,
+        /// Time that reading it took.
+        cost_ns: Vec<u64>,
+        /// Samples that were left out, because an earlier one took until they were over.
+        skipped: u64,
+        /// Counters and states by name, a value a sample; none: it could not be read.
+        values: BTreeMap<String, Vec<Option<u64>>>,
+    },
     /// Connections that a server closed at once.
     Refused {
         /// They came from another address than the client's.
@@ -296,15 +313,19 @@ pub enum AgentRecord {
 /// All counters of a host at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// What the command named it; `sample` for those that are taken at intervals.
+    /// What the command named it.
     pub name: String,
     /// When.
     pub at_ns: u64,
-    /// Counters by name.
+    /// What grows, by name.
     pub counters: BTreeMap<String, u64>,
+    /// What does not: states of the host, by name.
+    pub gauges: BTreeMap<String, u64>,
+    /// What could not be read, with the reason.
+    pub missing: BTreeMap<String, String>,
     /// Time that reading them took.
     pub cost_ns: u64,
-    /// What they were read from, byte for byte; empty for those that are taken at intervals.
+    /// What they were read from, byte for byte, by where it was.
     pub raw: BTreeMap<String, String>,
 }
 
@@ -340,7 +361,7 @@ mod tests {
         let records: Vec<AgentRecord> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             records.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 12);
+        assert_eq!(kinds.len(), 13);
     }
 
     #[test]

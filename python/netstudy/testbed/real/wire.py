@@ -17,12 +17,9 @@ from netstudy.wire import Jitter, NoJitter, Wire
 AGENT_SCHEMA: Final = "netstudy/agent/1"
 AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/1"
 
-SAMPLE: Final = "sample"
-"""Name of the snapshots that an agent takes at intervals."""
-
 Address = IPv4Address | IPv6Address
 Times = tuple[int, ...]
-"""Nanoseconds of CLOCK_MONOTONIC, one an iteration."""
+"""Nanoseconds, one an iteration; instants are of CLOCK_MONOTONIC."""
 
 
 class SocketOptions(Wire):
@@ -36,6 +33,9 @@ class SocketOptions(Wire):
     """SO_RCVBUF, likewise."""
     no_delay: bool = True
     """TCP_NODELAY: short writes do not wait for acknowledgments."""
+    zero_copy: bool = False
+    """Responses are sent without a copy on the way from the server to the kernel (sendfile(2)).
+    Cheaper where the interface takes care of checksums; dearer where the kernel has to."""
 
 
 class ProbePlan(Wire):
@@ -170,13 +170,18 @@ class SnapshotRecord(Wire):
 
     kind: Literal["snapshot"] = "snapshot"
     name: str
-    """What the command named it; `sample` for those that are taken at intervals."""
+    """What the command named it."""
     at_ns: int
     counters: dict[str, int]
+    """What grows, by name."""
+    gauges: dict[str, int]
+    """What does not: states of the host, by name."""
+    missing: dict[str, str]
+    """What could not be read, with the reason."""
     cost_ns: int
     """Time that reading them took."""
     raw: dict[str, str]
-    """What they were read from, byte for byte; empty for those that are taken at intervals."""
+    """What they were read from, byte for byte, by where it was."""
 
 
 class IterationsRecord(Wire):
@@ -229,6 +234,22 @@ class ServedRecord(Wire):
     """Its retransmission timeouts, likewise (`tcpi_total_rto`)."""
 
 
+class SamplesRecord(Wire):
+    """What was read of the host at intervals. Absent when the plan has no interval."""
+
+    kind: Literal["samples"] = "samples"
+    at_ns: Times
+    """When each sample was begun."""
+    late_ns: Times
+    """How late that was."""
+    cost_ns: Times
+    """Time that reading it took."""
+    skipped: int
+    """Samples that were left out, because an earlier one took until they were over."""
+    values: dict[str, tuple[int | None, ...]]
+    """Counters and states by name, a value a sample; None: it could not be read."""
+
+
 class RefusedRecord(Wire):
     """Connections that a server closed at once."""
 
@@ -276,6 +297,7 @@ AgentRecord = Annotated[
     | RequestsRecord
     | VerifiedRecord
     | ServedRecord
+    | SamplesRecord
     | RefusedRecord
     | PacingRecord
     | ErrorRecord

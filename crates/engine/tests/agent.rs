@@ -1,0 +1,631 @@
+//! Agents as their controller sees them: traffic over loopback addresses, each agent a process.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread;
+
+use netstudy_records::{
+    AgentPlan, AgentRecord, AgentRole, AgentSchema, Endpoint, Jitter, PhaseName, ProbePlan,
+    SocketOptions, Token,
+};
+
+const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const TOKEN: &str = "000102030405060708090a0b0c0d0e0f";
+const REQUEST_BYTES: u64 = 64;
+/// No test comes near it, unless something hangs.
+const TIME_LIMIT_MS: u64 = 60_000;
+
+/// A running agent.
+struct Agent {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Agent {
+    fn start(plan: &AgentPlan) -> Self {
+        Self::start_with(&serde_json::to_string(plan).expect("a plan is JSON"))
+    }
+
+    fn start_with(plan: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_netstudy-engine"))
+            .arg("agent")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the agent starts");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut agent = Self { child, stdin, stdout };
+        agent.tell(plan);
+        agent
+    }
+
+    fn tell(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().expect("standard input is open");
+        writeln!(stdin, "{line}").expect("the agent reads");
+    }
+
+    /// The next record.
+    fn record(&mut self) -> AgentRecord {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("the agent writes");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+    }
+
+    /// Passes records until one that `wanted` says something of.
+    fn until<T>(&mut self, mut wanted: impl FnMut(AgentRecord) -> Option<T>) -> T {
+        loop {
+            let record = self.record();
+            let shown = format!("{record:?}");
+            let is_last = matches!(record, AgentRecord::End | AgentRecord::Error { .. });
+            if let Some(found) = wanted(record) {
+                return found;
+            }
+            assert!(!is_last, "{shown}");
+        }
+    }
+
+    fn phase(&mut self, wanted: PhaseName) -> u64 {
+        self.until(|record| match record {
+            AgentRecord::Phase { name, at_ns } if name == wanted => Some(at_ns),
+            _ => None,
+        })
+    }
+
+    fn error(&mut self) -> String {
+        self.until(|record| match record {
+            AgentRecord::Error { message } => Some(message),
+            _ => None,
+        })
+    }
+
+    /// What is left to be read, and how the process ended.
+    fn rest(mut self) -> (Vec<AgentRecord>, ExitStatus) {
+        let mut text = String::new();
+        self.stdout.read_to_string(&mut text).expect("the agent writes");
+        let status = self.child.wait().expect("the agent ends");
+        let record = |line| serde_json::from_str(line).expect("a line is a record");
+        (text.lines().map(record).collect(), status)
+    }
+
+    /// Told to stop, it ends well.
+    fn stop(mut self) -> Vec<AgentRecord> {
+        self.tell(r#"{"command":"stop"}"#);
+        let (records, status) = self.rest();
+        assert!(status.success(), "{status}: {records:?}");
+        assert_eq!(records.last(), Some(&AgentRecord::End));
+        records
+    }
+
+    fn exit_code(mut self) -> Option<i32> {
+        self.child.wait().expect("the agent ends").code()
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it ends");
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // A test that fails leaves nothing running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn plan(node: &str, role: AgentRole) -> AgentPlan {
+    AgentPlan {
+        schema: AgentSchema::V1,
+        run: "0123456789ab".to_owned(),
+        node: node.to_owned(),
+        token: Token::try_from(TOKEN.to_owned()).expect("a token"),
+        time_limit_ms: TIME_LIMIT_MS,
+        cpu: None,
+        socket: SocketOptions { no_delay: true, ..SocketOptions::default() },
+        probe: ProbePlan { interval_ms: None, interfaces: vec!["lo".to_owned()] },
+        role,
+    }
+}
+
+fn server_plan(response_bytes: u64) -> AgentPlan {
+    plan(
+        "server-1",
+        AgentRole::IncastServer {
+            address: IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)),
+            port: 0,
+            client: CLIENT,
+            request_bytes: REQUEST_BYTES,
+            response_bytes,
+            start_jitter: Jitter::None,
+            seed: "00112233445566ff".to_owned(),
+        },
+    )
+}
+
+fn client_plan(servers: &[Endpoint], response_bytes: &[u64], iterations: u32) -> AgentPlan {
+    plan(
+        "client",
+        AgentRole::IncastClient {
+            address: CLIENT,
+            servers: servers.to_vec(),
+            request_bytes: REQUEST_BYTES,
+            response_bytes: response_bytes.to_vec(),
+            iterations,
+            warmup_iterations: 2,
+            request_spacing_ns: 5000,
+        },
+    )
+}
+
+/// A server that is ready, and where it listens.
+fn ready(plan: &AgentPlan) -> (Agent, Endpoint) {
+    let mut agent = Agent::start(plan);
+    match agent.record() {
+        AgentRecord::Ready { address, port: Some(port), node, .. } => {
+            assert_eq!(node, plan.node);
+            (agent, Endpoint { address, port })
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn servers(response_bytes: &[u64]) -> (Vec<Agent>, Vec<Endpoint>) {
+    response_bytes.iter().map(|&bytes| ready(&server_plan(bytes))).unzip()
+}
+
+/// Requests, iterations and bytes of a client that has ended.
+struct Outcome {
+    iterations: Vec<(u64, u64)>,
+    requests: Vec<[Vec<u64>; 4]>,
+    verified_bytes: u64,
+}
+
+fn outcome(records: Vec<AgentRecord>) -> Outcome {
+    let mut outcome =
+        Outcome { iterations: Vec::new(), requests: Vec::new(), verified_bytes: u64::MAX };
+    for record in records {
+        match record {
+            AgentRecord::Iterations { started_ns, ended_ns } => {
+                outcome.iterations = started_ns.into_iter().zip(ended_ns).collect();
+            }
+            AgentRecord::Requests { intended_ns, sent_ns, first_byte_ns, done_ns, .. } => {
+                outcome.requests.push([intended_ns, sent_ns, first_byte_ns, done_ns]);
+            }
+            AgentRecord::Verified { bytes } => outcome.verified_bytes = bytes,
+            _ => {}
+        }
+    }
+    outcome
+}
+
+/// A whole run: warm-up, snapshot, measuring phase, stop.
+fn run(mut client: Agent) -> Outcome {
+    client.phase(PhaseName::WarmedUp);
+    client.tell(r#"{"command":"go"}"#);
+    client.phase(PhaseName::Measured);
+    outcome(client.stop())
+}
+
+fn served(records: &[AgentRecord]) -> &AgentRecord {
+    let is_served = |record: &&AgentRecord| matches!(record, AgentRecord::Served { .. });
+    records.iter().find(is_served).expect("a server says what it served")
+}
+
+fn refused(records: &[AgentRecord]) -> (u64, u64) {
+    let refused = |record: &AgentRecord| match *record {
+        AgentRecord::Refused { wrong_address, wrong_token } => Some((wrong_address, wrong_token)),
+        _ => None,
+    };
+    records.iter().find_map(refused).expect("a server says whom it refused")
+}
+
+#[test]
+fn a_thousand_iterations_arrive_whole_and_in_order() {
+    const ITERATIONS: u32 = 1000;
+    let responses = [20_000, 20_000, 20_000];
+    let (servers, endpoints) = servers(&responses);
+    let outcome = run(Agent::start(&client_plan(&endpoints, &responses, ITERATIONS)));
+
+    assert_eq!(outcome.verified_bytes, 60_000 * u64::from(ITERATIONS + 2));
+    assert_eq!(outcome.iterations.len(), ITERATIONS as usize);
+    for (one, next) in outcome.iterations.iter().zip(&outcome.iterations[1..]) {
+        assert!(one.0 < one.1, "it takes time");
+        assert_eq!(one.1, next.0, "the next begins when one ends");
+    }
+    for (index, [intended, sent, first, done]) in outcome.requests.iter().enumerate() {
+        for (number, &(started, ended)) in outcome.iterations.iter().enumerate() {
+            assert_eq!(intended[number], started + 5000 * index as u64);
+            let order =
+                [started, intended[number], sent[number], first[number], done[number], ended];
+            assert!(order.is_sorted(), "server {index}, iteration {number}: {order:?}");
+        }
+    }
+    for server in servers {
+        let records = server.stop();
+        let AgentRecord::Served {
+            requested_ns,
+            begun_ns,
+            answered_ns,
+            retransmissions,
+            timeouts,
+            ..
+        } = served(&records)
+        else {
+            unreachable!()
+        };
+        let requests = ITERATIONS as usize + 2;
+        assert_eq!([requested_ns.len(), begun_ns.len(), answered_ns.len()], [requests; 3]);
+        assert_eq!([retransmissions.len(), timeouts.len()], [requests + 1; 2]);
+        assert_eq!(refused(&records), (0, 0));
+    }
+}
+
+#[test]
+fn a_striped_block_comes_in_parts_of_different_size() {
+    let responses = [333_334, 333_333, 1];
+    let (servers, endpoints) = servers(&responses);
+    let outcome = run(Agent::start(&client_plan(&endpoints, &responses, 20)));
+    assert_eq!(outcome.verified_bytes, 666_668 * 22);
+    for server in servers {
+        server.stop();
+    }
+}
+
+#[test]
+fn a_large_response_and_a_large_request_arrive_whole() {
+    assert_large_messages_arrive(false);
+}
+
+#[test]
+fn so_they_do_without_a_copy() {
+    assert_large_messages_arrive(true);
+}
+
+fn assert_large_messages_arrive(zero_copy: bool) {
+    let bytes = 50_000_001;
+    let mut server_plan = server_plan(bytes);
+    server_plan.socket.zero_copy = zero_copy;
+    let AgentRole::IncastServer { request_bytes, .. } = &mut server_plan.role else {
+        unreachable!()
+    };
+    *request_bytes = 300_000;
+    let (server, endpoint) = ready(&server_plan);
+    let mut client_plan = client_plan(&[endpoint], &[bytes], 2);
+    let AgentRole::IncastClient { request_bytes, .. } = &mut client_plan.role else {
+        unreachable!()
+    };
+    *request_bytes = 300_000;
+    assert_eq!(run(Agent::start(&client_plan)).verified_bytes, bytes * 4);
+    server.stop();
+}
+
+#[test]
+fn a_server_waits_as_long_as_its_stream_of_chance_says() {
+    let mut plan = server_plan(1000);
+    let AgentRole::IncastServer { start_jitter, seed, .. } = &mut plan.role else { unreachable!() };
+    *start_jitter = Jitter::Uniform { max_ns: 3_000_000 };
+    let mut stream = netstudy_random::Stream::new(seed, "server-1/start");
+    let jitter = start_jitter.clone();
+    let (server, endpoint) = ready(&plan);
+    run(Agent::start(&client_plan(&[endpoint], &[1000], 20)));
+    let records = server.stop();
+    let AgentRecord::Served { requested_ns, begun_ns, .. } = served(&records) else {
+        unreachable!()
+    };
+    for (requested, begun) in requested_ns.iter().zip(begun_ns) {
+        let drawn = stream.delay(&jitter).as_ns();
+        assert!(begun - requested >= drawn, "never before {drawn} ns, but {}", begun - requested);
+    }
+    let pacing = records.iter().find_map(|record| match record {
+        AgentRecord::Pacing { instants, .. } => Some(*instants),
+        _ => None,
+    });
+    assert_eq!(pacing, Some(22));
+}
+
+#[test]
+fn options_are_set_and_told_as_the_kernel_has_them() {
+    let options = SocketOptions {
+        congestion_control: Some("reno".to_owned()),
+        send_buffer_bytes: Some(30_000),
+        receive_buffer_bytes: Some(40_000),
+        no_delay: false,
+        zero_copy: false,
+    };
+    let mut server_plan = server_plan(1000);
+    server_plan.socket = options.clone();
+    let (mut server, endpoint) = ready(&server_plan);
+    let mut client_plan = client_plan(&[endpoint], &[1000], 1);
+    client_plan.socket = options;
+    let mut client = Agent::start(&client_plan);
+    for agent in [&mut client, &mut server] {
+        let told = agent.until(|record| match record {
+            AgentRecord::Connection {
+                congestion_control,
+                send_buffer_bytes,
+                receive_buffer_bytes,
+                no_delay,
+                ..
+            } => Some((congestion_control, send_buffer_bytes, receive_buffer_bytes, no_delay)),
+            _ => None,
+        });
+        assert_eq!(told, ("reno".to_owned(), 60_000, 80_000, false));
+    }
+}
+
+#[test]
+fn an_option_that_the_kernel_refuses_is_named() {
+    let mut plan = server_plan(1000);
+    plan.socket.congestion_control = Some("carrier-pigeon".to_owned());
+    let mut server = Agent::start(&plan);
+    let message = server.error();
+    assert!(message.contains("congestion control 'carrier-pigeon'"), "{message}");
+    assert_eq!(server.exit_code(), Some(3));
+}
+
+#[test]
+fn a_client_with_another_token_is_not_served() {
+    let (server, endpoint) = ready(&server_plan(1000));
+    let mut plan = client_plan(&[endpoint], &[1000], 1);
+    let other = TOKEN.replace('0', "f");
+    plan.token = Token::try_from(other.clone()).expect("a token");
+    let mut client = Agent::start(&plan);
+    assert!(matches!(client.record(), AgentRecord::Ready { port: None, .. }));
+    let message = client.error();
+    assert!(
+        message.contains(&format!("server {}:{}", endpoint.address, endpoint.port)),
+        "{message}"
+    );
+    assert!(!message.contains(&other), "{message}");
+    assert_eq!(client.exit_code(), Some(3));
+
+    let good = run(Agent::start(&client_plan(&[endpoint], &[1000], 1)));
+    assert_eq!(good.verified_bytes, 3000);
+    assert_eq!(refused(&server.stop()), (0, 1));
+}
+
+#[test]
+fn a_connection_from_another_address_is_closed_at_once() {
+    let mut plan = server_plan(1000);
+    let AgentRole::IncastServer { client, .. } = &mut plan.role else { unreachable!() };
+    *client = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
+    let (server, endpoint) = ready(&plan);
+    // From 127.0.0.1, and it even knows the token.
+    let mut stranger = connected(endpoint);
+    let _ = stranger.write_all(TOKEN.as_bytes());
+    assert!(is_closed(&mut stranger));
+    assert_eq!(refused(&server.stop()), (1, 0));
+}
+
+#[test]
+fn a_second_connection_of_the_client_is_closed_at_once() {
+    let (server, endpoint) = ready(&server_plan(1000));
+    let mut client = Agent::start(&client_plan(&[endpoint], &[1000], 1));
+    client.phase(PhaseName::WarmedUp);
+    let mut second = connected(endpoint);
+    let _ = second.write_all(TOKEN.as_bytes());
+    assert!(is_closed(&mut second));
+    client.tell(r#"{"command":"go"}"#);
+    client.phase(PhaseName::Measured);
+    assert_eq!(outcome(client.stop()).verified_bytes, 3000);
+    assert_eq!(refused(&server.stop()), (0, 1));
+}
+
+fn connected(endpoint: Endpoint) -> TcpStream {
+    TcpStream::connect(SocketAddr::new(endpoint.address, endpoint.port)).expect("it listens")
+}
+
+/// Whether nothing but the end comes.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    match stream.read(&mut [0]) {
+        Ok(count) => count == 0,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    }
+}
+
+#[test]
+fn a_killed_server_is_named_with_what_it_still_owes() {
+    let bytes = 1_000_000_000_000;
+    let (mut servers, endpoints) = servers(&[bytes, bytes]);
+    let mut client = Agent::start(&client_plan(&endpoints, &[bytes, bytes], 1));
+    for _ in 0..3 {
+        client.record();
+    }
+    servers[1].kill();
+    let message = client.error();
+    let Endpoint { address, port } = endpoints[1];
+    assert!(message.contains(&format!("server {address}:{port} has sent")), "{message}");
+    assert!(message.contains("of 1000000000000 bytes of response 1"), "{message}");
+    assert_eq!(client.exit_code(), Some(3));
+    // The other server's client has broken off in the middle of a response.
+    let message = servers[0].error();
+    assert!(message.contains("client 127.0.0.1:"), "{message}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = free.local_addr().expect("an address");
+    drop(free);
+    let endpoint = Endpoint { address: address.ip(), port: address.port() };
+    let mut client = Agent::start(&client_plan(&[endpoint], &[1000], 1));
+    let message = client.error();
+    assert!(message.contains(&format!("connecting to server {address}")), "{message}");
+}
+
+/// A server that welcomes a client and then sends what `answer` says, once.
+fn false_server(answer: Vec<u8>) -> (Endpoint, thread::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.3:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let thread = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("the client comes");
+        stream.read_exact(&mut [0; Token::LENGTH]).expect("the token");
+        stream.write_all(&[6]).expect("the welcome");
+        stream.read_exact(&mut [0; REQUEST_BYTES as usize]).expect("a request");
+        stream.write_all(&answer).expect("the answer");
+        // Until the client has gone.
+        let _ = stream.read(&mut [0]);
+    });
+    (Endpoint { address: address.ip(), port: address.port() }, thread)
+}
+
+#[test]
+fn wrong_bytes_are_found_and_their_server_named() {
+    let (endpoint, thread) = false_server(vec![0; 1000]);
+    let mut client = Agent::start(&client_plan(&[endpoint], &[1000], 1));
+    let message = client.error();
+    assert!(
+        message.contains(&format!("server {}:{}", endpoint.address, endpoint.port)),
+        "{message}"
+    );
+    assert!(message.contains("is not what it must send"), "{message}");
+    assert_eq!(client.exit_code(), Some(3));
+    thread.join().expect("the server ends");
+}
+
+#[test]
+fn a_server_that_never_answers_is_named_at_the_time_limit() {
+    let (endpoint, thread) = false_server(Vec::new());
+    let mut plan = client_plan(&[endpoint], &[1000], 1);
+    plan.time_limit_ms = 300;
+    let mut client = Agent::start(&plan);
+    let message = client.error();
+    assert!(message.contains("the time limit of 300 ms is reached"), "{message}");
+    assert!(message.contains("has sent 0 of 1000 bytes of response 1"), "{message}");
+    assert_eq!(client.exit_code(), Some(3));
+    thread.join().expect("the server ends");
+}
+
+#[test]
+fn a_server_without_a_client_ends_at_the_time_limit() {
+    let mut plan = server_plan(1000);
+    plan.time_limit_ms = 100;
+    let (mut server, _) = ready(&plan);
+    let message = server.error();
+    assert!(
+        message.contains("the time limit of 100 ms is reached: no client has come"),
+        "{message}"
+    );
+    assert_eq!(server.exit_code(), Some(3));
+}
+
+#[test]
+fn the_end_of_standard_input_ends_an_agent_in_the_middle_of_its_traffic() {
+    let bytes = 1_000_000_000_000;
+    let (mut servers, endpoints) = servers(&[bytes]);
+    let mut client = Agent::start(&client_plan(&endpoints, &[bytes], 1));
+    client.record();
+    client.record();
+    for agent in [&mut client, &mut servers[0]] {
+        agent.stdin = None;
+        let code = agent.child.wait().expect("it ends").code();
+        assert_eq!(code, Some(3));
+    }
+}
+
+#[test]
+fn sigterm_ends_an_agent_in_the_middle_of_its_traffic() {
+    let (mut server, _) = ready(&server_plan(1000));
+    let pid = server.child.id().to_string();
+    Command::new("kill").args(["-TERM", &pid]).status().expect("kill(1)");
+    assert_eq!(server.error(), "ended by SIGTERM");
+    assert_eq!(server.exit_code(), Some(3));
+}
+
+#[test]
+fn stop_ends_a_client_in_the_middle_of_its_traffic() {
+    let bytes = 1_000_000_000_000;
+    let (servers, endpoints) = servers(&[bytes]);
+    let mut client = Agent::start(&client_plan(&endpoints, &[bytes], 1));
+    client.record();
+    client.record();
+    let outcome = outcome(client.stop());
+    assert_eq!(outcome.iterations, []);
+    // Its client is gone or it is stopped: one of both comes first.
+    drop(servers);
+}
+
+#[test]
+fn snapshots_are_taken_while_nothing_and_while_something_happens() {
+    let (mut server, endpoint) = ready(&server_plan(100_000));
+    let mut plan = client_plan(&[endpoint], &[100_000], 100);
+    plan.probe.interval_ms = Some(10);
+    let mut client = Agent::start(&plan);
+    client.phase(PhaseName::WarmedUp);
+    let mut snapshot = |name: &str| {
+        server.tell(&format!(r#"{{"command":"snapshot","name":"{name}"}}"#));
+        server.until(|record| match record {
+            AgentRecord::Snapshot(snapshot) => Some(snapshot),
+            _ => None,
+        })
+    };
+    let start = snapshot("measure-start");
+    client.tell(r#"{"command":"go"}"#);
+    client.phase(PhaseName::Measured);
+    let end = snapshot("measure-end");
+    assert_eq!([start.name.as_str(), end.name.as_str()], ["measure-start", "measure-end"]);
+    // All tests share the loopback interface: others may have sent as well.
+    assert!(end.counters["segments_sent"] > start.counters["segments_sent"]);
+    assert!(start.raw["/proc/net/snmp"].starts_with("Ip: "));
+    assert!(start.at_ns + start.cost_ns <= end.at_ns);
+    let records = client.stop();
+    let samples = records.iter().find_map(|record| match record {
+        AgentRecord::Samples { at_ns, values, .. } => Some((at_ns, values)),
+        _ => None,
+    });
+    let (at_ns, values) = samples.expect("the plan has an interval");
+    assert!(at_ns.is_sorted() && !at_ns.is_empty());
+    assert_eq!(values["segments_sent"].len(), at_ns.len());
+    server.stop();
+}
+
+#[test]
+fn a_bad_plan_is_refused_with_the_field() {
+    for (plan, field) in [
+        ("{}".to_owned(), "schema"),
+        (serde_json::to_string(&server_plan(0)).expect("JSON"), "role.response_bytes"),
+    ] {
+        let mut agent = Agent::start_with(&plan);
+        let message = agent.error();
+        assert!(message.contains(field), "{message}");
+        assert_eq!(agent.exit_code(), Some(2));
+    }
+}
+
+#[test]
+fn an_unknown_command_is_an_error() {
+    let (mut server, _) = ready(&server_plan(1000));
+    server.tell(r#"{"command":"dance"}"#);
+    let message = server.error();
+    assert!(message.contains("unknown variant `dance`"), "{message}");
+    assert_eq!(server.exit_code(), Some(3));
+}
+
+#[test]
+fn a_host_that_stays_on_a_processor_that_is_not_there_says_so() {
+    let mut plan = server_plan(1000);
+    plan.cpu = Some(1023);
+    let message = Agent::start(&plan).error();
+    assert!(message.contains("processor 1023"), "{message}");
+}
+
+#[test]
+fn nothing_that_an_agent_writes_holds_the_token() {
+    let (server, endpoint) = ready(&server_plan(1000));
+    run(Agent::start(&client_plan(&[endpoint], &[1000], 1)));
+    let written = serde_json::to_string(&server.stop()).expect("JSON");
+    assert!(!written.contains(TOKEN));
+    let mut plan = serde_json::to_value(server_plan(1000)).expect("JSON");
+    plan["token"] = format!("{TOKEN}00").into();
+    let mut agent = Agent::start_with(&plan.to_string());
+    let message = agent.error();
+    assert!(message.contains("32 hexadecimal digits") && !message.contains(TOKEN), "{message}");
+    let mut said = String::new();
+    agent.child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    assert!(!said.is_empty() && !said.contains(TOKEN), "{said}");
+}

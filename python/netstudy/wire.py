@@ -111,6 +111,9 @@ class HostGroup(Wire):
     profile: str
     tcp: Tcp
     nic: Nic
+    cpu_quota_pct: int | None = Field(default=None, gt=0)
+    """Processor time that the host's processes may take, in percent of one processor; None: all
+    there is. Only testbeds of real hosts can impose it."""
 
 
 class OutputQueued(Wire):

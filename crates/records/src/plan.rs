@@ -71,6 +71,10 @@ pub struct HostGroup {
     pub tcp: Tcp,
     /// Their network interface.
     pub nic: Nic,
+    /// Processor time of their processes in percent of one processor: for testbeds of real hosts, the
+    /// simulator is not asked for it.
+    #[serde(default)]
+    pub cpu_quota_pct: Option<u32>,
 }
 
 /// Congestion controls by name.

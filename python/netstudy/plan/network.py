@@ -177,6 +177,7 @@ class Resolver:
             profile=profile_name,
             tcp=self._tcp(profile, host.tcp),
             nic=self._nic(profile, host.nic),
+            cpu_quota_pct=_whole_percent(concrete(host.cpu_quota)),
         )
 
     def _tcp(self, profile: HostProfile, own: TcpKnobs) -> wire.Tcp:
@@ -286,6 +287,10 @@ class Resolver:
 
     def _refuse(self, path: Path, message: str) -> NoReturn:
         fail(self.study.document.problem(path, message))
+
+
+def _whole_percent(percent: float | None) -> int | None:
+    return None if percent is None else max(round(percent), 1)
 
 
 _LINK: Path = ("topology", "link")

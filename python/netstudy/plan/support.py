@@ -22,7 +22,13 @@ def unsupported(study: Study, testbed: str) -> list[str]:
     there = testbed in TESTBEDS
     has = ", ".join(TESTBEDS)
     missing = [] if there else [f"This version has no testbed {testbed}; it has {has}."]
-    return missing + not_on_the_wire(study)
+    return [*missing, *not_on_the_wire(study), *_not_simulated(study, testbed)]
+
+
+def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
+    for name, host in study.topology.groups.items():
+        if testbed == "sim" and host.cpu_quota is not None:
+            yield f"The cpu_quota of host {name} needs a testbed of real hosts, such as netns."
 
 
 def open_ended(study: Study) -> tuple[str, ...]:

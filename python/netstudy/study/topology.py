@@ -173,6 +173,9 @@ class Host(Model):
     """How many of them."""
     cpus: Count | None = None
     """Processors that the host may use; without it the profile's."""
+    cpu_quota: Percent | None = None
+    """Processor time that its processes may take, in percent of one processor; on testbeds of real
+    hosts only. What the kernel does for the network in soft interrupts is not charged to it."""
     memory: Size | None = None
     """Main memory; without it the profile's."""
     data: Medium | None = None

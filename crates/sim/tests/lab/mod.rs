@@ -48,6 +48,7 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
             pause_low_frames: None,
             pause_quanta: u16::MAX,
         },
+        cpu_quota_pct: None,
     };
     let link = |name: &str| Link {
         between: (name.to_owned(), "switch".to_owned()),

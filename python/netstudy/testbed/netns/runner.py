@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from netstudy import wire
-from netstudy.testbed.netns.layout import Host, Layout
+from netstudy.testbed.netns.layout import Host, Layout, node_names
 from netstudy.testbed.netns.network import in_namespace
+from netstudy.testbed.netns.quota import quotas
 from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, RunSwitch
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.evidence import Evidence, HostEvidence
@@ -70,6 +71,16 @@ class Setting:
         return [host for host in self.layout.hosts if host.node != self.run.workload.client]
 
     @property
+    def quotas(self) -> dict[str, int]:
+        """Node -> percent of one processor, where the study says so."""
+        return {
+            node: group.cpu_quota_pct
+            for group in self.run.network.hosts
+            for node in node_names(group)
+            if group.cpu_quota_pct is not None
+        }
+
+    @property
     def time_limit_s(self) -> float:
         """How long the run may take before it is given up."""
         work, rate_bps = self.run.workload, self.client.link.rate_bps
@@ -85,12 +96,16 @@ async def carry_out(setting: Setting) -> Evidence:
     """
     token = secrets.token_hex(16)
     async with AsyncExitStack() as stack:
+        groups = stack.enter_context(quotas(setting.quotas))
         switch = await _start_switch(setting, stack)
         servers = await asyncio.gather(
             *(_start_server(setting, index, token, stack) for index in range(len(setting.servers)))
         )
         client = await _start_client(setting, servers, token, stack)
         agents = [client, *(server for server, _ in servers)]
+        for agent in agents:
+            if agent.node in groups:
+                groups[agent.node].write_text(str(agent.process.pid))
         try:
             async with asyncio.timeout(setting.time_limit_s + START_S):
                 work = _measured(client, agents, switch)

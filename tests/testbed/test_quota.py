@@ -1,0 +1,63 @@
+"""Processor time of a host, limited by a control group."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from netstudy.errors import TestbedError
+from netstudy.testbed.netns.quota import quotas
+
+BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
+
+
+@pytest.fixture(autouse=True)
+def allowed() -> None:
+    try:
+        with quotas({"probe": 50}):
+            pass
+    except TestbedError as error:
+        pytest.skip(str(error))
+
+
+def processor_s(group: Path) -> float:
+    """What a busy process of a second takes in a group."""
+    process = subprocess.Popen([sys.executable, "-c", BUSY])
+    group.write_text(str(process.pid))
+    _, _, used = os.wait4(process.pid, 0)
+    process.returncode = 0
+    return used.ru_utime + used.ru_stime
+
+
+def test_a_busy_host_gets_its_share_and_no_more() -> None:
+    with quotas({"client": 20}) as groups:
+        # A fifth of a second, one period of the quota more at most, and what ran before it was in.
+        assert processor_s(groups["client"]) < 0.45
+
+
+def test_nothing_is_left() -> None:
+    with quotas({"client": 20, "server-1": 50}) as groups:
+        folder = groups["client"].parents[1]
+        assert folder.is_dir()
+    assert not folder.exists()
+
+
+def test_groups_of_a_run_that_was_killed_are_removed_by_a_later_one() -> None:
+    with quotas({"client": 20}) as groups:
+        folder = groups["client"].parents[1]
+        left = folder.with_name("netstudy-left")
+        left.mkdir()
+        past = time.time() - 3_600
+        os.utime(left, (past, past))
+    with quotas({"client": 20}):
+        assert not left.exists()
+
+
+def test_without_a_quota_nothing_is_made() -> None:
+    with quotas({}) as groups:
+        assert groups == {}

@@ -1,5 +1,8 @@
 """Processor time of a host, limited by a control group: that of its processes, not of the network.
-removed with its network, and those of a run that was killed by the next one.
+
+What the kernel does for a host in soft interrupts is not charged to its group, so throughput is not
+in proportion to a quota. Control groups outlive their processes: those of a run are removed when it
+ends, and those of a run that was killed by a later one.
 """
 
 from __future__ import annotations

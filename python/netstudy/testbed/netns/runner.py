@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from netstudy import wire
-from netstudy.testbed.netns.layout import Host, Layout, node_names
+from netstudy.testbed.netns.layout import INTERFACE, Host, Layout, node_names
 from netstudy.testbed.netns.network import in_namespace
 from netstudy.testbed.netns.quota import quotas
 from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, RunSwitch
@@ -32,6 +32,8 @@ _ITERATION_S = 2.0
 """Added to the time of an iteration: room for a series of timeouts."""
 _SLOWDOWN = 50
 """How much slower than the client's link an iteration may be: goodput collapses by that much."""
+_SAMPLE_MS = 250
+"""Between two samples of the client's counters and the machine's; one takes about 0.2 ms."""
 _QUIET_S = 0.02
 """What is under way after the last byte has arrived, acknowledgments and late copies, is over."""
 
@@ -252,7 +254,9 @@ async def _start_agent(
         time_limit_ms=_limit_ms(setting),
         cpu=setting.processors.hosts,
         socket=agent_wire.SocketOptions(congestion_control=host.tcp.congestion_control),
-        probe=agent_wire.ProbePlan(interfaces=("eth0",)),
+        probe=agent_wire.ProbePlan(
+            interval_ms=_SAMPLE_MS if host is setting.client else None, interfaces=(INTERFACE,)
+        ),
         role=role,
     )
     command = [*in_namespace(host.node), str(setting.engine), "agent"]

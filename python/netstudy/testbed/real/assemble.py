@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from netstudy.testbed.real.counters import growth
+from netstudy.testbed.real.counters import growth, machine_growth
 from netstudy.testbed.real.evidence import Evidence, summed
 from netstudy.testbed.real.incast import response_bytes
 from netstudy.testbed.real.judge import limits
@@ -109,10 +109,11 @@ def _connections(run: Run, evidence: Evidence) -> ConnectionSamples:
 
 
 def _counters(run: Run, evidence: Evidence) -> dict[str, dict[str, int]]:
-    """Of the client, of all servers together, and of their ports, as the simulator has them."""
+    """Of the machine, and as the simulator has them: client, all servers together, their ports."""
     client, servers = run.workload.client, run.workload.servers
     ports = [evidence.switch.growth(server.node) for server in evidence.servers]
     return {
+        "machine": machine_growth(evidence.client),
         client: growth(evidence.client),
         servers: summed(growth(server) for server in evidence.servers),
         f"switch.{client}": evidence.switch.growth(evidence.client.node),
@@ -126,7 +127,7 @@ def _checks(run: Run, evidence: Evidence) -> Iterator[Check]:
     yield _below_line_rate(run, evidence)
     if evidence.switch.clock is not None:
         yield _kept_up(evidence.switch.clock)
-    dropped = growth(evidence.client).get("softnet_dropped")
+    dropped = machine_growth(evidence.client).get("softnet_dropped")
     if dropped is not None:
         yield _none_vanished(dropped)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from netstudy.testbed.real.counters import growth
+from netstudy.testbed.real.counters import machine_growth
 from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.wire import SamplesRecord
 from netstudy.wire import TestbedLimit
 
 _STEAL_PCT = 2.0
 """More of the time than that, and others' load decided the result."""
+_PROBING_PCT = 1.0
 _LATE_SHARE = 0.05
 """Of an iteration: a generator that is later than this changes what is measured by as much."""
 
@@ -26,6 +28,7 @@ def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
         *_backlog(evidence),
         *_steal(evidence),
         *_generators(evidence),
+        *_probing(evidence),
     )
 
 
@@ -46,7 +49,7 @@ def _switch(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
     """The file tells of all namespaces, so any host's will do."""
-    dropped = growth(evidence.client).get("softnet_dropped")
+    dropped = machine_growth(evidence.client).get("softnet_dropped")
     yield TestbedLimit(
         name="packets dropped because a processor's backlog was full",
         value=dropped,
@@ -57,7 +60,7 @@ def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
-    own = growth(evidence.client)
+    own = machine_growth(evidence.client)
     stolen_ms = own.get("cpu_steal_ms")
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     total_ms = sum(own.get(f"cpu_{name}_ms", 0) for name in names)
@@ -89,4 +92,26 @@ def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
         exceeded=late_us > allowed_us,
         evidence=f"{sum(one.instants for one in found)} instants of {len(found)} hosts; allowed "
         "is a twentieth of the median iteration",
+    )
+
+
+def _probing(evidence: Evidence) -> Iterator[TestbedLimit]:
+    """Of samples: the snapshots at the edges of the phase are taken while nothing is under way."""
+    times = evidence.iterations
+    first_ns, last_ns = times.started_ns[0], times.ended_ns[-1]
+    costs_ns = [
+        cost_ns
+        for host in evidence.hosts
+        for samples in host.all_of(SamplesRecord)
+        for at_ns, cost_ns in zip(samples.at_ns, samples.cost_ns, strict=True)
+        if first_ns <= at_ns <= last_ns
+    ]
+    share = 100 * sum(costs_ns) / (last_ns - first_ns)
+    yield TestbedLimit(
+        name="time that reading counters takes",
+        value=share,
+        allowed=_PROBING_PCT,
+        unit="%",
+        exceeded=share > _PROBING_PCT,
+        evidence=f"{len(costs_ns)} samples in {(last_ns - first_ns) / 1e6:.0f} ms",
     )

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from netstudy.errors import TestbedError
+from netstudy.testbed.engine import ENGINE_VARIABLE, find_engine
 from netstudy.testbed.netns import sandbox
 from netstudy.testbed.netns.programs import find_program
 
@@ -60,9 +61,9 @@ class User:
         )
         return done.stdout
 
-    def outcome(self, case: str) -> Any:
-        """What a case of `inside` comes to in a sandbox of theirs."""
-        command = self.in_sandbox(self.python, "-m", "tests.testbed.inside", case)
+    def outcome(self, case: str, *, cases: str = "tests.testbed.inside") -> Any:
+        """What a case of the module `cases` comes to in a sandbox of theirs."""
+        command = self.in_sandbox(self.python, "-m", cases, case)
         done = subprocess.run(
             command, env=_environment(), cwd=CHECKOUT, capture_output=True, text=True, timeout=60
         )
@@ -73,7 +74,8 @@ class User:
 def _environment() -> dict[str, str]:
     packages = [path for path in sys.path if path.endswith("site-packages")]
     path = os.pathsep.join([str(CHECKOUT / "python"), str(CHECKOUT), *packages])
-    return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    python = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, **python, ENGINE_VARIABLE: str(find_engine())}
 
 
 def _root() -> User:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import struct
 import sys
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,45 +21,46 @@ _FRAME = 1518
 _PAYLOAD = bytes(1472)
 """What fills it: an IP header of 20 bytes and a UDP header of 8 go before it."""
 _ECT0, _CE = 0b10, 0b11
+_SO_TIMESTAMPNS = 35  # asm-generic/socket.h, where a long has 64 bits
 
 
 def rate() -> Any:
-    """Bytes of TCP payload and seconds, once the transfer is under way."""
-    with switched(rate_bps=100_000_000) as (plan, switch):
+    """When each of 600 datagrams was received that came at once for a port of 10 Mbit/s."""
+    buffer = wire.OutputQueued(port_buffer_bytes=1 << 20)
+    with switched(rate_bps=10_000_000, buffer=buffer) as (plan, switch):
         client, server = plan.hosts
-        with within(server.node):
-            listener = socket.create_server((server.address, 4711))
-        with within(client.node):
-            receiver = socket.create_connection((server.address, 4711), timeout=5)
-        sender, _ = listener.accept()
-        threading.Thread(target=_send_on, args=(sender,), daemon=True).start()
-        _receive_for(receiver, 0.3)
-        received, seconds = _receive_for(receiver, 1.5)
-        receiver.close()
-        return {"bytes": received, "seconds": seconds, **switch.stop()}
+        sink, source = datagrams(client, 4711), datagrams(server)
+        sink.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        for _ in range(600):
+            source.sendto(_PAYLOAD, (client.address, 4711))
+        return {"received_ns": [_received_ns(sink) for _ in range(600)], **switch.stop()}
 
 
-def _send_on(sender: socket.socket) -> None:
-    block = bytes(262_144)
-    try:
-        while True:
-            sender.sendall(block)
-    except OSError:
-        return  # the receiver has had enough
+def _received_ns(sink: socket.socket) -> int:
+    """When the kernel received the next datagram."""
+    _, parts, _, _ = sink.recvmsg(2048, 64)
+    (stamp,) = (data for _, kind, data in parts if kind == _SO_TIMESTAMPNS)
+    seconds, nanoseconds = struct.unpack("qq", stamp)
+    return int(seconds * 10**9 + nanoseconds)
 
 
-def _receive_for(receiver: socket.socket, seconds: float) -> tuple[int, float]:
-    start = now = time.monotonic()
-    received = 0
-    while now < start + seconds:
-        received += len(receiver.recv(65_536))
-        now = time.monotonic()
-    return received, now - start
+def burst_output_queued() -> Any:
+    """Room for 20 frames at the port."""
+    return _burst(wire.OutputQueued(port_buffer_bytes=20 * _FRAME))
 
 
-def burst() -> Any:
-    """100 datagrams at once to a port of 1 Mbit/s with room for 20 frames."""
-    buffer = wire.OutputQueued(port_buffer_bytes=20 * _FRAME)
+def burst_shared_memory() -> Any:
+    """A pool for 60 frames, of which a queue may hold what it leaves free: 30."""
+    return _burst(wire.SharedMemory(pool_bytes=60 * _FRAME, alpha=1.0))
+
+
+def burst_ingress_queued() -> Any:
+    """Room for 20 frames at the ingress, beside the one on the wire."""
+    return _burst(wire.IngressQueued(ingress_buffer_bytes=20 * _FRAME))
+
+
+def _burst(buffer: wire.Buffer) -> Any:
+    """100 datagrams at once to a port of 1 Mbit/s."""
     with switched(rate_bps=1_000_000, buffer=buffer) as (plan, switch):
         client, server = plan.hosts
         sink, source = datagrams(client, 4711), datagrams(server)
@@ -132,21 +133,24 @@ def elsewhere() -> Any:
 
 
 def ends() -> Any:
-    """Exit code and last record after SIGTERM, the end of input, and the time limit."""
-    outcome = {}
+    """Exit code and output after SIGTERM, the end of input, and the time limit."""
     with switched() as (_, switch):
         switch.process.send_signal(signal.SIGTERM)
-        outcome["SIGTERM"] = (switch.process.wait(10), switch.process.stdout.read())  # type: ignore[union-attr]
+        terminated = switch.outcome()
     with switched() as (_, switch):
-        switch.process.stdin.close()  # type: ignore[union-attr]
-        outcome["input"] = (switch.process.wait(10), switch.process.stdout.read())  # type: ignore[union-attr]
+        switch.hang_up()
+        hung_up = switch.outcome()
     with switched(time_limit_ms=100) as (_, switch):
-        outcome["limit"] = (switch.process.wait(10), switch.process.stdout.read())  # type: ignore[union-attr]
-    return outcome
+        limited = switch.outcome()
+    return {"SIGTERM": terminated, "input": hung_up, "limit": limited}
 
 
 CASES: dict[str, Callable[[], Any]] = {
-    case.__name__: case for case in (rate, burst, marks, delay, elsewhere, ends)
+    case.__name__: case
+    for case in (
+        *(rate, burst_output_queued, burst_shared_memory, burst_ingress_queued),
+        *(marks, delay, elsewhere, ends),
+    )
 }
 
 if __name__ == "__main__":

@@ -16,7 +16,12 @@ from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.layout import SWITCH, Host, Layout
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.network import in_namespace, network
-from netstudy.testbed.real.switch_wire import SwitchPlan, SwitchPort, SwitchRecord
+from netstudy.testbed.real.switch_wire import (
+    SwitchPlan,
+    SwitchPort,
+    SwitchRecord,
+    SwitchSnapshot,
+)
 from tests.testbed.networks import LINUX_6, layout, star
 
 _RECORD: TypeAdapter[SwitchRecord] = TypeAdapter(SwitchRecord)
@@ -40,12 +45,17 @@ class EngineSwitch:
         assert self.process.stdout is not None
         return _RECORD.validate_json(self.process.stdout.readline())
 
-    def snapshot(self) -> dict[str, Any]:
-        """What its ports have counted."""
+    def snapshot_record(self) -> SwitchSnapshot:
+        """Its answer when it is asked for its counters."""
         self.ask("snapshot", name="now")
         record = self.record()
         assert record.kind == "snapshot", record
-        return {node: counted.model_dump() for node, counted in record.counters.items()}
+        return record
+
+    def snapshot(self) -> dict[str, Any]:
+        """What its ports have counted."""
+        counters = self.snapshot_record().counters
+        return {node: counted.model_dump() for node, counted in counters.items()}
 
     def stop(self) -> dict[str, Any]:
         """Its records at the end, by kind."""
@@ -55,6 +65,17 @@ class EngineSwitch:
             records[record.kind] = record.model_dump()
         assert self.process.wait(10) == 0
         return records
+
+
+    def hang_up(self) -> None:
+        """End its input, as a controller that is gone does."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def outcome(self) -> tuple[int, str]:
+        """Its exit code, and what it wrote that was not read yet."""
+        assert self.process.stdout is not None
+        return self.process.wait(10), self.process.stdout.read()
 
 
 @contextmanager

@@ -52,3 +52,31 @@ impl Outbox {
         first
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netstudy_units::Duration;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn frames_come_when_they_are_due_in_the_order_of_their_port() {
+        let mut outbox = Outbox::new(2, 4);
+        let frame = |slot| Frame { slot, ..Frame::default() };
+        for (port, at, slot) in [(1, 5, 0), (1, 9, 1), (0, 7, 2)] {
+            outbox.put(port, us(at), frame(slot));
+        }
+        assert_eq!(outbox.next_due(), us(5));
+        assert_eq!(outbox.due_port(us(4)), None);
+        assert_eq!(outbox.due_port(us(8)), Some(1));
+        assert_eq!(outbox.due(1, us(8)).count(), 1, "the second one is not due yet");
+        assert_eq!(outbox.take(1), Some((us(5), frame(0))));
+        assert_eq!(outbox.due_port(us(8)), Some(0));
+        outbox.take(0);
+        outbox.take(1);
+        assert_eq!(outbox.next_due(), Time::NEVER);
+    }
+}

@@ -37,6 +37,8 @@ const POOL_BYTES: usize = 1 << 30;
 const RECEIVE_ROUNDS: usize = 4;
 /// Drops for which there is room from the start.
 const DROPS_READY: usize = 1 << 16;
+/// Attempts to begin to count while no frame comes.
+const QUIET_ROUNDS: u32 = 1000;
 /// How long frames that the kernel has counted may take until they can be read.
 const SETTLING: std::time::Duration = std::time::Duration::from_millis(1);
 const SETTLING_ROUNDS: usize = 20;
@@ -168,6 +170,7 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
     /// Throws away what was received before the switch was ready. What the interfaces have counted when
     /// there is nothing of that left.
     fn begin_counting(&mut self) -> Result<Vec<interfaces::InterfaceCounters>, Failure> {
+        let mut rounds = 0..QUIET_ROUNDS;
         loop {
             let mut thrown_away = 0;
             for port in 0..self.sockets.len() {
@@ -177,7 +180,7 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
                 thrown_away += self.receiver.received().len();
             }
             let text = interfaces::read()?;
-            if thrown_away == 0 {
+            if thrown_away == 0 || rounds.next().is_none() {
                 return losses::count(&text, &self.checked.plan.ports);
             }
         }

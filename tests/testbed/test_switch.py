@@ -1,0 +1,84 @@
+"""The engine's switch between real hosts, in a sandbox."""
+
+from __future__ import annotations
+
+import json
+from statistics import linear_regression
+
+import pytest
+
+from tests.testbed.conftest import User
+
+_FRAME = 1518
+_CASES = "tests.testbed.inside_switch"
+
+
+def test_a_link_carries_its_rate(user: User) -> None:
+    found = user.outcome("rate", cases=_CASES)
+
+    # 1518 bytes, and 20 more of preamble, delimiter and gap.
+    received_ns = [at - found["received_ns"][0] for at in found["received_ns"]]
+    frame_ns, _ = linear_regression(range(600), received_ns)
+    assert frame_ns == pytest.approx(8 * 1538 * 100, rel=0.02)
+    assert found["clock"]["departures"] == 600
+    assert found["clock"]["frames_lost"] == 0
+
+
+@pytest.mark.parametrize(
+    ("architecture", "room", "beside"),
+    [("output_queued", 20, 0), ("shared_memory", 30, 0), ("ingress_queued", 20, 1)],
+)
+def test_a_burst_is_dropped_where_the_buffer_ends(
+    user: User, architecture: str, room: int, beside: int
+) -> None:
+    found = user.outcome(f"burst_{architecture}", cases=_CASES)
+    counted = found["counted"]
+
+    # A frame takes 12 ms: no more than a few leave while 100 come.
+    assert room + beside <= counted["frames_forwarded"] <= room + beside + 5
+    assert counted["frames_forwarded"] + counted["frames_dropped"] == 100
+    assert counted["bytes_dropped"] == counted["frames_dropped"] * _FRAME
+    assert counted["queue_bytes_max"] == room * _FRAME
+    assert found["received"] == counted["frames_forwarded"]
+    times = found["drops"]["at_ns"]
+    assert len(times) == counted["frames_dropped"]
+    assert times == sorted(times)
+    assert set(found["drops"]["egress"]) == {0}
+    assert found["clock"]["departures"] == counted["frames_forwarded"]
+
+
+def test_frames_that_meet_a_long_queue_are_marked(user: User) -> None:
+    found = user.outcome("marks", cases=_CASES)
+    understood, not_understood = found["fields"]
+
+    # The eleventh met ten, which is not above the threshold.
+    assert understood[:11] == [0b10] * 11
+    assert understood.count(0b11) == found["counted"]["frames_marked"] >= 10
+    assert set(not_understood) == {0}
+
+
+def test_the_delay_of_each_link_is_part_of_the_round_trip_time(user: User) -> None:
+    without, with_delay = user.outcome("delay", cases=_CASES)
+
+    assert without < 5
+    assert 10 <= with_delay < 15
+
+
+def test_a_frame_for_nobody_goes_nowhere_and_is_counted(user: User) -> None:
+    found = user.outcome("elsewhere", cases=_CASES)
+
+    counted = {node: ports["frames_unaddressed"] for node, ports in found["counted"].items()}
+    assert counted == {"client": 3, "server-1": 0, "server-2": 0}
+    assert {ports["frames_forwarded"] for ports in found["counted"].values()} == {0}
+    assert found["clock"]["departures"] == 0
+
+
+def test_it_ends_with_its_controller_and_with_its_time(user: User) -> None:
+    found = user.outcome("ends", cases=_CASES)
+
+    assert found["SIGTERM"] == [0, ""]
+    assert found["input"] == [0, ""]
+    code, output = found["limit"]
+    assert code == 3
+    error = {"kind": "error", "message": "the time limit of 100 ms is over"}
+    assert json.loads(output) == error

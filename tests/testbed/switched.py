@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -66,7 +66,6 @@ class EngineSwitch:
         assert self.process.wait(10) == 0
         return records
 
-
     def hang_up(self) -> None:
         """End its input, as a controller that is gone does."""
         assert self.process.stdin is not None
@@ -90,8 +89,12 @@ def switched(
     time_limit_ms: int = 60_000,
     cpu: int | None = None,
     tcp: wire.Tcp = LINUX_6,
+    prefix: Sequence[str] = (),
 ) -> Iterator[tuple[Layout, EngineSwitch]]:
-    """A client and servers around a switch that is ready, for the block."""
+    """A client and servers around a switch that is ready, for the block.
+
+    `prefix` are words before the command that starts it.
+    """
     star_of = star(servers, tcp, rate_bps=rate_bps, mtu_bytes=mtu_bytes)
     plan = layout(star_of, switching="user-space")
     ports = tuple(
@@ -114,14 +117,14 @@ def switched(
         ecn_threshold_bytes=ecn_threshold_bytes,
         mtu_bytes=mtu_bytes,
     )
-    with network(plan, buffer), _at_work(switch_plan) as switch:
+    with network(plan, buffer), _at_work(switch_plan, prefix) as switch:
         yield plan, switch
 
 
 @contextmanager
-def _at_work(plan: SwitchPlan) -> Iterator[EngineSwitch]:
+def _at_work(plan: SwitchPlan, prefix: Sequence[str]) -> Iterator[EngineSwitch]:
     process = subprocess.Popen(
-        [*in_namespace(SWITCH), str(find_engine()), "switch"],
+        [*in_namespace(SWITCH), *prefix, str(find_engine()), "switch"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -65,7 +65,7 @@ pub struct SwitchPort {
     pub mac: String,
     /// Bit rate at which frames leave.
     pub rate_bps: u64,
-    /// How long a frame that has left is on its way to the node.
+    /// How long a frame is on its way from the one end of the link to the other, in either direction.
     pub delay_ns: u64,
 }
 

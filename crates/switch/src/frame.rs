@@ -17,7 +17,7 @@ const IPV6_ECN: u8 = 0b0011_0000;
 const IPV4_CHECKSUM: usize = HEADER_BYTES + 10;
 
 /// A frame in the switch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Frame {
     /// Its buffer in the pool.
     pub(crate) slot: u32,

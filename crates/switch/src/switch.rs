@@ -1,6 +1,7 @@
 //! The switch at work.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 
@@ -92,12 +93,13 @@ impl<W: Write> OverSwitch<Frame> for Work<'_, '_, W> {
     }
 }
 
-/// A frame that was received, before it is offered.
-#[derive(Clone, Copy, Debug)]
+/// A frame that was received, before it is offered: the order is that of offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrived {
+    /// When it is at the switch: the host sent it as long before as the delay of the link says.
     at: Time,
-    /// Of frames received at the same time, the one read first comes first.
-    number: usize,
+    /// Of frames that arrive at the same time, the one read first comes first.
+    number: u64,
     ingress: u32,
     egress: u32,
     frame: Frame,
@@ -112,7 +114,9 @@ struct Switch<'a, A> {
     sender: Sender,
     pool: Pool,
     /// Frames that were received and are not offered yet.
-    arrived: Vec<Arrived>,
+    arrived: BinaryHeap<Reverse<Arrived>>,
+    /// Frames that were received so far.
+    numbered: u64,
     fabric: Stepped<Frame, A>,
     arbitration: Stream,
     /// The time of the fabric.
@@ -148,7 +152,8 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
             receiver: Receiver::new(buffer_bytes),
             sender: Sender::new(),
             pool: Pool::new((POOL_BYTES / buffer_bytes) as u32, buffer_bytes),
-            arrived: Vec::with_capacity(1024),
+            arrived: BinaryHeap::with_capacity(1024),
+            numbered: 0,
             fabric: Stepped::new(links, architecture, PausePolicy::default()),
             arbitration: Stream::new(&plan.seed, "switch/arbitration"),
             now: Time::ZERO,
@@ -229,11 +234,13 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
         }
     }
 
-    /// When something next has to be done.
+    /// When something next has to be done. What arrives or begins to leave can wait until the first
+    /// frame could be due that leaves for it.
     fn next_due(&self) -> Time {
-        let step = self.fabric.next_step();
-        let step = if step == Time::NEVER { step } else { step + self.soonest };
-        self.outbox.next_due().min(step)
+        let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
+        let begins = self.fabric.next_step().min(arrival);
+        let leaves = if begins == Time::NEVER { begins } else { begins + self.soonest };
+        self.outbox.next_due().min(leaves)
     }
 
     // ---- in
@@ -281,23 +288,25 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
             return;
         };
         let now = self.clock.now();
-        let at = stamp.map_or(now, |stamp| self.clock.received(stamp, offset).min(now));
+        let sent = stamp.map_or(now, |stamp| self.clock.received(stamp, offset).min(now));
+        let at = sent + self.checked.links[port].delay();
         let frame = Frame { slot, bytes: bytes as u32, subject_to_marks, marked: false };
-        let number = self.arrived.len();
-        self.arrived.push(Arrived { at, number, ingress: port as u32, egress, frame });
+        let (number, ingress) = (self.numbered, port as u32);
+        self.numbered += 1;
+        self.arrived.push(Reverse(Arrived { at, number, ingress, egress, frame }));
     }
 
     // ---- through
 
-    /// Offers what was received, and lets what is due by `until` leave.
+    /// Offers what has arrived by `until`, and lets leave what is due by then.
     fn forward(&mut self, until: Time) {
-        let mut arrived = std::mem::take(&mut self.arrived);
-        arrived.sort_unstable_by_key(|arrived| (arrived.at, arrived.number));
-        for frame in arrived.drain(..) {
-            self.step_to(frame.at);
-            self.offer(&frame);
+        while let Some(Reverse(arrived)) = self.arrived.peek().copied()
+            && arrived.at <= until
+        {
+            self.arrived.pop();
+            self.step_to(arrived.at);
+            self.offer(&arrived);
         }
-        self.arrived = arrived;
         self.step_to(until);
     }
 

@@ -30,7 +30,7 @@ class SwitchPort(Wire):
     rate_bps: int = Field(gt=0)
     """Bit rate at which frames leave."""
     delay_ns: int = Field(ge=0)
-    """How long a frame that has left is on its way to the node."""
+    """How long a frame is on its way over the link, to the node or from it."""
 
 
 class SwitchPlan(Wire):

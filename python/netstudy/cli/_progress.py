@@ -52,7 +52,7 @@ def meter(runs: int, done_before: int) -> Iterator[Meter]:
     """Show progress during the block, in the way that fits standard error."""
     if sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         with _bar() as progress:
-            task = progress.add_task("", total=1, done=done_before, runs=runs, rate=0.0)
+            task = progress.add_task("", total=1, done=done_before, runs=runs, speed="")
             yield Meter(_Bar(progress, task), done_before)
     else:
         yield Meter(_Lines(runs), done_before)
@@ -65,7 +65,7 @@ def _bar() -> Progress:
     return progress.Progress(
         progress.BarColumn(),
         progress.TextColumn("{task.fields[done]}/{task.fields[runs]} runs"),
-        progress.TextColumn("{task.fields[rate]:.1f} M packets/s"),
+        progress.TextColumn("{task.fields[speed]}"),
         progress.TimeElapsedColumn(),
         progress.TextColumn("left"),
         progress.TimeRemainingColumn(),
@@ -75,6 +75,11 @@ def _bar() -> Progress:
     )
 
 
+def _speed(rate: float) -> str:
+    """Millions where packets are simulated, thousands where they are real."""
+    return f"{rate / 1e6:.1f} M packets/s" if rate >= 1e5 else f"{rate / 1e3:.1f} k packets/s"
+
+
 class _Bar:
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress = progress
@@ -82,7 +87,7 @@ class _Bar:
 
     def show(self, done: int, packets: int, planned: int, rate: float) -> None:
         self._progress.update(
-            self._task, completed=packets, total=planned or 1, done=done, rate=rate / 1e6
+            self._task, completed=packets, total=planned or 1, done=done, speed=_speed(rate)
         )
         self._progress.refresh()
 
@@ -97,4 +102,4 @@ class _Lines:
             return
         self._next = packets * _LINES // max(planned, 1) + 1
         left = duration((planned - packets) / rate) if rate else "unknown"
-        say(f"{done}/{self._runs} runs, {rate / 1e6:.1f} M packets/s, {left} left")
+        say(f"{done}/{self._runs} runs, {_speed(rate)}, {left} left")

@@ -22,7 +22,7 @@ unexport CARGO_BUILD_TARGET
 comma := ,
 say = @printf '  %s\n' "$(1)"
 
-.PHONY: help build run test check check-slow accuracy bench bench-peers profile docs lock clean lint
+.PHONY: help build run test check check-slow accuracy conformance bench bench-peers profile docs lock clean lint
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -65,6 +65,9 @@ accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.
 	@.venv/bin/python -m netstudy.report.readme studies/incast results/incast/latest
 	@.venv/bin/python -m tools.accuracy results/incast/latest
 	@.venv/bin/python -m tools.ablation
+
+conformance: build ## the simulator beside this kernel's TCP in namespaces: docs/concepts/conformance.md
+	@.venv/bin/python -m tools.conformance --run
 
 bench: build ## how fast the engine simulates, beside earlier commits
 	@.venv/bin/python -m tools.bench

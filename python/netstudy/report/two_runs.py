@@ -106,6 +106,28 @@ def metric_tables(found: TwoRuns) -> Iterator[Table]:
             yield _metric_table(metric, pairs)
 
 
+def bands_table(found: TwoRuns) -> Table:
+    """Every value that has a band in one table, cell by cell: what a page shows."""
+    judged = [(pair, one) for pair in found.pairs for one in pair.differences if one.outcome]
+    factors = tuple(dict.fromkeys(name for pair, _ in judged for name in pair.treatment))
+    heads = ("metric", "A", "B", "B − A", "95 % interval", "% of A", "band", "B lies")
+    rows = tuple(
+        (
+            *(numeric_level(pair.treatment.get(factor), factor) for factor in factors),
+            Name(_title(one.metric)),
+            *_values(pair, one, _shown(one.metric, [(pair, one)])),
+            *_judged(one),
+        )
+        for pair, one in judged
+    )
+    groups = tuple(map(Group, (*factors, *heads)))
+    return Table("bands", say("Values that have a band"), groups, rows, stub=len(factors) + 1)
+
+
+def _title(metric: Metric) -> str:
+    return f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+
+
 def _of(pair: CellPair, metric: Metric) -> Iterator[Difference]:
     return (one for one in pair.differences if one.metric == metric)
 

@@ -1,0 +1,113 @@
+"""How the simulator and this kernel's TCP agree: docs/concepts/conformance.md.
+
+usage: python -m tools.conformance [--run] [RESULTS]
+
+Compares the newest folder of each study of studies/conformance on each of the two testbeds, and
+writes the page's marked part. --run carries the studies out on both before that. No number between
+the markers is typed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from netstudy.analysis.study_result import analyse
+from netstudy.analysis.testbed import TestbedResult
+from netstudy.analysis.two_runs import TwoRuns, two_runs
+from netstudy.cli import invoke
+from netstudy.errors import NetstudyError, StudyError
+from netstudy.report.markdown import pipe_table, text
+from netstudy.report.marked import replace_between
+from netstudy.report.testbed_tables import check_sentence, limit_sentence
+from netstudy.report.two_runs import bands_table, broken, sentences, side_of
+from netstudy.store import Folder, Results
+from netstudy.study import Study, load
+from netstudy.study.agreement import Bands
+
+ROOT = Path(__file__).parents[1]
+STUDIES = ROOT / "studies/conformance"
+PAGE = ROOT / "docs/concepts/conformance.md"
+BEGIN = "<!-- conformance: written by python -m tools.conformance -->"
+END = "<!-- end of conformance -->"
+TESTBEDS = ("sim", "netns")
+"""The first is A of a comparison, the second B."""
+
+
+def studies() -> list[Study]:
+    """The scenarios, the plainest first."""
+    order = ("one-flow", "incast-calm", "shared", "ecn", "incast-collapse")
+    return [load(STUDIES / f"{name}.yaml") for name in order]
+
+
+def carry_out(study: Study, results: Path) -> None:
+    """Run a study on both testbeds. A run that fails does not stop the others."""
+    for testbed in TESTBEDS:
+        invoke(["run", str(study.path), f"--testbed={testbed}", f"--results={results}"])
+
+
+def newest(study: Study, testbed: str, results: Path) -> Folder:
+    """The newest finished folder of a study on a testbed. Raises StudyError without one."""
+    found = [
+        folder
+        for folder in Results(results).folders(study.study)
+        if folder.is_done() and folder.invocation().testbed == testbed
+    ]
+    if not found:
+        raise StudyError(f"{results} has no finished run of {study.study} on {testbed}")
+    return found[0]
+
+
+def write(results: Path, page: Path = PAGE) -> None:
+    """Put the comparisons into the page. Raises StudyError when results or markers are missing."""
+    body = "\n\n".join(part for study in studies() for part in _section(study, results))
+    replace_between(page, BEGIN, END, body)
+
+
+def _section(study: Study, results: Path) -> Iterator[str]:
+    folders = [newest(study, testbed, results) for testbed in TESTBEDS]
+    simulated, measured = map(analyse, folders)
+    found = two_runs(simulated.cells, measured.cells, Bands(study.agreement))
+    yield f"### {study.question}"
+    yield f"`studies/conformance/{study.path.name}`: {study.expectation}"
+    yield _made_on(folders)
+    yield pipe_table(bands_table(found))
+    yield "\n".join(f"- {line}" for line in _lines(found, measured.testbed))
+
+
+def _made_on(folders: Sequence[Folder]) -> str:
+    """A and B: which testbed, which engine, which kernel."""
+    parts = []
+    for name, folder in zip("AB", folders, strict=True):
+        side = side_of(folder)
+        made = f"engine {side.facts.get('engine', 'unknown')}, {side.facts.get('kernel', '')}"
+        parts.append(f"{name} is `{side.testbed}` ({made})")
+    return f"{'; '.join(parts)}."
+
+
+def _lines(found: TwoRuns, testbed: TestbedResult) -> Iterator[str]:
+    yield from (text(sentence) for sentence in (*sentences(found), *broken(found)))
+    yield from (f"B: {text(limit_sentence(limit))}" for limit in testbed.exceeded)
+    yield from (f"B: {text(check_sentence(check))}" for check in testbed.disagreeing)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run from the command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.conformance")
+    parser.add_argument("--run", action="store_true")
+    parser.add_argument("results", nargs="?", type=Path, default=Path("results"))
+    asked = parser.parse_args(arguments)
+    try:
+        for study in studies() if asked.run else ():
+            carry_out(study, asked.results)
+        write(asked.results)
+    except NetstudyError as error:
+        print(f"netstudy: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

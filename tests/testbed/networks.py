@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from netstudy import wire
 from netstudy.testbed.netns.kernel import Kernel
-from netstudy.testbed.netns.kernel_tcp import kernel_tcp
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 
 MODERN = Kernel(
@@ -66,6 +65,4 @@ def layout(
     network: wire.Network, kernel: Kernel = MODERN, *, switching: Switching = "kernel"
 ) -> Layout:
     """The network's layout, with every group's TCP on that kernel."""
-    mtu_bytes = network.links[0].mtu_bytes
-    tcp = {group.name: kernel_tcp(group.tcp, mtu_bytes, kernel) for group in network.hosts}
-    return make_layout(network, tcp, switching=switching)
+    return make_layout(network, kernel, switching=switching)

@@ -14,7 +14,8 @@ from typing import Final, Literal
 
 from netstudy import wire
 from netstudy.errors import StudyError
-from netstudy.testbed.netns.kernel_tcp import KernelTcp
+from netstudy.testbed.netns.kernel import Kernel
+from netstudy.testbed.netns.kernel_tcp import KernelTcp, kernel_tcp
 
 Switching = Literal["user-space", "kernel"]
 """Who forwards: the engine's own switch, or the kernel's bridge with a queue a port."""
@@ -98,12 +99,12 @@ class Layout:
 
 def make_layout(
     network: wire.Network,
-    tcp: Mapping[str, KernelTcp],
+    kernel: Kernel,
     *,
     switching: Switching = "user-space",
     receive_cpu: int | None = 0,
 ) -> Layout:
-    """The layout of a star; `tcp` is what `kernel_tcp` makes of each group's, by its name.
+    """The layout of a star on a kernel, whose TCP comes as near to each group's as it can.
 
     Raises StudyError when there are more hosts than addresses.
     """
@@ -111,6 +112,10 @@ def make_layout(
     if len(named) > _SUBNET.num_addresses - 2:
         raise StudyError(f"{len(named):,} hosts do not fit into {_SUBNET}")
     links = {link.between[0]: link for link in network.links}
+    tcp = {
+        group.name: kernel_tcp(group.tcp, links[group.name].mtu_bytes, kernel)
+        for group in network.hosts
+    }
     hosts = tuple(
         Host(node, number, links[group.name], group.nic, tcp[group.name])
         for number, (node, group) in enumerate(named, start=1)

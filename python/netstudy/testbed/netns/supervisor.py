@@ -18,8 +18,7 @@ from netstudy.errors import NetstudyError
 from netstudy.store.files import write_atomic
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.testbed.netns.kernel import Kernel
-from netstudy.testbed.netns.kernel_tcp import kernel_tcp
-from netstudy.testbed.netns.layout import Layout, Switching, make_layout
+from netstudy.testbed.netns.layout import Switching, make_layout
 from netstudy.testbed.netns.network import network
 from netstudy.testbed.netns.priority import prefer_this_process
 from netstudy.testbed.netns.refusals import notes
@@ -38,7 +37,7 @@ def supervise(switching: Switching, captures: Path | None, kernel: Kernel) -> No
     prefer_this_process()
     _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAME))
     for done, run in enumerate(plan.runs, start=1):
-        layout = _layout(run, switching, kernel)
+        layout = make_layout(run.network, kernel, switching=switching, receive_cpu=own.hosts)
         _write(_record(Setting(run, layout, engine, own), kernel, captures))
         _write(_progress(plan, done))
     _write(wire.EndRecord(runs=len(plan.runs)))
@@ -73,14 +72,6 @@ def _environment(run: wire.Run, kernel: Kernel) -> dict[str, str]:
     said = {"testbed": NAME, "kernel": kernel.release}
     different = " ".join(notes(run.network, kernel))
     return said | ({"different from the study": different} if different else {})
-
-
-def _layout(run: wire.Run, switching: Switching, kernel: Kernel) -> Layout:
-    mtus = {link.between[0]: link.mtu_bytes for link in run.network.links}
-    tcp = {
-        group.name: kernel_tcp(group.tcp, mtus[group.name], kernel) for group in run.network.hosts
-    }
-    return make_layout(run.network, tcp, switching=switching)
 
 
 def _keep(path: Path, evidence: Evidence) -> None:

@@ -1,0 +1,33 @@
+"""Prints as JSON what the machine reaches: `python -m tests.testbed.tried RATE_BPS SWITCHING`."""
+
+from __future__ import annotations
+
+import sys
+
+from pydantic import TypeAdapter
+
+from netstudy import wire
+from netstudy.testbed.netns.limits import Ceiling
+from netstudy.testbed.netns.trials import ceilings
+from tests.testbed.networks import star
+
+
+def run(rate_bps: int) -> wire.Run:
+    """An incast of two servers."""
+    return wire.Run(
+        id="0" * 12,
+        cases=(),
+        treatment={},
+        replicate=1,
+        seed="0" * 16,
+        network=star(2, rate_bps=rate_bps, mtu_bytes=1500),
+        workload=wire.Incast(
+            client="client", servers="server", block_bytes=100_000, iterations=1, request_bytes=64
+        ),
+    )
+
+
+if __name__ == "__main__":
+    plan = wire.Plan(study="tried", seed=1, runs=(run(int(sys.argv[1])),))
+    found = ceilings(plan, "kernel" if sys.argv[2] == "kernel" else "user-space")
+    sys.stdout.buffer.write(TypeAdapter(list[Ceiling]).dump_json(found))

@@ -61,7 +61,7 @@ def test_nothing_can_be_lost_in_a_trial() -> None:
 @pytest.mark.parametrize("switching", ["user-space", "kernel"])
 def test_the_machine_is_tried(user: User, engine: None, switching: str) -> None:
     (ceiling,) = tried(user, 20 * _MEGABIT, switching)
-    first, asked = ceiling.evidence[0], trial_run(run(20 * _MEGABIT), 20 * _MEGABIT)
+    first, asked = ceiling.trials[0], trial_run(run(20 * _MEGABIT), 20 * _MEGABIT)
     # A token bucket that has filled up lets its depth go at once, at the start of each iteration.
     ahead_bytes = burst_bytes(asked.network.links[0]) if switching == "kernel" else 0
     block_bytes = asked.workload.block_bytes
@@ -79,7 +79,7 @@ def test_no_machine_carries_10_terabits(user: User, engine: None) -> None:
     (ceiling,) = tried(user, 10**13, "user-space")
     said = excess(asked, ceiling)
 
-    assert ceiling.rate_bps < 10**13
+    assert ceiling.best is None or ceiling.best.rate_bps < 10**13
     assert said is not None
     assert said.startswith("The study asks for 10 Tbit/s at an MTU of 1500 bytes")
 

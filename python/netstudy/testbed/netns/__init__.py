@@ -42,8 +42,9 @@ class Netns:
         """See Testbed.refusals."""
         from netstudy.testbed.netns.capabilities import kernel
         from netstudy.testbed.netns.refusals import refusals
+        from netstudy.testbed.netns.trials import too_much
 
-        return refusals(plan, self.switching, kernel())
+        return refusals(plan, self.switching, kernel()) or too_much(plan, self.switching)
 
     def run(
         self,

@@ -2,14 +2,14 @@
 
 A run beyond that would measure the machine. So the network is tried before: the same hosts, links
 and switch, with buffers that nothing is lost in, and servers that send without pause. Where the
-rates that the study asks for are not reached in time, lower ones are tried.
+rates that the study asks for are not carried, lower ones are tried.
 
 The search and the decision are here, and pure; `trial` does the trying.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from netstudy.units import format_rate
@@ -19,9 +19,11 @@ _HEADERS_BYTES = 52
 """IPv4, TCP, and TCP's timestamps."""
 _FRAMING_BYTES = 38
 """What a packet takes on the wire beside itself: IEEE 802.3, 3.1.1 and 4.4.2."""
-_REACHED = 0.95
-"""Share of the goodput that a link can carry at which a trial counts as reached: the rest is what
-TCP needs to begin."""
+_CARRIED = 0.9
+"""Share of the goodput of an ideal link at which a rate counts as carried: the rest is for TCP to
+begin."""
+_NEAR = 0.5
+"""A machine below that share was not merely disturbed."""
 _CAUTION = 0.9
 """A machine that does not carry a rate is tried next with this share of what it carried."""
 _STEP = 0.7
@@ -49,14 +51,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The most that this machine was seen to do for one network."""
+    """The most that this machine was seen to carry for one network."""
 
-    rate_bps: int
-    """Of the fastest link; 0 when no trial was reached."""
-    packets_per_s: float
-    lateness_us_p99: float | None
-    evidence: tuple[Trial, ...]
-    """Every trial, in order; the last one is what the figures are of."""
+    best: Trial | None
+    """The fastest trial that was carried, of two equal ones the one in time; None: none was."""
+    trials: tuple[Trial, ...]
+    """Every trial, in order."""
 
 
 Try = Callable[[int], Trial]
@@ -66,27 +66,33 @@ Try = Callable[[int], Trial]
 def find_ceiling(network: Network, attempt: Try) -> Ceiling:
     """The ceiling, searched from the rate that the network asks for downwards.
 
-    A machine that reaches that rate is not asked for more, so the usual case takes one trial. One
-    that is late and carries what is asked for may have been disturbed: it gets a second try.
+    A machine that carries that rate is not asked for more, so the usual case takes one trial. One
+    that is not far from it may have been disturbed: it gets a second try. Where the rate is out of
+    reach, the one to be named instead is one that is carried in time, if there is any.
     """
-    trials = [attempt(fastest_bps(network))]
-    if carried(trials[0], network) and not trials[0].in_time:
-        trials.append(attempt(fastest_bps(network)))
-    while not reached(trials[-1], network) and len(trials) < _TRIALS_MAX:
-        trials.append(attempt(_lower(trials[-1], network)))
-    last = trials[-1]
-    rate_bps = last.rate_bps if reached(last, network) else 0
-    return Ceiling(rate_bps, last.packets_per_s, last.lateness_us_p99, tuple(trials))
+    wanted_bps = fastest_bps(network)
+    trials = [attempt(wanted_bps)]
+    if _is_near(trials[0], network):
+        trials.append(attempt(wanted_bps))
+    if not any(carried(trial, network) for trial in trials):
+        while not _is_reached(trials[-1], network) and len(trials) < _TRIALS_MAX:
+            trials.append(attempt(_lower(trials[-1], network)))
+    best = max(trials, key=lambda trial: (carried(trial, network), trial.in_time, trial.rate_bps))
+    return Ceiling(best if carried(best, network) else None, tuple(trials))
 
 
-def reached(trial: Trial, network: Network) -> bool:
-    """Whether the machine carried what the link can carry, and in time."""
+def _is_near(trial: Trial, network: Network) -> bool:
+    share = trial.goodput_bps / ideal_goodput_bps(trial.rate_bps, network)
+    return share >= _NEAR and not _is_reached(trial, network)
+
+
+def _is_reached(trial: Trial, network: Network) -> bool:
     return trial.in_time and carried(trial, network)
 
 
 def carried(trial: Trial, network: Network) -> bool:
     """Whether the client received what the link can carry, in time or not."""
-    return trial.goodput_bps >= _REACHED * ideal_goodput_bps(trial.rate_bps, network)
+    return trial.goodput_bps >= _CARRIED * ideal_goodput_bps(trial.rate_bps, network)
 
 
 def _lower(trial: Trial, network: Network) -> int:
@@ -134,42 +140,44 @@ def _demand(network: Network) -> tuple[int, int]:
 
 
 def excess(network: Network, ceiling: Ceiling) -> str | None:
-    """What is said when a network asks for more than the machine can do; None when it does not."""
-    wanted_bps = fastest_bps(network)
-    if ceiling.rate_bps >= wanted_bps:
+    """What is said when a network asks for more than the machine can do; None when it does not.
+
+    One that is carried late is none of it: each run tells of that, and is invalid then.
+    """
+    wanted_bps, best = fastest_bps(network), ceiling.best
+    if best is not None and best.rate_bps >= wanted_bps:
         return None
-    mtu_bytes = max(link.mtu_bytes for link in network.links)
-    asked = (
-        f"The study asks for {format_rate(wanted_bps)} at an MTU of {mtu_bytes} bytes between "
-        f"{host_count(network)} hosts"
-    )
-    if not ceiling.rate_bps:
-        return f"{asked}; this machine reaches no rate that was tried: {_tried(ceiling)}."
+    asked = f"The study asks for {_asked(network)}"
+    if best is None:
+        return f"{asked}; this machine carries no rate that was tried: {_tried(ceiling)}."
     return (
-        f"{asked}; this machine reaches {format_rate(ceiling.rate_bps)} "
-        f"({ceiling.packets_per_s:,.0f} packets a second{_late(ceiling)}). The largest scale that "
-        f"fits is --scale {largest_scale(wanted_bps, ceiling.rate_bps)}."
+        f"{asked}; this machine carries {format_rate(best.rate_bps)} ({_figures(best)}). The "
+        f"largest scale that fits is --scale {largest_scale(wanted_bps, best.rate_bps)}."
     )
 
 
-def _late(ceiling: Ceiling) -> str:
-    late_us = ceiling.lateness_us_p99
-    return "" if late_us is None else f", late by {late_us:.0f} µs at most in 99 of 100"
+def _asked(network: Network) -> str:
+    mtu_bytes = max(link.mtu_bytes for link in network.links)
+    rate = format_rate(fastest_bps(network))
+    return f"{rate} at an MTU of {mtu_bytes} bytes between {host_count(network)} hosts"
+
+
+def _figures(trial: Trial) -> str:
+    packets, late_us = f"{trial.packets_per_s:,.0f} packets a second", trial.lateness_us_p99
+    return (
+        packets
+        if late_us is None
+        else f"{packets}, 99 of 100 of them late by {late_us:.0f} µs at most"
+    )
 
 
 def _tried(ceiling: Ceiling) -> str:
     return "; ".join(
         f"{format_rate(trial.rate_bps)}: {trial.why or f'{trial.goodput_bps / 1e6:,.0f} Mbit/s'}"
-        for trial in ceiling.evidence
+        for trial in ceiling.trials
     )
 
 
 def largest_scale(wanted_bps: int, ceiling_bps: int) -> str:
     """The largest unit fraction by which the wanted rate fits below the ceiling: 1/5."""
     return f"1/{-(-wanted_bps // ceiling_bps)}"
-
-
-def exceeding(networks: Iterable[Network], ceiling_of: Callable[[Network], Ceiling]) -> list[str]:
-    """One sentence for each network that asks for more than the machine can do."""
-    said = [excess(network, ceiling_of(network)) for network in networks]
-    return [sentence for sentence in said if sentence is not None]

@@ -101,8 +101,8 @@ def test_the_sentence_has_the_figures_and_the_scale_that_fits() -> None:
 
     assert excess(star(23, rate_bps=10 * _GIGABIT), Ceiling(best, (best,))) == (
         "The study asks for 10 Gbit/s at an MTU of 9000 bytes between 24 hosts; this machine "
-        "carries 2.4 Gbit/s (41,234 packets a second, 99 of 100 of them late by 46 µs at most). "
-        "The largest scale that fits is --scale 1/5."
+        "carries 2.4 Gbit/s in time (41,234 packets a second, 99 of 100 of them late by 46 µs at "
+        "most). The largest scale that fits is --scale 1/5."
     )
 
 

@@ -15,6 +15,7 @@ import pytest
 from netstudy.testbed.netns.programs import find_program
 from netstudy.testbed.netns.sandbox import effective_capabilities
 from tests.testbed.conftest import User
+from tests.testbed.processes import descendants, namespaces_of
 
 _TIME_LIMIT_S = 20
 _SYSCTLS = ("ipv4/tcp_sack", "ipv4/tcp_rmem", "core/rps_default_mask", "core/netdev_max_backlog")
@@ -85,44 +86,12 @@ def test_a_signal_to_the_group_ends_the_program_in_order(user: User) -> None:
         assert sandbox.wait(_TIME_LIMIT_S) == 128 + signal.SIGTERM
 
 
-def descendants(pid: int) -> list[int]:
-    """The processes below one, nearest first."""
-    found = [pid]
-    for parent in found:
-        found += [child for child in all_processes() if status(child, "PPid") == str(parent)]
-    return found[1:]
-
-
-def all_processes() -> list[int]:
-    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-
-
-def status(pid: int, field: str) -> str | None:
-    """A field of /proc/…/status; None when there is no such process."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return next(line.split()[1] for line in lines if line.startswith(f"{field}:"))
-
-
 def has_ended(pidfd: int) -> bool:
     """Whether a process ends within the time limit (pidfd_open(2): it is readable then)."""
     try:
         return select.select([pidfd], [], [], _TIME_LIMIT_S)[0] != []
     finally:
         os.close(pidfd)
-
-
-def namespaces_of(pids: list[int]) -> set[int]:
-    """The network namespaces that processes are in, by inode."""
-    found = set()
-    for pid in pids:
-        try:
-            found.add(Path(f"/proc/{pid}/ns/net").stat().st_ino)
-        except OSError:
-            continue
-    return found
 
 
 def test_capabilities_are_read_from_the_effective_set() -> None:

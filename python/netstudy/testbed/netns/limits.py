@@ -150,9 +150,10 @@ def excess(network: Network, ceiling: Ceiling) -> str | None:
     asked = f"The study asks for {_asked(network)}"
     if best is None:
         return f"{asked}; this machine carries no rate that was tried: {_tried(ceiling)}."
+    manner = "in time" if best.in_time else "late"
     return (
-        f"{asked}; this machine carries {format_rate(best.rate_bps)} ({_figures(best)}). The "
-        f"largest scale that fits is --scale {largest_scale(wanted_bps, best.rate_bps)}."
+        f"{asked}; this machine carries {format_rate(best.rate_bps)} {manner} ({_figures(best)}). "
+        f"The largest scale that fits is --scale {largest_scale(wanted_bps, best.rate_bps)}."
     )
 
 
@@ -163,12 +164,10 @@ def _asked(network: Network) -> str:
 
 
 def _figures(trial: Trial) -> str:
-    packets, late_us = f"{trial.packets_per_s:,.0f} packets a second", trial.lateness_us_p99
-    return (
-        packets
-        if late_us is None
-        else f"{packets}, 99 of 100 of them late by {late_us:.0f} µs at most"
-    )
+    packets = f"{trial.packets_per_s:,.0f} packets a second"
+    if trial.lateness_us_p99 is None:
+        return packets
+    return f"{packets}, 99 of 100 of them late by {trial.lateness_us_p99:.0f} µs at most"
 
 
 def _tried(ceiling: Ceiling) -> str:

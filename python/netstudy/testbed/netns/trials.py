@@ -168,11 +168,8 @@ def _try(run: wire.Run, switching: Switching, here: Kernel, rate_bps: int) -> Tr
     tried = trial_run(run, rate_bps)
     layout = make_layout(tried.network, here, switching=switching, receive_cpu=own.hosts)
     setting = Setting(tried, layout, find_engine(), own)
-    try:
-        with made(layout, tried.network.switch.buffer):
-            return outcome(tried, asyncio.run(carry_out(setting)))
-    except NodeError as error:
-        return Trial(rate_bps, 0.0, 0.0, None, in_time=False, why=str(error))
+    with made(layout, tried.network.switch.buffer):
+        return outcome(tried, asyncio.run(carry_out(setting)))
 
 
 def main() -> int:
@@ -184,9 +181,9 @@ def main() -> int:
     try:
         enter()
         found = list(_ceilings(plan, asked.switching, kernel()))
-    except NetstudyError as error:
+    except (NetstudyError, NodeError) as error:
         print(error, file=sys.stderr)
-        return error.exit_code
+        return TestbedError.exit_code
     sys.stdout.buffer.write(_CEILINGS.dump_json(found))
     return 0
 

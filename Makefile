@@ -22,10 +22,10 @@ unexport CARGO_BUILD_TARGET
 comma := ,
 say = @printf '  %s\n' "$(1)"
 
-.PHONY: help build run test check check-slow accuracy conformance bench bench-peers profile docs lock clean lint
+.PHONY: help build run test check check-slow accuracy conformance bench bench-peers bench-iperf3 profile docs lock clean lint
 
 help: ## print this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 build: ## set everything up; leaves .venv/bin/netstudy and .venv/bin/netstudy-engine
 	@tools/setup run
@@ -75,6 +75,9 @@ bench: build ## how fast the engine simulates, beside earlier commits
 bench-peers: build ## speed and agreement beside ns-2 and ns-3, from Debian's packages
 	@tools/peers
 	@.venv/bin/python -m tools.bench.peers
+
+bench-iperf3: build ## speed and processor time of real traffic beside iperf3
+	@.venv/bin/python -m tools.bench.iperf3 $(ARGS)
 
 profile: build ## record what the engine is optimised by, after a change to its packet path
 	@tools/profile

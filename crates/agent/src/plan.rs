@@ -6,8 +6,10 @@ use crate::failure::Failure;
 
 /// The plan in `line`.
 pub(crate) fn read(line: &[u8]) -> Result<AgentPlan, Failure> {
-    let plan: AgentPlan =
-        serde_json::from_slice(line).map_err(|error| Failure::Plan(error.to_string()))?;
+    let mut text = serde_json::Deserializer::from_slice(line);
+    let plan: AgentPlan = serde_path_to_error::deserialize(&mut text)
+        .map_err(|error| Failure::Plan(error.to_string()))?;
+    text.end().map_err(|error| Failure::Plan(error.to_string()))?;
     check(&plan).map_err(Failure::Plan)?;
     Ok(plan)
 }
@@ -68,6 +70,8 @@ mod tests {
             ("agent-server.json", "\"interval_ms\": null", "\"interval_ms\": 0", "interval_ms"),
             ("agent-server.json", "60000", "0", "time_limit_ms"),
             ("agent-server.json", "\"token\"", "\"tokn\"", "tokn"),
+            ("agent-server.json", "\"no_delay\": true", "\"no_delay\": 1", "socket.no_delay"),
+            ("agent-server.json", "\"port\": 0", "\"port\": 70000", "role"),
         ] {
             let text = example(name).replacen(from, to, 1);
             let failure = read(text.as_bytes()).expect_err("a bad plan");

@@ -139,5 +139,26 @@ def test_the_kernels_path_refuses_what_its_queues_cannot_do() -> None:
     said = " ".join(kernel_path.refusals(network.model_copy(update={"switch": switch})))
 
     assert kernel_path.refusals(network) == []
+    assert kernel_path.departures(network) == []
     for word in ("shared-memory", "cut through", "mark"):
         assert word in said
+
+
+@pytest.mark.parametrize(("delay_ns", "is_refused"), [(1_000, False), (1_000_000, True)])
+def test_a_delay_that_could_be_seen_is_refused_and_a_shorter_one_noted(
+    delay_ns: int, is_refused: bool
+) -> None:
+    network = star(1)
+    links = tuple(link.model_copy(update={"delay_ns": delay_ns}) for link in network.links)
+    delayed = network.model_copy(update={"links": links})
+
+    assert len(kernel_path.refusals(delayed)) == is_refused
+    assert len(kernel_path.departures(delayed)) == (not is_refused)
+
+
+def test_a_latency_of_the_switch_counts_alike() -> None:
+    network = star(1)
+    switch = network.switch.model_copy(update={"latency_ns": 800})
+    (said,) = kernel_path.departures(network.model_copy(update={"switch": switch}))
+
+    assert said.startswith("A latency of the switch of 800 ns is not imposed")

@@ -21,10 +21,11 @@ def refusals(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[str]
     )
 
 
-def notes(network: wire.Network, kernel: Kernel) -> list[str]:
+def notes(network: wire.Network, switching: Switching, kernel: Kernel) -> list[str]:
     """What is different from the study although it is carried out, one sentence each."""
     own = [line for group in network.hosts for line in departures(group.tcp, kernel)]
-    return list(dict.fromkeys([*own, *_hosts(network), *_switch(network.switch)]))
+    path = kernel_path.departures(network) if switching == "kernel" else []
+    return list(dict.fromkeys([*own, *path, *_hosts(network), *_switch(network.switch)]))
 
 
 def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator[str]:

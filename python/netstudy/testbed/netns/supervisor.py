@@ -63,14 +63,14 @@ def _record(setting: Setting, kernel: Kernel, captures: Path | None) -> wire.Run
             evidence = asyncio.run(carry_out(setting))
         if captures is not None:
             _keep(captures / f"{run.id}.jsonl.gz", evidence)
-        return run_record(run, evidence, _environment(run, kernel))
+        return run_record(run, evidence, _environment(setting, kernel))
     except (NodeError, NetstudyError, LookupError) as error:
         return failed_record(run, str(error))
 
 
-def _environment(run: wire.Run, kernel: Kernel) -> dict[str, str]:
+def _environment(setting: Setting, kernel: Kernel) -> dict[str, str]:
     said = {"testbed": NAME, "kernel": kernel.release}
-    different = " ".join(notes(run.network, kernel))
+    different = " ".join(notes(setting.run.network, setting.layout.switching, kernel))
     return said | ({"different from the study": different} if different else {})
 
 

@@ -34,8 +34,9 @@ _SLOWDOWN = 50
 """How much slower than the client's link an iteration may be: goodput collapses by that much."""
 _SAMPLE_MS = 250
 """Between two samples of the client's counters and the machine's; one takes about 0.2 ms."""
-_QUIET_S = 0.02
-"""What is under way after the last byte has arrived, acknowledgments and late copies, is over."""
+_QUIET_S = 0.1
+"""After the last byte of a phase: a delayed acknowledgment takes 40 ms (TCP_DELACK_MIN), and a
+sender with a shorter timeout sends again meanwhile. Then nothing is under way."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ async def _cancelled(task: asyncio.Future[Any]) -> None:
 async def _measured(client: Agent, agents: list[Agent], switch: RunSwitch) -> Snapshots:
     """Lead the client through its phases; the counters around the one that is measured."""
     await client.expect(agent_wire.PhaseRecord, lambda phase: phase.name == "warmed-up")
+    await asyncio.sleep(_QUIET_S)
     before = await _snapshots(agents, switch, _BEFORE)
     await client.send(agent_wire.GoCommand())
     await client.expect(agent_wire.PhaseRecord, lambda phase: phase.name == "measured")

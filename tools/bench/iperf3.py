@@ -153,14 +153,17 @@ def agent(cell: Cell, bytes_: int) -> Transfer:
     share = bytes_ // cell.streams
     roles = [
         wire.IncastServerRole(
-            address=SERVER, client=CLIENT, request_bytes=64, response_bytes=share, seed="00" * 8
+            address=SERVER,
+            client=CLIENT,
+            request_bytes=64,
+            response_bytes=share,
+            number=number,
+            seed="00" * 8,
         )
-        for _ in range(cell.streams)
+        for number in range(1, cell.streams + 1)
     ]
     options = wire.SocketOptions(congestion_control=CONGESTION_CONTROL, zero_copy=cell.offloads)
-    servers = [
-        _agent("server", f"server-{index + 1}", role, options) for index, role in enumerate(roles)
-    ]
+    servers = [_agent("server", f"server-{role.number}", role, options) for role in roles]
     endpoints = [wire.Endpoint(address=SERVER, port=_port(server)) for server in servers]
     client = _agent(
         "client",

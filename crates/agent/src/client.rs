@@ -96,6 +96,14 @@ struct Times {
     done: Vec<u64>,
 }
 
+impl Times {
+    fn with_room(iterations: usize) -> Self {
+        let [intended, sent, first_byte, done] =
+            std::array::from_fn(|_| Vec::with_capacity(iterations));
+        Self { intended, sent, first_byte, done }
+    }
+}
+
 struct Client<'a> {
     agent: &'a Agent<'a>,
     task: Task<'a>,
@@ -155,7 +163,7 @@ impl<'a> Client<'a> {
     fn iterate(&mut self, iterations: u32) -> Result<Option<Phase>, Failure> {
         for peer in &mut self.peers {
             peer.received = 0;
-            peer.times = Times::default();
+            peer.times = Times::with_room(iterations as usize);
         }
         self.lateness = Lateness::default();
         let mut phase = Phase::default();

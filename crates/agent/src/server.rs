@@ -41,6 +41,7 @@ pub(crate) fn run(agent: &Agent<'_>, events: Sender<Event>) -> Result<(), Failur
         request_bytes,
         response_bytes,
         start_jitter,
+        number,
         seed,
     } = &agent.plan.role
     else {
@@ -66,7 +67,7 @@ pub(crate) fn run(agent: &Agent<'_>, events: Sender<Event>) -> Result<(), Failur
         request_bytes: *request_bytes,
         response_bytes: *response_bytes,
         start_jitter,
-        jitter: Stream::new(seed, &format!("{}/start", agent.plan.node)),
+        jitter: Stream::new(seed, &format!("server/{number}/start")),
     };
     if let Some(stream) = wait_for_client(agent)? {
         serve(agent, stream, service)?;

@@ -1,7 +1,7 @@
 //! Agents as their controller sees them: traffic over loopback addresses, each agent a process.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 
@@ -142,6 +142,7 @@ fn server_plan(response_bytes: u64) -> AgentPlan {
             request_bytes: REQUEST_BYTES,
             response_bytes,
             start_jitter: Jitter::None,
+            number: 1,
             seed: "00112233445566ff".to_owned(),
         },
     )
@@ -266,6 +267,22 @@ fn a_thousand_iterations_arrive_whole_and_in_order() {
 }
 
 #[test]
+fn it_works_over_ipv6() {
+    let loopback = IpAddr::V6(Ipv6Addr::LOCALHOST);
+    let mut server_plan = server_plan(1000);
+    let AgentRole::IncastServer { address, client, .. } = &mut server_plan.role else {
+        unreachable!()
+    };
+    (*address, *client) = (loopback, loopback);
+    let (server, endpoint) = ready(&server_plan);
+    let mut client_plan = client_plan(&[endpoint], &[1000], 10);
+    let AgentRole::IncastClient { address, .. } = &mut client_plan.role else { unreachable!() };
+    *address = loopback;
+    assert_eq!(run(Agent::start(&client_plan)).verified_bytes, 12_000);
+    server.stop();
+}
+
+#[test]
 fn a_striped_block_comes_in_parts_of_different_size() {
     let responses = [333_334, 333_333, 1];
     let (servers, endpoints) = servers(&responses);
@@ -309,7 +326,7 @@ fn a_server_waits_as_long_as_its_stream_of_chance_says() {
     let mut plan = server_plan(1000);
     let AgentRole::IncastServer { start_jitter, seed, .. } = &mut plan.role else { unreachable!() };
     *start_jitter = Jitter::Uniform { max_ns: 3_000_000 };
-    let mut stream = netstudy_random::Stream::new(seed, "server-1/start");
+    let mut stream = netstudy_random::Stream::new(seed, "server/1/start");
     let jitter = start_jitter.clone();
     let (server, endpoint) = ready(&plan);
     run(Agent::start(&client_plan(&[endpoint], &[1000], 20)));

@@ -132,6 +132,8 @@ pub enum AgentRole {
         response_bytes: u64,
         /// Delay between the receipt of a request and the first byte of the response.
         start_jitter: Jitter,
+        /// Its number among the servers, from 1: its delays are those that the simulator draws for it.
+        number: u32,
         /// Seed of the run: 16 hexadecimal digits.
         seed: String,
     },

@@ -214,6 +214,7 @@ async def _start_server(
         request_bytes=work.request_bytes,
         response_bytes=response_bytes(work, len(setting.servers))[index],
         start_jitter=work.start_jitter,
+        number=index + 1,
         seed=setting.run.seed,
     )
     agent, ready = await _start_agent(setting, host, role, token, stack)

@@ -66,6 +66,8 @@ class IncastServerRole(Wire):
     response_bytes: int = Field(gt=0)
     start_jitter: Jitter = NoJitter()
     """Delay between the receipt of a request and the first byte of the response."""
+    number: int = Field(ge=1)
+    """Among the servers: its delays are those that the simulator draws for it."""
     seed: str
     """Seed of the run: 16 hexadecimal digits."""
 

@@ -72,6 +72,18 @@ def _burst(buffer: wire.Buffer) -> Any:
         return {"received": received, "counted": counted, **switch.stop()}
 
 
+def paced() -> Any:
+    """100 datagrams at once from a host whose link is no faster than the one that they leave by."""
+    buffer = wire.OutputQueued(port_buffer_bytes=20 * _FRAME)
+    with switched(rate_bps=10_000_000, buffer=buffer, paced_ingress=True) as (plan, switch):
+        client, server = plan.hosts
+        sink, source = datagrams(client, 4711), datagrams(server)
+        for _ in range(100):
+            source.sendto(_PAYLOAD, (client.address, 4711))
+        received = [len(sink.recv(2048)) for _ in range(100)]
+        return {"received": received, "counted": switch.snapshot()["client"], **switch.stop()}
+
+
 def marks() -> Any:
     """30 datagrams at once that understand marks, then 30 that do not, over a threshold of 10."""
     buffer = wire.OutputQueued(port_buffer_bytes=1_000_000)
@@ -149,7 +161,7 @@ CASES: dict[str, Callable[[], Any]] = {
     case.__name__: case
     for case in (
         *(rate, burst_output_queued, burst_shared_memory, burst_ingress_queued),
-        *(marks, delay, elsewhere, ends),
+        *(paced, marks, delay, elsewhere, ends),
     )
 }
 

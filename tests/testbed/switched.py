@@ -89,6 +89,7 @@ def switched(
     time_limit_ms: int = 60_000,
     cpu: int | None = None,
     tcp: wire.Tcp = LINUX_6,
+    paced_ingress: bool = False,
     prefix: Sequence[str] = (),
 ) -> Iterator[tuple[Layout, EngineSwitch]]:
     """A client and servers around a switch that is ready, for the block.
@@ -116,6 +117,7 @@ def switched(
         buffer=buffer,
         ecn_threshold_bytes=ecn_threshold_bytes,
         mtu_bytes=mtu_bytes,
+        paced_ingress=paced_ingress,
     )
     with network(plan, buffer), _at_work(switch_plan, prefix) as switch:
         yield plan, switch

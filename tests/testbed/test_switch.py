@@ -47,6 +47,15 @@ def test_a_burst_is_dropped_where_the_buffer_ends(
     assert found["clock"]["departures"] == counted["frames_forwarded"]
 
 
+def test_frames_that_come_at_the_rate_of_a_link_make_no_queue(user: User) -> None:
+    found = user.outcome("paced", cases=_CASES)
+
+    assert found["received"] == [1472] * 100
+    assert found["counted"]["frames_dropped"] == 0
+    # The one on the wire, and the one that comes as it leaves.
+    assert found["counted"]["queue_bytes_max"] <= 2 * _FRAME
+
+
 def test_frames_that_meet_a_long_queue_are_marked(user: User) -> None:
     found = user.outcome("marks", cases=_CASES)
     understood, not_understood = found["fields"]

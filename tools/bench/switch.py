@@ -66,6 +66,7 @@ def _measure(case: Case) -> None:
             buffer=_POOL,
             cpu=cpu or None,
             tcp=_RENO,
+            paced_ingress=True,
             prefix=before_others(),
         ) as (layout, switch),
         _sending(layout) as receivers,

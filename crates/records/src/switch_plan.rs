@@ -51,6 +51,10 @@ pub struct SwitchPlan {
     pub ecn_threshold_bytes: Option<u64>,
     /// Largest IP packet that any port carries.
     pub mtu_bytes: u32,
+    /// Whether frames also come at the rate of their link, as over a wire; else as fast as hosts hand
+    /// them over.
+    #[serde(default)]
+    pub paced_ingress: bool,
 }
 
 /// A port, and the link to the node behind it.

@@ -62,7 +62,7 @@ pub(crate) struct Nic<L = Unlimited> {
 
 /// What a switch that cuts through must have of a frame: the first 64 bytes, which say that it is no
 /// fragment (IEEE 802.3, 4.2.4.2.2).
-pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
+pub const CUT_THROUGH_BYTES: u32 = 64;
 
 /// Fewer frames ahead are not worth a look at which of them have left.
 const LOOK_AT_MIN: usize = 64;

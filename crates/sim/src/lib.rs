@@ -29,4 +29,5 @@ mod run;
 mod wiring;
 
 pub use buffers::{OverSwitch, SwitchSetup, over_switch};
+pub use hosts::CUT_THROUGH_BYTES;
 pub use run::{Progress, run, useful_packets};

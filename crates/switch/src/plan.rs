@@ -22,19 +22,20 @@ pub(crate) struct Checked {
     pub(crate) links: Vec<Link>,
     /// The address behind each port.
     pub(crate) macs: Vec<Mac>,
+    /// Whether frames that come by a port may leave before they are in whole: no egress may be faster,
+    /// or it would run out of bits.
+    pub(crate) cuts_through: Vec<bool>,
 }
 
 impl Checked {
-    /// Room that a frame must find that comes by `port`. A switch that cuts through lets a frame in
-    /// before it knows its size, unless an egress is faster and would run out of bits: then the room
-    /// is that of the largest one.
+    /// Room that a frame must find that comes by `port`: that of the largest one where it is let in
+    /// before its end is there, else none beyond its own.
     pub(crate) fn reserved_bytes(&self, port: u32) -> u32 {
-        let rate = self.links[port as usize].rate();
-        let fastest = self.links.iter().all(|link| link.rate() <= rate);
-        if self.plan.forwarding == Forwarding::CutThrough && fastest {
-            return ethernet::frame_bytes(self.plan.mtu_bytes);
+        if self.cuts_through[port as usize] {
+            ethernet::frame_bytes(self.plan.mtu_bytes)
+        } else {
+            0
         }
-        0
     }
 }
 
@@ -74,7 +75,10 @@ fn check(plan: SwitchPlan) -> Result<Checked, String> {
         macs.push(mac);
         links.push(Link::new(Rate::from_bps(port.rate_bps), Duration::from_ns(port.delay_ns)));
     }
-    Ok(Checked { plan, links, macs })
+    let fastest = links.iter().map(Link::rate).max();
+    let may = plan.forwarding == Forwarding::CutThrough;
+    let cuts_through = links.iter().map(|link| may && Some(link.rate()) == fastest).collect();
+    Ok(Checked { plan, links, macs, cuts_through })
 }
 
 fn check_buffer(buffer: &Buffer) -> Result<(), String> {

@@ -12,7 +12,7 @@ use netstudy_random::Stream;
 use netstudy_records::{
     Command, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
 };
-use netstudy_sim::{OverSwitch, SwitchSetup, over_switch};
+use netstudy_sim::{CUT_THROUGH_BYTES, OverSwitch, SwitchSetup, over_switch};
 use netstudy_units::{Duration, Time};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;
@@ -117,6 +117,8 @@ struct Switch<'a, A> {
     arrived: BinaryHeap<Reverse<Arrived>>,
     /// Frames that were received so far.
     numbered: u64,
+    /// By port: when all that its host has handed over has come over the wire.
+    ingress_free_at: Vec<Time>,
     fabric: Stepped<Frame, A>,
     arbitration: Stream,
     /// The time of the fabric.
@@ -135,7 +137,7 @@ struct Switch<'a, A> {
 
 impl<'a, A: Architecture<Frame>> Switch<'a, A> {
     fn new(checked: &'a Checked, architecture: A, clock: Clock) -> Result<Self, Failure> {
-        let Checked { plan, links, macs } = checked;
+        let Checked { plan, links, macs, .. } = checked;
         let opened = plan.ports.iter().map(port::open);
         let sockets = opened.collect::<Result<Vec<_>, _>>()?;
         let ports = links.len();
@@ -154,6 +156,7 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
             pool: Pool::new((POOL_BYTES / buffer_bytes) as u32, buffer_bytes),
             arrived: BinaryHeap::with_capacity(1024),
             numbered: 0,
+            ingress_free_at: vec![Time::ZERO; ports],
             fabric: Stepped::new(links, architecture, PausePolicy::default()),
             arbitration: Stream::new(&plan.seed, "switch/arbitration"),
             now: Time::ZERO,
@@ -289,11 +292,27 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
         };
         let now = self.clock.now();
         let sent = stamp.map_or(now, |stamp| self.clock.received(stamp, offset).min(now));
-        let at = sent + self.checked.links[port].delay();
+        let at = self.comes(port, sent, bytes as u32);
         let frame = Frame { slot, bytes: bytes as u32, subject_to_marks, marked: false };
         let (number, ingress) = (self.numbered, port as u32);
         self.numbered += 1;
         self.arrived.push(Reverse(Arrived { at, number, ingress, egress, frame }));
+    }
+
+    /// When a frame is at the switch, to be judged, that a host handed over at `sent`: at once, or when so
+    /// much of it has come over the wire, behind those before it, as the switch must have of it; and
+    /// the delay of the link later.
+    fn comes(&mut self, port: usize, sent: Time, bytes: u32) -> Time {
+        let link = &self.checked.links[port];
+        if !self.checked.plan.paced_ingress {
+            return sent + link.delay();
+        }
+        let begins = sent.max(self.ingress_free_at[port]);
+        let ends = begins + link.serialization(frame::wire_bytes(bytes));
+        self.ingress_free_at[port] = ends;
+        let cut = begins + link.serialization(CUT_THROUGH_BYTES);
+        let judged = if self.checked.cuts_through[port] { cut } else { ends };
+        judged + link.delay()
     }
 
     // ---- through

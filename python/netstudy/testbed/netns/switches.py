@@ -145,4 +145,5 @@ def _plan(
         latency_ns=switch.latency_ns,
         ecn_threshold_bytes=switch.ecn_threshold_bytes,
         mtu_bytes=max(link.mtu_bytes for link in run.network.links),
+        paced_ingress=True,
     )

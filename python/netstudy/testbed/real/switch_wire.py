@@ -51,6 +51,9 @@ class SwitchPlan(Wire):
     ecn_threshold_bytes: int | None = Field(default=None, ge=0)
     mtu_bytes: int = Field(ge=576, le=65_535)
     """Largest IP packet that any port carries."""
+    paced_ingress: bool = False
+    """Whether frames also come at the rate of their link, as over a wire; else as fast as hosts
+    hand them over."""
 
 
 class SwitchReady(Wire):

@@ -31,7 +31,7 @@ from netstudy.testbed.netns.sandbox import enter, sandbox_command
 from netstudy.testbed.process import dies_with_parent
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.incast import response_bytes
-from netstudy.testbed.real.judge import limits
+from netstudy.testbed.real.judge import path_limits
 from netstudy.testbed.real.process import NodeError
 from netstudy.wire import Network, Plan
 
@@ -140,7 +140,7 @@ def outcome(run: wire.Run, evidence: Evidence) -> Trial:
     asked = sum(response_bytes(run.workload, len(evidence.servers))) * len(times.started_ns)
     frames = sum(evidence.switch.growth(host.node)["frames_forwarded"] for host in evidence.hosts)
     clock = evidence.switch.clock
-    complaints = [_complaint(limit) for limit in limits(evidence) if limit.exceeded]
+    complaints = [_complaint(limit) for limit in path_limits(evidence) if limit.exceeded]
     return Trial(
         rate_bps=fastest_bps(run.network),
         goodput_bps=asked * 8e9 / busy_ns,

@@ -24,12 +24,16 @@ def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
     the switch left its times, or frames vanished in the machine.
     """
     return (
-        *_switch(evidence),
-        *_backlog(evidence),
+        *path_limits(evidence),
         *_steal(evidence),
         *_generators(evidence),
         *_probing(evidence),
     )
+
+
+def path_limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
+    """Those of them that are about the way of the frames: what a trial of the machine looks at."""
+    return (*_switch(evidence), *_backlog(evidence))
 
 
 def _switch(evidence: Evidence) -> Iterator[TestbedLimit]:

@@ -13,7 +13,7 @@ use crate::control::Event;
 use crate::greeting;
 
 /// Time that a connection has to say the token.
-const GREETING_TIME: Duration = Duration::from_secs(1);
+const GREETING_TIME: Duration = Duration::from_secs(5);
 
 /// Connections that were closed at once.
 #[derive(Debug, Default)]

@@ -32,6 +32,7 @@ struct Task<'a> {
     request_bytes: u64,
     response_bytes: &'a [u64],
     request_spacing: Duration,
+    silence_limit_ms: Option<u32>,
 }
 
 /// Makes the client's traffic until the controller stops it.
@@ -44,6 +45,7 @@ pub(crate) fn run(agent: &Agent<'_>) -> Result<(), Failure> {
         iterations,
         warmup_iterations,
         request_spacing_ns,
+        silence_limit_ms,
     } = &agent.plan.role
     else {
         unreachable!("a client's plan");
@@ -53,6 +55,7 @@ pub(crate) fn run(agent: &Agent<'_>) -> Result<(), Failure> {
         request_bytes: *request_bytes,
         response_bytes,
         request_spacing: Duration::from_ns(*request_spacing_ns),
+        silence_limit_ms: *silence_limit_ms,
     };
     let mut client = Client::new(agent, task)?;
     for server in servers {
@@ -141,7 +144,9 @@ impl<'a> Client<'a> {
     }
 
     fn connect(&mut self, from: std::net::IpAddr, to: SocketAddr) -> Result<(), Failure> {
-        let patience = self.agent.patience();
+        let patience = self
+            .silence_limit()
+            .map_or(self.agent.patience(), |limit| limit.min(self.agent.patience()));
         let stream = socket::connect_to(from, to, &self.agent.plan.socket, patience)?;
         greeting::greet(&stream, &self.agent.plan.token)
             .map_err(Failure::run(format!("server {to} does not welcome this client")))?;
@@ -229,7 +234,9 @@ impl<'a> Client<'a> {
                 .map_err(Failure::run("timerfd"))?;
         }
         let mut events = [EpollEvent::empty(); 64];
-        let count = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
+        let patience = self.task.silence_limit_ms.map_or(Ok(EpollTimeout::NONE), TryFrom::try_from);
+        let count = match self.epoll.wait(&mut events, patience.unwrap_or(EpollTimeout::MAX)) {
+            Ok(0) if due == Time::NEVER => return Err(self.silence()),
             Ok(count) => count,
             Err(Errno::EINTR) => 0,
             Err(error) => return Err(Failure::run("epoll")(error)),
@@ -301,6 +308,16 @@ impl<'a> Client<'a> {
             return Err(Failure::Run(format!("{limit}: {}", self.missing())));
         }
         Ok(false)
+    }
+
+    /// How long a server that owes something may be silent.
+    fn silence_limit(&self) -> Option<std::time::Duration> {
+        self.task.silence_limit_ms.map(|ms| std::time::Duration::from_millis(ms.into()))
+    }
+
+    fn silence(&self) -> Failure {
+        let limit_ms = self.task.silence_limit_ms.unwrap_or_default();
+        Failure::Run(format!("nothing has come for {limit_ms} ms: {}", self.missing()))
     }
 
     /// Which servers owe how much.

@@ -24,7 +24,15 @@ fn check(plan: &AgentPlan) -> Result<(), String> {
             positive("role.request_bytes", *request_bytes)?;
             positive("role.response_bytes", *response_bytes)
         }
-        AgentRole::IncastClient { servers, request_bytes, response_bytes, iterations, .. } => {
+        AgentRole::IncastClient {
+            servers,
+            request_bytes,
+            response_bytes,
+            iterations,
+            silence_limit_ms,
+            ..
+        } => {
+            positive("role.silence_limit_ms", u64::from(silence_limit_ms.unwrap_or(1)))?;
             positive("role.request_bytes", *request_bytes)?;
             positive("role.iterations", u64::from(*iterations))?;
             if servers.is_empty() || servers.len() != response_bytes.len() {

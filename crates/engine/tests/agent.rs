@@ -159,6 +159,7 @@ fn client_plan(servers: &[Endpoint], response_bytes: &[u64], iterations: u32) ->
             iterations,
             warmup_iterations: 2,
             request_spacing_ns: 5000,
+            silence_limit_ms: None,
         },
     )
 }
@@ -516,6 +517,34 @@ fn a_server_that_never_answers_is_named_at_the_time_limit() {
     assert!(message.contains("has sent 0 of 1000 bytes of response 1"), "{message}");
     assert_eq!(client.exit_code(), Some(3));
     thread.join().expect("the server ends");
+}
+
+#[test]
+fn a_server_that_falls_silent_is_named_long_before_the_time_limit() {
+    let (endpoint, thread) = false_server(Vec::new());
+    let mut plan = client_plan(&[endpoint], &[1000], 1);
+    let AgentRole::IncastClient { silence_limit_ms, .. } = &mut plan.role else { unreachable!() };
+    *silence_limit_ms = Some(200);
+    let mut client = Agent::start(&plan);
+    let message = client.error();
+    assert!(message.contains("nothing has come for 200 ms: server 127.0.0.3:"), "{message}");
+    assert!(message.contains("has sent 0 of 1000 bytes of response 1"), "{message}");
+    assert_eq!(client.exit_code(), Some(3));
+    thread.join().expect("the server ends");
+}
+
+#[test]
+fn a_server_that_does_not_welcome_its_client_is_named_long_before_the_time_limit() {
+    let listener = TcpListener::bind("127.0.0.3:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let endpoint = Endpoint { address: address.ip(), port: address.port() };
+    let mut plan = client_plan(&[endpoint], &[1000], 1);
+    let AgentRole::IncastClient { silence_limit_ms, .. } = &mut plan.role else { unreachable!() };
+    *silence_limit_ms = Some(200);
+    let mut client = Agent::start(&plan);
+    let message = client.error();
+    assert!(message.contains(&format!("server {address} does not welcome")), "{message}");
+    assert_eq!(client.exit_code(), Some(3));
 }
 
 #[test]

@@ -153,6 +153,10 @@ pub enum AgentRole {
         warmup_iterations: u32,
         /// Time between the request to one server and that to the next.
         request_spacing_ns: u64,
+        /// How long all servers that owe something may be silent before that is an error; none: as
+        /// long as the time limit allows.
+        #[serde(default)]
+        silence_limit_ms: Option<u32>,
     },
 }
 

@@ -44,7 +44,11 @@ class Netns:
         from netstudy.testbed.netns.refusals import refusals
         from netstudy.testbed.netns.trials import too_much
 
-        return refusals(plan, self.switching, kernel()) or too_much(plan, self.switching)
+        said = refusals(plan, self.switching, kernel())
+        if said:
+            return said
+        self.check()
+        return too_much(plan, self.switching)
 
     def run(
         self,
@@ -55,12 +59,15 @@ class Netns:
         captures: Path | None = None,
     ) -> None:
         """See Testbed.run."""
-        from netstudy.testbed.netns.sandbox import sandbox_command
+        from netstudy.testbed.netns.sandbox import explained, sandbox_command
 
         module = [sys.executable, "-m", __name__, f"--switching={self.switching}"]
         if captures is not None:
             module.append(f"--captures={captures.absolute()}")
-        run_engine(sandbox_command(module), plan, on_record)
+        try:
+            run_engine(sandbox_command(module), plan, on_record)
+        except TestbedError as error:
+            raise explained(error) from error
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:  # noqa: ARG002
         """See Testbed.seconds."""

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from netstudy.errors import NetstudyError
+from netstudy.errors import NetstudyError, TestbedError
 from netstudy.testbed.netns.capabilities import kernel
 from netstudy.testbed.netns.sandbox import enter
 from netstudy.testbed.netns.supervisor import supervise
@@ -23,7 +23,7 @@ def main() -> int:
         supervise(asked.switching, asked.captures, kernel())
     except NetstudyError as error:
         print(error, file=sys.stderr)
-        return error.exit_code
+        return TestbedError.exit_code  # the plan itself was found good before
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from collections.abc import Coroutine, Iterable
 from contextlib import AsyncExitStack, suppress
@@ -19,7 +20,7 @@ from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, RunSwitc
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.evidence import Evidence, HostEvidence
 from netstudy.testbed.real.incast import response_bytes
-from netstudy.testbed.real.process import START_S, NodeError, NodeProcess, ready
+from netstudy.testbed.real.process import START_S, NodeError, NodeProcess, answered, ready
 
 Agent = NodeProcess[agent_wire.AgentRecord]
 Process = NodeProcess[Any]
@@ -32,6 +33,10 @@ _ITERATION_S = 2.0
 """Added to the time of an iteration: room for a series of timeouts."""
 _SLOWDOWN = 50
 """How much slower than the client's link an iteration may be: goodput collapses by that much."""
+_SILENCE_S = 20.0
+"""The kernel repeats what is lost after 0.2 s, 0.4 s, …: seven losses in a row do not happen."""
+_LONGEST_WAIT_MEANS = 50
+"""An exponential wait longer than this many means has a probability of 2e-22."""
 _SAMPLE_MS = 250
 """Between two samples of the client's counters and the machine's; one takes about 0.2 ms."""
 _QUIET_S = 0.1
@@ -91,6 +96,19 @@ class Setting:
         each = _SLOWDOWN * payload_bits / rate_bps + _ITERATION_S
         return float(START_S + (work.warmup_iterations + work.iterations) * each)
 
+    @property
+    def silence_limit_s(self) -> float:
+        """How long all servers may be silent before that is a failure."""
+        jitter = self.run.workload.start_jitter
+        match jitter:
+            case wire.UniformJitter():
+                wait_ns = jitter.max_ns
+            case wire.ExponentialJitter():
+                wait_ns = _LONGEST_WAIT_MEANS * jitter.mean_ns
+            case wire.NoJitter():
+                wait_ns = 0
+        return _SILENCE_S + wait_ns / 1e9
+
 
 async def carry_out(setting: Setting) -> Evidence:
     """Carry the run out in the network that is there. Raises NodeError when a process fails.
@@ -118,6 +136,18 @@ async def carry_out(setting: Setting) -> Evidence:
         except TimeoutError:
             message = f"the run did not end within {setting.time_limit_s:.0f} s"
             raise NodeError(client.node, message) from None
+        except NodeError as error:
+            raise NodeError(error.node, _with_names(error.message, setting.layout)) from error
+
+
+def _with_names(message: str, layout: Layout) -> str:
+    """Agents know each other by address; people know hosts by name."""
+    found = [
+        f"{host.address} is {host.node}"
+        for host in layout.hosts
+        if re.search(rf"(?<![\d.]){re.escape(host.address)}(?![\d.])", message)
+    ]
+    return f"{message} ({', '.join(found)})" if found else message
 
 
 async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], others: list[Process]) -> ResultT:
@@ -178,7 +208,10 @@ async def _snapshots(
     for agent in agents:
         await agent.send(agent_wire.SnapshotCommand(name=name))
     await switch.snapshot(name)
-    return [await agent.expect(agent_wire.SnapshotRecord, _named(name)) for agent in agents]
+    return [
+        await answered(agent, agent.expect(agent_wire.SnapshotRecord, _named(name)))
+        for agent in agents
+    ]
 
 
 def _named(name: str) -> Any:
@@ -187,7 +220,7 @@ def _named(name: str) -> Any:
 
 async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
     await agent.send(agent_wire.StopCommand())
-    return await agent.finish(agent_wire.EndRecord)
+    return await answered(agent, agent.finish(agent_wire.EndRecord))
 
 
 async def _start_switch(setting: Setting, stack: AsyncExitStack) -> RunSwitch:
@@ -238,6 +271,7 @@ async def _start_client(
         iterations=work.iterations,
         warmup_iterations=work.warmup_iterations,
         request_spacing_ns=work.request_spacing_ns,
+        silence_limit_ms=int(1_000 * setting.silence_limit_s),
     )
     agent, _ = await _start_agent(setting, host, role, token, stack)
     return agent

@@ -24,6 +24,8 @@ from netstudy.testbed.netns.programs import program, run_program
 
 _NEEDED = (1 << 12) | (1 << 21)  # CAP_NET_ADMIN, CAP_SYS_ADMIN: linux/capability.h
 
+_SAYS_KILLED = "sigprocmask unblock failed"
+
 
 def sandbox_command(argv: Sequence[str]) -> list[str]:
     """The command that starts a program in a sandbox; it ends with the program's exit code.
@@ -34,6 +36,17 @@ def sandbox_command(argv: Sequence[str]) -> list[str]:
     user = [] if may_make_namespaces() else ["--user", "--map-root-user"]
     spaces = ["--mount", "--net", "--pid", "--fork", "--kill-child"]
     return [program("unshare"), *user, *spaces, "--", *argv]
+
+
+def explained(error: TestbedError) -> TestbedError:
+    """What an error of a sandbox's starter means.
+
+    unshare(1) ends as its child did; when that was SIGKILL, which nobody can handle, it complains
+    of its own attempt to (util-linux, sys-utils/unshare.c).
+    """
+    if _SAYS_KILLED in str(error):
+        return TestbedError("the testbed's supervisor was killed by SIGKILL; is memory short?")
+    return error
 
 
 def may_make_namespaces() -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from netstudy import wire
 from netstudy.errors import NetstudyError
-from netstudy.store.files import write_atomic
+from netstudy.store.files import storage, write_atomic
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import Switching, make_layout
@@ -61,10 +61,13 @@ def _record(setting: Setting, kernel: Kernel, captures: Path | None) -> wire.Run
     try:
         with network(setting.layout, run.network.switch.buffer):
             evidence = asyncio.run(carry_out(setting))
-        if captures is not None:
-            _keep(captures / f"{run.id}.jsonl.gz", evidence)
+    except (NodeError, NetstudyError) as error:
+        return failed_record(run, str(error))
+    if captures is not None:
+        _keep(captures / f"{run.id}.jsonl.gz", evidence)
+    try:
         return run_record(run, evidence, _environment(setting, kernel))
-    except (NodeError, NetstudyError, LookupError) as error:
+    except LookupError as error:
         return failed_record(run, str(error))
 
 
@@ -76,8 +79,9 @@ def _environment(setting: Setting, kernel: Kernel) -> dict[str, str]:
 
 def _keep(path: Path, evidence: Evidence) -> None:
     """All that the processes wrote, each line with the node that wrote it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, gzip.compress("".join(_lines(evidence)).encode(), mtime=0))
+    with storage(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, gzip.compress("".join(_lines(evidence)).encode(), mtime=0))
 
 
 def _lines(evidence: Evidence) -> Iterator[str]:

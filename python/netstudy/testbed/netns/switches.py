@@ -20,7 +20,7 @@ from netstudy.testbed.netns.programs import run_program
 from netstudy.testbed.real import switch_wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.evidence import KernelSwitch, SwitchEvidence, UserSpaceSwitch
-from netstudy.testbed.real.process import NodeProcess, ready
+from netstudy.testbed.real.process import NodeProcess, answered, ready
 
 _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchRecord)
 _CHECK_SEQUENCE_BYTES = 4
@@ -71,15 +71,15 @@ class EngineSwitch:
     async def snapshot(self, name: str) -> None:
         """See RunSwitch.snapshot."""
         await self.process.send(agent_wire.SnapshotCommand(name=name))
-        taken = await self.process.expect(
+        taken = self.process.expect(
             switch_wire.SwitchSnapshot, lambda snapshot: snapshot.name == name
         )
-        self._snapshots.append(taken)
+        self._snapshots.append(await answered(self.process, taken))
 
     async def stop(self) -> SwitchEvidence:
         """See RunSwitch.stop."""
         await self.process.send(agent_wire.StopCommand())
-        written = await self.process.finish(switch_wire.SwitchEnd)
+        written = await answered(self.process, self.process.finish(switch_wire.SwitchEnd))
         before, after = self._snapshots
         return UserSpaceSwitch(before, after, tuple(written))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
@@ -40,6 +40,7 @@ class NodeError(Exception):
         """`node` is the process's name, as records have it."""
         super().__init__(f"{node}: {message}")
         self.node = node
+        self.message = message
 
 
 @dataclass
@@ -144,6 +145,14 @@ class NodeProcess(Generic[RecordT]):
         said = self.errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         return "; ".join([how, *said])
+
+
+async def answered(process: NodeProcess[Any], answer: Coroutine[Any, Any, OneT]) -> OneT:
+    """What a process answers to a command. Raises NodeError when that does not come in time."""
+    try:
+        return await asyncio.wait_for(answer, START_S)
+    except TimeoutError:
+        raise NodeError(process.node, f"has not answered for {START_S:.0f} s") from None
 
 
 async def ready(process: NodeProcess[Any], kind: type[OneT]) -> OneT:

@@ -87,6 +87,8 @@ class IncastClientRole(Wire):
     warmup_iterations: int = Field(default=0, ge=0)
     request_spacing_ns: int = Field(default=0, ge=0)
     """Time between the request to one server and that to the next."""
+    silence_limit_ms: int | None = Field(default=None, gt=0, lt=2**31)
+    """How long all servers that owe something may be silent; None: as the time limit allows."""
 
 
 AgentRole = Annotated[IncastServerRole | IncastClientRole, Field(discriminator="kind")]

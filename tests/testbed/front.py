@@ -1,0 +1,167 @@
+"""`netstudy run` on a real testbed as a process of its own, with what it starts and leaves."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from netstudy.cli._prepare import Asked, prepare
+from netstudy.cli.run import _new_folder
+from netstudy.store import Folder
+from tests.testbed.processes import all_processes, descendants, namespaces_of
+
+STUDY = """\
+study: tiny
+question: Does a run with real sockets come to its end?
+factors:
+  servers: [{servers}]
+topology:
+  switch: {{profile: generic-shallow, latency: 0 ns}}
+  client: {{profile: host-1g, tcp: {{profile: linux-6}}}}
+  server: {{profile: host-1g, tcp: {{profile: linux-6}}, count: "${{servers}}"}}
+  link: {{rate: 100 Mbit/s, delay: 0 ns, mtu: 1500 B}}
+workload:
+  incast: {{block: 32 kB, iterations: {iterations}, warmup: {warmup}}}
+"""
+TIME_LIMIT_S = 60.0
+_LOCAL = re.compile(r"\|-- (10\.77\.\d+\.\d+)\s+/32 host LOCAL")
+FoundT = TypeVar("FoundT")
+
+
+def study_text(servers: str = "2", *, iterations: int = 3, warmup: int = 1) -> str:
+    """A study of one run for each number of servers; an iteration with two takes 6 ms."""
+    return STUDY.format(servers=servers, iterations=iterations, warmup=warmup)
+
+
+def begun(folder: Path, text: str, testbed: str = "netns") -> Folder:
+    """A results folder with no run in it, as `netstudy run` leaves it that has just begun.
+
+    What the machine carries is not tried: other tests do that, and the studies here ask for little.
+    """
+    path = folder / "study.yaml"
+    path.write_text(text)
+    return _new_folder(prepare(Asked(path, None, (), (), False, testbed, None, None)), folder)
+
+
+def start(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
+    """Start netstudy in a process group of its own, as a shell does, so that Ctrl-C can be sent."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "netstudy", *map(str, arguments)],
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def resume(folder: Folder, **environment: str) -> subprocess.Popen[str]:
+    """Start netstudy on what a folder lacks."""
+    return start("run", folder.path, "--resume", **environment)
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """The exit code, and what was said to people. It fails the test when there is no end."""
+    try:
+        told = process.communicate(timeout=TIME_LIMIT_S)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    assert "Traceback" not in told, told
+    return process.returncode, told
+
+
+def awaited(look: Callable[[], FoundT | None], process: subprocess.Popen[str]) -> FoundT:
+    """What `look` finds, as soon as it finds something."""
+    limit = time.monotonic() + TIME_LIMIT_S
+    while time.monotonic() < limit:
+        found = look()
+        if found is not None:
+            return found
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.002)
+    raise AssertionError(f"not within {TIME_LIMIT_S} s")
+
+
+def supervisor(front: subprocess.Popen[str]) -> int | None:
+    """The first process of the sandbox."""
+    found = [pid for pid in descendants(front.pid) if "netstudy.testbed.netns" in words(pid)]
+    return next((pid for pid in found if not Path(words(pid)[0]).name.startswith("unshare")), None)
+
+
+def engines(front: subprocess.Popen[str]) -> dict[str, int]:
+    """Address of a host, or "switch" -> its process."""
+    found = {}
+    for pid in descendants(front.pid):
+        if words(pid)[1:2] == ["switch"]:
+            found["switch"] = pid
+        elif words(pid)[1:2] == ["agent"] and (address := _address(pid)) is not None:
+            found[address] = pid
+    return found
+
+
+def _address(pid: int) -> str | None:
+    try:
+        local = _LOCAL.search(Path(f"/proc/{pid}/net/fib_trie").read_text())
+    except OSError:
+        return None
+    return local and local[1]
+
+
+def words(pid: int) -> list[str]:
+    """The command line of a process; of one that is gone, an empty word."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return [""]
+
+
+def all_engines(front: subprocess.Popen[str], count: int) -> dict[str, int]:
+    """The engine's processes of a run, as soon as all are there."""
+    return awaited(lambda: found if len(found := engines(front)) == count else None, front)
+
+
+@contextmanager
+def nothing_left(folder: Folder) -> Iterator[Callable[[subprocess.Popen[str]], None]]:
+    """After the block: no process, namespace, interface, mount or half-written file of its own.
+
+    The block is given what notes the processes of a front that is to end in it.
+    """
+    before = _interfaces_and_mounts()
+    ends: list[int] = []
+    namespaces: set[int] = set()
+
+    def note(front: subprocess.Popen[str]) -> None:
+        there = descendants(front.pid)
+        namespaces.update(namespaces_of(there) - namespaces_of([os.getpid()]))
+        for pid in there:
+            try:
+                ends.append(os.pidfd_open(pid))
+            except ProcessLookupError:
+                continue
+
+    yield note
+    assert ends
+    for end in ends:
+        assert select.select([end], [], [], TIME_LIMIT_S)[0], "a process goes on"
+        os.close(end)
+    assert not namespaces & namespaces_of(all_processes())
+    assert _interfaces_and_mounts() == before
+    assert folder.leftovers() == []
+
+
+def _interfaces_and_mounts() -> tuple[set[str], set[str]]:
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
+    interfaces = {path.name for path in Path("/sys/class/net").iterdir()}
+    return interfaces, {line for line in mounts if "netns" in line}

@@ -1,0 +1,267 @@
+"""What can befall a run on a real testbed: each ends in a clear error, and leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netstudy.errors import TestbedError
+from netstudy.store import Folder
+from netstudy.testbed.netns.capabilities import kernel
+from tests.testbed.front import (
+    all_engines,
+    awaited,
+    begun,
+    engines,
+    finished,
+    nothing_left,
+    resume,
+    study_text,
+    supervisor,
+)
+
+_CLIENT, _SERVER = "10.77.0.1", "10.77.0.3"
+_PROCESSES = 4
+"""Of a run with two servers: the switch, the client, the servers."""
+Fault = Callable[[dict[str, int]], None]
+
+
+@pytest.fixture
+def possible() -> None:
+    """Skips where the kernel makes no namespaces for this user."""
+    try:
+        kernel()
+    except TestbedError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def folder(possible: None, tmp_path: Path) -> Folder:
+    """A folder for one run of about two seconds with two servers."""
+    return begun(tmp_path, study_text(iterations=350))
+
+
+def killed(node: str) -> Fault:
+    return lambda there: os.kill(there[node], signal.SIGKILL)
+
+
+def without_link(node: str) -> Fault:
+    """The host's end of its link goes, and the switch's with it."""
+
+    def remove(there: dict[str, int]) -> None:
+        inside = ["nsenter", f"--target={there[node]}", "--net", "--"]
+        if os.geteuid() != 0:
+            inside[2:2] = ["--user", "--preserve-credentials"]
+        subprocess.run([*inside, "ip", "link", "delete", "eth0"], check=True)
+
+    return remove
+
+
+def test_a_killed_server_fails_the_run_and_it_can_be_made_again(folder: Folder) -> None:
+    told = fails(folder, killed(_SERVER))
+    assert "server-2: was killed by signal 9" in told
+    completes(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        pytest.param(killed(_CLIENT), "client: was killed by signal 9", id="client"),
+        pytest.param(killed("switch"), "switch: was killed by signal 9", id="switch"),
+    ],
+)
+def test_any_killed_process_is_named(folder: Folder, fault: Fault, message: str) -> None:
+    assert message in fails(folder, fault)
+    completes(folder)
+
+
+@pytest.mark.parametrize(
+    ("node", "port"),
+    [
+        pytest.param(_SERVER, "server-2", id="server"),
+        pytest.param(_CLIENT, "client", id="client", marks=pytest.mark.slow),
+    ],
+)
+def test_a_link_that_is_removed_is_named(folder: Folder, node: str, port: str) -> None:
+    assert f'switch: the port "{port}"' in fails(folder, without_link(node))
+    completes(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("node", "messages"),
+    [
+        pytest.param(_SERVER, ["nothing has come for 20000 ms", "is server-2"], id="server"),
+        pytest.param("switch", ["nothing has come for 20000 ms", "is server-1"], id="switch"),
+    ],
+)
+def test_a_process_that_stands_still_is_given_up(
+    folder: Folder, node: str, messages: list[str]
+) -> None:
+    told = fails(folder, lambda there: os.kill(there[node], signal.SIGSTOP))
+    assert all(message in told for message in messages), told
+    completes(folder)
+
+
+def fails(folder: Folder, fault: Fault) -> str:
+    """The error of a run that a fault befalls in the middle."""
+    with nothing_left(folder) as note:
+        front = resume(folder)
+        there = all_engines(front, _PROCESSES)
+        time.sleep(0.3)
+        note(front)
+        fault(there)
+        code, told = finished(front)
+    (record,) = folder.records()
+    assert (code, record.status) == (3, "failed")
+    assert not folder.is_done()
+    assert f"netstudy run {folder.path} --resume" in told
+    assert record.error is not None
+    assert record.error in told
+    return record.error
+
+
+def completes(folder: Folder) -> None:
+    """What is missing is made, and the folder sealed, whatever befell it before."""
+    code, told = finished(resume(folder))
+    statuses = {record.status for record in folder.records()}
+    assert statuses <= {"ok", "invalid"}, told
+    assert code == (3 if "invalid" in statuses else 0), told
+    assert folder.is_done()
+    assert folder.changed_since_sealed() == []
+
+
+def test_a_full_disk_ends_the_study_and_loses_no_more_than_the_run(folder: Folder) -> None:
+    captures = folder.path / "captures"
+    captures.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(captures)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("this user may not mount a small file system to fill")
+    try:
+        code, told = finished(resume(folder))
+        left = list(captures.iterdir())
+    finally:
+        subprocess.run(["umount", "--lazy", str(captures)], check=True)
+    assert code == 3
+    assert f"cannot write {captures}/" in told
+    assert "the disk is full" in told
+    assert left == []
+    assert folder.records() == []
+    completes(folder)
+
+
+@pytest.mark.parametrize(
+    "servers", ["2", pytest.param("3", marks=pytest.mark.slow)], ids=["the same", "another"]
+)
+def test_two_studies_at_once_do_not_see_each_other(
+    folder: Folder, tmp_path: Path, servers: str
+) -> None:
+    other = begun(tmp_path, study_text(servers, iterations=350))
+    fronts = [resume(one) for one in (folder, other)]
+    for front, count in zip(fronts, (_PROCESSES, 2 + int(servers)), strict=True):
+        all_engines(front, count)
+    for one, front in zip((folder, other), fronts, strict=True):
+        code, told = finished(front)
+        statuses = [record.status for record in one.records()]
+        assert (statuses, code) in ((["ok"], 0), (["invalid"], 3)), told
+
+
+def network_begun(front: subprocess.Popen[str]) -> bool | None:
+    """The namespaces of a run have names, and no process is in them yet."""
+    inside = supervisor(front)
+    names = inside and Path(f"/proc/{inside}/root/run/netns")
+    try:
+        return True if names and any(names.iterdir()) else None
+    except OSError:
+        return None
+
+
+def processes_start(front: subprocess.Popen[str]) -> bool | None:
+    return True if engines(front) else None
+
+
+def under_way(front: subprocess.Popen[str]) -> bool | None:
+    if len(engines(front)) < _PROCESSES:
+        return None
+    time.sleep(0.3)
+    return True
+
+
+def processes_stop(front: subprocess.Popen[str]) -> bool | None:
+    """The client is the first that is stopped."""
+    all_engines(front, _PROCESSES)
+    return awaited(lambda: None if _CLIENT in engines(front) else True, front)
+
+
+@pytest.mark.parametrize(
+    ("phase", "iterations", "warmup"),
+    [
+        pytest.param(network_begun, 3, 1, id="network"),
+        pytest.param(processes_start, 3, 1, id="start", marks=pytest.mark.slow),
+        pytest.param(under_way, 3, 2000, id="warm-up", marks=pytest.mark.slow),
+        pytest.param(under_way, 2000, 1, id="measuring"),
+        pytest.param(processes_stop, 100, 1, id="stop"),
+    ],
+)
+def test_ctrl_c_ends_a_run_in_any_phase(
+    possible: None,
+    tmp_path: Path,
+    phase: Callable[[subprocess.Popen[str]], bool | None],
+    iterations: int,
+    warmup: int,
+) -> None:
+    work = begun(tmp_path, study_text(iterations=iterations, warmup=warmup))
+    told = stopped(work, signal.SIGINT, 130, phase)
+    assert "stopped by SIGINT" in told
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        pytest.param(signal.SIGTERM, 143, id="SIGTERM"),
+        pytest.param(signal.SIGHUP, 129, id="SIGHUP", marks=pytest.mark.slow),
+    ],
+)
+def test_being_told_to_stop_is_no_harm(folder: Folder, number: signal.Signals, code: int) -> None:
+    told = stopped(folder, number, code, under_way)
+    assert f"stopped by {number.name}" in told
+    completes(folder)
+
+
+def stopped(
+    folder: Folder,
+    number: signal.Signals,
+    code: int,
+    phase: Callable[[subprocess.Popen[str]], bool | None],
+) -> str:
+    """What is said when the front's whole group gets a signal in a phase."""
+    with nothing_left(folder) as note:
+        front = resume(folder)
+        awaited(lambda: phase(front), front)
+        note(front)
+        os.killpg(front.pid, number)
+        ended, told = finished(front)
+    assert ended == code
+    assert f"netstudy run {folder.path} --resume" in told
+    assert not folder.is_running()
+    return told
+
+
+def test_a_killed_supervisor_takes_all_with_it(folder: Folder) -> None:
+    with nothing_left(folder) as note:
+        front = resume(folder)
+        all_engines(front, _PROCESSES)
+        note(front)
+        os.kill(awaited(lambda: supervisor(front), front), signal.SIGKILL)
+        code, told = finished(front)
+    assert code == 3
+    assert "supervisor was killed by SIGKILL" in told
+    assert folder.records() == []
+    completes(folder)

@@ -1,0 +1,130 @@
+"""Studies from their plan to their sealed folder on the real testbed of one machine."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netstudy.store import Folder
+from tests.testbed.conftest import User
+from tests.testbed.front import begun, finished, start, study_text
+
+_ITERATIONS, _WARMUP, _BLOCK_BYTES = 3, 1, 32_000
+_NOBODY = 65_534
+
+
+@pytest.fixture
+def place(user: User) -> Iterator[Path]:
+    """A folder of the user's that they can reach."""
+    path = Path(tempfile.mkdtemp(prefix="netstudy-test-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+def give(path: Path, user: User) -> None:
+    """Make a tree the user's own."""
+    if "setpriv" in "".join(user.prefix):
+        for one in (path, *path.rglob("*")):
+            shutil.chown(one, _NOBODY, _NOBODY)
+
+
+@pytest.mark.parametrize("testbed", ["netns", "netns-kernel"])
+def test_a_study_comes_to_its_sealed_folder(place: Path, user: User, testbed: str) -> None:
+    folder = begun(place, study_text("1, 4", iterations=_ITERATIONS, warmup=_WARMUP), testbed)
+    give(place, user)
+    ended = run(user, "run", folder.path, "--resume")
+    records = folder.records()
+    assert [record.status for record in records].count("failed") == 0, ended
+    assert folder.is_done()
+    assert folder.changed_since_sealed() == []
+    for run_, record in zip(folder.plan().runs, records, strict=True):
+        servers = sum(group.count for group in run_.network.hosts) - 1
+        assert record.status == "ok" or [check for check in record.checks if not check.holds]
+        assert record.iterations is not None
+        assert len(record.iterations.completion_ns) == _ITERATIONS
+        assert record.reconciliation
+        assert_captured(folder, record.run, servers)
+    table = run(user, "export", folder.path, "--csv").splitlines()
+    assert len(table) == 1 + len(records)
+
+
+def run(user: User, *arguments: str | Path) -> str:
+    """What netstudy prints for a user."""
+    words = [str(argument) for argument in arguments]
+    return user.output("-m", "netstudy", *words)
+
+
+def assert_captured(folder: Folder, run_id: str, servers: int) -> None:
+    """Every process's own words are there, and tell of every byte."""
+    path = folder.path / "captures" / f"{run_id}.jsonl.gz"
+    lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    nodes = {line["node"] for line in lines}
+    assert "client" in nodes
+    assert sum(node.startswith("server") for node in nodes) == servers
+    (verified,) = [line["record"] for line in lines if line["record"]["kind"] == "verified"]
+    assert verified["bytes"] == servers * _BLOCK_BYTES * (_ITERATIONS + _WARMUP)
+    snapshots = [line for line in lines if line["record"]["kind"] == "snapshot"]
+    of_hosts = [line["record"]["raw"] for line in snapshots if line["node"] != "switch"]
+    assert len(of_hosts) == 2 * (1 + servers)
+    assert all("Tcp: " in raw["/proc/net/snmp"] for raw in of_hosts)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param(
+            ("tcp: {profile: linux-6}", "tcp: {profile: linux-2.6.18}"),
+            "name linux-6, in topology.",
+            id="TCP",
+        ),
+        pytest.param(
+            ("latency: 0 ns", "honours_pause: true, pause_high: 40 kB, pause_low: 20 kB"),
+            "Links of namespaces know no PAUSE",
+            id="PAUSE",
+        ),
+        pytest.param(
+            ("rate: 100 Mbit/s", "rate: 400 Gbit/s"),
+            "The largest scale that fits is --scale 1/",
+            id="rate",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_plan_that_cannot_be_carried_out_is_refused_before_anything_is_made(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(study_text().replace(*change))
+    results = tmp_path / "results"
+    code, told = finished(start("run", study, "--testbed", "netns", "--results", results))
+    assert code == 2
+    assert message in told
+    assert not results.exists()
+
+
+def test_an_engine_that_is_not_there_is_named_before_anything_is_made(tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(study_text())
+    command = ("run", study, "--testbed", "netns", "--results", tmp_path / "results")
+    code, told = finished(start(*command, NETSTUDY_ENGINE="/nowhere/engine"))
+    assert code == 3
+    assert "netstudy: NETSTUDY_ENGINE names /nowhere/engine" in told
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_folder_is_not_gone_on_with_by_another_engine(tmp_path: Path) -> None:
+    folder = begun(tmp_path, study_text())
+    first = b'{"kind":"engine","schema":"netstudy/record/1","version":"0.0.1","testbed":"netns"}\n'
+    folder.write_engine(first)
+    code, told = finished(start("run", folder.path, "--resume"))
+    assert code == 2
+    assert "was begun with engine 0.0.1 on testbed netns" in told
+    assert folder.records() == []

@@ -86,9 +86,10 @@ def test_any_killed_process_is_named(folder: Folder, fault: Fault, message: str)
     ("node", "port"),
     [
         pytest.param(_SERVER, "server-2", id="server"),
-        pytest.param(_CLIENT, "client", id="client", marks=pytest.mark.slow),
+        pytest.param(_CLIENT, "client", id="client"),
     ],
 )
+@pytest.mark.slow
 def test_a_link_that_is_removed_is_named(folder: Folder, node: str, port: str) -> None:
     assert f'switch: the port "{port}"' in fails(folder, without_link(node))
     completes(folder)
@@ -226,9 +227,10 @@ def test_ctrl_c_ends_a_run_in_any_phase(
     ("number", "code"),
     [
         pytest.param(signal.SIGTERM, 143, id="SIGTERM"),
-        pytest.param(signal.SIGHUP, 129, id="SIGHUP", marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, 129, id="SIGHUP"),
     ],
 )
+@pytest.mark.slow
 def test_being_told_to_stop_is_no_harm(folder: Folder, number: signal.Signals, code: int) -> None:
     told = stopped(folder, number, code, under_way)
     assert f"stopped by {number.name}" in told

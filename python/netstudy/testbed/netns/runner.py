@@ -39,6 +39,8 @@ _LONGEST_WAIT_MEANS = 50
 """An exponential wait longer than this many means has a probability of 2e-22."""
 _SAMPLE_MS = 250
 """Between two samples of the client's counters and the machine's; one takes about 0.2 ms."""
+_COMPLAINT_S = 0.5
+"""Between a client's complaint of a server and the news of that server's end."""
 _QUIET_S = 0.1
 """After the last byte of a phase: a delayed acknowledgment takes 40 ms (TCP_DELACK_MIN), and a
 sender with a shorter timeout sends again meanwhile. Then nothing is under way."""
@@ -159,15 +161,22 @@ async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], others: list[Proc
     ends = [asyncio.ensure_future(other.process.wait()) for other in others]
     try:
         await asyncio.wait([task, *ends], return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
+        if task.done() and task.exception() is not None:
+            # Who talks to a process that died may complain of it before its end is known.
+            await asyncio.wait(ends, timeout=_COMPLAINT_S, return_when=asyncio.FIRST_COMPLETED)
+        ended = [one for one, end in zip(others, ends, strict=True) if end.done()]
+        if ended and not _succeeded(task):
             await _cancelled(task)
-            ended = next(one for one, end in zip(others, ends, strict=True) if end.done())
-            await ended.say_why()
+            await ended[0].say_why()
         return await task
     finally:
         for end in ends:
             end.cancel()
         await _cancelled(task)
+
+
+def _succeeded(task: asyncio.Future[Any]) -> bool:
+    return task.done() and task.exception() is None
 
 
 async def _cancelled(task: asyncio.Future[Any]) -> None:

@@ -13,7 +13,7 @@ LISTS_ARE_STALE = '[ "$1" = update ] && touch updated; [ -e updated ]'
 
 
 class TestPrograms:
-    """`tools/programs`: Chromium, for the tests that open a report."""
+    """`tools/programs`: Chromium to open reports, iperf3 and iproute2 for real traffic."""
 
     def test_root_gets_it_from_debians_packages(self, computer: Machine) -> None:
         computer.install("id", ROOT)
@@ -48,7 +48,8 @@ class TestPrograms:
         assert not [call for call in computer.calls() if call.startswith("apt-get")]
 
     def test_it_is_not_installed_twice(self, computer: Machine) -> None:
-        computer.install("chromium", "")
+        for program in ("chromium", "iperf3", "ip"):
+            computer.install(program, "")
         computer.install("apt-get", "exit 100")
 
         assert computer.call("tools/programs").stdout == ""

@@ -123,14 +123,20 @@ def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
     ]
 
 
+def missing_control(tcp: Tcp, kernel: Kernel) -> str | None:
+    """What is said when sockets here cannot have the study's congestion control; None: they can."""
+    named = _CONTROLS.get(tcp.congestion_control, "reno")
+    if named in kernel.congestion_controls:
+        return None
+    there = ", ".join(sorted(kernel.congestion_controls))
+    return f"{kernel.name} has no {named} here; it has {there}."
+
+
 def _control_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
     wanted = tcp.congestion_control
     named = _CONTROLS.get(wanted)
     if named is None:
         yield f"{kernel.name} has no {wanted}: its reno counts acknowledged bytes."
-    elif named not in kernel.congestion_controls:
-        there = ", ".join(sorted(kernel.congestion_controls))
-        yield f"{kernel.name} has no {named} here ({there}): reno takes its place."
     elif named == "cubic" and kernel.hystart != (wanted == "cubic-hystart"):
         state, other = ("on", "cubic-hystart") if kernel.hystart else ("off", "cubic")
         yield (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from netstudy import wire
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.kernel import Kernel
-from netstudy.testbed.netns.kernel_tcp import departures
+from netstudy.testbed.netns.kernel_tcp import departures, missing_control
 from netstudy.testbed.netns.layout import Switching
 
 _OF_ANOTHER_TCP = ("fack", "rfc")
@@ -44,11 +44,8 @@ def _tcp(group: wire.HostGroup, kernel: Kernel) -> Iterator[str]:
             f"The TCP {tcp.profile} of host {group.name} is not that of {kernel.name}: name "
             f"linux-6, in topology.{group.name}.tcp.profile or in the study's form for netns."
         )
-    yield from (
-        f"{line} (host {group.name})"
-        for line in departures(tcp, kernel)
-        if "takes its place" in line
-    )
+    if (missing := missing_control(tcp, kernel)) is not None:
+        yield f"{missing} Host {group.name} asks for it."
 
 
 def _hosts(network: wire.Network) -> Iterator[str]:

@@ -79,7 +79,7 @@ class EngineSwitch:
     async def stop(self) -> SwitchEvidence:
         """See RunSwitch.stop."""
         await self.process.send(agent_wire.StopCommand())
-        written = await answered(self.process, self.process.finish(switch_wire.SwitchEnd))
+        written = await answered(self.process, self.process.finish(agent_wire.EndRecord))
         before, after = self._snapshots
         return UserSpaceSwitch(before, after, tuple(written))
 

@@ -13,6 +13,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from netstudy.testbed.real.wire import EndRecord, ErrorRecord
 from netstudy.wire import Buffer, Wire
 
 SWITCH_PLAN_SCHEMA: Final = "netstudy/switch/1"
@@ -121,20 +122,7 @@ class SwitchClock(Wire):
     cpu_ns: int
 
 
-class SwitchError(Wire):
-    """Why the switch ended before its time: the last record then."""
-
-    kind: Literal["error"] = "error"
-    message: str
-
-
-class SwitchEnd(Wire):
-    """The stream came to its end: the last record."""
-
-    kind: Literal["end"] = "end"
-
-
 SwitchRecord = Annotated[
-    SwitchReady | SwitchSnapshot | SwitchDrops | SwitchClock | SwitchError | SwitchEnd,
+    SwitchReady | SwitchSnapshot | SwitchDrops | SwitchClock | ErrorRecord | EndRecord,
     Field(discriminator="kind"),
 ]

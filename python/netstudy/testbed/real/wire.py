@@ -280,14 +280,14 @@ class PacingRecord(Wire):
 
 
 class ErrorRecord(Wire):
-    """Why the agent ends early; nothing follows it."""
+    """Why an agent or the switch ends early; nothing follows it."""
 
     kind: Literal["error"] = "error"
     message: str
 
 
 class EndRecord(Wire):
-    """The agent has written all: the last record."""
+    """An agent or the switch has written all: the last record."""
 
     kind: Literal["end"] = "end"
 

@@ -362,8 +362,24 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
         }
         let end = &mut self.client.ends[connection];
         let before = end.bytes_received();
+        if !end.handle_predicted(now, segment) {
+            self.client_receives_any(now, connection, segment);
+            return;
+        }
+        let total = end.bytes_received();
+        if self.client.reads_at_once() {
+            self.client.ends[connection].application_read();
+        }
+        self.acknowledge(now, connection);
+        self.client_reads(now, connection, before, total);
+    }
+
+    #[inline(always)]
+    fn client_receives_any(&mut self, now: Time, connection: usize, segment: &Segment) {
+        let end = &mut self.client.ends[connection];
+        let before = end.bytes_received();
         let was_open = end.is_open();
-        end.handle_segment(now, segment);
+        end.handle_any(now, segment);
         let total = end.bytes_received();
         let opened = !was_open && end.is_open();
         if segment.len > 0 && self.client.reads_at_once() {
@@ -391,6 +407,19 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
         if let Some(iteration) = ended {
             self.barrier.completed(iteration);
             self.lower_client_timer(self.client.app.next_request());
+        }
+    }
+
+    /// Sends the acknowledgment that is due after data that was predicted, or sees to it that it is
+    /// sent in time.
+    #[inline(always)]
+    fn acknowledge(&mut self, now: Time, connection: usize) {
+        let end = &mut self.client.ends[connection];
+        if let Some(segment) = end.poll_ack(now) {
+            self.client_sends(now, connection, segment);
+        } else {
+            let bound = end.timeout_bound();
+            self.lower_connection_timer(connection, bound);
         }
     }
 

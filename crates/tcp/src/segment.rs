@@ -111,6 +111,18 @@ impl SackBlocks {
         }
     }
 
+    /// Whether the blocks are those of `before`, but for the end of the first.
+    #[inline]
+    pub(crate) fn begin_as(&self, before: &Self) -> bool {
+        (self.blocks[0] ^ before.blocks[0]) >> 32 == 0 && self.blocks[1..] == before.blocks[1..]
+    }
+
+    /// The end of the first block, unwrapped around the offset `near`.
+    #[inline]
+    pub(crate) const fn first_end(&self, near: u64) -> u64 {
+        unwrap_near(self.blocks[0] as u32, near)
+    }
+
     /// The blocks as stream offsets, unwrapped around the offset `near`.
     pub fn iter(&self, near: u64) -> impl Iterator<Item = Range> + use<'_> {
         self.blocks.iter().take_while(|&&block| block != 0).map(move |&block| Range {

@@ -41,16 +41,25 @@ impl Endpoint {
     /// Takes a segment that arrived at `now`; to be followed by [`Self::poll_transmit`].
     #[inline(always)]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
-        if self.is_next_data(segment) {
-            self.handle_next_data(now, segment);
-        } else {
+        if !self.handle_predicted(now, segment) {
             self.handle_any(now, segment);
         }
     }
 
+    /// Takes a segment that is what a receiver expects, the next data in order: then an
+    /// acknowledgment is all that can be due, now or when it has waited long enough. Whether it is one.
+    #[inline(always)]
+    pub fn handle_predicted(&mut self, now: Time, segment: &Segment) -> bool {
+        let is_next = self.is_next_data(segment);
+        if is_next {
+            self.handle_next_data(now, segment);
+        }
+        is_next
+    }
+
     /// Takes a segment without prediction.
     #[inline(always)]
-    pub(super) fn handle_any(&mut self, now: Time, segment: &Segment) {
+    pub fn handle_any(&mut self, now: Time, segment: &Segment) {
         if self.state == State::Established
             && segment.flags.without_ecn() == Flags::ACK
             && segment.ack <= self.snd_nxt

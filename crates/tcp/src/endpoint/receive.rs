@@ -28,7 +28,9 @@ impl Endpoint {
             && segment.seq + u64::from(segment.len) <= self.rcv_edge
             && self.rto_at == Time::NEVER
             && self.peer_fin_at.is_none()
+            && !self.fin_queued
             && !self.ecn.on
+            && !self.linux6.probe.due
     }
 
     /// What is left of [`Self::handle_segment`] for data that [`Self::is_next_data`].

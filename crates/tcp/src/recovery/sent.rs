@@ -98,6 +98,8 @@ pub struct SentSegments {
     retransmit_from: u64,
     /// Blocks of the last acknowledgment with SACK: what they cover is SACKed already.
     known: [Range; SackBlocks::MAX],
+    /// The same as they came.
+    known_as: SackBlocks,
     /// Times that a segment was taken for lost, copies included (`tp->lost`).
     losses: u64,
     by_time: ByTime,
@@ -242,14 +244,27 @@ impl SentSegments {
         mut seen: impl FnMut(&SentSegment),
     ) -> u32 {
         let before = self.sacked;
+        let newest = self.known[0];
+        let end = blocks.first_end(ack);
+        // Mostly the first block has grown at its end, and the others are as they were.
+        if newest.start < newest.end && newest.end <= end && blocks.begin_as(&self.known_as) {
+            self.known[0].end = end;
+            self.sack_range(Range { start: newest.end, end }, &mut seen);
+        } else {
+            self.sack_blocks(ack, blocks, &mut seen);
+        }
+        self.known_as = *blocks;
+        self.sacked - before
+    }
+
+    fn sack_blocks(&mut self, ack: u64, blocks: &SackBlocks, seen: &mut impl FnMut(&SentSegment)) {
         for block in blocks.iter(ack) {
-            self.sack_block(block, &mut seen);
+            self.sack_block(block, seen);
         }
         let none = iter::repeat(Range::default());
         for (known, block) in self.known.iter_mut().zip(blocks.iter(ack).chain(none)) {
             *known = block;
         }
-        self.sacked - before
     }
 
     #[inline]

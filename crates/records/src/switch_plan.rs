@@ -35,7 +35,8 @@ pub struct SwitchPlan {
     pub run: String,
     /// After that time the switch ends by itself, with an error.
     pub time_limit_ms: u64,
-    /// The processor that it stays on; none: whichever the system chooses.
+    /// The processor that it stays on and that nothing else wants: there it is awake between frames.
+    /// None: whichever the system chooses.
     pub cpu: Option<u32>,
     /// 16 hexadecimal digits, from which the random choices of an egress come.
     pub seed: String,

@@ -196,8 +196,9 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
 
     fn work(mut self, control: &mut Control<'_, impl Write>) -> Result<(), Failure> {
         let waited = |error| Failure::system("waiting for frames", error);
-        let mut waiting = Waiting::new(&self.sockets, control.input()).map_err(waited)?;
         let plan = &self.checked.plan;
+        let alone = plan.cpu.is_some();
+        let mut waiting = Waiting::new(&self.sockets, control.input(), alone).map_err(waited)?;
         let limit = Time::ZERO + Duration::from_ms(plan.time_limit_ms);
         control.write(&SwitchRecord::Ready {
             schema: SwitchRecordSchema::V1,

@@ -1,10 +1,12 @@
 //! Waiting for frames, commands, signals, or a point in time, whichever comes first.
 //!
-//! A timer wakes a thread tens of microseconds late, several times what a frame takes. So the last bit
-//! of the way to a point in time is not slept but asked away, again and again, whether there is
-//! something to do; on a machine with one processor, whose work that would hold up, it is slept as
-//! well.
+//! A timer wakes a thread tens of microseconds late, several times what a frame takes, and a frame wakes
+//! one of another processor not much sooner. So the last bit of the way to a point in time is not slept
+//! but asked away, again and again, whether there is something to do. With a processor of its own, a
+//! switch is awake like that for a while behind all that it did, as well; on a machine with one
+//! processor, whose work that would hold up, it sleeps whenever it can.
 
+use std::num::NonZeroUsize;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use netstudy_units::{Duration, Time};
@@ -16,8 +18,12 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 
 use crate::clock::Clock;
 
-/// Nearer points in time are not slept for: 99 of 100 timers of a virtual machine wake within that.
-const AWAKE: Duration = Duration::from_us(50);
+/// Nearer points in time are not slept for where others want the processor: on most machines, 99 of 100
+/// timers wake within that.
+const AWAKE_SHARED: Duration = Duration::from_us(50);
+/// How long before and behind all that it does a switch is awake that has a processor of its own. A
+/// virtual machine in a virtual machine may take a tenth of that to wake a thread.
+const AWAKE_ALONE: Duration = Duration::from_ms(1);
 
 const INPUT: u64 = u64::MAX;
 const SIGNAL: u64 = u64::MAX - 1;
@@ -34,6 +40,16 @@ pub(crate) enum Ready {
     Signal,
 }
 
+/// How long before and behind what it does a switch is awake.
+fn awake(alone: bool) -> (Duration, Duration) {
+    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    match (processors, alone) {
+        (1, false) => (Duration::ZERO, Duration::ZERO),
+        (_, false) => (AWAKE_SHARED, Duration::ZERO),
+        (_, true) => (AWAKE_ALONE, AWAKE_ALONE),
+    }
+}
+
 /// All that is waited for.
 pub(crate) struct Waiting {
     epoll: Epoll,
@@ -42,13 +58,18 @@ pub(crate) struct Waiting {
     _signals: SignalFd,
     events: Vec<EpollEvent>,
     ready: usize,
-    awake: Duration,
+    /// How long before something is due it is no longer slept.
+    before: Duration,
+    /// How long behind something that was done it is not slept yet.
+    behind: Duration,
+    active_at: Time,
     alarm: Time,
 }
 
 impl Waiting {
-    /// Waits for `ports` and `input` from now on. SIGTERM no longer ends the process by itself.
-    pub(crate) fn new(ports: &[OwnedFd], input: BorrowedFd<'_>) -> nix::Result<Self> {
+    /// Waits for `ports` and `input` from now on, on a processor of its own if `alone`. SIGTERM no longer
+    /// ends the process by itself.
+    pub(crate) fn new(ports: &[OwnedFd], input: BorrowedFd<'_>, alone: bool) -> nix::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
         let mut terminate = SigSet::empty();
@@ -62,22 +83,28 @@ impl Waiting {
         epoll.add(&signals, EpollEvent::new(EpollFlags::EPOLLIN, SIGNAL))?;
         // Edge-triggered, so that an alarm need not be read away.
         epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
-        let one_processor = std::thread::available_parallelism().is_ok_and(|n| n.get() == 1);
+        let (before, behind) = awake(alone);
         Ok(Self {
             epoll,
             timer,
             _signals: signals,
             events: vec![EpollEvent::empty(); ports.len() + 3],
             ready: 0,
-            awake: if one_processor { Duration::ZERO } else { AWAKE },
+            before,
+            behind,
+            active_at: Time::ZERO,
             alarm: Time::NEVER,
         })
     }
 
     /// Waits until there is something to do, or `until` is near; see [`Self::ready`].
     pub(crate) fn wait(&mut self, clock: Clock, until: Time) -> nix::Result<()> {
-        let alarm = until.saturating_sub(self.awake);
-        let sleeps = clock.now() < alarm;
+        let now = clock.now();
+        if until <= now {
+            self.active_at = now;
+        }
+        let alarm = until.saturating_sub(self.before);
+        let sleeps = now < alarm && now >= self.active_at + self.behind;
         if sleeps && alarm != self.alarm {
             let at = Expiration::OneShot(clock.alarm(alarm));
             self.timer.set(at, TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
@@ -88,6 +115,9 @@ impl Waiting {
             Err(Errno::EINTR) => 0,
             other => other?,
         };
+        if self.ready > 0 {
+            self.active_at = clock.now();
+        }
         Ok(())
     }
 

@@ -42,7 +42,8 @@ class SwitchPlan(Wire):
     time_limit_ms: int = Field(gt=0)
     """After that time the switch ends by itself, with an error."""
     cpu: int | None = Field(default=None, ge=0)
-    """The processor that it stays on; None: whichever the system chooses."""
+    """The processor that it stays on and that nothing else wants: there it is awake between frames.
+    None: whichever the system chooses."""
     seed: str
     """16 hexadecimal digits, from which the random choices of an egress come."""
     ports: tuple[SwitchPort, ...] = Field(min_length=1)

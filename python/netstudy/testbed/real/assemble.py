@@ -22,6 +22,8 @@ from netstudy.wire import (
 )
 
 _MAXIMA = ("queue_bytes_max",)
+_KEEPS_TIME = "the switch keeps to its times"
+_NONE_VANISHES = "no frame vanishes between two interfaces of the machine"
 
 
 def run_record(run: Run, evidence: Evidence, environment: dict[str, str]) -> RunRecord:
@@ -48,6 +50,17 @@ def run_record(run: Run, evidence: Evidence, environment: dict[str, str]) -> Run
         reconciliation=reconciliation(run, evidence),
         environment=environment,
     )
+
+
+def disturbance(record: RunRecord) -> str | None:
+    """Why a run is invalid for which the machine alone is to blame; None: it is not such a one.
+
+    The machine was busy with something else: the same run may go well another time.
+    """
+    broken = [check for check in record.checks if not check.holds]
+    if not broken or any(check.law not in (_KEEPS_TIME, _NONE_VANISHES) for check in broken):
+        return None
+    return "; ".join(check.detail for check in broken)
 
 
 def failed_record(run: Run, error: str) -> RunRecord:
@@ -166,7 +179,7 @@ def _kept_up(clock: SwitchClock) -> Check:
     late = f"{clock.departures} frames, late by {clock.late_ns_p50} ns (median)"
     detail = f"{late}, {clock.late_ns_p99} ns (p99), {clock.late_ns_max} ns (most)"
     return Check(
-        law="the switch keeps to its times",
+        law=_KEEPS_TIME,
         holds=clock.kept_up,
         detail=detail if clock.why is None else f"{clock.why}; {detail}",
     )
@@ -174,7 +187,7 @@ def _kept_up(clock: SwitchClock) -> Check:
 
 def _none_vanished(dropped: int) -> Check:
     return Check(
-        law="no frame vanishes between two interfaces of the machine",
+        law=_NONE_VANISHES,
         holds=dropped == 0,
         detail=f"{dropped} dropped by processors' backlog queues (/proc/net/softnet_stat)",
     )

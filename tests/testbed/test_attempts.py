@@ -1,0 +1,71 @@
+"""A run that the machine disturbs is made again; one that is wrong for another reason is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import pytest
+
+from netstudy import wire
+from netstudy.testbed.netns.supervisor import ATTEMPTS_MAX, undisturbed
+
+LATE = wire.Check(law="the switch keeps to its times", holds=False, detail="9 of 100 frames late")
+VANISHED = wire.Check(
+    law="no frame vanishes between two interfaces of the machine", holds=False, detail="3 dropped"
+)
+WRONG = wire.Check(law="every byte that was asked for arrives once", holds=False, detail="1 B less")
+
+
+def record(*checks: wire.Check, status: Literal["failed"] | None = None) -> wire.RunRecord:
+    held = all(check.holds for check in checks)
+    return wire.RunRecord(
+        run="r",
+        treatment={},
+        replicate=1,
+        seed="0" * 16,
+        status=status or ("ok" if held else "invalid"),
+        checks=checks,
+    )
+
+
+def attempts(records: Iterable[wire.RunRecord]) -> Callable[[], wire.RunRecord]:
+    return iter(records).__next__
+
+
+def earlier(found: wire.RunRecord) -> tuple[float | None, str]:
+    (limit,) = found.limits
+    return limit.value, limit.evidence
+
+
+def test_a_run_in_time_is_made_once() -> None:
+    found = undisturbed(attempts([record()]))
+
+    assert (found.status, earlier(found)) == ("ok", (0, ""))
+
+
+def test_a_disturbed_run_is_made_again_and_says_so() -> None:
+    found = undisturbed(attempts([record(LATE), record(LATE, VANISHED), record()]))
+
+    assert found.status == "ok"
+    assert earlier(found) == (2, "9 of 100 frames late | 9 of 100 frames late; 3 dropped")
+
+
+def test_a_run_that_is_always_disturbed_stays_invalid() -> None:
+    found = undisturbed(attempts(record(LATE) for _ in range(ATTEMPTS_MAX)))
+
+    assert found.status == "invalid"
+    assert earlier(found)[0] == ATTEMPTS_MAX - 1
+
+
+@pytest.mark.parametrize("checks", [(WRONG,), (LATE, WRONG)])
+def test_a_result_that_is_wrong_is_not_made_again(checks: tuple[wire.Check, ...]) -> None:
+    found = undisturbed(attempts([record(*checks)]))
+
+    assert (found.status, earlier(found)[0]) == ("invalid", 0)
+
+
+def test_a_failed_run_is_not_made_again() -> None:
+    failed = record(status="failed")
+
+    assert undisturbed(attempts([failed])) == failed

@@ -57,6 +57,26 @@ def test_a_new_folder_holds_what_was_asked_for(folder: Folder, small_plan: wire.
     assert not folder.is_done()
 
 
+def test_failed_runs_are_set_aside_with_what_was_captured_of_them(folder: Folder) -> None:
+    one, other = folder.missing()[:2]
+    folder.write_run(one.id, run_line(one))
+    captures = folder.path / "captures"
+    captures.mkdir()
+    for time in (b"first", b"second"):
+        folder.write_run(other.id, run_line(other, status="failed", error=time.decode()))
+        for run in (one, other):
+            (captures / f"{run.id}.jsonl.gz").write_bytes(time)
+        folder.set_failed_aside()
+        assert other in folder.missing()
+    kept = {path.name: path.read_bytes() for path in captures.iterdir()}
+    assert kept == {
+        f"{one.id}.jsonl.gz": b"second",
+        f"{other.id}.failed-1.jsonl.gz": b"first",
+        f"{other.id}.failed-2.jsonl.gz": b"second",
+    }
+    assert [record.run for record in folder.records()] == [one.id]
+
+
 def test_folders_of_the_same_second_do_not_meet(
     folder: Folder, tmp_path: Path, small_plan: wire.Plan
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import re
 import select
@@ -12,11 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from netstudy.cli._prepare import Asked, prepare
 from netstudy.cli.run import _new_folder
 from netstudy.store import Folder
+from netstudy.testbed.netns.sandbox import sandbox_command
+from tests.testbed.conftest import CHECKOUT
 from tests.testbed.processes import all_processes, descendants, namespaces_of
 
 STUDY = """\
@@ -45,7 +49,7 @@ def study_text(servers: str = "2", *, iterations: int = 3, warmup: int = 1) -> s
 def begun(folder: Path, text: str, testbed: str = "netns") -> Folder:
     """A results folder with no run in it, as `netstudy run` leaves it that has just begun.
 
-    What the machine carries is not tried: other tests do that, and the studies here ask for little.
+    What the machine carries is not tried: the studies here ask for little.
     """
     path = folder / "study.yaml"
     path.write_text(text)
@@ -54,8 +58,13 @@ def begun(folder: Path, text: str, testbed: str = "netns") -> Folder:
 
 def start(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
     """Start netstudy in a process group of its own, as a shell does, so that Ctrl-C can be sent."""
+    return _start("netstudy", *arguments, **environment)
+
+
+def _start(module: str, *arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "netstudy", *map(str, arguments)],
+        [sys.executable, "-m", module, *map(str, arguments)],
+        cwd=CHECKOUT,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -66,9 +75,35 @@ def start(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def resume(folder: Folder, **environment: str) -> subprocess.Popen[str]:
-    """Start netstudy on what a folder lacks."""
-    return start("run", folder.path, "--resume", **environment)
+def resume(folder: Folder) -> subprocess.Popen[str]:
+    """Start netstudy on what a folder lacks, after a trial of the machine."""
+    return start("run", folder.path, "--resume")
+
+
+def go_on(folder: Folder) -> subprocess.Popen[str]:
+    """Start what a folder lacks without another trial of the machine: other tests do that."""
+    return _start("tests.testbed.go_on", folder.path)
+
+
+def hasty(folder: Folder, *, silence_s: float) -> subprocess.Popen[str]:
+    """Start the testbed alone on a folder's plan, with less patience than netstudy asks of it."""
+    captures = f"--captures={folder.path / 'captures'}"
+    module = [sys.executable, "-m", "netstudy.testbed.netns", captures, f"--silence={silence_s}"]
+    with (folder.path / "plan.json").open() as plan:
+        return subprocess.Popen(
+            sandbox_command(module),
+            stdin=plan,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+
+
+def captured(folder: Folder, name: str) -> list[dict[str, Any]]:
+    """What was captured of a run, by its name among the captures: a line with its node each."""
+    path = folder.path / "captures" / f"{name}.jsonl.gz"
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[int, str]:
@@ -101,9 +136,10 @@ def supervisor(front: subprocess.Popen[str]) -> int | None:
 
 
 def engines(front: subprocess.Popen[str]) -> dict[str, int]:
-    """Address of a host, or "switch" -> its process."""
+    """Address of a host, or "switch" -> its process; those of a run, and of no trial before it."""
     found = {}
-    for pid in descendants(front.pid):
+    inside = supervisor(front)
+    for pid in descendants(inside) if inside else ():
         if words(pid)[1:2] == ["switch"]:
             found["switch"] = pid
         elif words(pid)[1:2] == ["agent"] and (address := _address(pid)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,11 +16,15 @@ from netstudy.errors import TestbedError
 from netstudy.store import Folder
 from netstudy.testbed.netns.capabilities import kernel
 from tests.testbed.front import (
+    TIME_LIMIT_S,
     all_engines,
     awaited,
     begun,
+    captured,
     engines,
     finished,
+    go_on,
+    hasty,
     nothing_left,
     resume,
     study_text,
@@ -30,6 +35,7 @@ _CLIENT, _SERVER = "10.77.0.1", "10.77.0.3"
 _PROCESSES = 4
 """Of a run with two servers: the switch, the client, the servers."""
 Fault = Callable[[dict[str, int]], None]
+Start = Callable[[Folder], subprocess.Popen[str]]
 
 
 @pytest.fixture
@@ -65,8 +71,14 @@ def without_link(node: str) -> Fault:
 
 def test_a_killed_server_fails_the_run_and_it_can_be_made_again(folder: Folder) -> None:
     told = fails(folder, killed(_SERVER))
+    (run,) = folder.plan().runs
     assert "server-2: was killed by signal 9" in told
-    completes(folder)
+    assert f"what its processes wrote is in captures/{run.id}.jsonl.gz" in told
+    completes(folder, resume)
+    failed, made = captured(folder, f"{run.id}.failed-1"), captured(folder, run.id)
+    assert {line["node"] for line in failed} == {line["node"] for line in made}
+    answered = {line["node"] for line in failed if line["record"]["kind"] == "served"}
+    assert answered == {"server-1"}, "who was not killed tells all that it would at its end"
 
 
 @pytest.mark.slow
@@ -101,6 +113,7 @@ def test_a_link_that_is_removed_is_named(folder: Folder, node: str, port: str) -
     [
         pytest.param(_SERVER, ["nothing has come for 20000 ms", "is server-2"], id="server"),
         pytest.param("switch", ["nothing has come for 20000 ms", "is server-1"], id="switch"),
+        pytest.param(_CLIENT, ["client: has said nothing for 23 s", "last heard"], id="client"),
     ],
 )
 def test_a_process_that_stands_still_is_given_up(
@@ -108,13 +121,34 @@ def test_a_process_that_stands_still_is_given_up(
 ) -> None:
     told = fails(folder, lambda there: os.kill(there[node], signal.SIGSTOP))
     assert all(message in told for message in messages), told
+    assert "stands still, stopped by SIGSTOP" in told
     completes(folder)
+
+
+def test_a_client_that_stands_still_fails_its_run_and_the_next_one_is_made(
+    possible: None, tmp_path: Path
+) -> None:
+    folder = begun(tmp_path, f"{study_text(iterations=350)}replicates: 2\n")
+    with nothing_left(folder) as note:
+        testbed = hasty(folder, silence_s=1)
+        there = all_engines(testbed, _PROCESSES)
+        time.sleep(0.3)
+        note(testbed)
+        os.kill(there[_CLIENT], signal.SIGSTOP)
+        written, told = testbed.communicate(timeout=TIME_LIMIT_S)
+    records = [json.loads(line) for line in written.splitlines()]
+    first, second = [record for record in records if record["kind"] == "run"]
+    assert first["status"] == "failed", told
+    assert first["error"].startswith("client: has said nothing for 4 s; last heard: ")
+    assert "client stands still, stopped by SIGSTOP" in first["error"]
+    assert "client" in {line["node"] for line in captured(folder, first["run"])}
+    assert second["status"] in ("ok", "invalid"), second["error"]
 
 
 def fails(folder: Folder, fault: Fault) -> str:
     """The error of a run that a fault befalls in the middle."""
     with nothing_left(folder) as note:
-        front = resume(folder)
+        front = go_on(folder)
         there = all_engines(front, _PROCESSES)
         time.sleep(0.3)
         note(front)
@@ -129,9 +163,9 @@ def fails(folder: Folder, fault: Fault) -> str:
     return record.error
 
 
-def completes(folder: Folder) -> None:
+def completes(folder: Folder, start: Start = go_on) -> None:
     """What is missing is made, and the folder sealed, whatever befell it before."""
-    code, told = finished(resume(folder))
+    code, told = finished(start(folder))
     statuses = {record.status for record in folder.records()}
     assert statuses <= {"ok", "invalid"}, told
     assert code == (3 if "invalid" in statuses else 0), told
@@ -146,7 +180,7 @@ def test_a_full_disk_ends_the_study_and_loses_no_more_than_the_run(folder: Folde
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("this user may not mount a small file system to fill")
     try:
-        code, told = finished(resume(folder))
+        code, told = finished(go_on(folder))
         left = list(captures.iterdir())
     finally:
         subprocess.run(["umount", "--lazy", str(captures)], check=True)
@@ -165,7 +199,7 @@ def test_two_studies_at_once_do_not_see_each_other(
     folder: Folder, tmp_path: Path, servers: str
 ) -> None:
     other = begun(tmp_path, study_text(servers, iterations=350))
-    fronts = [resume(one) for one in (folder, other)]
+    fronts = [go_on(one) for one in (folder, other)]
     for front, count in zip(fronts, (_PROCESSES, 2 + int(servers)), strict=True):
         all_engines(front, count)
     for one, front in zip((folder, other), fronts, strict=True):
@@ -245,7 +279,7 @@ def stopped(
 ) -> str:
     """What is said when the front's whole group gets a signal in a phase."""
     with nothing_left(folder) as note:
-        front = resume(folder)
+        front = go_on(folder)
         awaited(lambda: phase(front), front)
         note(front)
         os.killpg(front.pid, number)
@@ -258,7 +292,7 @@ def stopped(
 
 def test_a_killed_supervisor_takes_all_with_it(folder: Folder) -> None:
     with nothing_left(folder) as note:
-        front = resume(folder)
+        front = go_on(folder)
         all_engines(front, _PROCESSES)
         note(front)
         os.kill(awaited(lambda: supervisor(front), front), signal.SIGKILL)

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::greeting;
 use crate::lateness::Lateness;
 use crate::pattern::{Cursor, Mismatch, random_bytes};
+use crate::progress::Progress;
 use crate::socket;
 
 /// What is read at once at most: more would delay a request that becomes due meanwhile.
@@ -33,6 +34,7 @@ struct Task<'a> {
     response_bytes: &'a [u64],
     request_spacing: Duration,
     silence_limit_ms: Option<u32>,
+    progress_interval_ms: Option<u32>,
 }
 
 /// Makes the client's traffic until the controller stops it.
@@ -46,6 +48,7 @@ pub(crate) fn run(agent: &Agent<'_>) -> Result<(), Failure> {
         warmup_iterations,
         request_spacing_ns,
         silence_limit_ms,
+        progress_interval_ms,
     } = &agent.plan.role
     else {
         unreachable!("a client's plan");
@@ -56,6 +59,7 @@ pub(crate) fn run(agent: &Agent<'_>) -> Result<(), Failure> {
         response_bytes,
         request_spacing: Duration::from_ns(*request_spacing_ns),
         silence_limit_ms: *silence_limit_ms,
+        progress_interval_ms: *progress_interval_ms,
     };
     let mut client = Client::new(agent, task)?;
     for server in servers {
@@ -118,6 +122,7 @@ struct Client<'a> {
     buffer: Vec<u8>,
     verified_bytes: u64,
     lateness: Lateness,
+    progress: Progress,
 }
 
 impl<'a> Client<'a> {
@@ -129,10 +134,12 @@ impl<'a> Client<'a> {
             .add(agent.interrupts.wake(), EpollEvent::new(EpollFlags::EPOLLIN, WAKE))
             .and_then(|()| epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER)))
             .map_err(Failure::run("epoll"))?;
+        let clock = Clock::new();
         Ok(Self {
             agent,
+            progress: Progress::new(task.progress_interval_ms, clock.now()),
             task,
-            clock: Clock::new(),
+            clock,
             epoll,
             timer,
             peers: Vec::new(),
@@ -179,7 +186,8 @@ impl<'a> Client<'a> {
         let mut incast = Incast::of_responses(responses, iterations, self.task.request_spacing);
         incast.start(self.clock.now());
         while !incast.is_done() {
-            self.send_due_requests(&mut incast)?;
+            let now = self.send_due_requests(&mut incast)?;
+            self.tell_progress(now, &phase)?;
             if !self.wait(&mut incast, &mut phase)? {
                 return Ok(None);
             }
@@ -187,11 +195,12 @@ impl<'a> Client<'a> {
         Ok(Some(phase))
     }
 
-    fn send_due_requests(&mut self, incast: &mut Incast) -> Result<(), Failure> {
+    /// Sends what is due; the time at which nothing more was.
+    fn send_due_requests(&mut self, incast: &mut Incast) -> Result<Time, Failure> {
         loop {
             let due = incast.next_request();
             let now = self.clock.now();
-            let Some(server) = incast.poll_request(now) else { return Ok(()) };
+            let Some(server) = incast.poll_request(now) else { return Ok(now) };
             if server > 0 {
                 self.lateness.add(due, now);
             }
@@ -200,6 +209,18 @@ impl<'a> Client<'a> {
             times.sent.push(self.clock.as_ns(now));
             self.send_request(server as usize)?;
         }
+    }
+
+    /// A sign of life, if it is time for one: bytes are under way meanwhile, so nothing waits for it.
+    fn tell_progress(&mut self, now: Time, phase: &Phase) -> Result<(), Failure> {
+        if self.progress.is_due(now) {
+            self.agent.output.write(&AgentRecord::Progress {
+                at_ns: self.clock.as_ns(now),
+                iterations: phase.ended_ns.len() as u32,
+                bytes: self.verified_bytes,
+            })?;
+        }
+        Ok(())
     }
 
     fn send_request(&mut self, server: usize) -> Result<(), Failure> {

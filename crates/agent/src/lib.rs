@@ -16,6 +16,7 @@ mod listener;
 mod output;
 mod pattern;
 mod plan;
+mod progress;
 mod sampling;
 mod server;
 mod socket;

@@ -30,9 +30,12 @@ fn check(plan: &AgentPlan) -> Result<(), String> {
             response_bytes,
             iterations,
             silence_limit_ms,
+            progress_interval_ms,
             ..
         } => {
             positive("role.silence_limit_ms", u64::from(silence_limit_ms.unwrap_or(1)))?;
+            let interval_ms = progress_interval_ms.unwrap_or(1);
+            positive("role.progress_interval_ms", u64::from(interval_ms))?;
             positive("role.request_bytes", *request_bytes)?;
             positive("role.iterations", u64::from(*iterations))?;
             if servers.is_empty() || servers.len() != response_bytes.len() {

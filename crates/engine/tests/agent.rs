@@ -160,6 +160,7 @@ fn client_plan(servers: &[Endpoint], response_bytes: &[u64], iterations: u32) ->
             warmup_iterations: 2,
             request_spacing_ns: 5000,
             silence_limit_ms: None,
+            progress_interval_ms: None,
         },
     )
 }
@@ -531,6 +532,32 @@ fn a_server_that_falls_silent_is_named_long_before_the_time_limit() {
     assert!(message.contains("has sent 0 of 1000 bytes of response 1"), "{message}");
     assert_eq!(client.exit_code(), Some(3));
     thread.join().expect("the server ends");
+}
+
+#[test]
+fn a_client_gives_signs_of_life_in_the_middle_of_an_iteration() {
+    let bytes = 1_000_000_000_000;
+    let (servers, endpoints) = servers(&[bytes]);
+    let mut plan = client_plan(&endpoints, &[bytes], 1);
+    let AgentRole::IncastClient { progress_interval_ms, .. } = &mut plan.role else {
+        unreachable!()
+    };
+    *progress_interval_ms = Some(1);
+    let mut client = Agent::start(&plan);
+    let mut sign = || {
+        client.until(|record| match record {
+            AgentRecord::Progress { at_ns, iterations, bytes } => Some((at_ns, iterations, bytes)),
+            _ => None,
+        })
+    };
+    let signs: Vec<_> = (0..5).map(|_| sign()).collect();
+    for (one, next) in signs.iter().zip(&signs[1..]) {
+        assert!(next.0 - one.0 >= 1_000_000, "an interval apart: {signs:?}");
+        assert!(next.2 > one.2, "more has come: {signs:?}");
+    }
+    assert!(signs.iter().all(|&(_, iterations, _)| iterations == 0));
+    client.stop();
+    drop(servers);
 }
 
 #[test]

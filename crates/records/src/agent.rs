@@ -157,6 +157,9 @@ pub enum AgentRole {
         /// long as the time limit allows.
         #[serde(default)]
         silence_limit_ms: Option<u32>,
+        /// Time between two signs of life while its traffic goes on; none: it gives none.
+        #[serde(default)]
+        progress_interval_ms: Option<u32>,
     },
 }
 
@@ -233,6 +236,15 @@ pub enum AgentRecord {
         name: PhaseName,
         /// When.
         at_ns: u64,
+    },
+    /// A sign of life of a client, and how far it is.
+    Progress {
+        /// When.
+        at_ns: u64,
+        /// Iterations of this phase that have ended.
+        iterations: u32,
+        /// Bytes verified so far, warm-up included.
+        bytes: u64,
     },
     /// Counters of the host.
     Snapshot(Snapshot),
@@ -367,7 +379,7 @@ mod tests {
         let records: Vec<AgentRecord> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             records.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 13);
+        assert_eq!(kinds.len(), 14);
     }
 
     #[test]

@@ -29,6 +29,8 @@ ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
 RECORDS, DONE = "records.jsonl", "DONE"
 CAPTURES = "captures"
 """What the processes of real testbeds wrote, a file a run: what the records were made from."""
+CAPTURE = ".jsonl.gz"
+"""What such a file is named, after the run's id."""
 DONE_SCHEMA = "netstudy/done/1"
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
@@ -84,12 +86,16 @@ class Folder:
         return [run for run in self.plan().runs if not self._has(run)]
 
     def set_failed_aside(self) -> None:
-        """Make runs that failed missing again; their records are kept beside the others."""
+        """Make runs that failed missing again; what is there of them is kept beside the others."""
         for record in self.records():
             if record.status == "failed":
                 path = self._run_path(record.run)
                 taken = len(list(path.parent.glob(f"{record.run}.failed-*.json")))
-                path.rename(path.with_name(f"{record.run}.failed-{taken + 1}.json"))
+                aside = f"{record.run}.failed-{taken + 1}"
+                captured = self.path / CAPTURES / f"{record.run}{CAPTURE}"
+                if captured.exists():
+                    captured.rename(captured.with_name(f"{aside}{CAPTURE}"))
+                path.rename(path.with_name(f"{aside}.json"))
 
     def is_done(self) -> bool:
         """Whether everything was run and the folder was sealed."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from netstudy.errors import NetstudyError, TestbedError
 from netstudy.testbed.netns.capabilities import kernel
+from netstudy.testbed.netns.runner import SILENCE_S
 from netstudy.testbed.netns.sandbox import enter
 from netstudy.testbed.netns.supervisor import supervise
 
@@ -17,10 +18,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m netstudy.testbed.netns")
     parser.add_argument("--switching", choices=("user-space", "kernel"), default="user-space")
     parser.add_argument("--captures", type=Path, help="folder for what the processes write")
+    parser.add_argument(
+        "--silence", type=float, default=SILENCE_S, metavar="SECONDS", help="how long is too long"
+    )
     asked = parser.parse_args()
     try:
         enter()
-        supervise(asked.switching, asked.captures, kernel())
+        supervise(asked.switching, asked.captures, kernel(), silence_s=asked.silence)
     except NetstudyError as error:
         print(error, file=sys.stderr)
         return TestbedError.exit_code  # the plan itself was found good before

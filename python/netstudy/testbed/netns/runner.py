@@ -21,6 +21,7 @@ from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.evidence import Evidence, HostEvidence
 from netstudy.testbed.real.incast import response_bytes
 from netstudy.testbed.real.process import START_S, NodeError, NodeProcess, answered, ready
+from netstudy.testbed.real.running import Running, Transcript
 
 Agent = NodeProcess[agent_wire.AgentRecord]
 Process = NodeProcess[Any]
@@ -33,8 +34,13 @@ _ITERATION_S = 2.0
 """Added to the time of an iteration: room for a series of timeouts."""
 _SLOWDOWN = 50
 """How much slower than the client's link an iteration may be: goodput collapses by that much."""
-_SILENCE_S = 20.0
+SILENCE_S = 20.0
 """The kernel repeats what is lost after 0.2 s, 0.4 s, …: seven losses in a row do not happen."""
+_PROGRESS_MS = 1_000
+"""Between two signs of life of the client, which cost it some microseconds each."""
+_UNHEARD_S = 3.0
+"""How much longer than servers a client may be silent: it notices their silence, gives a sign of
+life before that, and knows more of it than who only hears nothing of the client."""
 _LONGEST_WAIT_MEANS = 50
 """An exponential wait longer than this many means has a probability of 2e-22."""
 _SAMPLE_MS = 250
@@ -69,6 +75,8 @@ class Setting:
     layout: Layout
     engine: Path
     processors: Processors
+    silence_s: float = SILENCE_S
+    """How long nothing may come of any server, beside the delays that the study asks for."""
 
     @property
     def client(self) -> Host:
@@ -109,37 +117,48 @@ class Setting:
                 wait_ns = _LONGEST_WAIT_MEANS * jitter.mean_ns
             case wire.NoJitter():
                 wait_ns = 0
-        return _SILENCE_S + wait_ns / 1e9
+        return self.silence_s + wait_ns / 1e9
 
 
-async def carry_out(setting: Setting) -> Evidence:
+async def carry_out(setting: Setting, transcript: Transcript) -> Evidence:
     """Carry the run out in the network that is there. Raises NodeError when a process fails.
 
-    All processes have ended when this returns, whatever happens.
+    All processes have ended when this returns, whatever happens. What they write is added to the
+    transcript as it comes.
     """
     token = secrets.token_hex(16)
     async with AsyncExitStack() as stack:
         groups = stack.enter_context(quotas(setting.quotas))
-        switch = await _start_switch(setting, stack)
+        running = Running(stack, transcript)
+        switch = await _start_switch(setting, running)
         servers = await asyncio.gather(
-            *(_start_server(setting, index, token, stack) for index in range(len(setting.servers)))
+            *(_start_server(setting, at, token, running) for at in range(len(setting.servers)))
         )
-        client = await _start_client(setting, servers, token, stack)
+        client = await _start_client(setting, servers, token, running)
         agents = [client, *(server for server, _ in servers)]
         for agent in agents:
             if agent.node in groups:
                 groups[agent.node].write_text(str(agent.process.pid))
         try:
-            async with asyncio.timeout(setting.time_limit_s + START_S):
-                work = _measured(client, agents, switch)
-                others = [*agents[1:], *([switch.process] if switch.process else [])]
-                snapshots = await _unless_one_ends(work, others)
-                return await _gathered(agents, switch, snapshots)
-        except TimeoutError:
-            message = f"the run did not end within {setting.time_limit_s:.0f} s"
-            raise NodeError(client.node, message) from None
+            return await _in_time(setting, agents, switch)
         except NodeError as error:
-            raise NodeError(error.node, _with_names(error.message, setting.layout)) from error
+            reasons = "; ".join([error.message, *running.standing_still()])
+            await running.hear_out()
+            raise NodeError(error.node, _with_names(reasons, setting.layout)) from error
+
+
+async def _in_time(setting: Setting, agents: list[Agent], switch: RunSwitch) -> Evidence:
+    """Lead the processes through the run, within the run's time limit."""
+    client, *others = agents
+    watched: list[Process] = [*others, *([switch.process] if switch.process else [])]
+    try:
+        async with asyncio.timeout(setting.time_limit_s + START_S):
+            work = _measured(client, agents, switch, setting.silence_limit_s + _UNHEARD_S)
+            snapshots = await _unless_one_ends(work, watched)
+            return await _gathered(agents, switch, snapshots)
+    except TimeoutError:
+        message = f"the run did not end within {setting.time_limit_s:.0f} s"
+        raise NodeError(client.node, message) from None
 
 
 def _with_names(message: str, layout: Layout) -> str:
@@ -185,15 +204,22 @@ async def _cancelled(task: asyncio.Future[Any]) -> None:
         await task
 
 
-async def _measured(client: Agent, agents: list[Agent], switch: RunSwitch) -> Snapshots:
+async def _measured(
+    client: Agent, agents: list[Agent], switch: RunSwitch, silence_limit_s: float
+) -> Snapshots:
     """Lead the client through its phases; the counters around the one that is measured."""
-    await client.expect(agent_wire.PhaseRecord, lambda phase: phase.name == "warmed-up")
+    await _phase(client, "warmed-up", silence_limit_s)
     await asyncio.sleep(_QUIET_S)
     before = await _snapshots(agents, switch, _BEFORE)
     await client.send(agent_wire.GoCommand())
-    await client.expect(agent_wire.PhaseRecord, lambda phase: phase.name == "measured")
+    await _phase(client, "measured", silence_limit_s)
     await asyncio.sleep(_QUIET_S)
     return before, await _snapshots(agents, switch, _AFTER)
+
+
+async def _phase(client: Agent, name: str, silence_limit_s: float) -> None:
+    """Wait for the end of a phase, as long as the client gives signs of life."""
+    await client.expect(agent_wire.PhaseRecord, _named(name), silence_limit_s=silence_limit_s)
 
 
 async def _gathered(agents: list[Agent], switch: RunSwitch, snapshots: Snapshots) -> Evidence:
@@ -204,10 +230,7 @@ async def _gathered(agents: list[Agent], switch: RunSwitch, snapshots: Snapshots
         HostEvidence(agent.node, before, after, (*agent.aside, *written))
         for agent, before, after, written in zip(agents, *snapshots, records, strict=True)
     ]
-    lines = {agent.node: agent.lines for agent in agents}
-    if switch.process is not None:
-        lines[switch.process.node] = switch.process.lines
-    return Evidence(client=hosts[0], servers=tuple(hosts[1:]), switch=switched, lines=lines)
+    return Evidence(client=hosts[0], servers=tuple(hosts[1:]), switch=switched)
 
 
 async def _snapshots(
@@ -224,7 +247,7 @@ async def _snapshots(
 
 
 def _named(name: str) -> Any:
-    return lambda snapshot: snapshot.name == name
+    return lambda record: record.name == name
 
 
 async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
@@ -232,7 +255,7 @@ async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
     return await answered(agent, agent.finish(agent_wire.EndRecord))
 
 
-async def _start_switch(setting: Setting, stack: AsyncExitStack) -> RunSwitch:
+async def _start_switch(setting: Setting, running: Running) -> RunSwitch:
     if setting.layout.switching == "kernel":
         return KernelQueues(setting.layout)
     return await EngineSwitch.start(
@@ -241,12 +264,12 @@ async def _start_switch(setting: Setting, stack: AsyncExitStack) -> RunSwitch:
         setting.engine,
         cpu=setting.processors.switch,
         time_limit_ms=_limit_ms(setting),
-        stack=stack,
+        running=running,
     )
 
 
 async def _start_server(
-    setting: Setting, index: int, token: str, stack: AsyncExitStack
+    setting: Setting, index: int, token: str, running: Running
 ) -> tuple[Agent, int]:
     """A server and the port that it listens on."""
     host, work = setting.servers[index], setting.run.workload
@@ -259,14 +282,14 @@ async def _start_server(
         number=index + 1,
         seed=setting.run.seed,
     )
-    agent, ready = await _start_agent(setting, host, role, token, stack)
+    agent, ready = await _start_agent(setting, host, role, token, running)
     if ready.port is None:
         raise NodeError(host.node, "does not say where it listens")
     return agent, ready.port
 
 
 async def _start_client(
-    setting: Setting, servers: list[tuple[Agent, int]], token: str, stack: AsyncExitStack
+    setting: Setting, servers: list[tuple[Agent, int]], token: str, running: Running
 ) -> Agent:
     host, work = setting.client, setting.run.workload
     role = agent_wire.IncastClientRole(
@@ -281,8 +304,9 @@ async def _start_client(
         warmup_iterations=work.warmup_iterations,
         request_spacing_ns=work.request_spacing_ns,
         silence_limit_ms=int(1_000 * setting.silence_limit_s),
+        progress_interval_ms=_PROGRESS_MS,
     )
-    agent, _ = await _start_agent(setting, host, role, token, stack)
+    agent, _ = await _start_agent(setting, host, role, token, running)
     return agent
 
 
@@ -291,7 +315,7 @@ async def _start_agent(
     host: Host,
     role: agent_wire.AgentRole,
     token: str,
-    stack: AsyncExitStack,
+    running: Running,
 ) -> tuple[Agent, agent_wire.ReadyRecord]:
     plan = agent_wire.AgentPlan(
         run=setting.run.id,
@@ -306,8 +330,7 @@ async def _start_agent(
         role=role,
     )
     command = [*in_namespace(host.node), str(setting.engine), "agent"]
-    agent = await NodeProcess.start(host.node, command, plan, agent_wire.AGENT_RECORD)
-    stack.push_async_callback(agent.close)
+    agent = await running.start(host.node, command, plan, agent_wire.AGENT_RECORD)
     return agent, await ready(agent, agent_wire.ReadyRecord)
 
 

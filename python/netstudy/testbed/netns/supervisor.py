@@ -6,42 +6,46 @@ The same protocol as `netstudy-engine sim`: first who writes, then a record a ru
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from netstudy import wire
 from netstudy.errors import NetstudyError
-from netstudy.store.files import storage, write_atomic
+from netstudy.store.folder import CAPTURE
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import Switching, make_layout
 from netstudy.testbed.netns.network import network
 from netstudy.testbed.netns.priority import prefer_this_process
 from netstudy.testbed.netns.refusals import notes
-from netstudy.testbed.netns.runner import Setting, carry_out, processors
+from netstudy.testbed.netns.runner import SILENCE_S, Setting, carry_out, processors
 from netstudy.testbed.real.assemble import disturbance, failed_record, run_record
-from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.captures import keep
 from netstudy.testbed.real.process import NodeError
+from netstudy.testbed.real.running import Transcript
 
 NAME = "netns"
 ATTEMPTS_MAX = 3
 """At a run that the machine disturbs: what is disturbed more often is not disturbed by chance."""
 
 
-def supervise(switching: Switching, captures: Path | None, kernel: Kernel) -> None:
-    """Read the plan, make its runs one after the other, write their records."""
+def supervise(
+    switching: Switching, captures: Path | None, kernel: Kernel, *, silence_s: float = SILENCE_S
+) -> None:
+    """Read the plan, make its runs one after the other, write their records.
+
+    See Setting.silence_s.
+    """
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
     engine, own = find_engine(), processors(os.sched_getaffinity(0))
     prefer_this_process()
     _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAME))
     for done, run in enumerate(plan.runs, start=1):
         layout = make_layout(run.network, kernel, switching=switching, receive_cpu=own.hosts)
-        setting = Setting(run, layout, engine, own)
+        setting = Setting(run, layout, engine, own, silence_s)
         _write(undisturbed(partial(_record, setting, kernel, captures)))
         _write(_progress(plan, done))
     _write(wire.EndRecord(runs=len(plan.runs)))
@@ -88,37 +92,39 @@ def _attempts(disturbances: Sequence[str]) -> wire.TestbedLimit:
 
 def _record(setting: Setting, kernel: Kernel, captures: Path | None) -> wire.RunRecord:
     """Of one run; one that fails has its error in it, and the next one begins."""
+    transcript: Transcript = {}
+    record = _carried_out(setting, kernel, transcript)
+    if captures is None or not transcript:
+        return record
+    path = captures / f"{setting.run.id}{CAPTURE}"
+    keep(path, transcript)
+    return record if record.error is None else _with_evidence(record, path)
+
+
+def _carried_out(setting: Setting, kernel: Kernel, transcript: Transcript) -> wire.RunRecord:
     run = setting.run
     try:
         with network(setting.layout, run.network.switch.buffer):
-            evidence = asyncio.run(carry_out(setting))
+            evidence = asyncio.run(carry_out(setting, transcript))
     except (NodeError, NetstudyError) as error:
         return failed_record(run, str(error))
-    if captures is not None:
-        _keep(captures / f"{run.id}.jsonl.gz", evidence)
     try:
         return run_record(run, evidence, _environment(setting, kernel))
     except LookupError as error:
         return failed_record(run, str(error))
 
 
+def _with_evidence(record: wire.RunRecord, path: Path) -> wire.RunRecord:
+    """A failed run's record that says where to see what happened."""
+    where = f"{path.parent.name}/{path.name}"
+    error = f"{record.error}; what its processes wrote is in {where}"
+    return record.model_copy(update={"error": error})
+
+
 def _environment(setting: Setting, kernel: Kernel) -> dict[str, str]:
     said = {"testbed": NAME, "kernel": kernel.release}
     different = " ".join(notes(setting.run.network, setting.layout.switching, kernel))
     return said | ({"different from the study": different} if different else {})
-
-
-def _keep(path: Path, evidence: Evidence) -> None:
-    """All that the processes wrote, each line with the node that wrote it."""
-    with storage(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, gzip.compress("".join(_lines(evidence)).encode(), mtime=0))
-
-
-def _lines(evidence: Evidence) -> Iterator[str]:
-    for node, lines in evidence.lines.items():
-        for line in lines:
-            yield f'{{"node":{json.dumps(node)},"record":{line.decode().rstrip()}}}\n'
 
 
 def _write(record: wire.Wire) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +20,7 @@ from netstudy.testbed.real import switch_wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.evidence import KernelSwitch, SwitchEvidence, UserSpaceSwitch
 from netstudy.testbed.real.process import NodeProcess, answered, ready
+from netstudy.testbed.real.running import Running
 
 _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchRecord)
 _CHECK_SEQUENCE_BYTES = 4
@@ -58,13 +58,12 @@ class EngineSwitch:
         *,
         cpu: int | None,
         time_limit_ms: int,
-        stack: AsyncExitStack,
+        running: Running,
     ) -> EngineSwitch:
-        """Start it in its namespace; it ends with the stack. Raises NodeError."""
+        """Start it in its namespace as one of the run's processes. Raises NodeError."""
         plan = _plan(run, layout, cpu, time_limit_ms)
         command = [*in_namespace(SWITCH), *before_others(), str(engine), "switch"]
-        process = await NodeProcess.start(SWITCH, command, plan, _RECORD)
-        stack.push_async_callback(process.close)
+        process = await running.start(SWITCH, command, plan, _RECORD)
         await ready(process, switch_wire.SwitchReady)
         return cls(process)
 

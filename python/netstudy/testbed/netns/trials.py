@@ -169,7 +169,7 @@ def _try(run: wire.Run, switching: Switching, here: Kernel, rate_bps: int) -> Tr
     layout = make_layout(tried.network, here, switching=switching, receive_cpu=own.hosts)
     setting = Setting(tried, layout, find_engine(), own)
     with made(layout, tried.network.switch.buffer):
-        return outcome(tried, asyncio.run(carry_out(setting)))
+        return outcome(tried, asyncio.run(carry_out(setting, {})))
 
 
 def main() -> int:

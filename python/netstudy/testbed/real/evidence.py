@@ -123,8 +123,6 @@ class Evidence:
     servers: tuple[HostEvidence, ...]
     """In the order of the plan."""
     switch: SwitchEvidence
-    lines: Mapping[str, Sequence[bytes]]
-    """Node -> everything that its process wrote."""
 
     @property
     def hosts(self) -> tuple[HostEvidence, ...]:

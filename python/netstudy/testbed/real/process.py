@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import tempfile
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -12,11 +14,13 @@ from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from netstudy.testbed.process import dies_with_parent
+from netstudy.testbed.real.heard import in_words
 from netstudy.wire import Wire, to_json
 
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 """A thousand iterations of a server are some 100 kB; raw text of a large host some megabytes."""
-_GRACE_S = 2.0
+GRACE_S = 2.0
+"""For a process to end that was told to."""
 START_S = 20.0
 """For processes to start and connections to open."""
 _STDERR_LINES = 5
@@ -55,6 +59,8 @@ class NodeProcess(Generic[RecordT]):
     """Everything that it wrote, byte for byte."""
     aside: list[RecordT] = field(default_factory=list)
     """Records that came while another kind was waited for."""
+    last: RecordT | None = None
+    """What it wrote last."""
 
     @classmethod
     async def start(
@@ -86,14 +92,19 @@ class NodeProcess(Generic[RecordT]):
             await self.process.stdin.drain()
 
     async def expect(
-        self, kind: type[OneT], matches: Callable[[OneT], bool] = lambda _: True
+        self,
+        kind: type[OneT],
+        matches: Callable[[OneT], bool] = lambda _: True,
+        *,
+        silence_limit_s: float | None = None,
     ) -> OneT:
         """The next record of a kind; what comes before it is kept aside.
 
-        Raises NodeError when the process ends, or says that it failed.
+        Raises NodeError when the process ends, says that it failed, or says nothing for longer than
+        the limit.
         """
         while True:
-            record = await self._next()
+            record = await self._next(silence_limit_s)
             if isinstance(record, kind) and matches(record):
                 return record
             self.aside.append(record)
@@ -111,24 +122,35 @@ class NodeProcess(Generic[RecordT]):
         while True:
             await self._next()
 
+    @property
+    def stopped_by(self) -> str | None:
+        """The signal that has stopped it; None: it runs, or has ended."""
+        try:
+            # WNOWAIT leaves its state to whoever waits for its end.
+            options = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+            found = os.waitid(os.P_PID, self.process.pid, options)
+        except ChildProcessError:
+            return None
+        return signal.Signals(found.si_status).name if found else None
+
     async def close(self) -> None:
         """End the process if it has not ended: its input ends, then it is killed."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:
-            await asyncio.wait_for(self.process.wait(), _GRACE_S)
+            await asyncio.wait_for(self.process.wait(), GRACE_S)
         except TimeoutError:
             self.process.kill()
             await self.process.wait()
         finally:
             self.errors.close()
 
-    async def _next(self) -> RecordT:
-        assert self.process.stdout is not None
-        line = await self.process.stdout.readline()
+    async def _next(self, silence_limit_s: float | None = None) -> RecordT:
+        line = await self._line(silence_limit_s)
+        if line:
+            self.lines.append(line)
         if not line.endswith(b"\n"):
             raise NodeError(self.node, await self._end())
-        self.lines.append(line)
         try:
             record = self.adapter.validate_json(line)
         except ValidationError as error:
@@ -136,7 +158,17 @@ class NodeProcess(Generic[RecordT]):
             raise NodeError(self.node, f"wrote what is not a record: {shown!r}") from error
         if record.kind == "error":
             raise NodeError(self.node, str(getattr(record, "message", "failed")))
+        self.last = record
         return record
+
+    async def _line(self, silence_limit_s: float | None) -> bytes:
+        assert self.process.stdout is not None
+        try:
+            async with asyncio.timeout(silence_limit_s):
+                return await self.process.stdout.readline()
+        except TimeoutError:
+            said = f"has said nothing for {silence_limit_s:g} s; last heard: {in_words(self.last)}"
+            raise NodeError(self.node, said) from None
 
     async def _end(self) -> str:
         """How it ended, with the last lines that it wrote for people."""

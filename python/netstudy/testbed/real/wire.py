@@ -89,6 +89,8 @@ class IncastClientRole(Wire):
     """Time between the request to one server and that to the next."""
     silence_limit_ms: int | None = Field(default=None, gt=0, lt=2**31)
     """How long all servers that owe something may be silent; None: as the time limit allows."""
+    progress_interval_ms: int | None = Field(default=None, gt=0, lt=2**31)
+    """Time between two signs of life while its traffic goes on; None: it gives none."""
 
 
 AgentRole = Annotated[IncastServerRole | IncastClientRole, Field(discriminator="kind")]
@@ -167,6 +169,17 @@ class PhaseRecord(Wire):
     name: Literal["warmed-up", "measured"]
     """After the first it waits for `go`, after the second for `stop`."""
     at_ns: int
+
+
+class ProgressRecord(Wire):
+    """A sign of life of an incast client, and how far it is."""
+
+    kind: Literal["progress"] = "progress"
+    at_ns: int
+    iterations: int
+    """Of this phase, those that have ended."""
+    bytes: int
+    """Verified so far, warm-up included."""
 
 
 class SnapshotRecord(Wire):
@@ -296,6 +309,7 @@ AgentRecord = Annotated[
     ReadyRecord
     | ConnectionRecord
     | PhaseRecord
+    | ProgressRecord
     | SnapshotRecord
     | IterationsRecord
     | RequestsRecord

@@ -1,0 +1,31 @@
+"""The raw material of a run: everything that its processes wrote, in one file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from netstudy.store.files import storage, write_atomic
+from netstudy.testbed.real.running import Transcript
+
+
+def keep(path: Path, transcript: Transcript) -> None:
+    """Write each line with the node that wrote it. Raises StudyError where that is impossible."""
+    text = "".join(_entry(node, line) for node, lines in transcript.items() for line in lines)
+    with storage(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, gzip.compress(text.encode(), mtime=0))
+
+
+def _entry(node: str, line: bytes) -> str:
+    return f'{{"node":{json.dumps(node)},"record":{_as_json(line)}}}\n'
+
+
+def _as_json(line: bytes) -> str:
+    """The line as it is; what is no JSON, such as one that breaks off, as a string."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return json.dumps(line.decode("utf-8", "backslashreplace").rstrip())
+    return line.decode().rstrip()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -12,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from netstudy.store import Folder
+from netstudy.wire import EngineRecord, to_json
+from tests.report import synthetic
 from tests.testbed.conftest import User
-from tests.testbed.front import begun, finished, start, study_text
+from tests.testbed.front import begun, captured, finished, resume, start, study_text
 
 _ITERATIONS, _WARMUP, _BLOCK_BYTES = 3, 1, 32_000
 _NOBODY = 65_534
+_OLD_TCP = ("tcp: {profile: linux-6}", "tcp: {profile: linux-2.6.18}")
+_TOO_FAST = ("rate: 100 Mbit/s", "rate: 400 Gbit/s")
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def give(path: Path, user: User) -> None:
 def test_a_study_comes_to_its_sealed_folder(place: Path, user: User, testbed: str) -> None:
     folder = begun(place, study_text("1, 4", iterations=_ITERATIONS, warmup=_WARMUP), testbed)
     give(place, user)
-    ended = run(user, "run", folder.path, "--resume")
+    ended = user.output("-m", "tests.testbed.go_on", str(folder.path))
     records = folder.records()
     assert [record.status for record in records].count("failed") == 0, ended
     assert folder.is_done()
@@ -64,8 +66,7 @@ def run(user: User, *arguments: str | Path) -> str:
 
 def assert_captured(folder: Folder, run_id: str, servers: int) -> None:
     """Every process's own words are there, and tell of every byte."""
-    path = folder.path / "captures" / f"{run_id}.jsonl.gz"
-    lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    lines = captured(folder, run_id)
     nodes = {line["node"] for line in lines}
     assert "client" in nodes
     assert sum(node.startswith("server") for node in nodes) == servers
@@ -81,7 +82,7 @@ def assert_captured(folder: Folder, run_id: str, servers: int) -> None:
     ("change", "message"),
     [
         pytest.param(
-            ("tcp: {profile: linux-6}", "tcp: {profile: linux-2.6.18}"),
+            _OLD_TCP,
             "name linux-6, in topology.",
             id="TCP",
         ),
@@ -91,7 +92,7 @@ def assert_captured(folder: Folder, run_id: str, servers: int) -> None:
             id="PAUSE",
         ),
         pytest.param(
-            ("rate: 100 Mbit/s", "rate: 400 Gbit/s"),
+            _TOO_FAST,
             "The largest scale that fits is --scale 1/",
             id="rate",
             marks=pytest.mark.slow,
@@ -108,6 +109,36 @@ def test_a_plan_that_cannot_be_carried_out_is_refused_before_anything_is_made(
     assert code == 2
     assert message in told
     assert not results.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param(_OLD_TCP, "name linux-6, in topology.", id="TCP"),
+        pytest.param(_TOO_FAST, "fits is --scale 1/", id="rate", marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_folder_lacks_is_refused_as_a_fresh_run_is(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    folder = begun(tmp_path, study_text().replace(*change))
+    code, told = finished(resume(folder))
+    assert code == 2
+    assert message in told
+    assert f"0 of 1 runs are kept in {folder.path}" in told
+    assert folder.engine() is None
+
+
+def test_a_folder_that_lacks_no_run_is_completed_whatever_the_machine_can_do(
+    tmp_path: Path,
+) -> None:
+    folder = begun(tmp_path, study_text().replace(*_OLD_TCP))
+    folder.write_engine(to_json(EngineRecord(version="0.1.0", testbed="netns")).encode() + b"\n")
+    for run_ in folder.plan().runs:
+        folder.write_run(run_.id, to_json(synthetic.record(run_)).encode() + b"\n")
+    code, told = finished(resume(folder))
+    assert code == 0, told
+    assert folder.is_done()
 
 
 def test_an_engine_that_is_not_there_is_named_before_anything_is_made(tmp_path: Path) -> None:

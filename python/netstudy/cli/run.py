@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from netstudy.cli._publish import Published
     from netstudy.store import Folder
     from netstudy.testbed.base import Testbed
+    from netstudy.wire import RunRecord
 
 NAME = "run"
 EPILOG = "Example: netstudy run studies/incast --only servers=1..6 --set replicates=1"
@@ -123,16 +124,20 @@ def _resume(asked: Asked, manner: Manner) -> int:
         return _end(folder, published(folder), manner)
     testbed = named(folder.invocation().testbed)
     testbed.check()
-    return _carry_out(folder, testbed, manner)
+    return _carry_out(folder, testbed, manner, is_resumed=True)
 
 
-def _carry_out(folder: Folder, testbed: Testbed, manner: Manner) -> int:
+def _carry_out(
+    folder: Folder, testbed: Testbed, manner: Manner, *, is_resumed: bool = False
+) -> int:
     """Run what is missing, publish, and tell how to go on when it does not come to its end."""
     from netstudy.cli._interrupt import Interrupted, interruptible
     from netstudy.cli._publish import finish
 
     try:
         with interruptible(), folder.writing():
+            if is_resumed:
+                _refuse_remainder(folder, testbed)
             if not testbed.repeats_itself:
                 folder.set_failed_aside()
             _run_missing(folder, testbed, manner.threads)
@@ -147,6 +152,19 @@ def _carry_out(folder: Folder, testbed: Testbed, manner: Manner) -> int:
     return _end(folder, published, manner)
 
 
+def _refuse_remainder(folder: Folder, testbed: Testbed) -> None:
+    """As of a fresh run, before anything is made: the machine, or its load, may be another now."""
+    there = {record.run for record in folder.records() if not _is_made_again(record, testbed)}
+    plan = folder.plan()
+    left = tuple(run for run in plan.runs if run.id not in there)
+    if left:
+        _refuse_unsupported(testbed.refusals(plan.model_copy(update={"runs": left})))
+
+
+def _is_made_again(record: RunRecord, testbed: Testbed) -> bool:
+    return record.status == "failed" and not testbed.repeats_itself
+
+
 def _run_missing(folder: Folder, testbed: Testbed, threads: int | None) -> Counter[str]:
     from netstudy.execute import carry_out
 
@@ -159,7 +177,7 @@ def _run_missing(folder: Folder, testbed: Testbed, threads: int | None) -> Count
 
 def _is_final(folder: Folder, testbed: Testbed) -> bool:
     """Whether no run could come out otherwise if it were made again."""
-    return testbed.repeats_itself or all(record.status != "failed" for record in folder.records())
+    return not any(_is_made_again(record, testbed) for record in folder.records())
 
 
 def _kept(folder: Folder) -> str:

@@ -325,6 +325,8 @@ class TestbedLimit(Wire):
     unit: str = ""
     """Unit of `value` and `allowed`; empty for a count."""
     exceeded: bool
+    invalidates: bool = False
+    """Whether the run is invalid for that, and for nothing else."""
     evidence: str = ""
     """Where the value was read, and what stood there."""
 

@@ -16,7 +16,7 @@ from netstudy.report.prose.warn import warnings
 from netstudy.report.terminal import print_summary
 from netstudy.report.testbed_tables import agreement_evidence, limits_evidence
 from netstudy.store import Folder
-from netstudy.wire import Reconciliation, Run, RunRecord, TestbedLimit
+from netstudy.wire import Check, Reconciliation, Run, RunRecord, TestbedLimit
 from tests.report.results import results
 from tests.report.synthetic import record
 
@@ -123,8 +123,35 @@ def test_a_run_that_measured_the_testbed_alone_is_left_out_and_says_why(tmp_path
     assert [problem.kind for problem in problems] == ["limited"] * 4
     assert f"the testbed was the limit: {CLOCK} 250.5 of 100 µs (read there)" in problems[0].reason
     assert str(warnings(result)[0]) == (
-        "4 of 8 runs met a limit of the testbed itself and are kept out of the numbers."
+        "4 of 8 runs are invalid, because the machine was late, and kept out of the numbers: run "
+        "the study again on an idle machine, or at a smaller scale, such as --scale 1/40."
     )
+
+
+def test_a_run_that_is_invalid_for_a_limit_is_no_broken_law_of_the_network(tmp_path: Path) -> None:
+    def late(planned: Run) -> RunRecord:
+        made = real(planned)
+        why = [one.model_copy(update={"invalidates": one.exceeded}) for one in made.limits]
+        broken = Check(law="the switch keeps to its times", holds=False, detail="it does not")
+        if not any(one.exceeded for one in why):
+            return made
+        changes = {"status": "invalid", "limits": tuple(why), "checks": (broken,)}
+        return made.model_copy(update=changes)
+
+    overrides = {"workload.incast.iterations": "50"}
+    result = analyse(
+        results(tmp_path, only=["servers=2,9"], overrides=overrides, maker=late, testbed="netns")
+    )
+    kinds = {problem.kind for _, problem in result.warnings.problems}
+    assert kinds == {"limited"}
+
+
+@pytest.mark.parametrize(
+    ("used", "smaller"),
+    [(None, "1/2"), ("1/10", "1/20"), ("3/10", "1/7"), ("1/10 or 1/20", "1/40")],
+)
+def test_a_smaller_scale_is_a_unit_fraction_of_at_most_half(used: str | None, smaller: str) -> None:
+    assert gather_testbed("netns", [], used).smaller_scale == smaller
 
 
 def test_instruments_that_disagree_come_first_and_are_named_by_run(measured: StudyResult) -> None:

@@ -128,6 +128,9 @@ pub struct TestbedLimit {
     pub unit: String,
     /// Whether the run measured the testbed and not what was studied.
     pub exceeded: bool,
+    /// Whether the run is invalid for that, and for nothing else.
+    #[serde(default)]
+    pub invalidates: bool,
     /// Where the value was read, and what stood there.
     pub evidence: String,
 }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netstudy.study import Study
 
 ProblemKind = Literal["failed", "invalid", "limited", "missing"]
-"""limited: it keeps every law, but the testbed itself was the limit."""
+"""limited: it is invalid because the testbed itself was the limit."""
 
 
 @dataclass(frozen=True)
@@ -162,13 +162,19 @@ def _outcome(run: Run, record: RunRecord | None) -> RunSample | Problem:
     if record.status == "failed":
         return Problem(run.id, run.replicate, "failed", reasons(record))
     if record.status == "invalid":
-        sound = bool(record.limits) and all(check.holds for check in record.checks)
-        kind: ProblemKind = "limited" if sound else "invalid"
+        kind: ProblemKind = "limited" if _is_limited(record) else "invalid"
         return Problem(run.id, run.replicate, kind, reasons(record))
     sample = sample_of(record)
     if sample is None:
         return Problem(run.id, run.replicate, "failed", "the record holds no iterations")
     return sample
+
+
+def _is_limited(record: RunRecord) -> bool:
+    """Whether an invalid run is so for what its testbed did, and not for a law that it broke."""
+    if any(limit.exceeded and limit.invalidates for limit in record.limits):
+        return True
+    return bool(record.limits) and all(check.holds for check in record.checks)
 
 
 def _estimates(samples: Sequence[RunSample]) -> dict[str, Estimate]:

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal, TypeVar
 
+from netstudy.units import parse_scale
 from netstudy.wire import Reconciliation, RunRecord, TestbedLimit, Treatment
 
 Here = Literal["simulated", "measured here"]
 """What the values of a study are called beside published ones."""
 SIMULATOR = "sim"
+_OR = " or "
 
 ItemT = TypeVar("ItemT")
 
@@ -105,6 +108,12 @@ class TestbedResult:
         return "simulated" if self.name == SIMULATOR else "measured here"
 
     @property
+    def smaller_scale(self) -> str:
+        """The largest unit fraction of at most half its scale: 1/20 after 1/10."""
+        used = min(parse_scale(part) for part in (self.scaled_by or "1").split(_OR))
+        return f"1/{ceil(2 / used)}"
+
+    @property
     def exceeded(self) -> tuple[LimitFound, ...]:
         """The limits that some run exceeded."""
         return tuple(one for one in self.limits if one.exceeded)
@@ -130,7 +139,7 @@ def gather_testbed(name: str, records: Sequence[RunRecord], scale: str | None) -
         name=name,
         limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
         checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
-        scaled_by=" or ".join(scales) or scale,
+        scaled_by=_OR.join(scales) or scale,
         environment=_environment(records),
     )
 

@@ -11,6 +11,7 @@ from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, level_name, percent, treatment_text
 from netstudy.report.numbers import listed, spans
+from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
 from netstudy.wire import Level
@@ -18,7 +19,7 @@ from netstudy.wire import Level
 KINDS: dict[ProblemKind, str] = {
     "failed": "failed",
     "invalid": "broke a conservation law and are kept out of the numbers",
-    "limited": "met a limit of the testbed itself and are kept out of the numbers",
+    "limited": "are invalid, because the machine was late, and kept out of the numbers",
     "missing": "were planned and have no record",
 }
 
@@ -48,11 +49,20 @@ def _problems(result: StudyResult) -> Iterator[Sentence]:
     for kind, text in KINDS.items():
         if kinds[kind]:
             yield say(
-                "{n} of {planned} runs {text}.",
+                "{n} of {planned} runs {text}{advice}.",
                 n=count(kinds[kind], f"runs that are {kind}"),
                 planned=planned,
                 text=Name(text),
+                advice=_advice(result) if kind == "limited" else NOTHING,
             )
+
+
+def _advice(result: StudyResult) -> Sentence:
+    """What helps against a machine that is late."""
+    return say(
+        ": run the study again on an idle machine, or at a smaller scale, such as {option}",
+        option=Name(f"--scale {result.testbed.smaller_scale}", code=True),
+    )
 
 
 def _empty(cells: Sequence[CellRow], table: CellTable) -> Iterator[Sentence]:

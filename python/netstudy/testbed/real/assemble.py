@@ -19,6 +19,7 @@ from netstudy.wire import (
     Phase,
     Run,
     RunRecord,
+    TestbedLimit,
 )
 
 _MAXIMA = ("queue_bytes_max",)
@@ -46,7 +47,7 @@ def run_record(run: Run, evidence: Evidence, environment: dict[str, str]) -> Run
         iterations=_iterations(run, evidence),
         connections=_connections(run, evidence),
         counters=_counters(run, evidence),
-        limits=limits(evidence),
+        limits=_limits(evidence, checks),
         reconciliation=reconciliation(run, evidence),
         environment=environment,
     )
@@ -57,8 +58,8 @@ def disturbance(record: RunRecord) -> str | None:
 
     The machine was busy with something else: the same run may go well another time.
     """
-    broken = [check for check in record.checks if not check.holds]
-    if not broken or any(check.law not in (_KEEPS_TIME, _NONE_VANISHES) for check in broken):
+    broken = _broken(record.checks)
+    if not broken or not _are_the_machines(broken):
         return None
     return "; ".join(check.detail for check in broken)
 
@@ -73,6 +74,22 @@ def failed_record(run: Run, error: str) -> RunRecord:
         status="failed",
         error=error,
     )
+
+
+def _broken(checks: Sequence[Check]) -> list[Check]:
+    return [check for check in checks if not check.holds]
+
+
+def _are_the_machines(broken: Sequence[Check]) -> bool:
+    return all(check.law in (_KEEPS_TIME, _NONE_VANISHES) for check in broken)
+
+
+def _limits(evidence: Evidence, checks: Sequence[Check]) -> tuple[TestbedLimit, ...]:
+    """Where other laws are broken as well, no limit alone explains why the run is invalid."""
+    found = limits(evidence)
+    if _are_the_machines(_broken(checks)):
+        return found
+    return tuple(limit.model_copy(update={"invalidates": False}) for limit in found)
 
 
 def _iterations(run: Run, evidence: Evidence) -> IterationSamples:

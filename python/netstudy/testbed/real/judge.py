@@ -46,6 +46,7 @@ def _switch(evidence: Evidence) -> Iterator[TestbedLimit]:
         value=clock.frames_lost,
         allowed=0,
         exceeded=clock.frames_lost > 0 or not clock.kept_up,
+        invalidates=not clock.kept_up,
         evidence=f"{clock.departures} departures, late by: {late}"
         + (f"; {clock.why}" if clock.why else ""),
     )
@@ -59,6 +60,7 @@ def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
         value=dropped,
         allowed=0,
         exceeded=bool(dropped),
+        invalidates=bool(dropped),
         evidence="/proc/net/softnet_stat, second column, of the whole machine",
     )
 

@@ -46,7 +46,7 @@ _LONGEST_WAIT_MEANS = 50
 _SAMPLE_MS = 250
 """Between two samples of the client's counters and the machine's; one takes about 0.2 ms."""
 _COMPLAINT_S = 0.5
-"""Between a client's complaint of a server and the news of that server's end."""
+"""Between a process's complaint of another one and the news of that one's end."""
 _QUIET_S = 0.1
 """After the last byte of a phase: a delayed acknowledgment takes 40 ms (TCP_DELACK_MIN), and a
 sender with a shorter timeout sends again meanwhile. Then nothing is under way."""
@@ -149,12 +149,12 @@ async def carry_out(setting: Setting, transcript: Transcript) -> Evidence:
 
 async def _in_time(setting: Setting, agents: list[Agent], switch: RunSwitch) -> Evidence:
     """Lead the processes through the run, within the run's time limit."""
-    client, *others = agents
-    watched: list[Process] = [*others, *([switch.process] if switch.process else [])]
+    client = agents[0]
+    processes: list[Process] = [*agents, *([switch.process] if switch.process else [])]
     try:
         async with asyncio.timeout(setting.time_limit_s + START_S):
             work = _measured(client, agents, switch, setting.silence_limit_s + _UNHEARD_S)
-            snapshots = await _unless_one_ends(work, watched)
+            snapshots = await _unless_one_ends(work, processes)
             return await _gathered(agents, switch, snapshots)
     except TimeoutError:
         message = f"the run did not end within {setting.time_limit_s:.0f} s"
@@ -171,22 +171,22 @@ def _with_names(message: str, layout: Layout) -> str:
     return f"{message} ({', '.join(found)})" if found else message
 
 
-async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], others: list[Process]) -> ResultT:
-    """Do the work, unless one of the processes that it does not wait for ends before.
+async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], processes: list[Process]) -> ResultT:
+    """Do the work, unless one of the processes ends before.
 
     Without that, a client would wait for a server's last byte until its time is over.
     """
     task = asyncio.ensure_future(work)
-    ends = [asyncio.ensure_future(other.process.wait()) for other in others]
+    ended: list[Process] = []
+    ends = [asyncio.ensure_future(_note_end(process, ended)) for process in processes]
     try:
         await asyncio.wait([task, *ends], return_when=asyncio.FIRST_COMPLETED)
-        if task.done() and task.exception() is not None:
-            # Who talks to a process that died may complain of it before its end is known.
-            await asyncio.wait(ends, timeout=_COMPLAINT_S, return_when=asyncio.FIRST_COMPLETED)
-        ended = [one for one, end in zip(others, ends, strict=True) if end.done()]
-        if ended and not _succeeded(task):
+        if not task.done() or task.exception() is not None:
+            # Who talks to a process that died may complain of it, or end, before its end is known.
+            await asyncio.wait(ends, timeout=_COMPLAINT_S)
+        if ended and not (task.done() and task.exception() is None):
             await _cancelled(task)
-            await ended[0].say_why()
+            await _culprit(ended).say_why()
         return await task
     finally:
         for end in ends:
@@ -194,8 +194,19 @@ async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], others: list[Proc
         await _cancelled(task)
 
 
-def _succeeded(task: asyncio.Future[Any]) -> bool:
-    return task.done() and task.exception() is None
+async def _note_end(process: Process, ended: list[Process]) -> None:
+    await process.process.wait()
+    ended.append(process)
+
+
+def _culprit(ended: list[Process]) -> Process:
+    """Of processes in the order in which they ended, the one because of which the others did.
+
+    One that is killed closes its connections first: the other ends of these may be known to have
+    ended before it.
+    """
+    killed = (one for one in ended if (one.process.returncode or 0) < 0)
+    return next(killed, ended[0])
 
 
 async def _cancelled(task: asyncio.Future[Any]) -> None:

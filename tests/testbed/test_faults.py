@@ -111,8 +111,12 @@ def test_a_link_that_is_removed_is_named(folder: Folder, node: str, port: str) -
 @pytest.mark.parametrize(
     ("node", "messages"),
     [
-        pytest.param(_SERVER, ["nothing has come for 20000 ms", "is server-2"], id="server"),
-        pytest.param("switch", ["nothing has come for 20000 ms", "is server-1"], id="switch"),
+        pytest.param(
+            _SERVER, ["client: nothing has come for 20000 ms", "is server-2"], id="server"
+        ),
+        pytest.param(
+            "switch", ["client: nothing has come for 20000 ms", "is server-1"], id="switch"
+        ),
         pytest.param(_CLIENT, ["client: has said nothing for 23 s", "last heard"], id="client"),
     ],
 )

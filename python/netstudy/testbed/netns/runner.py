@@ -184,9 +184,9 @@ async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], processes: list[P
         if not task.done() or task.exception() is not None:
             # Who talks to a process that died may complain of it, or end, before its end is known.
             await asyncio.wait(ends, timeout=_COMPLAINT_S)
-        if ended and not (task.done() and task.exception() is None):
-            await _cancelled(task)
-            await _culprit(ended).say_why()
+            if ended and not _tells_of(task, _culprit(ended)):
+                await _cancelled(task)
+                await _culprit(ended).say_why()
         return await task
     finally:
         for end in ends:
@@ -197,6 +197,12 @@ async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], processes: list[P
 async def _note_end(process: Process, ended: list[Process]) -> None:
     await process.process.wait()
     ended.append(process)
+
+
+def _tells_of(task: asyncio.Future[Any], process: Process) -> bool:
+    """Whether the task has failed with what the process itself said."""
+    error = task.exception() if task.done() else None
+    return isinstance(error, NodeError) and error.node == process.node
 
 
 def _culprit(ended: list[Process]) -> Process:

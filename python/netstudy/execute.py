@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from netstudy.errors import TestbedError
@@ -69,11 +69,16 @@ class _Walk:
 
 
 def carry_out(
-    folder: Folder, testbed: Testbed, *, threads: int | None, on_progress: OnProgress | None
+    folder: Folder,
+    testbed: Testbed,
+    *,
+    threads: int | None,
+    on_progress: OnProgress | None,
+    machine: Mapping[str, str] | None = None,
 ) -> Counter[str]:
     """`execute` as one session: its machine, start and end are noted in the folder."""
     with storage(folder.path):
-        folder.begin_session(utc_now())
+        folder.begin_session(utc_now(), machine)
     statuses = execute(folder, testbed, threads=threads, on_progress=on_progress)
     with storage(folder.path):
         folder.end_session(utc_now())

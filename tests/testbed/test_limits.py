@@ -14,6 +14,7 @@ from netstudy.testbed.netns.limits import (
     hardest,
     ideal_goodput_bps,
     largest_scale,
+    reached,
 )
 from tests.testbed.networks import star
 
@@ -146,3 +147,21 @@ def test_of_a_plan_the_hardest_network_of_each_mtu_is_tried() -> None:
     )
 
     assert hardest(wire.Plan(study="s", seed=1, runs=runs)) == [networks[2], networks[3]]
+
+
+def test_what_the_machine_reached_is_said_with_rate_packets_and_times() -> None:
+    network = star(2, rate_bps=_GIGABIT)
+    best = find_ceiling(network, machine(_GIGABIT)).best
+    assert best is not None
+
+    # 8,948 B of 9,038 B on the wire are the application's, 71,584 bits a packet.
+    assert reached(network, best) == (
+        "990 of 990 Mbit/s over a link of 1 Gbit/s, between 3 hosts "
+        "(13,830 packets a second, 99 of 100 of them late by 40 µs at most), in time"
+    )
+
+
+def test_a_machine_that_is_late_says_why() -> None:
+    late = Trial(_GIGABIT, 0.99 * _GIGABIT, 1e4, 90.0, in_time=False, why="20 of 100 frames late")
+
+    assert reached(star(2, rate_bps=_GIGABIT), late).endswith("not in time: 20 of 100 frames late")

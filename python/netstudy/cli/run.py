@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from netstudy.cli._publish import Published
     from netstudy.store import Folder
     from netstudy.testbed.base import Testbed
-    from netstudy.wire import RunRecord
+    from netstudy.wire import Plan, RunRecord
 
 NAME = "run"
 EPILOG = "Example: netstudy run studies/incast --only servers=1..6 --set replicates=1"
@@ -89,10 +90,10 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
     prepared = prepare(asked)
     _refuse_unsupported(prepared.unsupported())
     testbed = named(prepared.invocation.testbed)
-    _refuse_unsupported(testbed.refusals(prepared.planned.plan))
+    machine = _examined(testbed, prepared.planned.plan)
     check_time(cost(prepared.planned, testbed, manner.threads), max_time)
     testbed.check()
-    return _carry_out(_new_folder(prepared, manner.results), testbed, manner)
+    return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)
 
 
 def _new_folder(prepared: Prepared, results: Path) -> Folder:
@@ -106,7 +107,16 @@ def _new_folder(prepared: Prepared, results: Path) -> Folder:
     return create(results, plan, prepared.invocation, files, record_bytes, utc_now())
 
 
-def _refuse_unsupported(parts: list[str]) -> None:
+def _examined(testbed: Testbed, plan: Plan) -> Mapping[str, str]:
+    """What the testbed measured of the machine, having said it. Raises StudyError on refusals."""
+    found = testbed.examine(plan)
+    _refuse_unsupported(found.refusals)
+    for name, value in found.machine.items():
+        say(f"{name}: {value}")
+    return found.machine
+
+
+def _refuse_unsupported(parts: Sequence[str]) -> None:
     if parts:
         listed = "".join(f"\n  - {part}" for part in parts)
         raise StudyError(f"this version cannot carry out the study:{listed}")
@@ -128,19 +138,27 @@ def _resume(asked: Asked, manner: Manner) -> int:
 
 
 def _carry_out(
-    folder: Folder, testbed: Testbed, manner: Manner, *, is_resumed: bool = False
+    folder: Folder,
+    testbed: Testbed,
+    manner: Manner,
+    machine: Mapping[str, str] | None = None,
+    *,
+    is_resumed: bool = False,
 ) -> int:
-    """Run what is missing, publish, and tell how to go on when it does not come to its end."""
+    """Run what is missing, publish, and tell how to go on when it does not come to its end.
+
+    `machine` is what the testbed has measured of it; when resumed, it measures anew.
+    """
     from netstudy.cli._interrupt import Interrupted, interruptible
     from netstudy.cli._publish import finish
 
     try:
         with interruptible(), folder.writing():
             if is_resumed:
-                _refuse_remainder(folder, testbed)
+                machine = _remainder_examined(folder, testbed)
             if not testbed.repeats_itself:
                 folder.set_failed_aside()
-            _run_missing(folder, testbed, manner.threads)
+            _run_missing(folder, testbed, manner.threads, machine)
             published = finish(folder, is_final=_is_final(folder, testbed))
     except Interrupted as signal:
         say(f"netstudy: stopped by {signal}; {_kept(folder)}")
@@ -152,27 +170,30 @@ def _carry_out(
     return _end(folder, published, manner)
 
 
-def _refuse_remainder(folder: Folder, testbed: Testbed) -> None:
+def _remainder_examined(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
     """As of a fresh run, before anything is made: the machine, or its load, may be another now."""
     there = {record.run for record in folder.records() if not _is_made_again(record, testbed)}
     plan = folder.plan()
     left = tuple(run for run in plan.runs if run.id not in there)
-    if left:
-        _refuse_unsupported(testbed.refusals(plan.model_copy(update={"runs": left})))
+    return _examined(testbed, plan.model_copy(update={"runs": left})) if left else {}
 
 
 def _is_made_again(record: RunRecord, testbed: Testbed) -> bool:
     return record.status == "failed" and not testbed.repeats_itself
 
 
-def _run_missing(folder: Folder, testbed: Testbed, threads: int | None) -> Counter[str]:
+def _run_missing(
+    folder: Folder, testbed: Testbed, threads: int | None, machine: Mapping[str, str] | None
+) -> Counter[str]:
     from netstudy.execute import carry_out
 
     runs, missing = len(folder.plan().runs), len(folder.missing())
     done = runs - missing
     say(f"{folder.path}: {missing} runs to do" + (f", {done} are there" if done else ""))
     with meter(runs, done) as shown:
-        return carry_out(folder, testbed, threads=threads, on_progress=shown.on_progress)
+        return carry_out(
+            folder, testbed, threads=threads, on_progress=shown.on_progress, machine=machine
+        )
 
 
 def _is_final(folder: Folder, testbed: Testbed) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -118,9 +118,9 @@ class Folder:
         """Files that an interrupted writer had not finished."""
         return sorted(self.path.rglob(f".*{TEMPORARY_SUFFIX}"))
 
-    def begin_session(self, now: datetime) -> None:
-        """Note the machine and the time at which a session of running starts."""
-        session = {**host(), "started_utc": iso(now), "ended_utc": None}
+    def begin_session(self, now: datetime, machine: Mapping[str, str] | None = None) -> None:
+        """Note the machine, with what else is known of it, and when a session of running starts."""
+        session = {**host(), **(machine or {}), "started_utc": iso(now), "ended_utc": None}
         if (self.path / ENVIRONMENT).exists():
             first = self.environment()
             self._write_json(ENVIRONMENT, {**first, "resumed": [*first["resumed"], session]})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -11,6 +12,16 @@ from netstudy.wire import Plan, Record
 
 OnRecord = Callable[[Record, bytes], None]
 """Called with each record and the exact line, newline included, that it was read from."""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a testbed says of a plan before it carries it out."""
+
+    refusals: tuple[str, ...] = ()
+    """What it cannot do of the plan, one sentence each; empty when it can do all."""
+    machine: Mapping[str, str] = field(default_factory=dict)
+    """What it measured of the machine meanwhile, by name; kept with the results."""
 
 
 class Testbed(Protocol):
@@ -24,8 +35,8 @@ class Testbed(Protocol):
     def check(self) -> None:
         """Raise TestbedError when the testbed cannot be used at all, before anything is made."""
 
-    def refusals(self, plan: Plan) -> list[str]:
-        """What the testbed cannot do of a plan, one sentence each; empty when it can do all."""
+    def examine(self, plan: Plan) -> Examination:
+        """Whether the testbed, and the machine under it, can do all of a plan."""
 
     def run(
         self,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from netstudy.plan.planned import Estimate
 from netstudy.store.environment import cores
-from netstudy.testbed.base import OnRecord
+from netstudy.testbed.base import Examination, OnRecord
 from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.wire import Plan
 
@@ -29,9 +29,9 @@ class Sim:
         """See Testbed.check: the engine must be there."""
         find_engine()
 
-    def refusals(self, plan: Plan) -> list[str]:  # noqa: ARG002 (the same for every plan)
-        """See Testbed.refusals: the plan says nothing that cannot be simulated."""
-        return []
+    def examine(self, plan: Plan) -> Examination:  # noqa: ARG002 (the same for every plan)
+        """See Testbed.examine: the plan says nothing that cannot be simulated."""
+        return Examination()
 
     def run(
         self,

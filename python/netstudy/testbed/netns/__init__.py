@@ -9,7 +9,7 @@ from typing import ClassVar
 from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.plan.planned import Estimate
-from netstudy.testbed.base import OnRecord
+from netstudy.testbed.base import Examination, OnRecord
 from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.testbed.netns.layout import Switching
 
@@ -38,17 +38,17 @@ class Netns:
                 f"{here.name} here lacks veth links or packet sockets; netstudy doctor says more"
             )
 
-    def refusals(self, plan: wire.Plan) -> list[str]:
-        """See Testbed.refusals."""
+    def examine(self, plan: wire.Plan) -> Examination:
+        """See Testbed.examine: what is possible here at all is tried."""
         from netstudy.testbed.netns.capabilities import kernel
         from netstudy.testbed.netns.refusals import refusals
-        from netstudy.testbed.netns.trials import too_much
+        from netstudy.testbed.netns.trials import examine
 
         said = refusals(plan, self.switching, kernel())
         if said:
-            return said
+            return Examination(refusals=tuple(said))
         self.check()
-        return too_much(plan, self.switching)
+        return examine(plan, self.switching)
 
     def run(
         self,

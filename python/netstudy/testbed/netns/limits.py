@@ -109,8 +109,13 @@ def _two_digits(rate_bps: float) -> int:
 
 def ideal_goodput_bps(rate_bps: int, network: Network) -> float:
     """What a link of that rate carries of an application's data in full frames."""
-    mtu_bytes = max(link.mtu_bytes for link in network.links)
-    return rate_bps * (mtu_bytes - _HEADERS_BYTES) / (mtu_bytes + _FRAMING_BYTES)
+    mtu = mtu_bytes(network)
+    return rate_bps * (mtu - _HEADERS_BYTES) / (mtu + _FRAMING_BYTES)
+
+
+def mtu_bytes(network: Network) -> int:
+    """The largest packet of the network."""
+    return max(link.mtu_bytes for link in network.links)
 
 
 def fastest_bps(network: Network) -> int:
@@ -130,9 +135,9 @@ def hardest(plan: Plan) -> list[Network]:
     """
     found: dict[int, Network] = {}
     for network in {repr(run.network): run.network for run in plan.runs}.values():
-        mtu_bytes = max(link.mtu_bytes for link in network.links)
-        found[mtu_bytes] = max(found.get(mtu_bytes, network), network, key=_demand)
-    return [found[mtu_bytes] for mtu_bytes in sorted(found)]
+        mtu = mtu_bytes(network)
+        found[mtu] = max(found.get(mtu, network), network, key=_demand)
+    return [found[mtu] for mtu in sorted(found)]
 
 
 def _demand(network: Network) -> tuple[int, int]:
@@ -157,10 +162,18 @@ def excess(network: Network, ceiling: Ceiling) -> str | None:
     )
 
 
+def reached(network: Network, best: Trial) -> str:
+    """What the machine did with the network at the highest rate that it carried."""
+    goodput = f"{best.goodput_bps / 1e6:,.0f}"
+    ideal = f"{ideal_goodput_bps(best.rate_bps, network) / 1e6:,.0f} Mbit/s"
+    link = f"a link of {format_rate(best.rate_bps)}, between {host_count(network)} hosts"
+    manner = "in time" if best.in_time else f"not in time: {best.why}"
+    return f"{goodput} of {ideal} over {link} ({_figures(best)}), {manner}"
+
+
 def _asked(network: Network) -> str:
-    mtu_bytes = max(link.mtu_bytes for link in network.links)
-    rate = format_rate(fastest_bps(network))
-    return f"{rate} at an MTU of {mtu_bytes} bytes between {host_count(network)} hosts"
+    rate, mtu = format_rate(fastest_bps(network)), mtu_bytes(network)
+    return f"{rate} at an MTU of {mtu} bytes between {host_count(network)} hosts"
 
 
 def _figures(trial: Trial) -> str:

@@ -20,11 +20,21 @@ from pydantic import TypeAdapter
 
 from netstudy import wire
 from netstudy.errors import NetstudyError, TestbedError
+from netstudy.testbed.base import Examination
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.capabilities import kernel
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import Switching, make_layout
-from netstudy.testbed.netns.limits import Ceiling, Trial, excess, fastest_bps, find_ceiling, hardest
+from netstudy.testbed.netns.limits import (
+    Ceiling,
+    Trial,
+    excess,
+    fastest_bps,
+    find_ceiling,
+    hardest,
+    mtu_bytes,
+    reached,
+)
 from netstudy.testbed.netns.network import network as made
 from netstudy.testbed.netns.runner import Setting, carry_out, processors
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
@@ -46,14 +56,21 @@ _TIME_LIMIT_S = 120
 _CEILINGS = TypeAdapter(list[Ceiling])
 
 
-def too_much(plan: Plan, switching: Switching) -> list[str]:
-    """What of the plan asks for more than this machine can do, a sentence each; empty: nothing.
+def examine(plan: Plan, switching: Switching) -> Examination:
+    """What of the plan asks for more than this machine can do, and what the machine reached.
 
     Raises TestbedError when it cannot be tried.
     """
-    tried = zip(hardest(plan), ceilings(plan, switching), strict=True)
+    tried = list(zip(hardest(plan), ceilings(plan, switching), strict=True))
     said = [excess(network, ceiling) for network, ceiling in tried]
-    return [sentence for sentence in said if sentence is not None]
+    return Examination(
+        refusals=tuple(sentence for sentence in said if sentence is not None),
+        machine={
+            f"self-test at an MTU of {mtu_bytes(network)} B": reached(network, ceiling.best)
+            for network, ceiling in tried
+            if ceiling.best is not None
+        },
+    )
 
 
 def ceilings(plan: Plan, switching: Switching) -> list[Ceiling]:

@@ -310,6 +310,10 @@ class Phase(Wire):
     end_ns: int
 
 
+DISTURBED_ATTEMPTS: Final = "attempts that the machine disturbed, before the one that is shown"
+"""The name of the limit that tells how often a run was made again."""
+
+
 class TestbedLimit(Wire):
     """Something that a testbed of real machines can do only so much of, and how much of it the
     run took: beyond what is allowed, the run measured the testbed and not what was studied."""

@@ -16,7 +16,7 @@ from netstudy.report.prose.warn import warnings
 from netstudy.report.terminal import print_summary
 from netstudy.report.testbed_tables import agreement_evidence, limits_evidence
 from netstudy.store import Folder
-from netstudy.wire import Check, Reconciliation, Run, RunRecord, TestbedLimit
+from netstudy.wire import DISTURBED_ATTEMPTS, Check, Reconciliation, Run, RunRecord, TestbedLimit
 from tests.report.results import results
 from tests.report.synthetic import record
 
@@ -125,6 +125,26 @@ def test_a_run_that_measured_the_testbed_alone_is_left_out_and_says_why(tmp_path
     assert str(warnings(result)[0]) == (
         "4 of 8 runs are invalid, because the machine was late, and kept out of the numbers: run "
         "the study again on an idle machine, or at a smaller scale, such as --scale 1/40."
+    )
+
+
+def test_runs_that_were_made_again_are_counted(tmp_path: Path) -> None:
+    def again(planned: Run) -> RunRecord:
+        attempts = 2 if planned.treatment["servers"] == 9 else 0
+        return record(planned).model_copy(
+            update={"limits": (limit(DISTURBED_ATTEMPTS, attempts, 2),)}
+        )
+
+    folder = results(
+        tmp_path,
+        only=["servers=2,9"],
+        overrides={"workload.incast.iterations": "50", "replicates": "2"},
+        maker=again,
+        testbed="netns",
+    )
+
+    assert str(warnings(analyse(folder))[0]) == (
+        "4 of 8 runs were made again, because the machine was late: 8 attempts are thrown away."
     )
 
 

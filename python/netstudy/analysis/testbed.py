@@ -14,7 +14,7 @@ from math import ceil
 from typing import Literal, TypeVar
 
 from netstudy.units import parse_scale
-from netstudy.wire import Reconciliation, RunRecord, TestbedLimit, Treatment
+from netstudy.wire import DISTURBED_ATTEMPTS, Reconciliation, RunRecord, TestbedLimit, Treatment
 
 Here = Literal["simulated", "measured here"]
 """What the values of a study are called beside published ones."""
@@ -117,6 +117,17 @@ class TestbedResult:
     def exceeded(self) -> tuple[LimitFound, ...]:
         """The limits that some run exceeded."""
         return tuple(one for one in self.limits if one.exceeded)
+
+    @property
+    def made_again(self) -> tuple[LimitInRun, ...]:
+        """The runs that were made again because the machine disturbed them."""
+        return tuple(
+            one
+            for found in self.limits
+            if found.name == DISTURBED_ATTEMPTS
+            for one in found.in_runs
+            if one.limit.value
+        )
 
     @property
     def disagreeing(self) -> tuple[CheckFound, ...]:

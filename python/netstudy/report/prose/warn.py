@@ -29,6 +29,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
     found = result.warnings
     return [
         *_problems(result),
+        *_made_again(result),
         *_empty(found.empty_cells, result.cells),
         *_few(found.few_runs, result),
         *_warm_up(result),
@@ -55,6 +56,19 @@ def _problems(result: StudyResult) -> Iterator[Sentence]:
                 text=Name(text),
                 advice=_advice(result) if kind == "limited" else NOTHING,
             )
+
+
+def _made_again(result: StudyResult) -> Iterator[Sentence]:
+    again = result.testbed.made_again
+    if again:
+        attempts = sum(int(one.limit.value or 0) for one in again)
+        yield say(
+            "{n} of {planned} runs were made again, because the machine was late: {attempts} "
+            "attempts are thrown away.",
+            n=count(len(again), "runs that were made again"),
+            planned=count(len(result.plan.runs), "runs of the plan"),
+            attempts=count(attempts, "attempts that are thrown away"),
+        )
 
 
 def _advice(result: StudyResult) -> Sentence:

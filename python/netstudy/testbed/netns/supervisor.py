@@ -82,7 +82,7 @@ def undisturbed(attempt: Callable[[], wire.RunRecord]) -> wire.RunRecord:
 
 def _attempts(disturbances: Sequence[str]) -> wire.TestbedLimit:
     return wire.TestbedLimit(
-        name="attempts that the machine disturbed, before the one that is shown",
+        name=wire.DISTURBED_ATTEMPTS,
         value=len(disturbances),
         allowed=ATTEMPTS_MAX - 1,
         exceeded=False,

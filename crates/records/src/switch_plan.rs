@@ -146,6 +146,8 @@ pub struct SwitchPortCounters {
 pub struct SwitchClock {
     /// Frames that were sent.
     pub departures: u64,
+    /// Those of them that were later than their port allows: by a full frame, or by 50 us if that is longer.
+    pub departures_late: u64,
     /// How late they were: the median.
     pub late_ns_p50: u64,
     /// The 99th percentile.

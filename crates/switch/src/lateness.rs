@@ -35,6 +35,11 @@ impl Lateness {
         self.late_ns.len()
     }
 
+    /// Departures that were later than their port allows.
+    pub(crate) fn too_late(&self) -> u64 {
+        self.too_late
+    }
+
     /// The lateness that so many percent of the departures did not exceed.
     pub(crate) fn percentile_ns(&self, percent: f64) -> u64 {
         self.late_ns.value_at_percentile(percent)
@@ -74,7 +79,7 @@ mod tests {
     #[test]
     fn one_late_frame_of_a_hundred_is_forgiven_and_two_are_not() {
         let one = noted((0..100).map(|frame| if frame == 7 { 11 } else { 10 }));
-        assert_eq!(one.complaint(), None);
+        assert_eq!((one.too_late(), one.complaint()), (1, None));
         let two = noted((0..100).map(|frame| if frame < 2 { 11 } else { 10 }));
         let complaint = two.complaint().expect("two of a hundred are too many");
         assert!(complaint.starts_with("2 of 100 frames left later"), "{complaint}");

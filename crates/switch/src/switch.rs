@@ -469,6 +469,7 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
         let why = complaint.or_else(|| lateness.complaint());
         SwitchClock {
             departures: lateness.departures(),
+            departures_late: lateness.too_late(),
             late_ns_p50: lateness.percentile_ns(50.0),
             late_ns_p99: lateness.percentile_ns(99.0),
             late_ns_max: lateness.max_ns(),

@@ -15,8 +15,14 @@ def reasons(record: RunRecord) -> str:
 def _reasons(record: RunRecord) -> Iterator[str]:
     if record.error:
         yield record.error
-    yield from (f"{check.law}: {check.detail}" for check in record.checks if not check.holds)
-    exceeded = [_limit(limit) for limit in record.limits if limit.exceeded]
+    broken = [check for check in record.checks if not check.holds]
+    yield from (f"{check.law}: {check.detail}" for check in broken)
+    # A limit that makes a run invalid breaks a law as well, which says the same.
+    exceeded = [
+        _limit(limit)
+        for limit in record.limits
+        if limit.exceeded and not (broken and limit.invalidates)
+    ]
     if exceeded:
         yield f"the testbed was the limit: {', '.join(exceeded)}"
 

@@ -7,12 +7,15 @@ from statistics import median
 
 from netstudy.testbed.real.counters import machine_growth
 from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.switch_wire import SwitchClock
 from netstudy.testbed.real.wire import SamplesRecord
 from netstudy.wire import TestbedLimit
 
 _STEAL_PCT = 2.0
 """More of the time than that, and others' load decided the result."""
 _PROBING_PCT = 1.0
+_LATE_FRAMES_PCT = 1.0
+"""As the switch itself has it."""
 _LATE_SHARE = 0.05
 """Of an iteration: a generator that is later than this changes what is measured by as much."""
 
@@ -33,22 +36,31 @@ def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
 
 def path_limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
     """Those of them that are about the way of the frames: what a trial of the machine looks at."""
-    return (*_switch(evidence), *_backlog(evidence))
-
-
-def _switch(evidence: Evidence) -> Iterator[TestbedLimit]:
     clock = evidence.switch.clock
-    if clock is None:
-        return
-    late = f"median {clock.late_ns_p50} ns, p99 {clock.late_ns_p99} ns, most {clock.late_ns_max} ns"
+    return (*(switch_limits(clock) if clock else ()), *_backlog(evidence))
+
+
+def switch_limits(clock: SwitchClock) -> Iterator[TestbedLimit]:
+    """Whether the switch lost frames, and whether it kept to its times."""
+    lost, sent = clock.frames_lost, clock.departures
     yield TestbedLimit(
         name="frames that the switch could not take or deliver",
-        value=clock.frames_lost,
+        value=lost,
         allowed=0,
-        exceeded=clock.frames_lost > 0 or not clock.kept_up,
-        invalidates=not clock.kept_up,
-        evidence=f"{clock.departures} departures, late by: {late}"
-        + (f"; {clock.why}" if clock.why else ""),
+        exceeded=lost > 0,
+        invalidates=lost > 0,
+        evidence=clock.why if lost and clock.why else f"{sent} departures",
+    )
+    late = 100 * clock.departures_late / sent if sent else 0.0
+    by = f"median {clock.late_ns_p50} ns, p99 {clock.late_ns_p99} ns, most {clock.late_ns_max} ns"
+    yield TestbedLimit(
+        name="frames that left the switch later than a full frame, or 50 µs",
+        value=late,
+        allowed=_LATE_FRAMES_PCT,
+        unit="%",
+        exceeded=late > _LATE_FRAMES_PCT,
+        invalidates=late > _LATE_FRAMES_PCT,
+        evidence=f"{clock.departures_late} of {sent} departures; {by}",
     )
 
 

@@ -111,6 +111,9 @@ class SwitchClock(Wire):
 
     kind: Literal["clock"] = "clock"
     departures: int
+    departures_late: int
+    """Those of them that were later than their port allows: by a full frame, or by 50 µs if that is
+    longer."""
     late_ns_p50: int
     late_ns_p99: int
     late_ns_max: int

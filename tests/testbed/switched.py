@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -90,12 +90,8 @@ def switched(
     cpu: int | None = None,
     tcp: wire.Tcp = LINUX_6,
     paced_ingress: bool = False,
-    prefix: Sequence[str] = (),
 ) -> Iterator[tuple[Layout, EngineSwitch]]:
-    """A client and servers around a switch that is ready, for the block.
-
-    `prefix` are words before the command that starts it.
-    """
+    """A client and servers around a switch that is ready, for the block."""
     star_of = star(servers, tcp, rate_bps=rate_bps, mtu_bytes=mtu_bytes)
     plan = layout(star_of, switching="user-space")
     ports = tuple(
@@ -119,14 +115,14 @@ def switched(
         mtu_bytes=mtu_bytes,
         paced_ingress=paced_ingress,
     )
-    with network(plan, buffer), _at_work(switch_plan, prefix) as switch:
+    with network(plan, buffer), _at_work(switch_plan) as switch:
         yield plan, switch
 
 
 @contextmanager
-def _at_work(plan: SwitchPlan, prefix: Sequence[str]) -> Iterator[EngineSwitch]:
+def _at_work(plan: SwitchPlan) -> Iterator[EngineSwitch]:
     process = subprocess.Popen(
-        [*in_namespace(SWITCH), *prefix, str(find_engine()), "switch"],
+        [*in_namespace(SWITCH), str(find_engine()), "switch"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

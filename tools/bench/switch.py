@@ -8,6 +8,7 @@ beside retransmissions.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import selectors
 import socket
@@ -23,7 +24,7 @@ from typing import Any
 from netstudy import wire
 from netstudy.testbed.netns.layout import Host, Layout
 from netstudy.testbed.netns.namespaces import within
-from netstudy.testbed.netns.priority import before_others
+from netstudy.testbed.netns.priority import keep_before_others
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
 from tests.testbed.networks import LINUX_6
 from tests.testbed.switched import switched
@@ -67,8 +68,8 @@ def _measure(case: Case) -> None:
             cpu=cpu or None,
             tcp=_RENO,
             paced_ingress=True,
-            prefix=before_others(),
         ) as (layout, switch),
+        _kept_before_others(switch.process.pid),
         _sending(layout) as receivers,
     ):
         began_ns = time.monotonic_ns()
@@ -91,6 +92,20 @@ def _measure(case: Case) -> None:
             clock=switch.stop()["clock"],
             at_work_ns=time.monotonic_ns() - began_ns,
         )
+
+
+@contextmanager
+def _kept_before_others(pid: int) -> Iterator[None]:
+    loop = asyncio.new_event_loop()
+    keeper = threading.Thread(target=loop.run_forever)
+    keeper.start()
+    work = asyncio.run_coroutine_threadsafe(keep_before_others(pid), loop)
+    try:
+        yield
+    finally:
+        work.cancel()
+        loop.call_soon_threadsafe(loop.stop)
+        keeper.join()
 
 
 @contextmanager

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from contextlib import suppress
-from functools import cache
 
-from netstudy.testbed.netns.programs import program
-
-_NICENESS = -15
+_NICENESS, _MOST_NICENESS = -15, -20
+_SHARE, _AHEAD_S = 0.9, 0.04
+"""No second has more than 0.9 s and 0.04 s."""
+_STEP_S = 0.03
 
 
 def prefer_this_process() -> None:
@@ -17,16 +19,41 @@ def prefer_this_process() -> None:
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
 
 
-@cache
-def before_others() -> list[str]:
-    """What starts a program in the real-time class, before all that is not; else nothing.
+async def keep_before_others(pid: int) -> None:
+    """Keep a program before all others until cancelled, where that is allowed: not to users.
 
     The switch is a clock: a frame that leaves late is one that a real switch would have sent. The
-    kernel leaves other programs a twentieth of the time (sched_rt_runtime_us).
+    kernel stops programs of the real-time class that take more than 95 % of a second for the rest
+    of it (sched_rt_runtime_us), which a switch that does not sleep would do: before that, it is a
+    program like others for a while.
     """
-    try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-    except PermissionError:
-        return []
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    return [program("chrt"), "--rr", "1"]
+    with suppress(OSError):  # not allowed, or the program has ended
+        os.setpriority(os.PRIO_PROCESS, pid, _MOST_NICENESS)
+        budget, is_real_time = _Budget(pid), False
+        while True:
+            # Only where it changes: it holds the program up.
+            if budget.is_left() != is_real_time:
+                is_real_time = not is_real_time
+                policy, level = (os.SCHED_RR, 1) if is_real_time else (os.SCHED_OTHER, 0)
+                os.sched_setscheduler(pid, policy, os.sched_param(level))
+            await asyncio.sleep(_STEP_S)
+            budget.charge(is_real_time=is_real_time)
+
+
+class _Budget:
+    """What a program may take of the real-time class: a share of the time, and a bit ahead."""
+
+    def __init__(self, pid: int) -> None:
+        self._clock = (~pid << 3) | 2  # processor time of a process: clock_getcpuclockid(3)
+        self._used_s, self._at_s = time.clock_gettime(self._clock), time.monotonic()
+        self._ahead_s = 0.0
+
+    def is_left(self) -> bool:
+        return self._ahead_s < _AHEAD_S
+
+    def charge(self, *, is_real_time: bool) -> None:
+        """What it took since the last call, in the real-time class or not."""
+        used_s, at_s = time.clock_gettime(self._clock), time.monotonic()
+        taken_s = used_s - self._used_s if is_real_time else 0.0
+        self._ahead_s = max(0.0, self._ahead_s + taken_s - _SHARE * (at_s - self._at_s))
+        self._used_s, self._at_s = used_s, at_s

@@ -16,7 +16,6 @@ PACKAGES = {
     "bridge": "iproute2",
     "unshare": "util-linux",
     "nsenter": "util-linux",
-    "chrt": "util-linux",
     "mount": "mount",
     "umount": "mount",
 }

@@ -14,7 +14,7 @@ from netstudy.testbed.netns.kernel_path import burst_bytes
 from netstudy.testbed.netns.layout import SWITCH, Layout
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.network import in_namespace
-from netstudy.testbed.netns.priority import before_others
+from netstudy.testbed.netns.priority import keep_before_others
 from netstudy.testbed.netns.programs import run_program
 from netstudy.testbed.real import switch_wire
 from netstudy.testbed.real import wire as agent_wire
@@ -62,9 +62,10 @@ class EngineSwitch:
     ) -> EngineSwitch:
         """Start it in its namespace as one of the run's processes. Raises NodeError."""
         plan = _plan(run, layout, cpu, time_limit_ms)
-        command = [*in_namespace(SWITCH), *before_others(), str(engine), "switch"]
+        command = [*in_namespace(SWITCH), str(engine), "switch"]
         process = await running.start(SWITCH, command, plan, _RECORD)
         await ready(process, switch_wire.SwitchReady)
+        running.accompany(keep_before_others(process.process.pid))
         return cls(process)
 
     async def snapshot(self, name: str) -> None:

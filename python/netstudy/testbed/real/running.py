@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
@@ -36,6 +36,10 @@ class Running:
         self._processes.append(process)
         return process
 
+    def accompany(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do some work beside the processes until the run ends."""
+        self._stack.push_async_callback(_end, asyncio.ensure_future(work))
+
     def standing_still(self) -> list[str]:
         """Those that a signal has stopped: others may only have noticed their silence."""
         found = [(process.node, process.stopped_by) for process in self._processes]
@@ -45,6 +49,12 @@ class Running:
         """Of a run that failed: have those that can write what they would at its end."""
         able = [process for process in self._processes if process.stopped_by is None]
         await asyncio.gather(*map(_hear_out, able))
+
+
+async def _end(work: asyncio.Future[None]) -> None:
+    work.cancel()
+    with suppress(asyncio.CancelledError):
+        await work
 
 
 async def _hear_out(process: NodeProcess[Any]) -> None:

@@ -717,15 +717,12 @@ impl<L: Limits> Server<Nic<L>> {
         queue: &mut Ring<Frame>,
         arrivals: &mut Agenda,
     ) -> Option<Time> {
-        if !self.end.has_news_first() {
-            return None;
-        }
-        while let Some(segment) = self.end.poll_new_data(now) {
+        let is_done = self.end.send_news(now, |segment| {
             if let Some(frame) = self.nic.send(now, index as u32, segment, queue) {
                 push(queue, arrivals, index + 1, frame);
             }
-        }
-        self.end.is_done_after_news().then(|| self.timer_bound())
+        });
+        is_done.then(|| self.timer_bound())
     }
 
     /// A time before which no timer is due.

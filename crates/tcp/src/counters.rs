@@ -30,6 +30,13 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// A segment was sent with so many payload bytes, or with a SYN or FIN.
+    #[inline]
+    pub(crate) fn count_sent(&mut self, bytes: u32) {
+        self.segments_sent += 1;
+        self.bytes_sent += u64::from(bytes);
+    }
+
     /// Adds `other` to each counter.
     pub const fn add(&mut self, other: &Self) {
         self.segments_sent += other.segments_sent;

@@ -34,7 +34,10 @@ impl Endpoint {
     pub fn close(&mut self) {
         match self.state {
             State::Listen | State::SynSent => self.reset(),
-            _ => self.fin_queued = true,
+            _ => {
+                self.fin_queued = true;
+                self.plain = false;
+            }
         }
     }
 
@@ -112,6 +115,7 @@ impl Endpoint {
 
     fn reset(&mut self) {
         self.state = State::Closed;
+        self.plain = false;
         self.sent = SentSegments::default();
         self.rto_at = Time::NEVER;
         self.ack_at = Time::NEVER;
@@ -163,6 +167,7 @@ impl Endpoint {
     fn note_fin(&mut self, now: Time, fin: u64) {
         if fin >= self.received.next() {
             self.peer_fin_at = Some(fin);
+            self.plain = false;
         } else if self.state == State::TimeWait {
             // RFC 9293 (3.10.7.4): a copy of it restarts the wait.
             self.enter_time_wait(now);
@@ -197,6 +202,7 @@ impl Endpoint {
 
     fn established(&mut self) {
         self.state = State::Established;
+        self.plain = self.is_plain();
         self.window = Window::new(self.initial_window());
         // The acknowledgment of the SYN says nothing about data.
         self.congestion = self.config.congestion;

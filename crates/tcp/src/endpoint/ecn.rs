@@ -93,7 +93,8 @@ impl Endpoint {
     #[inline(never)]
     pub(super) fn poll_ack_before(&mut self, now: Time) -> Segment {
         self.counters.acks_sent += 1;
-        let mut segment = self.stamp_ack(now, Segment { seq: self.snd_nxt, ..Segment::default() });
+        let mut segment =
+            self.stamp_ack::<false>(now, Segment { seq: self.snd_nxt, ..Segment::default() });
         let missing = segment.ack - core::mem::take(&mut self.ecn.ack_before);
         segment.ack -= missing;
         segment.window = segment.window.saturating_add((missing >> self.rcv_wnd_scale) as u16);

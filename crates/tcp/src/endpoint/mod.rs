@@ -2,7 +2,8 @@
 //!
 //! The parts: `connection` opens and closes, `transmit` decides what to send, `acknowledged` takes
 //! acknowledgments and runs loss recovery, `receive` takes data and decides when to acknowledge it;
-//! `fack` and `linux6` are the loss recovery of Linux 2.6.18 and 6.
+//! `fack` and `linux6` are the loss recovery of Linux 2.6.18 and 6. A connection without any options is
+//! `plain`.
 
 mod acknowledged;
 mod connection;
@@ -10,6 +11,7 @@ mod ecn;
 mod fack;
 mod linux6;
 mod offload;
+mod plain;
 mod quick_acks;
 mod receive;
 mod transmit;
@@ -150,6 +152,8 @@ enum Phase {
 pub struct Endpoint {
     config: Config,
     state: State,
+    /// The connection is plain (see the module of that name).
+    plain: bool,
     counters: Counters,
 
     sent: SentSegments,
@@ -216,6 +220,7 @@ impl Endpoint {
         Self {
             config,
             state,
+            plain: false,
             counters: Counters::default(),
             sent: SentSegments::default(),
             snd_una: 0,

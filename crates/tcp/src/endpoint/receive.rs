@@ -117,7 +117,7 @@ impl Endpoint {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     extern crate std;
 
     use std::format;
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::{Config, Congestion, OffloadRule, Recovery, Reno, RtoRule};
 
-    const CONFIG: Config = Config {
+    pub(in super::super) const CONFIG: Config = Config {
         mtu_bytes: 1_052,
         congestion: Congestion::Reno(Reno::new(false)),
         sack: true,

@@ -20,35 +20,61 @@ impl Endpoint {
         }
     }
 
-    /// Whether new data comes before all else that can be due: then [`Self::poll_new_data`], until it has
-    /// none, gives what [`Self::poll_transmit`] would.
-    #[must_use]
-    #[inline(always)]
-    pub fn has_news_first(&self) -> bool {
-        self.state == State::Established
-            && !self.fin_queued
-            && !self.sent.may_retransmit()
-            && !self.ecn.acks_before()
-            && !self.linux6.probe.due
-    }
-
-    /// Whether nothing more is due where new data came first.
-    #[must_use]
-    #[inline(always)]
-    pub fn is_done_after_news(&self) -> bool {
-        !self.ack_now && (self.phase != Phase::Recovery || self.in_flight() >= self.window.cwnd)
-    }
-
     /// Whether an acknowledgment is all that can be due, since all that was written is acknowledged.
     /// Then [`Self::poll_ack`] once stands for [`Self::poll_transmit`].
     #[must_use]
     #[inline(always)]
     pub fn has_only_acks(&self) -> bool {
-        self.snd_una == self.write_end
-            && self.state == State::Established
-            && !self.fin_queued
-            && !self.ecn.acks_before()
-            && !self.linux6.probe.due
+        self.snd_una == self.write_end && self.has_data_or_acks()
+    }
+
+    /// Nothing can be due but data and acknowledgments, these last.
+    #[inline(always)]
+    fn has_data_or_acks(&self) -> bool {
+        self.goes_plain()
+            || (self.state == State::Established
+                && !self.fin_queued
+                && !self.ecn.acks_before()
+                && !self.linux6.probe.due)
+    }
+
+    /// Hands to `send` the new data that may leave at `now`, if it comes before all else that can be due.
+    /// Whether nothing more is due then; if not, [`Self::poll_transmit`] goes on.
+    #[inline(always)]
+    pub fn send_news(&mut self, now: Time, mut send: impl FnMut(Segment)) -> bool {
+        if self.sent.may_retransmit() || !self.has_data_or_acks() {
+            return false;
+        }
+        if self.goes_plain() && self.fill_window(now, &mut send) {
+            return !self.ack_now;
+        }
+        while let Some(segment) = self.poll_new_data(now) {
+            send(segment);
+        }
+        !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
+    }
+
+    /// What a plain connection mostly sends: as many full segments as there is room for, which differ in
+    /// their place alone. Whether the congestion window is full then.
+    #[inline(always)]
+    fn fill_window(&mut self, now: Time, send: &mut impl FnMut(Segment)) -> bool {
+        let mut room = (self.window.cwnd + self.dup_acks).saturating_sub(self.sent.in_flight());
+        let mss = u64::from(self.mss);
+        let end = self.write_end.min(self.send_edge());
+        if room == 0 || self.snd_nxt + mss > end {
+            return room == 0;
+        }
+        self.start_retransmission(now);
+        let mut segment = self.stamp_data::<true>(now, self.snd_nxt, self.mss);
+        while room > 0 && segment.seq + mss <= end {
+            self.sent.push(SentSegment::fresh(segment.seq, segment.len, now));
+            self.counters.count_sent(segment.len);
+            send(segment);
+            segment.seq += mss;
+            room -= 1;
+        }
+        self.snd_nxt = segment.seq;
+        room == 0
     }
 
     /// The next segment to send at `now`, if there is one.
@@ -93,8 +119,8 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     fn poll_retransmission(&mut self, now: Time) -> Option<Segment> {
-        let is_full = self.in_flight() >= self.window.cwnd && !self.retransmit_at_once;
-        if is_full || self.linux6.holds_retransmissions {
+        let waits = self.is_window_full() && !self.retransmit_at_once;
+        if waits || self.linux6.holds_retransmissions {
             return None;
         }
         let again = self.sent.retransmit_next(now, self.snd_nxt)?;
@@ -108,7 +134,7 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     fn poll_in_case(&mut self, now: Time) -> Option<Segment> {
-        if !self.sack || self.linux6.repair.on || self.in_flight() >= self.window.cwnd {
+        if !self.sack || self.linux6.repair.on || self.is_window_full() {
             return None;
         }
         let again = match self.sent.retransmit_forward(now, self.snd_nxt) {
@@ -142,13 +168,13 @@ impl Endpoint {
     }
 
     /// The next segment of data that was never sent before, if it may be sent at `now`: to be called
-    /// where [`Self::has_news_first`].
+    /// where nothing else comes first.
     #[inline(always)]
-    pub fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
+    fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt >= self.write_end {
             return None;
         }
-        if self.in_flight() >= self.window.cwnd && !self.linux6.probe.new_data_due {
+        if self.is_window_full() && !self.linux6.probe.new_data_due {
             return None;
         }
         let len = self.new_data_len()?;
@@ -164,6 +190,12 @@ impl Endpoint {
         Some(segment)
     }
 
+    /// As much is on the way as the congestion window allows.
+    #[inline]
+    fn is_window_full(&self) -> bool {
+        self.in_flight() >= self.window.cwnd
+    }
+
     pub(super) const fn may_send_data(&self) -> bool {
         // With a FIN queued, data written before it still goes out.
         self.snd_nxt > 0 && matches!(self.state, State::Established | State::CloseWait)
@@ -174,12 +206,17 @@ impl Endpoint {
     #[inline]
     pub(super) fn new_data_len(&self) -> Option<u32> {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
-        let window = self.snd_wnd.min(u64::from(self.config.send_buffer_bytes));
-        let room = (self.snd_una + window).saturating_sub(self.snd_nxt);
+        let room = self.send_edge().saturating_sub(self.snd_nxt);
         if room >= wanted {
             return Some(wanted as u32);
         }
         (self.sent.is_empty() && room > 0).then_some(room as u32)
+    }
+
+    /// Where the peer's window and the own buffer end.
+    #[inline(always)]
+    fn send_edge(&self) -> u64 {
+        self.snd_una + self.snd_wnd.min(u64::from(self.config.send_buffer_bytes))
     }
 
     #[inline(always)]
@@ -193,8 +230,14 @@ impl Endpoint {
         if self.config.recovery == Recovery::Fack && self.config.restart_after_idle {
             self.validate_window(fresh.sent_at);
         }
+        self.start_retransmission(fresh.sent_at);
+    }
+
+    /// RFC 6298 (5.1): the timer runs from `now` on, unless it runs already.
+    #[inline(always)]
+    fn start_retransmission(&mut self, now: Time) {
         if self.rto_at == Time::NEVER {
-            self.rto_at = fresh.sent_at + self.rtt.rto();
+            self.rto_at = now + self.rtt.rto();
         }
     }
 
@@ -225,12 +268,18 @@ impl Endpoint {
     /// The acknowledgment that is due, if there is one.
     #[inline(always)]
     pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
-        if !self.ack_now || matches!(self.state, State::Closed | State::Listen | State::SynSent) {
-            return None;
+        if self.goes_plain() {
+            return self.ack_now.then(|| self.build_ack::<true>(now));
         }
+        let may_ack = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
+        (self.ack_now && may_ack).then(|| self.build_ack::<false>(now))
+    }
+
+    #[inline(always)]
+    fn build_ack<const PLAIN: bool>(&mut self, now: Time) -> Segment {
         self.counters.acks_sent += 1;
         let seq = self.snd_nxt - u64::from(core::mem::take(&mut self.probe_window));
-        Some(self.stamp_ack(now, Segment { seq, ..Segment::default() }))
+        self.stamp_ack::<PLAIN>(now, Segment { seq, ..Segment::default() })
     }
 
     /// The segment that carries what `sent` stands for.
@@ -239,53 +288,64 @@ impl Endpoint {
             return self.build_data(now, sent);
         }
         self.last_sent_at = now;
-        self.counters.segments_sent += 1;
+        self.counters.count_sent(0);
         let mut segment = Segment { seq: sent.start, flags: Flags::FIN, ..Segment::default() };
         if sent.start == 0 {
             segment.flags = self.ecn.syn_flags(self.state == State::SynReceived);
             segment.syn = self.syn_options();
         }
-        self.stamp_ack(now, segment)
+        self.stamp_ack::<false>(now, segment)
     }
 
     /// The segment with the payload that `sent` stands for.
     #[inline(always)]
     fn build_data(&mut self, now: Time, sent: &SentSegment) -> Segment {
+        self.counters.count_sent(sent.len);
+        self.stamp_data::<false>(now, sent.start, sent.len)
+    }
+
+    #[inline(always)]
+    fn stamp_data<const PLAIN: bool>(&mut self, now: Time, seq: u64, len: u32) -> Segment {
         self.last_sent_at = now;
-        self.quick_acks.send_data(now, self.config.delayed_ack);
-        self.counters.segments_sent += 1;
-        self.counters.bytes_sent += u64::from(sent.len);
-        let segment = Segment { seq: sent.start, len: sent.len, ..Segment::default() };
+        if !PLAIN {
+            self.quick_acks.send_data(now, self.config.delayed_ack);
+        }
         // Beside a full segment the SACK option would exceed the MTU: it travels on its own.
         self.ack_now &= self.sack && self.received.has_islands();
-        self.stamp(now, segment)
+        self.stamp::<PLAIN>(now, Segment { seq, len, ..Segment::default() })
     }
 
     /// Adds what a segment without payload carries: what all do, and SACK.
     #[inline(always)]
-    pub(super) fn stamp_ack(&mut self, now: Time, mut segment: Segment) -> Segment {
+    pub(super) fn stamp_ack<const PLAIN: bool>(
+        &mut self,
+        now: Time,
+        mut segment: Segment,
+    ) -> Segment {
         if self.sack && self.received.has_islands() {
             segment.sack = self.received.sack_blocks();
         }
         self.ack_now = false;
-        self.stamp(now, segment)
+        self.stamp::<PLAIN>(now, segment)
     }
 
     /// Adds what every segment carries: acknowledgment, window, timestamps.
     #[inline(always)]
-    fn stamp(&mut self, now: Time, mut segment: Segment) -> Segment {
+    fn stamp<const PLAIN: bool>(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;
         segment.ts_value = Self::timestamp(now);
         segment.window = self.advertise(segment.flags.contains(Flags::SYN));
-        if self.state != State::SynSent {
+        if PLAIN || self.state != State::SynSent {
             segment.flags = segment.flags | Flags::ACK;
             segment.ack = self.received.next();
             segment.ts_echo = self.ts_recent;
-            if self.ecn.on && self.ecn.echo {
+            if !PLAIN && self.ecn.on && self.ecn.echo {
                 segment.flags = segment.flags | Flags::ECE;
             }
             self.last_ack_sent = segment.ack;
-            self.quick_acks.send_ack();
+            if !PLAIN {
+                self.quick_acks.send_ack();
+            }
             self.ack_at = Time::NEVER;
         }
         segment

@@ -276,9 +276,7 @@ impl Lab {
         let expected = by_shortcuts(self.end(side), self.now);
         for sent in 0..BURST_MAX {
             let segment = self.ends[side as usize].poll_transmit(self.now);
-            if let Some(expected) = &expected {
-                assert_eq!(segment.as_ref(), expected.get(sent), "{}", self.conversation());
-            }
+            assert_eq!(segment.as_ref(), expected.get(sent), "{}", self.conversation());
             let Some(segment) = segment else { return };
             let pick = self.trace.name(side, &segment);
             let fate = self.paths[side as usize].send(self.now, pick, &segment);

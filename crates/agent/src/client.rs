@@ -202,7 +202,7 @@ impl<'a> Client<'a> {
             let now = self.clock.now();
             let Some(server) = incast.poll_request(now) else { return Ok(now) };
             if server > 0 {
-                self.lateness.add(due, now);
+                self.lateness.add(self.clock, due, now);
             }
             let times = &mut self.peers[server as usize].times;
             times.intended.push(self.clock.as_ns(due));

@@ -1,52 +1,50 @@
 //! How late what was due at an instant was done.
 
 use netstudy_records::AgentRecord;
-use netstudy_units::{Duration, Time};
+use netstudy_units::Time;
 
-/// Lateness of each instant.
+use crate::clock::Clock;
+
+/// Lateness of each instant. All are kept: what is usual is judged over all hosts of a run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lateness(Vec<Duration>);
+pub(crate) struct Lateness {
+    due_ns: Vec<u64>,
+    late_ns: Vec<u64>,
+}
 
 impl Lateness {
-    /// What was due at `due` was done at `done`.
-    pub(crate) fn add(&mut self, due: Time, done: Time) {
-        self.0.push(done.since(due));
+    /// What was due at `due` was done at `done`, not before.
+    pub(crate) fn add(&mut self, clock: Clock, due: Time, done: Time) {
+        let due_ns = clock.as_ns(due);
+        self.due_ns.push(due_ns);
+        self.late_ns.push(clock.as_ns(done) - due_ns);
     }
 
-    /// Its distribution; none if there is nothing to tell.
-    pub(crate) fn into_record(mut self) -> Option<AgentRecord> {
-        self.0.sort_unstable();
-        let last = self.0.len().checked_sub(1)?;
-        // The smallest value that the share of all does not exceed.
-        let quantile =
-            |pct: usize| self.0[(last + 1).saturating_mul(pct).div_ceil(100) - 1].as_ns();
-        Some(AgentRecord::Pacing {
-            instants: last as u64 + 1,
-            late_ns_p50: quantile(50),
-            late_ns_p99: quantile(99),
-            late_ns_max: self.0[last].as_ns(),
-        })
+    /// As a record; none if there is nothing to tell.
+    pub(crate) fn into_record(self) -> Option<AgentRecord> {
+        let Self { due_ns, late_ns } = self;
+        (!due_ns.is_empty()).then_some(AgentRecord::Pacing { due_ns, late_ns })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use netstudy_units::Duration;
+
     use super::*;
 
     #[test]
-    fn quantiles_are_values_that_occurred() {
+    fn every_instant_is_told_in_the_order_in_which_it_came() {
+        let clock = Clock::new();
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
         let mut lateness = Lateness::default();
-        for ns in (1..=200).rev() {
-            lateness.add(Time::ZERO, Time::ZERO + Duration::from_ns(ns));
-        }
-        let record = lateness.into_record().expect("there were some");
+        lateness.add(clock, at(1_000), at(1_400));
+        lateness.add(clock, at(2_000), at(2_000));
         let expected = AgentRecord::Pacing {
-            instants: 200,
-            late_ns_p50: 100,
-            late_ns_p99: 198,
-            late_ns_max: 200,
+            due_ns: [1_000, 2_000].map(|ns| clock.as_ns(at(ns))).to_vec(),
+            late_ns: vec![400, 0],
         };
-        assert_eq!(record, expected);
+        assert_eq!(lateness.into_record(), Some(expected));
     }
 
     #[test]

@@ -198,7 +198,7 @@ impl<'a> Connection<'a> {
             }
             let begun = self.clock.now();
             if delay > Duration::ZERO {
-                self.lateness.add(requested + delay, begun);
+                self.lateness.add(self.clock, requested + delay, begun);
             }
             self.served.begun_ns.push(self.clock.as_ns(begun));
             self.send_response()?;

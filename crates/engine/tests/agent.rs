@@ -341,10 +341,12 @@ fn a_server_waits_as_long_as_its_stream_of_chance_says() {
         assert!(begun - requested >= drawn, "never before {drawn} ns, but {}", begun - requested);
     }
     let pacing = records.iter().find_map(|record| match record {
-        AgentRecord::Pacing { instants, .. } => Some(*instants),
+        AgentRecord::Pacing { due_ns, late_ns } => Some((due_ns, late_ns)),
         _ => None,
     });
-    assert_eq!(pacing, Some(22));
+    let (due_ns, late_ns) = pacing.expect("delays were to be kept");
+    let begun: Vec<_> = due_ns.iter().zip(late_ns).map(|(due, late)| due + late).collect();
+    assert_eq!(&begun, begun_ns);
 }
 
 #[test]

@@ -310,14 +310,10 @@ pub enum AgentRecord {
     /// How late what was due at an instant was done: requests of a client that are not the first of
     /// their iteration, delayed responses of a server. Absent when there was none.
     Pacing {
-        /// How many instants there were.
-        instants: u64,
-        /// Median lateness.
-        late_ns_p50: u64,
-        /// What one in a hundred exceeds.
-        late_ns_p99: u64,
-        /// The worst.
-        late_ns_max: u64,
+        /// The instants.
+        due_ns: Vec<u64>,
+        /// How late each was met.
+        late_ns: Vec<u64>,
     },
     /// Why the agent ends early; nothing follows it.
     Error {

@@ -43,10 +43,15 @@ class HostEvidence:
         """Its record of a kind. Raises LookupError when there is none."""
         return _one(self.all_of(kind), kind, self.node)
 
-    @property
-    def pacing(self) -> PacingRecord | None:
-        """How late it was, where anything was due at an instant."""
-        return next(iter(self.all_of(PacingRecord)), None)
+    def late_ns(self, phase: IterationsRecord) -> list[int]:
+        """How late each thing was that was due at an instant of the phase."""
+        first_ns, last_ns = phase.started_ns[0], phase.ended_ns[-1]
+        return [
+            late_ns
+            for pacing in self.all_of(PacingRecord)
+            for due_ns, late_ns in zip(pacing.due_ns, pacing.late_ns, strict=True)
+            if first_ns <= due_ns <= last_ns
+        ]
 
 
 class SwitchEvidence(Protocol):

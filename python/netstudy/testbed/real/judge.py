@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from statistics import median
 
 from netstudy.testbed.real.counters import machine_growth
@@ -94,13 +95,16 @@ def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
+    """Over the instants of all hosts together: a host alone has so few that one decides its p99."""
     times = evidence.iterations
     spans = zip(times.started_ns, times.ended_ns, strict=True)
     usual_ns = median(ended - started for started, ended in spans)
-    found = [host.pacing for host in evidence.hosts if host.pacing is not None]
+    late_ns = {host.node: host.late_ns(times) for host in evidence.hosts}
+    found = {node: values for node, values in late_ns.items() if values}
     if not found:
         return
-    late_us = max(pacing.late_ns_p99 for pacing in found) / 1_000
+    together = list(chain.from_iterable(found.values()))
+    late_us = _p99(together) / 1_000
     allowed_us = _LATE_SHARE * usual_ns / 1_000
     yield TestbedLimit(
         name="lateness of requests and responses (p99)",
@@ -108,9 +112,21 @@ def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
         allowed=allowed_us,
         unit="us",
         exceeded=late_us > allowed_us,
-        evidence=f"{sum(one.instants for one in found)} instants of {len(found)} hosts; allowed "
-        "is a twentieth of the median iteration",
+        evidence=f"{len(together)} instants of {len(found)} hosts; {_latest(found)}; "
+        "allowed is a twentieth of the median iteration",
     )
+
+
+def _latest(late_ns: Mapping[str, Sequence[int]]) -> str:
+    """Which host was latest, and how late: whether all were, or one alone."""
+    node, own_ns = max(late_ns.items(), key=lambda item: _p99(item[1]))
+    figures = f"p99 {_p99(own_ns) / 1_000:,.1f} us, most {max(own_ns) / 1_000:,.1f} us"
+    return f"latest was {node}: {len(own_ns)} instants, {figures}"
+
+
+def _p99(values: Sequence[int]) -> int:
+    """The smallest of them that at most one in a hundred exceeds."""
+    return sorted(values)[-(-99 * len(values) // 100) - 1]
 
 
 def _probing(evidence: Evidence) -> Iterator[TestbedLimit]:

@@ -285,11 +285,10 @@ class PacingRecord(Wire):
     """
 
     kind: Literal["pacing"] = "pacing"
-    instants: int
-    late_ns_p50: int
-    late_ns_p99: int
-    """What one in a hundred exceeds."""
-    late_ns_max: int
+    due_ns: Times
+    """The instants."""
+    late_ns: Times
+    """How late each was met."""
 
 
 class ErrorRecord(Wire):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import gzip
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from netstudy import wire
 from netstudy.testbed.netns.supervisor import ATTEMPTS_MAX, undisturbed
+from netstudy.testbed.real.captures import keep
 
 LATE = wire.Check(law="the switch keeps to its times", holds=False, detail="9 of 100 frames late")
 VANISHED = wire.Check(
@@ -39,20 +42,20 @@ def earlier(found: wire.RunRecord) -> tuple[float | None, str]:
 
 
 def test_a_run_in_time_is_made_once() -> None:
-    found = undisturbed(attempts([record()]))
+    found = undisturbed(attempts([record()]), None)
 
     assert (found.status, earlier(found)) == ("ok", (0, ""))
 
 
 def test_a_disturbed_run_is_made_again_and_says_so() -> None:
-    found = undisturbed(attempts([record(LATE), record(LATE, VANISHED), record()]))
+    found = undisturbed(attempts([record(LATE), record(LATE, VANISHED), record()]), None)
 
     assert found.status == "ok"
     assert earlier(found) == (2, "9 of 100 frames late | 9 of 100 frames late; 3 dropped")
 
 
 def test_a_run_that_is_always_disturbed_stays_invalid() -> None:
-    found = undisturbed(attempts(record(LATE) for _ in range(ATTEMPTS_MAX)))
+    found = undisturbed(attempts(record(LATE) for _ in range(ATTEMPTS_MAX)), None)
 
     assert found.status == "invalid"
     assert earlier(found)[0] == ATTEMPTS_MAX - 1
@@ -60,7 +63,7 @@ def test_a_run_that_is_always_disturbed_stays_invalid() -> None:
 
 @pytest.mark.parametrize("checks", [(WRONG,), (LATE, WRONG)])
 def test_a_result_that_is_wrong_is_not_made_again(checks: tuple[wire.Check, ...]) -> None:
-    found = undisturbed(attempts([record(*checks)]))
+    found = undisturbed(attempts([record(*checks)]), None)
 
     assert (found.status, earlier(found)[0]) == ("invalid", 0)
 
@@ -68,4 +71,53 @@ def test_a_result_that_is_wrong_is_not_made_again(checks: tuple[wire.Check, ...]
 def test_a_failed_run_is_not_made_again() -> None:
     failed = record(status="failed")
 
-    assert undisturbed(attempts([failed])) == failed
+    assert undisturbed(attempts([failed]), None) == failed
+
+
+def captured(
+    records: Iterable[wire.RunRecord], capture: Path, said: str
+) -> Iterator[wire.RunRecord]:
+    """Attempts that leave a capture each, which holds the attempt's number."""
+    for number, made in enumerate(records, start=1):
+        keep(capture, {"client": [f'"{said} {number}"\n'.encode()]})
+        yield made
+
+
+def kept(folder: Path) -> dict[str, str]:
+    """What was captured, by the file's name."""
+    return {
+        path.name: gzip.decompress(path.read_bytes()).decode().split('"')[-2]
+        for path in sorted(folder.iterdir())
+    }
+
+
+def test_every_attempt_keeps_its_own_capture(tmp_path: Path) -> None:
+    capture = tmp_path / "r.jsonl.gz"
+    undisturbed(attempts(captured([record(LATE), record(LATE), record()], capture, "try")), capture)
+
+    assert kept(tmp_path) == {
+        "r.disturbed-1.jsonl.gz": "try 1",
+        "r.disturbed-2.jsonl.gz": "try 2",
+        "r.jsonl.gz": "try 3",
+    }
+
+
+def test_what_was_captured_before_an_interruption_is_not_overwritten(tmp_path: Path) -> None:
+    capture = tmp_path / "r.jsonl.gz"
+    broken_off = attempts(captured([record(LATE)], capture, "before"))
+    with pytest.raises(StopIteration):
+        undisturbed(broken_off, capture)
+    undisturbed(attempts(captured([record(LATE), record()], capture, "after")), capture)
+
+    assert kept(tmp_path) == {
+        "r.disturbed-1.jsonl.gz": "before 1",
+        "r.disturbed-2.jsonl.gz": "after 1",
+        "r.jsonl.gz": "after 2",
+    }
+
+
+def test_a_run_in_time_has_one_capture(tmp_path: Path) -> None:
+    capture = tmp_path / "r.jsonl.gz"
+    undisturbed(attempts(captured([record()], capture, "try")), capture)
+
+    assert kept(tmp_path) == {"r.jsonl.gz": "try 1"}

@@ -23,11 +23,13 @@ from netstudy.testbed.netns.priority import prefer_this_process
 from netstudy.testbed.netns.refusals import notes
 from netstudy.testbed.netns.runner import SILENCE_S, Setting, carry_out, processors
 from netstudy.testbed.real.assemble import disturbance, failed_record, run_record
-from netstudy.testbed.real.captures import keep
+from netstudy.testbed.real.captures import keep, set_aside
 from netstudy.testbed.real.process import NodeError
 from netstudy.testbed.real.running import Transcript
 
 NAME = "netns"
+_DISTURBED = "disturbed"
+"""In the name of an attempt's capture, with a number: what came of it does not count."""
 ATTEMPTS_MAX = 3
 """At a run that the machine disturbs: what is disturbed more often is not disturbed by chance."""
 
@@ -46,7 +48,8 @@ def supervise(
     for done, run in enumerate(plan.runs, start=1):
         layout = make_layout(run.network, kernel, switching=switching, receive_cpu=own.hosts)
         setting = Setting(run, layout, engine, own, silence_s)
-        _write(undisturbed(partial(_record, setting, kernel, captures)))
+        capture = captures / f"{run.id}{CAPTURE}" if captures else None
+        _write(undisturbed(partial(_record, setting, kernel, capture), capture))
         _write(_progress(plan, done))
     _write(wire.EndRecord(runs=len(plan.runs)))
 
@@ -63,10 +66,11 @@ def _progress(plan: wire.Plan, done: int) -> wire.ProgressRecord:
     )
 
 
-def undisturbed(attempt: Callable[[], wire.RunRecord]) -> wire.RunRecord:
+def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> wire.RunRecord:
     """The record of the first attempt that the machine does not disturb, else of the last one.
 
-    It says how many came before, and what was wrong with them.
+    It says how many came before, and what was wrong with them. What was captured of these is kept
+    beside the capture of the one that counts.
     """
     disturbances: list[str] = []
     while True:
@@ -75,6 +79,8 @@ def undisturbed(attempt: Callable[[], wire.RunRecord]) -> wire.RunRecord:
         if why is None or len(disturbances) == ATTEMPTS_MAX - 1:
             break
         disturbances.append(why)
+        if capture is not None and capture.exists():
+            set_aside(capture, _DISTURBED)
     if record.status == "failed":
         return record
     return record.model_copy(update={"limits": (*record.limits, _attempts(disturbances))})
@@ -90,15 +96,14 @@ def _attempts(disturbances: Sequence[str]) -> wire.TestbedLimit:
     )
 
 
-def _record(setting: Setting, kernel: Kernel, captures: Path | None) -> wire.RunRecord:
+def _record(setting: Setting, kernel: Kernel, capture: Path | None) -> wire.RunRecord:
     """Of one run; one that fails has its error in it, and the next one begins."""
     transcript: Transcript = {}
     record = _carried_out(setting, kernel, transcript)
-    if captures is None or not transcript:
+    if capture is None or not transcript:
         return record
-    path = captures / f"{setting.run.id}{CAPTURE}"
-    keep(path, transcript)
-    return record if record.error is None else _with_evidence(record, path)
+    keep(capture, transcript)
+    return record if record.error is None else _with_evidence(record, capture)
 
 
 def _carried_out(setting: Setting, kernel: Kernel, transcript: Transcript) -> wire.RunRecord:

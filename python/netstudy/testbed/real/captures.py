@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import count
 from pathlib import Path
 
 from netstudy.store.files import storage, write_atomic
+from netstudy.store.folder import CAPTURE
 from netstudy.testbed.real.running import Transcript
 
 
@@ -16,6 +18,15 @@ def keep(path: Path, transcript: Transcript) -> None:
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, gzip.compress(text.encode(), mtime=0))
+
+
+def set_aside(path: Path, why: str) -> None:
+    """Make room for the run's next capture: this one becomes `<run>.<why>-1`, the next -2."""
+    run = path.name.removesuffix(CAPTURE)
+    names = (path.with_name(f"{run}.{why}-{number}{CAPTURE}") for number in count(1))
+    free = next(name for name in names if not name.exists())
+    with storage(path):
+        path.rename(free)
 
 
 def _entry(node: str, line: bytes) -> str:

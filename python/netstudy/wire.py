@@ -258,6 +258,14 @@ class EngineRecord(Wire):
     testbed: str
 
 
+class RunUnderWay(Wire):
+    """How far the run is that is being made."""
+
+    iterations_done: int
+    iterations: int
+    """Warm-up included."""
+
+
 class ProgressRecord(Wire):
     """How far the engine is; written only when asked for, and never kept."""
 
@@ -267,6 +275,8 @@ class ProgressRecord(Wire):
     packets: int
     """Useful data packets carried so far, over all runs."""
     packets_planned: int
+    under_way: RunUnderWay | None = None
+    """None: none is, or several at once."""
 
 
 class Check(Wire):

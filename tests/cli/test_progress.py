@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.cli._progress import Meter
-from netstudy.wire import ProgressRecord
+from netstudy.cli._progress import Meter, meter
+from netstudy.wire import ProgressRecord, RunUnderWay
 from tests.cli.conftest import start
 
 ESCAPE = "\x1b["
@@ -79,10 +79,29 @@ def test_runs_that_were_there_before_are_counted_as_done() -> None:
     seen: list[tuple[int, int, int]] = []
 
     class Spy:
-        def show(self, done: int, packets: int, planned: int, rate: float) -> None:
+        def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
             assert rate > 0
+            assert under_way == ""
             seen.append((done, packets, planned))
 
     meter = Meter(Spy(), done_before=30)
     meter.on_progress(ProgressRecord(runs_done=2, runs=16, packets=50, packets_planned=400))
     assert seen == [(32, 50, 400)]
+
+
+def test_a_long_run_moves_before_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    def sign(iterations_done: int, packets: int) -> ProgressRecord:
+        run = RunUnderWay(iterations_done=iterations_done, iterations=2_000)
+        return ProgressRecord(
+            runs_done=0, runs=1, packets=packets, packets_planned=1_000, under_way=run
+        )
+
+    with meter(runs=1, done_before=0) as shown:
+        for part in range(1, 5):
+            shown.on_progress(sign(100 * part, 50 * part))
+    told = capsys.readouterr().err.splitlines()
+
+    assert [line.split(", ")[:2] for line in told] == [
+        ["0/1 runs", "iteration 200/2,000"],
+        ["0/1 runs", "iteration 400/2,000"],
+    ]

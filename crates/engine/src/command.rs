@@ -79,6 +79,7 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
             runs: plan.runs.len(),
             packets,
             packets_planned,
+            under_way: None,
         }),
     })?;
     writer.write(&Record::End { runs: plan.runs.len() })?;

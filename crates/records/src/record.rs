@@ -35,6 +35,9 @@ pub enum Record {
         packets: u64,
         /// Useful data packets of the plan.
         packets_planned: u64,
+        /// The run that is being made; none: none is, or several at once.
+        #[serde(default)]
+        under_way: Option<RunUnderWay>,
     },
     /// The outcome of a run.
     Run(Box<RunRecord>),
@@ -43,6 +46,15 @@ pub enum Record {
         /// Runs that have ended.
         runs: usize,
     },
+}
+
+/// How far the run is that is being made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunUnderWay {
+    /// Iterations that have ended.
+    pub iterations_done: u32,
+    /// Iterations in all, warm-up included.
+    pub iterations: u32,
 }
 
 /// What became of a run.

@@ -24,8 +24,8 @@ _LINES = 10
 class Shown(Protocol):
     """Something that shows how far a run is."""
 
-    def show(self, done: int, packets: int, planned: int, rate: float) -> None:
-        """Show the runs done, the packets of this session, and the packets a second."""
+    def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
+        """Show the runs done, the packets of this session and a second, and how far the run is."""
 
 
 class Meter:
@@ -42,7 +42,8 @@ class Meter:
         if record.kind == "progress":
             rate = record.packets / max(time.monotonic() - self._start_s, 1e-3)
             done = self._before + record.runs_done
-            self._shown.show(done, record.packets, record.packets_planned, rate)
+            planned, under_way = record.packets_planned, _under_way(record)
+            self._shown.show(done, record.packets, planned, rate, under_way)
         elif record.status != "ok":
             say(f"run {record.run} ({treatment(record)}) {record.status}: {explain(record)}")
 
@@ -52,7 +53,9 @@ def meter(runs: int, done_before: int) -> Iterator[Meter]:
     """Show progress during the block, in the way that fits standard error."""
     if sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         with _bar() as progress:
-            task = progress.add_task("", total=1, done=done_before, runs=runs, speed="")
+            task = progress.add_task(
+                "", total=1, done=done_before, runs=runs, under_way="", speed=""
+            )
             yield Meter(_Bar(progress, task), done_before)
     else:
         yield Meter(_Lines(runs), done_before)
@@ -65,6 +68,7 @@ def _bar() -> Progress:
     return progress.Progress(
         progress.BarColumn(),
         progress.TextColumn("{task.fields[done]}/{task.fields[runs]} runs"),
+        progress.TextColumn("{task.fields[under_way]}"),
         progress.TextColumn("{task.fields[speed]}"),
         progress.TimeElapsedColumn(),
         progress.TextColumn("left"),
@@ -73,6 +77,12 @@ def _bar() -> Progress:
         auto_refresh=False,  # no thread: the engine is forked from this process
         transient=True,
     )
+
+
+def _under_way(record: ProgressRecord) -> str:
+    """Nothing where runs are not made one after the other."""
+    run = record.under_way
+    return f"iteration {run.iterations_done:,}/{run.iterations:,}" if run else ""
 
 
 def _speed(rate: float) -> str:
@@ -85,9 +95,14 @@ class _Bar:
         self._progress = progress
         self._task = task
 
-    def show(self, done: int, packets: int, planned: int, rate: float) -> None:
+    def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
         self._progress.update(
-            self._task, completed=packets, total=planned or 1, done=done, speed=_speed(rate)
+            self._task,
+            completed=packets,
+            total=planned or 1,
+            done=done,
+            speed=_speed(rate),
+            under_way=under_way,
         )
         self._progress.refresh()
 
@@ -97,9 +112,11 @@ class _Lines:
         self._runs = runs
         self._next = 1
 
-    def show(self, done: int, packets: int, planned: int, rate: float) -> None:
+    def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
         if packets * _LINES < planned * self._next:
             return
         self._next = packets * _LINES // max(planned, 1) + 1
         left = duration((planned - packets) / rate) if rate else "unknown"
-        say(f"{done}/{self._runs} runs, {_speed(rate)}, {left} left")
+        runs = f"{done}/{self._runs} runs"
+        parts = (runs, under_way, _speed(rate), f"{left} left")
+        say(", ".join(part for part in parts if part))

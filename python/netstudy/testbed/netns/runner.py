@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,8 @@ Agent = NodeProcess[agent_wire.AgentRecord]
 Process = NodeProcess[Any]
 Snapshots = tuple[list[agent_wire.SnapshotRecord], list[agent_wire.SnapshotRecord]]
 """Of the agents, the client first, before and after the measuring phase."""
+OnIterations = Callable[[int], None]
+"""Called each second with the iterations of the run that have ended, warm-up included."""
 ResultT = TypeVar("ResultT")
 
 _BEFORE, _AFTER = "measure-start", "measure-end"
@@ -99,11 +102,15 @@ class Setting:
         }
 
     @property
+    def iteration_bytes(self) -> int:
+        """What the client receives in an iteration."""
+        return sum(response_bytes(self.run.workload, len(self.servers)))
+
+    @property
     def time_limit_s(self) -> float:
         """How long the run may take before it is given up."""
         work, rate_bps = self.run.workload, self.client.link.rate_bps
-        payload_bits = 8 * sum(response_bytes(work, len(self.servers)))
-        each = _SLOWDOWN * payload_bits / rate_bps + _ITERATION_S
+        each = _SLOWDOWN * 8 * self.iteration_bytes / rate_bps + _ITERATION_S
         return float(START_S + (work.warmup_iterations + work.iterations) * each)
 
     @property
@@ -120,7 +127,9 @@ class Setting:
         return self.silence_s + wait_ns / 1e9
 
 
-async def carry_out(setting: Setting, transcript: Transcript) -> Evidence:
+async def carry_out(
+    setting: Setting, transcript: Transcript, on_iterations: OnIterations | None = None
+) -> Evidence:
     """Carry the run out in the network that is there. Raises NodeError when a process fails.
 
     All processes have ended when this returns, whatever happens. What they write is added to the
@@ -135,6 +144,8 @@ async def carry_out(setting: Setting, transcript: Transcript) -> Evidence:
             *(_start_server(setting, at, token, running) for at in range(len(setting.servers)))
         )
         client = await _start_client(setting, servers, token, running)
+        if on_iterations is not None:
+            client.heard = partial(_count, setting.iteration_bytes, on_iterations)
         agents = [client, *(server for server, _ in servers)]
         for agent in agents:
             if agent.node in groups:
@@ -145,6 +156,14 @@ async def carry_out(setting: Setting, transcript: Transcript) -> Evidence:
             reasons = "; ".join([error.message, *running.standing_still()])
             await running.hear_out()
             raise NodeError(error.node, _with_names(reasons, setting.layout)) from error
+
+
+def _count(
+    iteration_bytes: int, on_iterations: OnIterations, record: agent_wire.AgentRecord
+) -> None:
+    """A sign of life counts iterations by phase, and bytes by run."""
+    if isinstance(record, agent_wire.ProgressRecord):
+        on_iterations(record.bytes // iteration_bytes)
 
 
 async def _in_time(setting: Setting, agents: list[Agent], switch: RunSwitch) -> Evidence:

@@ -21,10 +21,17 @@ from netstudy.testbed.netns.layout import Switching, make_layout
 from netstudy.testbed.netns.network import network
 from netstudy.testbed.netns.priority import prefer_this_process
 from netstudy.testbed.netns.refusals import notes
-from netstudy.testbed.netns.runner import SILENCE_S, Setting, carry_out, processors
+from netstudy.testbed.netns.runner import (
+    SILENCE_S,
+    OnIterations,
+    Setting,
+    carry_out,
+    processors,
+)
 from netstudy.testbed.real.assemble import disturbance, failed_record, run_record
 from netstudy.testbed.real.captures import keep, set_aside
 from netstudy.testbed.real.process import NodeError
+from netstudy.testbed.real.progress import Progress
 from netstudy.testbed.real.running import Transcript
 
 NAME = "netns"
@@ -45,25 +52,19 @@ def supervise(
     engine, own = find_engine(), processors(os.sched_getaffinity(0))
     prefer_this_process()
     _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAME))
-    for done, run in enumerate(plan.runs, start=1):
+    progress = Progress(plan)
+    for done, run in enumerate(plan.runs):
         layout = make_layout(run.network, kernel, switching=switching, receive_cpu=own.hosts)
         setting = Setting(run, layout, engine, own, silence_s)
         capture = captures / f"{run.id}{CAPTURE}" if captures else None
-        _write(undisturbed(partial(_record, setting, kernel, capture), capture))
-        _write(_progress(plan, done))
+        tell = partial(_tell, progress, done)
+        _write(undisturbed(partial(_record, setting, kernel, capture, tell), capture))
+        _write(progress.between(done + 1))
     _write(wire.EndRecord(runs=len(plan.runs)))
 
 
-def _progress(plan: wire.Plan, done: int) -> wire.ProgressRecord:
-    from netstudy.plan.make import useful_packets
-
-    packets = [useful_packets(run) for run in plan.runs]
-    return wire.ProgressRecord(
-        runs_done=done,
-        runs=len(plan.runs),
-        packets=sum(packets[:done]),
-        packets_planned=sum(packets),
-    )
+def _tell(progress: Progress, runs_done: int, iterations_done: int) -> None:
+    _write(progress.within(runs_done, iterations_done))
 
 
 def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> wire.RunRecord:
@@ -96,21 +97,25 @@ def _attempts(disturbances: Sequence[str]) -> wire.TestbedLimit:
     )
 
 
-def _record(setting: Setting, kernel: Kernel, capture: Path | None) -> wire.RunRecord:
+def _record(
+    setting: Setting, kernel: Kernel, capture: Path | None, on_iterations: OnIterations
+) -> wire.RunRecord:
     """Of one run; one that fails has its error in it, and the next one begins."""
     transcript: Transcript = {}
-    record = _carried_out(setting, kernel, transcript)
+    record = _carried_out(setting, kernel, transcript, on_iterations)
     if capture is None or not transcript:
         return record
     keep(capture, transcript)
     return record if record.error is None else _with_evidence(record, capture)
 
 
-def _carried_out(setting: Setting, kernel: Kernel, transcript: Transcript) -> wire.RunRecord:
+def _carried_out(
+    setting: Setting, kernel: Kernel, transcript: Transcript, on_iterations: OnIterations
+) -> wire.RunRecord:
     run = setting.run
     try:
         with network(setting.layout, run.network.switch.buffer):
-            evidence = asyncio.run(carry_out(setting, transcript))
+            evidence = asyncio.run(carry_out(setting, transcript, on_iterations))
     except (NodeError, NetstudyError) as error:
         return failed_record(run, str(error))
     try:

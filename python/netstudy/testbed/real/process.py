@@ -61,6 +61,8 @@ class NodeProcess(Generic[RecordT]):
     """Records that came while another kind was waited for."""
     last: RecordT | None = None
     """What it wrote last."""
+    heard: Callable[[RecordT], None] = lambda _: None
+    """Is told of each record as it is read."""
 
     @classmethod
     async def start(
@@ -159,6 +161,7 @@ class NodeProcess(Generic[RecordT]):
         if record.kind == "error":
             raise NodeError(self.node, str(getattr(record, "message", "failed")))
         self.last = record
+        self.heard(record)
         return record
 
     async def _line(self, silence_limit_s: float | None) -> bytes:

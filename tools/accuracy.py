@@ -18,7 +18,7 @@ from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.study_result import PanelResult, analyse
-from netstudy.errors import NetstudyError, StudyError
+from netstudy.errors import StudyError, exit_code
 from netstudy.report.appendix import fitted_table
 from netstudy.report.cellrefs import PERCENT_DECIMALS, RHO_DECIMALS, plain
 from netstudy.report.document import Document, document
@@ -167,18 +167,17 @@ def _row(what: str, bound: str, found: str | None, interval: Value, met: bool) -
     )
 
 
+def _make(results: Path) -> None:
+    write(results)
+    print(PAGE.relative_to(trial.ROOT))
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run from the command line; returns the exit code."""
     if len(arguments) != 1:
         print("usage: python -m tools.accuracy RESULTS", file=sys.stderr)
         return StudyError.exit_code
-    try:
-        write(Path(arguments[0]))
-    except NetstudyError as error:
-        print(f"netstudy: {error}", file=sys.stderr)
-        return error.exit_code
-    print(PAGE.relative_to(trial.ROOT))
-    return 0
+    return exit_code(lambda: _make(Path(arguments[0])))
 
 
 if __name__ == "__main__":

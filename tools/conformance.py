@@ -18,7 +18,7 @@ from netstudy.analysis.study_result import analyse
 from netstudy.analysis.testbed import TestbedResult
 from netstudy.analysis.two_runs import TwoRuns, two_runs
 from netstudy.cli import invoke
-from netstudy.errors import NetstudyError, StudyError
+from netstudy.errors import StudyError, exit_code
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.marked import replace_between
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
@@ -93,20 +93,19 @@ def _lines(found: TwoRuns, testbed: TestbedResult) -> Iterator[str]:
     yield from (f"B: {text(check_sentence(check))}" for check in testbed.disagreeing)
 
 
+def _make(results: Path, *, is_run: bool) -> None:
+    for study in studies() if is_run else ():
+        carry_out(study, results)
+    write(results)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run from the command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.conformance")
     parser.add_argument("--run", action="store_true")
     parser.add_argument("results", nargs="?", type=Path, default=Path("results"))
     asked = parser.parse_args(arguments)
-    try:
-        for study in studies() if asked.run else ():
-            carry_out(study, asked.results)
-        write(asked.results)
-    except NetstudyError as error:
-        print(f"netstudy: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+    return exit_code(lambda: _make(asked.results, is_run=asked.run))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 MISSED = 1
 """Exit code of a verb that did its work and found that the outcome misses a requirement."""
 
@@ -27,3 +30,13 @@ class TestbedError(NetstudyError):
 
     __test__ = False  # not a test case, whatever its name suggests to pytest
     exit_code = 3
+
+
+def exit_code(work: Callable[[], object]) -> int:
+    """Do the work of a program; its exit code. What a user can mend is one message."""
+    try:
+        work()
+    except NetstudyError as error:
+        print(f"netstudy: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0

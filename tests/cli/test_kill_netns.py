@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.errors import TestbedError
 from netstudy.store import Results
 from netstudy.testbed.leftovers import working_for
 from netstudy.testbed.netns.capabilities import kernel
 from tests.cli.conftest import SMALL_STUDY, Netstudy, start
+from tests.skips import or_skip
 from tests.testbed.processes import descendants, namespaces_of
 
 _TIME_LIMIT_S = 60
@@ -26,10 +26,8 @@ _STEP_S = 0.05
 @pytest.fixture
 def slow_study(here: Path, engine: Path) -> Path:
     """A study whose first run takes a minute in real time."""
-    try:
+    with or_skip():
         kernel()
-    except TestbedError as error:
-        pytest.skip(str(error))
     text = SMALL_STUDY.replace("rate: 10 Gbit/s", "rate: 10 Mbit/s")
     text = text.replace("iterations: 20", "iterations: 700")
     for host in ("client: {profile: ucs-c200-rhel54", "server: {profile: ucs-c200-rhel54"):

@@ -14,9 +14,9 @@ import pytest
 
 from netstudy.analysis.study_result import analyse
 from netstudy.cli import invoke
-from netstudy.errors import TestbedError
 from netstudy.store import Folder, Results
 from netstudy.testbed.netns import Netns
+from tests.skips import or_skip
 
 STUDIES = Path(__file__).parents[2] / "studies/conformance"
 TRIES = 3
@@ -27,10 +27,8 @@ COMPARED = ("completion_ms_p50", "drops_per_iteration")
 
 @pytest.fixture(autouse=True)
 def _namespaces() -> None:
-    try:
+    with or_skip():
         Netns().check()
-    except TestbedError as error:
-        pytest.skip(str(error))
 
 
 def carried_out(study: Path, testbed: str, results: Path) -> Folder:

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from netstudy.errors import TestbedError
 from netstudy.testbed.engine import ENGINE_VARIABLE, find_engine
 from netstudy.testbed.netns import sandbox
 from netstudy.testbed.netns.programs import find_program
+from tests.skips import or_skip
 
 CHECKOUT = Path(__file__).parents[2]
 _NOBODY = 65_534
@@ -112,12 +112,10 @@ _USERS: dict[str, Callable[[], User]] = {"root": _root, "ordinary user": _ordina
 def user(request: pytest.FixtureRequest) -> User:
     """Root, and an ordinary user; skipped where the machine does not let them have a sandbox."""
     user = _USERS[request.param]()
-    try:
+    with or_skip():
         tried = subprocess.run(
             user.in_sandbox("true"), env=_environment(), cwd=CHECKOUT, capture_output=True
         )
-    except TestbedError as error:
-        pytest.skip(str(error))
     if tried.returncode != 0:
         said = tried.stderr.decode().strip().splitlines() or ["no namespaces"]
         pytest.skip(f"the kernel makes no namespaces for this user: {said[-1]}")

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.errors import TestbedError
 from netstudy.store import Folder
+from netstudy.store.folder import CAPTURE, CAPTURES
 from netstudy.testbed.netns.capabilities import kernel
+from netstudy.wire import DISTURBED_ATTEMPTS
+from tests.skips import or_skip
 from tests.testbed.front import (
     TIME_LIMIT_S,
     all_engines,
@@ -41,10 +43,8 @@ Start = Callable[[Folder], subprocess.Popen[str]]
 @pytest.fixture
 def possible() -> None:
     """Skips where the kernel makes no namespaces for this user."""
-    try:
+    with or_skip():
         kernel()
-    except TestbedError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture
@@ -147,6 +147,36 @@ def test_a_client_that_stands_still_fails_its_run_and_the_next_one_is_made(
     assert "client stands still, stopped by SIGSTOP" in first["error"]
     assert "client" in {line["node"] for line in captured(folder, first["run"])}
     assert second["status"] in ("ok", "invalid"), second["error"]
+    signs = [record for record in records if record["kind"] == "progress" and record["under_way"]]
+    assert {sign["runs_done"] for sign in signs} == {1}, "the first did not last for a second"
+    done = [sign["under_way"]["iterations_done"] for sign in signs]
+    assert all(0 < iterations < 351 for iterations in done), done
+
+
+@pytest.mark.slow
+def test_a_disturbed_run_is_made_again_and_every_attempt_keeps_its_capture(folder: Folder) -> None:
+    front = go_on(folder)
+    switch = all_engines(front, _PROCESSES)["switch"]
+    for _ in range(40):  # of a run of two seconds: frames wait, and none is lost
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            os.kill(switch, number)
+            time.sleep(0.02)
+    _, told = finished(front)
+    (record,) = folder.records()
+    assert record.status in ("ok", "invalid"), told
+    (attempts,) = [limit for limit in record.limits if limit.name == DISTURBED_ATTEMPTS]
+    assert attempts.value, "the first attempt was late"
+    aside = [f"{record.run}.disturbed-{number + 1}" for number in range(int(attempts.value))]
+    kept = {path.name.removesuffix(CAPTURE) for path in (folder.path / CAPTURES).iterdir()}
+    assert kept == {record.run, *aside}
+    started = [begun_ns(folder, name) for name in (*aside, record.run)]
+    assert started == sorted(set(started)), "one after the other"
+
+
+def begun_ns(folder: Folder, name: str) -> int:
+    """When the first iteration that was captured began."""
+    records = [line["record"] for line in captured(folder, name)]
+    return next(int(one["started_ns"][0]) for one in records if one["kind"] == "iterations")
 
 
 def fails(folder: Folder, fault: Fault) -> str:

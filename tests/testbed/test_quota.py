@@ -10,19 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.errors import TestbedError
 from netstudy.testbed.netns.quota import quotas
+from tests.skips import or_skip
 
 BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
 
 
 @pytest.fixture(autouse=True)
 def allowed() -> None:
-    try:
-        with quotas({"probe": 50}):
-            pass
-    except TestbedError as error:
-        pytest.skip(str(error))
+    with or_skip(), quotas({"probe": 50}):
+        pass
 
 
 def processor_s(group: Path) -> float:

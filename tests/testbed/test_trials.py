@@ -6,11 +6,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from netstudy import wire
-from netstudy.errors import TestbedError
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.kernel_path import burst_bytes
 from netstudy.testbed.netns.limits import Ceiling, excess, ideal_goodput_bps
 from netstudy.testbed.netns.trials import trial_run
+from tests.skips import or_skip
 from tests.testbed.conftest import User
 from tests.testbed.tried import run
 
@@ -21,10 +21,8 @@ _CEILINGS = TypeAdapter(list[Ceiling])
 @pytest.fixture
 def engine() -> None:
     """The engine, where netstudy finds it."""
-    try:
+    with or_skip():
         find_engine()
-    except TestbedError as error:
-        pytest.skip(str(error))
 
 
 def test_a_trial_fills_the_link_for_a_quarter_of_a_second() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netstudy.errors import NetstudyError, StudyError
+from netstudy.errors import StudyError, exit_code
 from netstudy.report.document import Document, Figure, document
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.marked import replace_between
@@ -76,12 +76,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 2:
         print("usage: python -m netstudy.report.readme STUDY RESULTS", file=sys.stderr)
         return StudyError.exit_code
-    try:
-        print(update_readme(Path(arguments[0]), Path(arguments[1])))
-    except NetstudyError as error:
-        print(f"netstudy: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+    return exit_code(lambda: print(update_readme(Path(arguments[0]), Path(arguments[1]))))
 
 
 if __name__ == "__main__":

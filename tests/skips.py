@@ -1,0 +1,19 @@
+"""Tests of what a machine, or the user who tests, may not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from netstudy.errors import TestbedError
+
+
+@contextmanager
+def or_skip() -> Iterator[None]:
+    """Skips the test when a testbed cannot do what the block asks for, with the reason."""
+    try:
+        yield
+    except TestbedError as error:
+        pytest.skip(str(error))

@@ -5,8 +5,12 @@ incast with one response a server is a bulk transfer: as many servers as iperf3 
 of them its share of the same number of bytes. The two take turns, so that whatever else the
 machine does meets both; medians are compared.
 
+Processes that send stay on one processor, those that receive on another one, of both programs
+alike: where the scheduler puts them decides the rate otherwise.
+
 Processor time is what the kernel charges to the processes of both ends, user and system
-(getrusage(2)). Prints a table, and as the last line all figures as one JSON object.
+(getrusage(2)). Prints a table, and as the last line all figures as one JSON object; --write puts
+the table into docs/concepts/real-traffic.md as well.
 """
 
 from __future__ import annotations
@@ -14,17 +18,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Address
 from typing import IO
 
 from rich.console import Console
-from rich.table import Table
 
+from netstudy.store.environment import host
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.offloads import set_offloads
@@ -32,6 +37,7 @@ from netstudy.testbed.netns.programs import find_program, run_batch
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
 from netstudy.testbed.real import wire
 from netstudy.wire import to_json
+from tools.bench.transfers import OURS, THEIRS, Cell, Comparison, Transfer, json_line, table, write
 
 CLIENT = IPv4Address("10.77.0.1")
 SERVER = IPv4Address("10.77.0.2")
@@ -41,36 +47,20 @@ TOKEN = "00" * 16  # a secret of nobody: the sandbox has no other network
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One size of the transfer."""
+class Ends:
+    """The processors on which a transfer's processes stay."""
 
-    mtu_bytes: int
-    streams: int
-    offloads: bool
-    """Whether the interfaces take segments of up to 64 KiB and leave checksums out."""
+    sender: int
+    receiver: int
 
 
-@dataclass(frozen=True)
-class Transfer:
-    """What one transfer gave."""
-
-    bytes: int
-    seconds: float
-    cpu_s: float
-    """User and system time of all processes."""
-
-    @property
-    def gbps(self) -> float:
-        """Payload that arrived, in 10^9 bit/s."""
-        return self.bytes * 8 / self.seconds / 1e9
-
-    @property
-    def cpu_ns_a_byte(self) -> float:
-        """Of both ends together."""
-        return self.cpu_s / self.bytes * 1e9
+Measure = Callable[[Cell, int, Ends], Transfer]
 
 
-Measure = Callable[[Cell, int], Transfer]
+def ends(allowed: Iterable[int]) -> Ends:
+    """The first two of those that may be used; where there is one only, both share it."""
+    first, *rest = sorted(allowed)
+    return Ends(first, rest[0] if rest else first)
 
 
 def cells() -> list[Cell]:
@@ -106,11 +96,25 @@ def _ip(line: str) -> None:
         run_batch("ip", [line])
 
 
-class Process:
-    """A program in a namespace, with pipes to it."""
+@contextmanager
+def staying_on(cpu: int) -> Iterator[None]:
+    """Processes that are started in the block stay on a processor.
 
-    def __init__(self, namespace: str, command: Sequence[str]) -> None:
-        with within(namespace):
+    They inherit it: what a child did itself before its program starts would count as the program's.
+    """
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+class Process:
+    """A program in a namespace, with pipes to it. It stays on a processor."""
+
+    def __init__(self, namespace: str, cpu: int, command: Sequence[str]) -> None:
+        with within(namespace), staying_on(cpu):
             self._popen = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
@@ -136,20 +140,21 @@ class Process:
         return usage.ru_utime + usage.ru_stime
 
 
-def iperf3(cell: Cell, bytes_: int) -> Transfer:
+def iperf3(cell: Cell, bytes_: int, on: Ends) -> Transfer:
     """iperf3, from the client to the server."""
-    server = Process("server", ["iperf3", "-s", "-1", "-B", str(SERVER), "--forceflush"])
+    command = ["iperf3", "-s", "-1", "-B", str(SERVER), "--forceflush"]
+    server = Process("server", on.receiver, command)
     next(line for line in server.lines() if "listening" in line)
     options = ["-n", str(bytes_), "-P", str(cell.streams), "-C", CONGESTION_CONTROL, "-J"]
-    client = Process("client", ["iperf3", "-c", str(SERVER), *options])
+    client = Process("client", on.sender, ["iperf3", "-c", str(SERVER), *options])
     said = json.loads("".join(client.lines()))["end"]["sum_received"]
     for _ in server.lines():
         pass
     return Transfer(said["bytes"], said["seconds"], client.end() + server.end())
 
 
-def agent(cell: Cell, bytes_: int) -> Transfer:
-    """Agents: each server its share, in one response."""
+def agent(cell: Cell, bytes_: int, on: Ends) -> Transfer:
+    """Agents: each server its share, in one response, to the client."""
     share = bytes_ // cell.streams
     roles = [
         wire.IncastServerRole(
@@ -163,10 +168,12 @@ def agent(cell: Cell, bytes_: int) -> Transfer:
         for number in range(1, cell.streams + 1)
     ]
     options = wire.SocketOptions(congestion_control=CONGESTION_CONTROL, zero_copy=cell.offloads)
-    servers = [_agent("server", f"server-{role.number}", role, options) for role in roles]
+    start = partial(_agent, options=options)
+    servers = [start("server", on.sender, f"server-{role.number}", role) for role in roles]
     endpoints = [wire.Endpoint(address=SERVER, port=_port(server)) for server in servers]
-    client = _agent(
+    client = start(
         "client",
+        on.receiver,
         "client",
         wire.IncastClientRole(
             address=CLIENT,
@@ -175,7 +182,6 @@ def agent(cell: Cell, bytes_: int) -> Transfer:
             response_bytes=(share,) * cell.streams,
             iterations=1,
         ),
-        options,
     )
     seconds = 0.0
     for line in client.lines():
@@ -196,8 +202,10 @@ def agent(cell: Cell, bytes_: int) -> Transfer:
     return Transfer(share * cell.streams, seconds, cpu_s)
 
 
-def _agent(namespace: str, node: str, role: wire.AgentRole, options: wire.SocketOptions) -> Process:
-    process = Process(namespace, [str(find_engine()), "agent"])
+def _agent(
+    namespace: str, cpu: int, node: str, role: wire.AgentRole, *, options: wire.SocketOptions
+) -> Process:
+    process = Process(namespace, cpu, [str(find_engine()), "agent"])
     plan = wire.AgentPlan(
         run="bench",
         node=node,
@@ -217,58 +225,31 @@ def _port(server: Process) -> int:
     return record.port
 
 
-PROGRAMS: dict[str, Measure] = {"agent": agent, "iperf3": iperf3}
+PROGRAMS: dict[str, Measure] = {OURS: agent, THEIRS: iperf3}
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Medians over the rounds of one cell, by program."""
-
-    cell: Cell
-    gbps: dict[str, float]
-    cpu_ns_a_byte: dict[str, float]
-
-
-def compare(cell: Cell, rounds: int, bytes_: int) -> Comparison:
+def compare(cell: Cell, rounds: int, bytes_: int, on: Ends) -> Comparison:
     """Takes turns, and changes who is first."""
     set_up(cell)
     taken: dict[str, list[Transfer]] = {name: [] for name in PROGRAMS}
     for turn in range(rounds):
         names = list(PROGRAMS) if turn % 2 == 0 else list(reversed(PROGRAMS))
         for name in names:
-            taken[name].append(PROGRAMS[name](cell, bytes_))
-    median = statistics.median
-    return Comparison(
-        cell,
-        {name: median(one.gbps for one in several) for name, several in taken.items()},
-        {name: median(one.cpu_ns_a_byte for one in several) for name, several in taken.items()},
-    )
+            taken[name].append(PROGRAMS[name](cell, bytes_, on))
+    return Comparison(cell, taken)
 
 
-def table(compared: Sequence[Comparison]) -> Table:
-    """Throughput and processor time a byte, and the ratio of ours to iperf3's."""
-    shown = Table("MTU", "streams", "offloads", *PROGRAMS, "ratio", *PROGRAMS, "ratio")
-    shown.title = "Gbit/s; then ns of processor time a byte"
-    for one in compared:
-        row = [str(one.cell.mtu_bytes), str(one.cell.streams), "on" if one.cell.offloads else "off"]
-        for figures, digits in ((one.gbps, 1), (one.cpu_ns_a_byte, 3)):
-            row += [f"{figures[name]:.{digits}f}" for name in PROGRAMS]
-            row.append(f"{figures['agent'] / figures['iperf3']:.2f}")
-        shown.add_row(*row)
-    return shown
-
-
-def json_line(compared: Sequence[Comparison]) -> str:
-    """All figures as one JSON object."""
-    return json.dumps(
-        {
-            f"mtu {one.cell.mtu_bytes}, streams {one.cell.streams}, "
-            f"offloads {'on' if one.cell.offloads else 'off'}": {
-                "gbps": one.gbps,
-                "cpu_ns_a_byte": one.cpu_ns_a_byte,
-            }
-            for one in compared
-        }
+def manner(rounds: int, gigabytes: float, on: Ends) -> str:
+    """How and on what it was measured, for the reader of the figures."""
+    said = subprocess.run(["iperf3", "--version"], capture_output=True, text=True, check=True)
+    version = said.stdout.split()[1]
+    machine = host()
+    apart = "one processor, the receiver on another one"
+    return (
+        f"Measured on {machine['cores']} processors ({machine['cpu']}, {machine['kernel']}), the "
+        f"sender on {apart if on.sender != on.receiver else 'the processor of the receiver'} with "
+        f"either program. Medians of {rounds} rounds of {gigabytes:g} GB in turns, with the lowest "
+        f"and the highest; iperf3 {version}, CUBIC for both"
     )
 
 
@@ -277,6 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--gigabytes", type=float, default=4.0)
+    parser.add_argument("--write", action="store_true", help="put the figures into the page")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if find_program("iperf3") is None:
@@ -287,8 +269,12 @@ def main() -> None:
     enter()
     make_network()
     bytes_ = int(arguments.gigabytes * 1e9)
-    compared = [compare(cell, arguments.rounds, bytes_) for cell in cells()]
-    Console(width=100).print(table(compared))
+    on = ends(os.sched_getaffinity(0))
+    compared = [compare(cell, arguments.rounds, bytes_, on) for cell in cells()]
+    how = manner(arguments.rounds, arguments.gigabytes, on)
+    Console(width=140).print(table(compared, how))
+    if arguments.write:
+        write(compared, how)
     print(json_line(compared))
 
 

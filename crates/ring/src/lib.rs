@@ -99,8 +99,14 @@ impl<T: Copy + Default> Ring<T> {
     /// Forgets the value at the front; there must be one.
     #[inline]
     pub const fn drop_front(&mut self) {
-        debug_assert!(!self.is_empty(), "nothing is at the front of an empty ring");
-        self.head += 1;
+        self.drop_first(1);
+    }
+
+    /// Forgets the first `count` values; there must be as many.
+    #[inline]
+    pub const fn drop_first(&mut self, count: usize) {
+        debug_assert!(count <= self.len(), "there are fewer values");
+        self.head += count;
         if self.is_empty() {
             // The next values come into the slots that were used last and are in the cache.
             self.clear();
@@ -191,6 +197,7 @@ mod tests {
     enum Operation {
         Push(u32),
         Pop,
+        Drop(usize),
         Clear,
         Set(usize, u32),
     }
@@ -199,6 +206,7 @@ mod tests {
         prop_oneof![
             12 => any::<u32>().prop_map(Operation::Push),
             8 => Just(Operation::Pop),
+            2 => any::<usize>().prop_map(Operation::Drop),
             1 => Just(Operation::Clear),
             4 => (any::<usize>(), any::<u32>()).prop_map(|(at, value)| Operation::Set(at, value)),
         ]
@@ -215,6 +223,11 @@ mod tests {
                         twin.push_back(value);
                     }
                     Operation::Pop => prop_assert_eq!(ring.pop_front(), twin.pop_front()),
+                    Operation::Drop(count) => {
+                        let count = count % (twin.len() + 1);
+                        ring.drop_first(count);
+                        twin.drain(..count);
+                    }
                     Operation::Clear => {
                         ring.clear();
                         twin.clear();

@@ -98,7 +98,7 @@ pub struct SentSegments {
     retransmit_from: u64,
     /// Blocks of the last acknowledgment with SACK: what they cover is SACKed already.
     known: [Range; SackBlocks::MAX],
-    /// The same as they came.
+    /// The same as they came, but for what the first has grown by since.
     known_as: SackBlocks,
     /// Times that a segment was taken for lost, copies included (`tp->lost`).
     losses: u64,
@@ -181,42 +181,47 @@ impl SentSegments {
         ack: u64,
         mut seen: impl FnMut(&SentSegment),
     ) -> Acknowledged {
-        let before = self.first;
+        let mut segments = 0;
         let mut states = 0;
         let mut sent_at = Time::ZERO;
-        while let Some(oldest) = self.queue.front() {
-            if oldest.end() > ack {
-                if oldest.start < ack {
-                    trim_front(&mut self.queue[0], ack);
-                }
+        let mut cuts = false;
+        while let Some(&segment) = self.queue.get(segments) {
+            if segment.end() > ack {
+                cuts = segment.start < ack;
                 break;
             }
-            seen(oldest);
-            let state = oldest.state;
-            states |= state;
-            sent_at = oldest.sent_at;
-            if state != 0 {
-                self.forget(state);
+            seen(&segment);
+            states |= segment.state;
+            sent_at = segment.sent_at;
+            if segment.state != 0 {
+                self.forget(segments, segment.state);
             }
-            self.queue.drop_front();
-            self.first += 1;
+            segments += 1;
         }
+        self.queue.drop_first(segments);
+        self.first += segments as u64;
         self.decided = self.decided.max(self.first);
-        let segments = (self.first - before) as u32;
+        if cuts {
+            trim_front(&mut self.queue[0], ack);
+        }
         let sent_once = segments > 0 && states & EVER_RETRANSMITTED == 0;
-        Acknowledged { segments, sent_at: sent_once.then_some(sent_at) }
+        Acknowledged { segments: segments as u32, sent_at: sent_once.then_some(sent_at) }
     }
 
-    /// Takes the segment `first`, which has `state`, out of the counts.
-    fn forget(&mut self, state: u8) {
+    /// Takes the segment at `index`, which has `state`, out of the counts.
+    fn forget(&mut self, index: usize, state: u8) {
+        let number = self.first + index as u64;
         self.sacked -= u32::from(state & SACKED != 0);
-        self.sacked_undecided -= u32::from(state & SACKED != 0 && self.first >= self.decided);
+        self.sacked_undecided -= u32::from(state & SACKED != 0 && number >= self.decided);
         self.forget_loss(state);
     }
 
     /// A segment that had `state` has arrived: it is not lost, and no copy of it matters.
     #[inline]
     fn forget_loss(&mut self, state: u8) {
+        if state & (LOST | RETRANSMITTED) == 0 {
+            return;
+        }
         self.lost -= u32::from(state & LOST != 0);
         self.retransmitted -= u32::from(state & RETRANSMITTED != 0);
         self.waiting -= u32::from(state & (LOST | RETRANSMITTED) == LOST);
@@ -252,8 +257,8 @@ impl SentSegments {
             self.sack_range(Range { start: newest.end, end }, &mut seen);
         } else {
             self.sack_blocks(ack, blocks, &mut seen);
+            self.known_as = *blocks;
         }
-        self.known_as = *blocks;
         self.sacked - before
     }
 
@@ -303,8 +308,13 @@ impl SentSegments {
 
     fn sack_segments(&mut self, range: Range, seen: &mut impl FnMut(&SentSegment)) {
         let mut index = self.index_of(range.start);
-        while index < self.queue.len() && self.queue[index].end() <= range.end {
+        while let Some(end) = self.queue.get(index).map(SentSegment::end)
+            && end <= range.end
+        {
             self.sack_segment(index, seen);
+            if end == range.end {
+                return;
+            }
             index += 1;
         }
     }

@@ -25,6 +25,8 @@ pub struct RttEstimator {
     max_rto: Duration,
     granularity: Duration,
     backoff: u32,
+    /// What follows from all of these: it is asked for more often than they change.
+    rto: Duration,
 }
 
 impl RttEstimator {
@@ -32,7 +34,7 @@ impl RttEstimator {
     ///
     /// `granularity` is the clock's G of RFC 6298 (2): a coarser clock gives a later timeout.
     #[must_use]
-    pub const fn new(
+    pub fn new(
         rule: RtoRule,
         initial_rto: Duration,
         min_rto: Duration,
@@ -48,6 +50,7 @@ impl RttEstimator {
             max_rto,
             granularity,
             backoff: 0,
+            rto: initial_rto.min(max_rto),
         }
     }
 
@@ -62,7 +65,6 @@ impl RttEstimator {
     /// timestamps), and ends the backoff (RFC 6298, 5.7 note).
     #[inline(always)]
     pub fn sample(&mut self, rtt: Duration) {
-        self.backoff = 0;
         match self.srtt() {
             // RFC 6298 (2.2)
             None => {
@@ -76,29 +78,40 @@ impl RttEstimator {
                 self.srtt = Duration::from_ps((7 * srtt.as_ps() + rtt.as_ps()) / 8);
             }
         }
+        self.end_backoff();
     }
 
-    /// Ends the backoff without a sample: the peer has answered.
-    pub const fn end_backoff(&mut self) {
+    /// Ends the backoff, with or without a sample: the peer has answered.
+    #[inline(always)]
+    pub fn end_backoff(&mut self) {
         self.backoff = 0;
+        self.rto = self.undoubled().min(self.max_rto);
     }
 
     /// The SYN had to be sent again: without a sample, data starts with 3 s (RFC 6298, 5.7).
     pub fn restart_after_lost_syn(&mut self) {
-        self.backoff = 0;
         self.initial_rto = self.initial_rto.max(Duration::from_secs(3));
+        self.end_backoff();
     }
 
     /// The timeout is due and doubles (RFC 6298, 5.5).
-    pub const fn back_off(&mut self) {
+    pub fn back_off(&mut self) {
         self.backoff += 1;
+        let doubled = self.undoubled().as_ps().saturating_mul(1 << self.backoff.min(20));
+        // RFC 6298 (2.5): a maximum may be placed on it.
+        self.rto = Duration::from_ps(doubled).min(self.max_rto);
     }
 
     /// The retransmission timeout, backoff included.
     #[must_use]
+    #[inline]
+    pub const fn rto(&self) -> Duration {
+        self.rto
+    }
+
     #[inline(always)]
-    pub fn rto(&self) -> Duration {
-        let base = match self.srtt() {
+    fn undoubled(&self) -> Duration {
+        match self.srtt() {
             None => self.initial_rto,
             // RFC 6298 (2.3): K = 4; (2.4): not below the minimum.
             Some(srtt) => {
@@ -108,10 +121,7 @@ impl RttEstimator {
                     RtoRule::Linux => srtt + variation.max(self.min_rto),
                 }
             }
-        };
-        // RFC 6298 (2.5): a maximum may be placed on it.
-        let doubled = base.as_ps().saturating_mul(1 << self.backoff.min(20));
-        Duration::from_ps(doubled).min(self.max_rto)
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub struct Reassembly {
     next: u64,
     /// Islands in ascending order, neither touching nor empty.
     islands: Vec<Range>,
+    island_bytes: u64,
     /// Islands by how recently they changed: what the SACK option reports first (RFC 2018, 4).
     recent: [Range; SackBlocks::MAX],
     recent_len: usize,
@@ -35,6 +36,7 @@ impl Reassembly {
         Self {
             next,
             islands: Vec::new(),
+            island_bytes: 0,
             recent: [Range { start: 0, end: 0 }; SackBlocks::MAX],
             recent_len: 0,
         }
@@ -56,8 +58,9 @@ impl Reassembly {
 
     /// Bytes held above `next`.
     #[must_use]
-    pub fn island_bytes(&self) -> u64 {
-        self.islands.iter().map(|island| island.end - island.start).sum()
+    #[inline]
+    pub const fn island_bytes(&self) -> u64 {
+        self.island_bytes
     }
 
     /// Takes the bytes of `range`, which is not empty, and returns how far `next` advanced.
@@ -76,6 +79,7 @@ impl Reassembly {
         } else if !self.extend_newest(range) {
             let island = self.merge(range);
             self.report(island);
+            self.count_island_bytes();
         }
         self.next - before
     }
@@ -97,6 +101,7 @@ impl Reassembly {
         if follows {
             newest.end = range.end;
             last.end = range.end;
+            self.island_bytes += range.end - range.start;
         }
         follows
     }
@@ -116,6 +121,11 @@ impl Reassembly {
         self.islands.drain(..reached);
         let next = self.next;
         self.forget_reports(|island| island.end <= next);
+        self.count_island_bytes();
+    }
+
+    fn count_island_bytes(&mut self) {
+        self.island_bytes = self.islands.iter().map(|island| island.end - island.start).sum();
     }
 
     /// Joins `range` with every island that it touches and returns the result.

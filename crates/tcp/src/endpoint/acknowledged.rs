@@ -4,11 +4,11 @@ use netstudy_units::{Duration, Time};
 
 use super::{Endpoint, Phase, Recovery};
 use crate::recovery::{Acknowledged, DUP_THRESH};
-use crate::{Acked, CongestionControl, Delivered, Segment};
+use crate::{Acked, CongestionControl, Delivered, SackBlocks, Segment};
 
 impl Endpoint {
     #[inline(always)]
-    pub(super) fn handle_ack(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_ack<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
         if segment.ack < self.snd_una {
             return;
         }
@@ -16,7 +16,7 @@ impl Endpoint {
         let window = u64::from(segment.window) << shift;
         if segment.ack == self.snd_una && self.sent.is_empty() {
             // Nothing is outstanding: all that an acknowledgment can tell is the window.
-            if self.linux6.repair.on {
+            if !PLAIN && self.linux6.repair.on {
                 self.handle_idle_ack(segment, window != self.snd_wnd);
             }
             self.snd_wnd = window;
@@ -25,36 +25,39 @@ impl Endpoint {
         }
         let window_changed = window != self.snd_wnd;
         self.snd_wnd = window;
-        let in_flight = self.in_flight();
-        if self.ecn.on {
+        if !PLAIN && self.ecn.on {
             self.take_echo(segment);
         }
-        if self.linux6.repair.on {
+        if !PLAIN && self.linux6.repair.on {
             self.handle_ack_linux6(now, segment, window_changed);
-        } else if self.config.recovery == Recovery::Fack {
-            self.handle_ack_fack(now, segment, in_flight, window_changed);
+            self.keep_probing(now);
+        } else if !PLAIN && self.config.recovery == Recovery::Fack {
+            self.handle_ack_fack(now, segment, window_changed);
+            self.keep_probing(now);
         } else if segment.ack > self.snd_una {
-            self.advance(now, segment, in_flight);
-        } else if !self.sent.is_empty() && (segment.sequence_len() == 0 || !segment.sack.is_empty())
-        {
-            self.handle_duplicate(segment, window_changed);
+            self.advance::<PLAIN>(now, segment);
+            self.keep_probing(now);
+        } else if segment.sequence_len() == 0 || !segment.sack.is_empty() {
+            self.handle_duplicate(segment.ack, &{ segment.sack }, window_changed);
         }
-        self.keep_probing(now);
     }
 
     #[inline(always)]
-    fn advance(&mut self, now: Time, segment: &Segment, in_flight: u32) {
+    fn advance<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
+        let in_flight = self.in_flight();
         let acked = self.sent.acknowledge(segment.ack);
         self.snd_una = segment.ack;
         self.take_delivered(now, segment, &acked);
         self.rto_at = if self.sent.is_empty() { Time::NEVER } else { now + self.rtt.rto() };
         // Only duplicates above what is now acknowledged are still held by the receiver.
-        self.dup_acks = self.dup_acks.saturating_sub(acked.segments.saturating_sub(1));
+        if self.dup_acks > 0 {
+            self.dup_acks = self.dup_acks.saturating_sub(acked.segments.saturating_sub(1));
+        }
         if !segment.sack.is_empty() {
-            self.sent.sack(segment.ack, &segment.sack);
+            self.sent.sack(segment.ack, &{ segment.sack });
         }
         if self.phase == Phase::Open && self.sent.sacked() == 0 {
-            self.grow(now, &acked, in_flight);
+            self.grow::<PLAIN>(now, &acked, in_flight);
         } else {
             self.advance_recovery(now, &acked, in_flight);
         }
@@ -95,8 +98,8 @@ impl Endpoint {
 
     /// The window grows only when it was what held sending back (RFC 2861, 3).
     #[inline(always)]
-    fn grow(&mut self, now: Time, acked: &Acknowledged, in_flight: u32) {
-        if in_flight >= self.window.cwnd && !self.is_lowered_for_mark() {
+    fn grow<const PLAIN: bool>(&mut self, now: Time, acked: &Acknowledged, in_flight: u32) {
+        if in_flight >= self.window.cwnd && (PLAIN || !self.is_lowered_for_mark()) {
             let acked = Acked { now, segments: acked.segments };
             self.congestion.on_ack(acked, &mut self.window);
         }
@@ -107,7 +110,7 @@ impl Endpoint {
         match self.phase {
             Phase::Open | Phase::Disorder => {
                 self.dup_acks = 0;
-                self.grow(now, acked, in_flight);
+                self.grow::<false>(now, acked, in_flight);
             }
             Phase::Recovery if self.snd_una >= self.recovery_point => self.end_recovery(),
             Phase::Recovery => self.repair_partial(),
@@ -145,11 +148,11 @@ impl Endpoint {
     }
 
     #[cold]
-    fn handle_duplicate(&mut self, segment: &Segment, window_changed: bool) {
+    fn handle_duplicate(&mut self, ack: u64, sack: &SackBlocks, window_changed: bool) {
         self.counters.duplicate_acks_received += 1;
         if self.sack {
-            if !segment.sack.is_empty() {
-                self.sent.sack(segment.ack, &segment.sack);
+            if !sack.is_empty() {
+                self.sent.sack(ack, sack);
             }
         } else if !window_changed {
             self.count_duplicate();

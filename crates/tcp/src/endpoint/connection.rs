@@ -53,9 +53,18 @@ impl Endpoint {
     /// acknowledgment is all that can be due, now or when it has waited long enough. Whether it is one.
     #[inline(always)]
     pub fn handle_predicted(&mut self, now: Time, segment: &Segment) -> bool {
-        let is_next = self.is_next_data(segment);
+        if self.goes_plain() {
+            self.handle_if_next::<true>(now, segment)
+        } else {
+            self.handle_if_next::<false>(now, segment)
+        }
+    }
+
+    #[inline(always)]
+    fn handle_if_next<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) -> bool {
+        let is_next = self.is_next_data::<PLAIN>(segment);
         if is_next {
-            self.handle_next_data(now, segment);
+            self.handle_next_data::<PLAIN>(now, segment);
         }
         is_next
     }
@@ -63,15 +72,21 @@ impl Endpoint {
     /// Takes a segment without prediction.
     #[inline(always)]
     pub fn handle_any(&mut self, now: Time, segment: &Segment) {
-        if self.state == State::Established
-            && segment.flags.without_ecn() == Flags::ACK
-            && segment.ack <= self.snd_nxt
-        {
-            self.handle_ack(now, segment);
-            self.handle_text(now, segment);
-            return;
+        let usual = segment.flags.without_ecn() == Flags::ACK && segment.ack <= self.snd_nxt;
+        // Whoever is not part of the path gets a copy: the segment itself then stays in registers.
+        if usual && self.goes_plain() {
+            self.handle_usual::<true>(now, segment);
+        } else if usual && self.state == State::Established {
+            self.handle_usual::<false>(now, segment);
+        } else {
+            self.handle_unusual(now, &{ *segment });
         }
-        self.handle_unusual(now, segment);
+    }
+
+    #[inline(always)]
+    fn handle_usual<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
+        self.handle_ack::<PLAIN>(now, segment);
+        self.handle_text::<PLAIN>(now, segment);
     }
 
     #[cold]
@@ -91,9 +106,9 @@ impl Endpoint {
     /// Takes the text of a segment, FIN included. One without text that lies below the window, such as
     /// a window probe, is answered (RFC 9293, 3.10.7.4).
     #[inline(always)]
-    fn handle_text(&mut self, now: Time, segment: &Segment) {
+    fn handle_text<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
         if segment.sequence_len() > 0 {
-            self.handle_data(now, segment);
+            self.handle_data::<PLAIN>(now, segment);
         } else if segment.seq < self.received.next() {
             self.ack_now = true;
         }
@@ -137,7 +152,7 @@ impl Endpoint {
         }
         self.take_syn(segment);
         self.ack_now = true;
-        self.handle_ack(now, segment);
+        self.handle_ack::<false>(now, segment);
         self.established();
     }
 
@@ -152,7 +167,7 @@ impl Endpoint {
         if opens && segment.ack < 1 {
             return;
         }
-        self.handle_ack(now, segment);
+        self.handle_ack::<false>(now, segment);
         if opens {
             self.established();
         }
@@ -160,7 +175,7 @@ impl Endpoint {
         if segment.flags.contains(Flags::FIN) {
             self.note_fin(now, segment.seq + u64::from(segment.len));
         }
-        self.handle_text(now, segment);
+        self.handle_text::<false>(now, segment);
     }
 
     /// The peer's FIN is at `fin`.
@@ -203,6 +218,8 @@ impl Endpoint {
     fn established(&mut self) {
         self.state = State::Established;
         self.plain = self.is_plain();
+        // The window of a SYN is not scaled: it cannot be said again.
+        self.advertise(false);
         self.window = Window::new(self.initial_window());
         // The acknowledgment of the SYN says nothing about data.
         self.congestion = self.config.congestion;

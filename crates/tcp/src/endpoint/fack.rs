@@ -17,13 +17,8 @@ const MAX_BURST: u32 = 3;
 impl Endpoint {
     /// `tcp_ack`
     #[inline]
-    pub(super) fn handle_ack_fack(
-        &mut self,
-        now: Time,
-        segment: &Segment,
-        mut prior_in_flight: u32,
-        window_changed: bool,
-    ) {
+    pub(super) fn handle_ack_fack(&mut self, now: Time, segment: &Segment, window_changed: bool) {
+        let mut prior_in_flight = self.in_flight();
         let advanced = segment.ack > self.snd_una;
         let mut newly_sacked = 0;
         if !segment.sack.is_empty() {

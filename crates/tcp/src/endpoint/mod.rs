@@ -199,6 +199,8 @@ pub struct Endpoint {
     rcv_wnd_scale: u8,
     /// Right edge of the window that was advertised: it never moves left (RFC 9293, 3.8.6).
     rcv_edge: u64,
+    /// The window field that was sent last.
+    rcv_wnd: u16,
     /// Acknowledged to the peer up to here.
     last_ack_sent: u64,
     peer_fin_at: Option<u64>,
@@ -255,6 +257,7 @@ impl Endpoint {
             received: Reassembly::new(0),
             rcv_wnd_scale: 0,
             rcv_edge: 0,
+            rcv_wnd: 0,
             last_ack_sent: 0,
             peer_fin_at: None,
             ack_now: false,

@@ -17,15 +17,21 @@ impl Endpoint {
     /// nothing new about what it sent itself (`tcp_rcv_established` of Linux; Jacobson, "4BSD TCP header
     /// prediction", CCR 20(2), 1990).
     #[inline(always)]
-    pub(super) fn is_next_data(&self, segment: &Segment) -> bool {
-        self.state == State::Established
-            && segment.flags == Flags::ACK
+    pub(super) fn is_next_data<const PLAIN: bool>(&self, segment: &Segment) -> bool {
+        (PLAIN || self.may_predict())
             && segment.len > 0
+            && segment.flags == Flags::ACK
             && segment.seq == self.received.next()
             && !self.received.has_islands()
             && segment.ack == self.write_end
             && self.snd_una == self.write_end
             && segment.seq + u64::from(segment.len) <= self.rcv_edge
+    }
+
+    /// Of a plain connection that has all acknowledged this is known: no timer runs.
+    #[inline(always)]
+    fn may_predict(&self) -> bool {
+        self.state == State::Established
             && self.rto_at == Time::NEVER
             && self.peer_fin_at.is_none()
             && !self.fin_queued
@@ -35,14 +41,17 @@ impl Endpoint {
 
     /// What is left of [`Self::handle_segment`] for data that [`Self::is_next_data`].
     #[inline(always)]
-    pub(super) fn handle_next_data(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_next_data<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
+        debug_assert!(self.rto_at == Time::NEVER, "a timer runs for nothing");
         self.snd_wnd = u64::from(segment.window) << self.snd_wnd_scale;
         self.counters.segments_received += 1;
         self.take_timestamp(segment);
-        self.quick_acks.hear(now, || self.rtt.rto());
+        if !PLAIN {
+            self.quick_acks.hear(now, || self.rtt.rto());
+        }
         self.received.advance(segment.len);
         self.counters.bytes_received += u64::from(segment.len);
-        self.delay_ack(now);
+        self.delay_ack::<PLAIN>(now);
     }
 
     /// RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
@@ -55,7 +64,7 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    pub(super) fn handle_data(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_data<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
         self.counters.segments_received += 1;
         self.take_timestamp(segment);
         let mut range = Range { start: segment.seq, end: segment.seq + u64::from(segment.len) };
@@ -64,22 +73,24 @@ impl Endpoint {
             self.ack_now = true;
             return;
         }
-        if self.ecn.on {
+        if !PLAIN && self.ecn.on {
             self.take_mark(segment);
         }
         // A FIN takes a place in the sequence space, and is taken when the window is full, as in Linux.
         range.end += u64::from(segment.flags.contains(Flags::FIN));
-        self.quick_acks.hear(now, || self.rtt.rto());
+        if !PLAIN {
+            self.quick_acks.hear(now, || self.rtt.rto());
+        }
         let had_islands = self.received.has_islands();
         let is_copy = range.end <= self.received.next();
         let advanced = self.received.insert(range);
         self.counters.bytes_received += advanced;
         if had_islands || advanced == 0 {
-            self.acknowledge_disorder(is_copy);
+            self.acknowledge_disorder::<PLAIN>(is_copy);
         } else {
-            self.delay_ack(now);
+            self.delay_ack::<PLAIN>(now);
         }
-        if self.peer_fin_at.is_some() {
+        if !PLAIN && self.peer_fin_at.is_some() {
             self.take_fin(now);
         }
     }
@@ -95,8 +106,11 @@ impl Endpoint {
 
     /// RFC 5681 (4.2): at once when out of order, or when a gap is filled.
     #[inline]
-    fn acknowledge_disorder(&mut self, is_copy: bool) {
+    fn acknowledge_disorder<const PLAIN: bool>(&mut self, is_copy: bool) {
         self.ack_now = true;
+        if PLAIN {
+            return;
+        }
         if is_copy {
             self.quick_acks.hear_copy();
         } else if !self.received.has_islands() {
@@ -105,10 +119,10 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn delay_ack(&mut self, now: Time) {
+    fn delay_ack<const PLAIN: bool>(&mut self, now: Time) {
         let waiting = self.received.next() - self.last_ack_sent;
         let enough = u64::from(self.config.ack_every_segments - 1) * u64::from(self.mss);
-        if self.quick_acks.are_due() || waiting > enough {
+        if waiting > enough || (!PLAIN && self.quick_acks.are_due()) {
             self.ack_now = true;
         } else if self.ack_at == Time::NEVER {
             self.ack_at = now + self.config.delayed_ack;

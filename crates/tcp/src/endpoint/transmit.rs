@@ -66,15 +66,17 @@ impl Endpoint {
         }
         self.start_retransmission(now);
         let mut segment = self.stamp_data::<true>(now, self.snd_nxt, self.mss);
-        while room > 0 && segment.seq + mss <= end {
+        loop {
             self.sent.push(SentSegment::fresh(segment.seq, segment.len, now));
             self.counters.count_sent(segment.len);
             send(segment);
             segment.seq += mss;
             room -= 1;
+            if room == 0 || segment.seq + mss > end {
+                self.snd_nxt = segment.seq;
+                return room == 0;
+            }
         }
-        self.snd_nxt = segment.seq;
-        room == 0
     }
 
     /// The next segment to send at `now`, if there is one.
@@ -311,7 +313,9 @@ impl Endpoint {
             self.quick_acks.send_data(now, self.config.delayed_ack);
         }
         // Beside a full segment the SACK option would exceed the MTU: it travels on its own.
-        self.ack_now &= self.sack && self.received.has_islands();
+        if self.ack_now {
+            self.ack_now = self.sack && self.received.has_islands();
+        }
         self.stamp::<PLAIN>(now, Segment { seq, len, ..Segment::default() })
     }
 
@@ -334,7 +338,11 @@ impl Endpoint {
     fn stamp<const PLAIN: bool>(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;
         segment.ts_value = Self::timestamp(now);
-        segment.window = self.advertise(segment.flags.contains(Flags::SYN));
+        segment.window = if PLAIN {
+            self.advertise_again()
+        } else {
+            self.advertise(segment.flags.contains(Flags::SYN))
+        };
         if PLAIN || self.state != State::SynSent {
             segment.flags = segment.flags | Flags::ACK;
             segment.ack = self.received.next();
@@ -353,15 +361,24 @@ impl Endpoint {
 
     /// The window field; its right edge never moves left (RFC 9293, 3.8.6).
     #[inline]
-    fn advertise(&mut self, is_syn: bool) -> u16 {
+    pub(super) fn advertise(&mut self, is_syn: bool) -> u16 {
         let next = self.received.next();
-        let mut room = u64::from(self.config.receive_buffer_bytes);
-        if self.received.has_islands() {
-            room = room.saturating_sub(self.received.island_bytes());
-        }
+        let buffer = u64::from(self.config.receive_buffer_bytes);
+        let room = buffer.saturating_sub(self.received.island_bytes());
         self.rcv_edge = self.rcv_edge.max(next + room);
         let scale = if is_syn { 0 } else { self.rcv_wnd_scale };
-        ((self.rcv_edge - next) >> scale).min(u64::from(u16::MAX)) as u16
+        self.rcv_wnd = ((self.rcv_edge - next) >> scale).min(u64::from(u16::MAX)) as u16;
+        self.rcv_wnd
+    }
+
+    /// As [`Self::advertise`], once the connection is open: what is behind the next byte makes the
+    /// window no larger, so that the field stays until more is acknowledged.
+    #[inline]
+    fn advertise_again(&mut self) -> u16 {
+        if self.received.next() == self.last_ack_sent {
+            return self.rcv_wnd;
+        }
+        self.advertise(false)
     }
 
     /// Halves the window for each timeout that passed idle, not below the initial one, and remembers

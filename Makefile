@@ -69,7 +69,7 @@ accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.
 conformance: build ## the simulator beside this kernel's TCP in namespaces: docs/concepts/conformance.md
 	@.venv/bin/python -m tools.conformance --run
 
-bench: build ## how fast the engine simulates, beside earlier commits
+bench: build ## how fast the engine simulates and reads counters, beside earlier commits
 	@.venv/bin/python -m tools.bench
 
 bench-peers: build ## speed and agreement beside ns-2 and ns-3, from Debian's packages

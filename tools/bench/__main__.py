@@ -1,8 +1,9 @@
-"""Measures how fast the engine simulates, beside earlier commits: `make bench`.
+"""Measures how fast the engine is, beside earlier commits: `make bench`.
 
 Rates are useful data packets, the full-sized segments that a run must carry at least, a second of
-processor time on one thread. Each is the best of some rounds, since other load can only make it
-slower. Every call adds a line to benches/history.jsonl; keep it with the commit that it measured.
+processor time on one thread. What an agent takes to read its host's counters is measured too. Each
+is the best of some rounds, since other load can only make it slower. Every call adds a line to
+benches/history.jsonl; keep it with the commit that it measured.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from rich.table import Table
 
 from netstudy import wire
 from netstudy.plan.make import useful_packets
-from tools.bench import history, scenarios
+from tools.bench import history, probes, scenarios
 
 HISTORY = scenarios.ROOT / "benches/history.jsonl"
 ROUNDS = 3
@@ -52,6 +53,7 @@ def measure() -> history.Measurement:
         cost_ratio={
             f"{MANY_FLOWS} flows": rates[scenarios.name(largest)] / _rates([many], 1).popitem()[1]
         },
+        snapshot_us=probes.measure(ROUNDS),
     )
 
 
@@ -98,7 +100,10 @@ def _cpu() -> str:
 def table(compared: Sequence[history.Comparison]) -> Table:
     """What was measured, a number a row."""
     shown = Table("", "now", "against the last", "against the best")
-    shown.caption = "useful data packets a second of user time; memory in bytes; else ratios"
+    shown.caption = (
+        "useful data packets a second of user time; memory in bytes; "
+        "reading counters in µs of processor time; else ratios"
+    )
     for row in compared:
         shown.add_row(row.name, _number(row.now), _percent(row.last_pct), _percent(row.best_pct))
     return shown

@@ -31,6 +31,8 @@ class Measurement(BaseModel):
     rss_bytes_max: Mapping[str, int]
     cost_ratio: Mapping[str, float]
     """Cost of a packet against that with 23 flows."""
+    snapshot_us: Mapping[str, float] = {}
+    """Processor time of an agent that reads its host's counters; earlier commits lack it."""
 
     def rates(self) -> dict[str, float]:
         """Numbers in which higher is better."""
@@ -40,7 +42,8 @@ class Measurement(BaseModel):
         """Numbers in which lower is better."""
         memory = {f"memory, {name}": float(size) for name, size in self.rss_bytes_max.items()}
         cost = {f"cost of a packet, {name}": ratio for name, ratio in self.cost_ratio.items()}
-        return memory | cost
+        snapshots = {f"counters, {name}": value for name, value in self.snapshot_us.items()}
+        return memory | cost | snapshots
 
 
 def read(path: Path) -> list[Measurement]:

@@ -1,10 +1,9 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 use netstudy_units::Time;
 
-/// The sources that have something to come, by the time of its arrival: a heap.
+/// The sources that have something to come, by the time of its arrival.
 ///
 /// At equal times the sources come in an order that is drawn anew for each time. Flows through one
 /// bottleneck are clocked by it, so that their frames keep arriving at the very same instants; were
@@ -12,10 +11,14 @@ use netstudy_units::Time;
 /// share as well (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992).
 /// Real ports have clocks of their own.
 ///
-/// Of many sources few are busy at a time, and the cost depends on those alone.
+/// The earliest are kept in order, the others in a heap. Most changes are at the ends of that order: what
+/// follows in a burst comes soon, and what is sent upon an acknowledgment comes last. Of many sources
+/// few are busy at a time, and the cost depends on those alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
-    heap: BinaryHeap<Entry>,
+    near: Near,
+    /// None of them comes before any that is near.
+    far: BinaryHeap<Entry>,
     /// What the order at equal times is drawn with.
     salt: u64,
 }
@@ -46,6 +49,12 @@ impl Entry {
     /// Of several sources at a time, the one with the least lot comes first.
     const fn lot(self) -> u32 {
         fold(fold(self.time.as_ps() ^ self.ticket, GOLDEN), ODD) as u32
+    }
+
+    #[inline]
+    fn is_before(self, other: Self) -> bool {
+        self.time < other.time
+            || (self.time == other.time && self.draw(other) == Ordering::Greater)
     }
 
     /// The order at equal times; two sources hardly ever draw the same lot.
@@ -84,42 +93,149 @@ const fn fold(word: u64, factor: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
+/// How many entries are kept in order at most: a power of two, so that a place is found by a mask.
+const NEAR: usize = 32;
+
+/// A few entries in order, in a ring.
+#[derive(Clone, Debug)]
+struct Near {
+    entries: [Entry; NEAR],
+    head: usize,
+    len: usize,
+}
+
+impl Near {
+    const fn new() -> Self {
+        Self { entries: [Entry { time: Time::NEVER, ticket: 0 }; NEAR], head: 0, len: 0 }
+    }
+
+    /// The entry at `place` in the order.
+    #[inline]
+    const fn at(&self, place: usize) -> Entry {
+        self.entries[self.head.wrapping_add(place) % NEAR]
+    }
+
+    #[inline]
+    const fn set(&mut self, place: usize, entry: Entry) {
+        self.entries[self.head.wrapping_add(place) % NEAR] = entry;
+    }
+
+    #[inline]
+    const fn drop_first(&mut self) {
+        self.head = self.head.wrapping_add(1);
+        self.len -= 1;
+    }
+
+    /// The first becomes `entry`, which is not earlier; its place is searched from the front.
+    #[inline]
+    fn put_off_first(&mut self, entry: Entry) {
+        let mut place = 0;
+        while place + 1 < self.len && self.at(place + 1).is_before(entry) {
+            self.set(place, self.at(place + 1));
+            place += 1;
+        }
+        self.set(place, entry);
+    }
+
+    /// Adds `entry`, for which there is room; its place is searched from the back.
+    #[inline]
+    fn insert(&mut self, entry: Entry) {
+        let mut place = self.len;
+        while place > 0 && entry.is_before(self.at(place - 1)) {
+            self.set(place, self.at(place - 1));
+            place -= 1;
+        }
+        self.set(place, entry);
+        self.len += 1;
+    }
+
+    /// Takes the last.
+    const fn pop_last(&mut self) -> Entry {
+        self.len -= 1;
+        self.at(self.len)
+    }
+}
+
 impl Agenda {
     /// Without a source. The order at equal times depends on `salt`.
     pub(crate) const fn new(salt: u64) -> Self {
-        Self { heap: BinaryHeap::new(), salt }
+        Self { near: Near::new(), far: BinaryHeap::new(), salt }
     }
 
     /// The earliest source and its time; the time is [`Time::NEVER`] if there is no source.
     #[inline]
     pub(crate) fn earliest(&self) -> (usize, Time) {
-        match self.heap.peek() {
-            Some(first) => (first.source(self.salt), first.time),
-            None => (0, Time::NEVER),
+        if self.near.len == 0 {
+            return (0, Time::NEVER);
         }
+        let first = self.near.at(0);
+        (first.source(self.salt), first.time)
     }
 
     /// A source that had nothing has something at `time`.
     #[inline]
     pub(crate) fn add(&mut self, source: usize, time: Time) {
-        self.heap.push(Entry::new(time, source, self.salt));
+        let entry = Entry::new(time, source, self.salt);
+        if self.near.len == NEAR || !self.far.is_empty() {
+            self.add_to_many(entry);
+        } else {
+            self.near.insert(entry);
+        }
     }
 
-    /// What the earliest source had is taken; it has something more at `next`, or nothing.
+    /// What the earliest source had is taken; it has something more at `next`, which is not earlier, or
+    /// nothing.
     #[inline]
     pub(crate) fn advance(&mut self, next: Option<Time>) {
-        let Some(mut first) = self.heap.peek_mut() else { return };
-        match next {
-            Some(time) => first.time = time,
-            None => {
-                PeekMut::pop(first);
+        let Some(time) = next else {
+            self.near.drop_first();
+            if self.near.len == 0 {
+                self.fill_near();
             }
+            return;
+        };
+        let first = Entry { time, ..self.near.at(0) };
+        if self.far.is_empty() {
+            self.near.put_off_first(first);
+        } else {
+            self.near.drop_first();
+            self.add_to_many(first);
+        }
+    }
+
+    /// Adds `entry` where not all are near.
+    #[cold]
+    #[inline(never)]
+    fn add_to_many(&mut self, entry: Entry) {
+        if self.near.len > 0 && entry.is_before(self.near.at(self.near.len - 1)) {
+            if self.near.len == NEAR {
+                self.far.push(self.near.pop_last());
+            }
+            self.near.insert(entry);
+        } else {
+            self.far.push(entry);
+        }
+        if self.near.len == 0 {
+            self.fill_near();
+        }
+    }
+
+    /// The earliest that are far come near; half of the room is left for others.
+    #[cold]
+    fn fill_near(&mut self) {
+        while self.near.len < NEAR / 2
+            && let Some(entry) = self.far.pop()
+        {
+            self.near.insert(entry);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use netstudy_units::Duration;
+    use proptest::prelude::*;
+
     use super::*;
 
     const SLOT_PS: u64 = 1_230_400;
@@ -162,6 +278,40 @@ mod tests {
         assert_eq!(agenda.earliest(), (3, Time::from_ps(20)));
         agenda.advance(None);
         assert_eq!(agenda.earliest(), (2, Time::from_ps(25)));
+    }
+
+    proptest! {
+        #[test]
+        fn many_sources_come_in_the_order_of_time_and_lot(
+            steps in prop::collection::vec((0usize..80, 0u64..40, any::<bool>()), 1..400),
+        ) {
+            let mut agenda = Agenda::new(5);
+            let mut twin: Vec<Option<Time>> = vec![None; 80];
+            let mut now = 0;
+            for (source, ahead, takes) in steps {
+                let later = Time::from_ps(now + ahead);
+                if takes {
+                    let earliest = (0..80)
+                        .filter_map(|source| Some((twin[source]?, lot(twin[source]?, source, 5), source)))
+                        .min();
+                    let Some((time, _, first)) = earliest else { continue };
+                    prop_assert_eq!(agenda.earliest(), (first, time));
+                    now = time.as_ps();
+                    let next = (ahead % 3 > 0).then(|| time + Duration::from_ps(ahead));
+                    agenda.advance(next);
+                    twin[first] = next;
+                } else if twin[source].is_none() {
+                    agenda.add(source, later);
+                    twin[source] = Some(later);
+                }
+            }
+            let left = twin.iter().flatten().count();
+            for _ in 0..left {
+                prop_assert!(agenda.earliest().1 < Time::NEVER);
+                agenda.advance(None);
+            }
+            prop_assert_eq!(agenda.earliest().1, Time::NEVER);
+        }
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The incast workload over a star: the event loop, and the two kinds of hosts in it.
 
-use std::ops::ControlFlow;
-
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::{Chance, PauseCounters, PortCounters, Schedule, SwitchBuffer, Verdict};
 use netstudy_records::Jitter;
@@ -14,6 +12,7 @@ use crate::agenda::Agenda;
 use crate::barrier::{Barrier, Totals};
 use crate::hosts::{Frame, Nic, NicCounters};
 use crate::limits::Limits;
+use crate::modes::OnIteration;
 use crate::observe::{Moment, Observer};
 use crate::wiring::Star;
 use netstudy_random::Stream;
@@ -21,14 +20,12 @@ use netstudy_random::Stream;
 /// Virtual time that one iteration may take: far beyond any series of timeouts that still ends.
 const ITERATION_TIME_MAX: Duration = Duration::from_secs(3600);
 
-/// The client, with an interface `N`: one connection to each server.
+/// The client, with an interface `N`.
 pub(crate) struct Client<N> {
     pub(crate) nic: N,
-    pub(crate) ends: Vec<Endpoint>,
     pub(crate) app: Incast,
     request_bytes: u64,
-    /// No timer of a connection is due before the time held here.
-    timeouts: Schedule,
+    connections: u32,
     connecting: u32,
     next_connect: u32,
     connect_spacing: Duration,
@@ -36,10 +33,12 @@ pub(crate) struct Client<N> {
     reads: Stream,
 }
 
-/// A server, with an interface `N`: one connection to the client.
+/// A server, with an interface `N`, and both ends of its connection to the client: what a packet
+/// touches on its way is in one place.
 pub(crate) struct Server<N> {
     pub(crate) nic: N,
     pub(crate) end: Endpoint,
+    pub(crate) client_end: Endpoint,
     pub(crate) app: Responder,
     pub(crate) response_bytes: u64,
     pub(crate) jitter: Stream,
@@ -47,20 +46,45 @@ pub(crate) struct Server<N> {
     pub(crate) answer_at: Time,
 }
 
+/// What lies between a server and the switch, in closed form.
+pub(crate) struct Line<L> {
+    nic: Nic<L>,
+    /// Frames on the way to the switch.
+    to_switch: Ring<Frame>,
+    /// Of the switch's port to the server.
+    port: PortCounters,
+    /// What [`Simulation::timers`] holds of the server.
+    timer: Time,
+    /// What [`Simulation::timeouts`] holds of the client's end.
+    client_timer: Time,
+}
+
+type Servers<L> = [Server<Line<L>>];
+
+/// A switch with the buffer architecture `B`.
+struct Switch<B, O> {
+    buffer: B,
+    latency: Duration,
+    observer: O,
+}
+
 /// A simulation of one run over a switch with the buffer architecture `B`, in closed form; the
-/// interfaces have the limits `L`.
+/// interfaces have the limits `L`. The servers are apart from it: each call is about one of them.
 pub(crate) struct Simulation<B, L, O> {
-    /// Frames on the way to the switch, by port; the schedule holds when the first of each is there.
-    on_the_way: Vec<Ring<Frame>>,
+    /// Which port's first frame on the way is at the switch next.
     arrivals: Agenda,
-    /// No timer of a host is due before the time held here: 0 the client, i + 1 the server i.
+    /// Frames of the client on the way to the switch.
+    to_switch: Ring<Frame>,
+    /// No timer of the client is due before.
+    client_timer: Time,
+    /// No timer of a connection's end at the client is due before the time held here.
+    timeouts: Schedule,
+    /// No timer of a server is due before the time held here.
     timers: Schedule,
-    switch: B,
-    switch_latency: Duration,
+    switch: Switch<B, O>,
     arbitration: Stream,
-    ports: Vec<PortCounters>,
+    client_port: PortCounters,
     client: Client<Nic<L>>,
-    servers: Vec<Server<Nic<L>>>,
     start_jitter: Jitter,
     barrier: Barrier,
     /// Counters at the start of the measuring phase.
@@ -68,7 +92,6 @@ pub(crate) struct Simulation<B, L, O> {
     measure_from: Time,
     iteration_began: Time,
     now: Time,
-    observer: O,
 }
 
 /// All counters of a moment.
@@ -99,26 +122,25 @@ pub(crate) struct Connection {
 impl Snapshot {
     pub(crate) fn new<N>(
         ports: &[PortCounters],
-        client: &Client<N>,
+        app: &Incast,
+        client_nic: NicCounters,
         servers: &[Server<N>],
         nic_counters: impl Fn(&N) -> NicCounters,
     ) -> Self {
-        let mut snapshot = Self { client_port: ports[0], ..Self::default() };
-        snapshot.client_nic = nic_counters(&client.nic);
-        for end in &client.ends {
-            snapshot.client.add(end.counters());
-        }
+        let mut snapshot = Self { client_port: ports[0], client_nic, ..Self::default() };
         for (server, port) in servers.iter().zip(&ports[1..]) {
+            snapshot.client.add(server.client_end.counters());
             snapshot.servers.add(server.end.counters());
             snapshot.server_ports.add(port);
             snapshot.server_nics.add(&nic_counters(&server.nic));
         }
-        snapshot.connections = (0..servers.len())
-            .map(|index| Connection {
-                bytes_received: client.ends[index].bytes_received(),
-                receiving: client.app.receiving(index as u32),
-                retransmissions: servers[index].end.counters().segments_retransmitted,
-                timeouts: servers[index].end.counters().timeouts,
+        snapshot.connections = (0..)
+            .zip(servers)
+            .map(|(index, server)| Connection {
+                bytes_received: server.client_end.bytes_received(),
+                receiving: app.receiving(index),
+                retransmissions: server.end.counters().segments_retransmitted,
+                timeouts: server.end.counters().timeouts,
             })
             .collect();
         snapshot
@@ -126,16 +148,9 @@ impl Snapshot {
 }
 
 /// The counters whose growth is reported for each iteration.
-pub(crate) fn totals<N>(
-    ports: &[PortCounters],
-    client: &Client<N>,
-    servers: &[Server<N>],
-) -> Totals {
-    let mut totals = Totals {
-        dropped_packets: ports.iter().map(|port| port.frames_dropped).sum(),
-        ..Totals::default()
-    };
-    for end in client.ends.iter().chain(servers.iter().map(|server| &server.end)) {
+pub(crate) fn totals<N>(dropped_packets: u64, servers: &[Server<N>]) -> Totals {
+    let mut totals = Totals { dropped_packets, ..Totals::default() };
+    for end in servers.iter().flat_map(|server| [&server.client_end, &server.end]) {
         totals.retransmissions += end.counters().segments_retransmitted;
         totals.timeouts += end.counters().timeouts;
     }
@@ -175,65 +190,122 @@ pub(crate) struct Setup<'a> {
     pub(crate) seed: &'a str,
 }
 
+impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
+    /// The switch judges a frame that has arrived, or whose arrival nothing else can influence. When
+    /// the frame leaves, if that is known by now. `port` counts for the egress.
+    #[inline(always)]
+    fn judge(
+        &mut self,
+        ingress: usize,
+        egress: usize,
+        port: &mut PortCounters,
+        frame: &mut Frame,
+    ) -> Option<Time> {
+        let arrival = Arrival {
+            now: frame.arrival,
+            ready: frame.arrival + self.latency,
+            ingress: ingress as u32,
+            egress: egress as u32,
+            frame_bytes: frame.frame_bytes,
+        };
+        self.observer.note(Moment::Arrived(ingress), frame.arrival, frame);
+        let verdict = self.buffer.offer(&arrival, frame);
+        if verdict == Verdict::Dropped {
+            port.frames_dropped += 1;
+            port.bytes_dropped += u64::from(frame.frame_bytes);
+            self.observer.note(Moment::Dropped(egress), frame.arrival, frame);
+            return None;
+        }
+        port.frames_forwarded += 1;
+        port.bytes_forwarded += u64::from(frame.frame_bytes);
+        match verdict {
+            Verdict::Departs(departs) => Some(departs),
+            Verdict::Marked(departs) => {
+                mark(port, frame);
+                Some(departs)
+            }
+            Verdict::Dropped | Verdict::Held => None,
+        }
+    }
+}
+
+/// The mark is left on a frame that is subject to marks, and on no other (RFC 3168, 5).
+#[cold]
+#[inline(never)]
+fn mark(port: &mut PortCounters, frame: &mut Frame) {
+    if frame.segment.ecn != Ecn::NotEct {
+        frame.segment.ecn = Ecn::Ce;
+        port.frames_marked += 1;
+    }
+}
+
 impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
-    pub(crate) fn new(setup: &Setup<'_>, switch: B, observer: O) -> Self {
+    /// Runs all iterations of a set-up; `on_iteration` hears of each that has ended.
+    pub(crate) fn run(
+        setup: &Setup<'_>,
+        buffer: B,
+        observer: O,
+        on_iteration: &mut OnIteration<'_>,
+    ) -> Result<Outcome, String> {
+        let mut servers: Vec<_> = (0..setup.star.servers)
+            .map(|index| Server::new(setup, index, Line::new(setup.star)))
+            .collect();
+        Self::new(setup, buffer, observer).run_with(&mut servers, on_iteration)
+    }
+
+    fn new(setup: &Setup<'_>, buffer: B, observer: O) -> Self {
         let star = setup.star;
-        let ports = star.servers as usize + 1;
         let iterations = setup.workload.iterations - setup.warmup_iterations;
+        let nic = Nic::new(&star.client, star.cuts_through(&star.client.link));
         Self {
-            on_the_way: vec![Ring::new(); ports],
             arrivals: Agenda::new(Stream::new(setup.seed, "switch/arrivals").bits()),
-            timers: Schedule::new(ports),
-            switch,
-            switch_latency: star.switch_latency,
+            to_switch: Ring::new(),
+            client_timer: Time::ZERO,
+            timeouts: Schedule::new(star.servers as usize),
+            timers: Schedule::new(star.servers as usize),
+            switch: Switch { buffer, latency: star.switch_latency, observer },
             arbitration: Stream::new(setup.seed, "switch/arbitration"),
-            ports: vec![PortCounters::default(); ports],
-            client: Client::new(
-                setup,
-                Nic::new(&star.client, star.cuts_through(&star.client.link)),
-            ),
-            servers: (0..star.servers)
-                .map(|index| {
-                    let nic = Nic::new(&star.server, star.cuts_through(&star.server.link));
-                    Server::new(setup, index, nic)
-                })
-                .collect(),
+            client_port: PortCounters::default(),
+            client: Client::new(setup, nic),
             start_jitter: setup.start_jitter.clone(),
             barrier: Barrier::new(setup.warmup_iterations, iterations),
             base: (setup.warmup_iterations == 0).then(Snapshot::default),
             measure_from: Time::ZERO,
             iteration_began: Time::ZERO,
             now: Time::ZERO,
-            observer,
         }
     }
 
-    /// Runs all iterations; `on_iteration` hears of each that has ended.
-    pub(crate) fn run(
+    fn run_with(
         mut self,
-        on_iteration: &mut dyn FnMut() -> ControlFlow<()>,
+        servers: &mut Servers<L>,
+        on_iteration: &mut OnIteration<'_>,
     ) -> Result<Outcome, String> {
-        self.timers.set(0, Time::ZERO);
         loop {
             let (port, arrival) = self.arrivals.earliest();
-            let (host, timer) = self.timers.earliest();
-            let grant = self.switch.next_grant();
+            let (server, timer) = self.timers.earliest();
+            let grant = self.switch.buffer.next_grant();
             let read = self.barrier.due();
+            let timer = timer.min(self.client_timer);
             self.now = arrival.min(timer).min(grant).min(read);
             // The order at equal times, as the crate's documentation says.
             if timer == self.now {
-                self.check_progress()?;
-                self.handle_timer(host);
+                check_progress(self.now, self.iteration_began)?;
+                if self.client_timer == timer {
+                    self.fire_client_timers(servers, timer);
+                } else {
+                    self.fire_server_timers(&mut servers[server], server, timer);
+                }
             } else if grant == self.now {
-                self.handle_grant();
+                self.handle_grant(servers);
             } else if arrival == self.now {
-                self.handle_arrival(port);
+                self.handle_arrival(servers, port);
             } else {
                 if on_iteration().is_break() {
                     return Err("stopped before its end".to_owned());
                 }
-                if self.end_iteration() {
-                    return Ok(self.finish());
+                if self.end_iteration(servers) {
+                    return Ok(self.finish(servers));
                 }
             }
         }
@@ -241,159 +313,139 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
 
     /// The frame at the head of `port` has arrived at the switch.
     #[inline(always)]
-    fn handle_arrival(&mut self, port: usize) {
-        let queue = &mut self.on_the_way[port];
+    fn handle_arrival(&mut self, servers: &mut Servers<L>, port: usize) {
+        let queue = match port {
+            0 => &mut self.to_switch,
+            _ => &mut servers[port - 1].nic.to_switch,
+        };
         let mut frame = *queue.front().expect("a port has an arrival only with a frame on the way");
         queue.drop_front();
         self.arrivals.advance(queue.front().map(|next| next.arrival));
         if port == 0 {
-            self.offer_to_server(&mut frame);
-        } else if let Some(departs) = self.judge(port, 0, &mut frame) {
-            self.deliver_to_client(departs, &frame);
+            let index = frame.connection as usize;
+            self.offer_to_server(&mut servers[index], index, &mut frame);
+        } else if let Some(departs) =
+            self.switch.judge(port, 0, &mut self.client_port, &mut frame)
+        {
+            self.deliver_to_client(servers, port - 1, departs, &frame);
         }
     }
 
     #[inline(always)]
-    fn offer_to_server(&mut self, frame: &mut Frame) {
-        if let Some(departs) = self.judge(0, frame.connection + 1, frame) {
-            self.deliver_to_server(departs, frame);
+    fn offer_to_server(&mut self, server: &mut Server<Line<L>>, index: usize, frame: &mut Frame) {
+        if let Some(departs) = self.switch.judge(0, index + 1, &mut server.nic.port, frame) {
+            self.deliver_to_server(server, index, departs, frame);
         }
     }
 
-    /// The switch judges a frame that has arrived, or whose arrival nothing else can influence. When
-    /// the frame leaves, if that is known by now.
-    #[inline(always)]
-    fn judge(&mut self, ingress: usize, egress: u32, frame: &mut Frame) -> Option<Time> {
-        let arrival = Arrival {
-            now: frame.arrival,
-            ready: frame.arrival + self.switch_latency,
-            ingress: ingress as u32,
-            egress,
-            frame_bytes: frame.frame_bytes,
-        };
-        self.observer.note(Moment::Arrived(ingress), frame.arrival, frame);
-        let verdict = self.switch.offer(&arrival, frame);
-        let counters = &mut self.ports[egress as usize];
-        if verdict == Verdict::Dropped {
-            counters.frames_dropped += 1;
-            counters.bytes_dropped += u64::from(frame.frame_bytes);
-            self.observer.note(Moment::Dropped(egress as usize), frame.arrival, frame);
-            return None;
-        }
-        counters.frames_forwarded += 1;
-        counters.bytes_forwarded += u64::from(frame.frame_bytes);
-        match verdict {
-            Verdict::Departs(departs) => Some(departs),
-            Verdict::Marked(departs) => {
-                self.mark(egress, frame);
-                Some(departs)
-            }
-            Verdict::Dropped | Verdict::Held => None,
-        }
-    }
-
-    fn handle_grant(&mut self) {
-        let Some(mut grant) = self.switch.grant(&mut self.arbitration) else { return };
-        if grant.marked {
-            self.mark(grant.egress, &mut grant.frame);
-        }
+    fn handle_grant(&mut self, servers: &mut Servers<L>) {
+        let Some(mut grant) = self.switch.buffer.grant(&mut self.arbitration) else { return };
+        let index = grant.frame.connection as usize;
         if grant.egress == 0 {
-            self.deliver_to_client(grant.departs, &grant.frame);
+            if grant.marked {
+                mark(&mut self.client_port, &mut grant.frame);
+            }
+            self.deliver_to_client(servers, index, grant.departs, &grant.frame);
         } else {
-            self.deliver_to_server(grant.departs, &grant.frame);
-        }
-    }
-
-    /// The mark is left on a frame that is subject to marks, and on no other (RFC 3168, 5).
-    #[cold]
-    #[inline(never)]
-    fn mark(&mut self, egress: u32, frame: &mut Frame) {
-        if frame.segment.ecn != Ecn::NotEct {
-            frame.segment.ecn = Ecn::Ce;
-            self.ports[egress as usize].frames_marked += 1;
+            let server = &mut servers[index];
+            if grant.marked {
+                mark(&mut server.nic.port, &mut grant.frame);
+            }
+            self.deliver_to_server(server, index, grant.departs, &grant.frame);
         }
     }
 
     #[inline(always)]
-    fn deliver_to_client(&mut self, departs: Time, frame: &Frame) {
-        self.observer.note(Moment::Left(0), departs, frame);
+    fn deliver_to_client(
+        &mut self,
+        servers: &mut Servers<L>,
+        index: usize,
+        departs: Time,
+        frame: &Frame,
+    ) {
+        self.switch.observer.note(Moment::Left(0), departs, frame);
         let Some(now) = self.client.nic.receive(departs, frame.frame_bytes) else {
-            self.drop_in_ring(0, departs, frame);
+            let there = departs + self.client.nic.delay();
+            self.switch.observer.note(Moment::RingDropped(0), there, frame);
             return;
         };
-        self.observer.note(Moment::Delivered(0), now, frame);
-        self.client_receives(now, frame.connection as usize, &frame.segment);
+        self.switch.observer.note(Moment::Delivered(0), now, frame);
+        if self.client_timer <= now {
+            self.fire_client_timers(servers, now);
+        }
+        self.client_receives(now, &mut servers[index], index, &frame.segment);
     }
 
     #[inline(always)]
-    fn deliver_to_server(&mut self, departs: Time, frame: &Frame) {
-        let index = frame.connection as usize;
-        self.observer.note(Moment::Left(index + 1), departs, frame);
-        let Some(now) = self.servers[index].nic.receive(departs, frame.frame_bytes) else {
-            self.drop_in_ring(index + 1, departs, frame);
+    fn deliver_to_server(
+        &mut self,
+        server: &mut Server<Line<L>>,
+        index: usize,
+        departs: Time,
+        frame: &Frame,
+    ) {
+        self.switch.observer.note(Moment::Left(index + 1), departs, frame);
+        let nic = &mut server.nic.nic;
+        let Some(now) = nic.receive(departs, frame.frame_bytes) else {
+            let there = departs + nic.delay();
+            self.switch.observer.note(Moment::RingDropped(index + 1), there, frame);
             return;
         };
-        self.observer.note(Moment::Delivered(index + 1), now, frame);
-        self.server_receives(now, index, &frame.segment);
-    }
-
-    /// A frame that left the switch at `departs` finds no room at its host.
-    #[cold]
-    fn drop_in_ring(&mut self, port: usize, departs: Time, frame: &Frame) {
-        let delay =
-            if port == 0 { self.client.nic.delay() } else { self.servers[port - 1].nic.delay() };
-        self.observer.note(Moment::RingDropped(port), departs + delay, frame);
-    }
-
-    fn handle_timer(&mut self, host: usize) {
-        if host == 0 {
-            self.fire_client_timers(self.now);
-        } else {
-            self.fire_server_timers(host - 1, self.now);
-        }
+        self.switch.observer.note(Moment::Delivered(index + 1), now, frame);
+        self.server_receives(now, server, index, &frame.segment);
     }
 
     // ---- client
 
     #[inline(always)]
-    fn client_receives(&mut self, now: Time, connection: usize, segment: &Segment) {
-        if self.timers.time(0) <= now {
-            self.fire_client_timers(now);
-        }
-        let end = &mut self.client.ends[connection];
+    fn client_receives(
+        &mut self,
+        now: Time,
+        server: &mut Server<Line<L>>,
+        index: usize,
+        segment: &Segment,
+    ) {
+        let end = &mut server.client_end;
         let before = end.bytes_received();
         if !end.handle_predicted(now, segment) {
-            self.client_receives_any(now, connection, segment);
+            self.client_receives_any(now, server, index, segment);
             return;
         }
         let total = end.bytes_received();
         if self.client.reads_at_once() {
-            self.client.ends[connection].application_read();
+            end.application_read();
         }
-        self.acknowledge(now, connection);
-        self.client_reads(now, connection, before, total);
+        self.acknowledge(now, server, index);
+        self.client_reads(now, index, before, total);
     }
 
     #[inline(always)]
-    fn client_receives_any(&mut self, now: Time, connection: usize, segment: &Segment) {
-        let end = &mut self.client.ends[connection];
+    fn client_receives_any(
+        &mut self,
+        now: Time,
+        server: &mut Server<Line<L>>,
+        index: usize,
+        segment: &Segment,
+    ) {
+        let end = &mut server.client_end;
         let before = end.bytes_received();
         let was_open = end.is_open();
         end.handle_any(now, segment);
         let total = end.bytes_received();
         let opened = !was_open && end.is_open();
         if segment.len > 0 && self.client.reads_at_once() {
-            self.client.ends[connection].application_read();
+            end.application_read();
         }
         if opened && self.client.opened() {
             self.begin(now);
         }
-        self.pump_client(now, connection);
+        self.pump_client(now, server, index);
         if total > before {
-            self.client_reads(now, connection, before, total);
+            self.client_reads(now, index, before, total);
         }
     }
 
+    #[cold]
     fn begin(&mut self, now: Time) {
         self.client.app.start(now);
         self.measure_from = now;
@@ -402,8 +454,8 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     }
 
     #[inline]
-    fn client_reads(&mut self, now: Time, connection: usize, before: u64, total: u64) {
-        let ended = self.client.app.handle_received(now, connection as u32, before, total);
+    fn client_reads(&mut self, now: Time, index: usize, before: u64, total: u64) {
+        let ended = self.client.app.handle_received(now, index as u32, before, total);
         if let Some(iteration) = ended {
             self.barrier.completed(iteration);
             self.lower_client_timer(self.client.app.next_request());
@@ -413,170 +465,182 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     /// Sends the acknowledgment that is due after data that was predicted, or sees to it that it is
     /// sent in time.
     #[inline(always)]
-    fn acknowledge(&mut self, now: Time, connection: usize) {
-        let end = &mut self.client.ends[connection];
-        if let Some(segment) = end.poll_ack(now) {
-            self.client_sends(now, connection, segment);
+    fn acknowledge(&mut self, now: Time, server: &mut Server<Line<L>>, index: usize) {
+        if let Some(segment) = server.client_end.poll_ack(now) {
+            self.client_sends(now, server, index, segment);
         } else {
-            let bound = end.timeout_bound();
-            self.lower_connection_timer(connection, bound);
+            self.lower_connection_timer(server, index);
         }
     }
 
     /// Sends all that a connection of the client has to send.
     #[inline(always)]
-    fn pump_client(&mut self, now: Time, connection: usize) {
-        let end = &mut self.client.ends[connection];
-        if !end.has_only_acks() {
-            self.pump_client_fully(now, connection);
+    fn pump_client(&mut self, now: Time, server: &mut Server<Line<L>>, index: usize) {
+        if !server.client_end.has_only_acks() {
+            self.pump_client_fully(now, server, index);
             return;
         }
-        let ack = end.poll_ack(now);
-        let bound = end.timeout_bound();
-        self.lower_connection_timer(connection, bound);
+        let ack = server.client_end.poll_ack(now);
+        self.lower_connection_timer(server, index);
         if let Some(segment) = ack {
-            self.client_sends(now, connection, segment);
+            self.client_sends(now, server, index, segment);
         }
     }
 
     #[inline(always)]
-    fn lower_connection_timer(&mut self, connection: usize, bound: Time) {
-        if bound < self.client.timeouts.time(connection) {
-            self.client.timeouts.set(connection, bound);
+    fn lower_connection_timer(&mut self, server: &mut Server<Line<L>>, index: usize) {
+        let bound = server.client_end.timeout_bound();
+        if bound < server.nic.client_timer {
+            self.set_connection_timer(server, index, bound);
             self.lower_client_timer(bound);
         }
     }
 
+    #[inline]
+    fn set_connection_timer(&mut self, server: &mut Server<Line<L>>, index: usize, time: Time) {
+        server.nic.client_timer = time;
+        self.timeouts.set(index, time);
+    }
+
     #[cold]
     #[inline(never)]
-    fn pump_client_fully(&mut self, now: Time, connection: usize) {
-        while let Some(segment) = self.client.ends[connection].poll_transmit(now) {
-            self.client_sends(now, connection, segment);
+    fn pump_client_fully(&mut self, now: Time, server: &mut Server<Line<L>>, index: usize) {
+        while let Some(segment) = server.client_end.poll_transmit(now) {
+            self.client_sends(now, server, index, segment);
         }
-        let bound = self.client.ends[connection].timeout_bound();
-        self.lower_connection_timer(connection, bound);
+        self.lower_connection_timer(server, index);
     }
 
     #[inline(always)]
-    fn client_sends(&mut self, now: Time, connection: usize, segment: Segment) {
+    fn client_sends(
+        &mut self,
+        now: Time,
+        server: &mut Server<Line<L>>,
+        index: usize,
+        segment: Segment,
+    ) {
         let nic = &mut self.client.nic;
         if B::PRIVATE_EGRESS {
-            if let Some(mut frame) = nic.send_ahead(now, connection as u32, segment) {
-                self.offer_to_server(&mut frame);
+            if let Some(mut frame) = nic.send_ahead(now, index as u32, segment) {
+                self.offer_to_server(server, index, &mut frame);
             }
-        } else {
-            let queue = &mut self.on_the_way[0];
-            if let Some(frame) = nic.send(now, connection as u32, segment, queue) {
-                push(queue, &mut self.arrivals, 0, frame);
-            }
+        } else if let Some(frame) = nic.send(now, index as u32, segment, &self.to_switch) {
+            push(&mut self.to_switch, &mut self.arrivals, 0, frame);
         }
     }
 
     #[inline]
     fn lower_client_timer(&mut self, time: Time) {
-        if time < self.timers.time(0) {
-            self.timers.set(0, time);
-        }
+        self.client_timer = self.client_timer.min(time);
     }
 
     /// Does all that is due at the client by `until`, in the order of time: requests before timers
     /// of connections, those in the order of connections.
     #[cold]
     #[inline(never)]
-    fn fire_client_timers(&mut self, until: Time) {
+    fn fire_client_timers(&mut self, servers: &mut Servers<L>, until: Time) {
         loop {
             let start = self.client.next_start();
-            let (connection, bound) = self.client.timeouts.earliest();
+            let (index, bound) = self.timeouts.earliest();
             if start <= until && start <= bound {
-                self.client_starts(start);
+                self.client_starts(servers, start);
                 continue;
             }
             if bound > until {
-                self.timers.set(0, start.min(bound));
+                self.client_timer = start.min(bound);
                 return;
             }
-            let due = self.client.ends[connection].next_timeout();
+            let server = &mut servers[index];
+            let due = server.client_end.next_timeout();
             if due > bound {
-                self.client.timeouts.set(connection, due);
+                self.set_connection_timer(server, index, due);
                 continue;
             }
-            self.client.timeouts.set(connection, Time::NEVER);
-            self.client.ends[connection].handle_timeout(due);
-            self.pump_client(due, connection);
+            self.set_connection_timer(server, index, Time::NEVER);
+            server.client_end.handle_timeout(due);
+            self.pump_client(due, server, index);
         }
     }
 
     /// Opens the next connection, or sends the next request.
     #[cold]
     #[inline(never)]
-    fn client_starts(&mut self, now: Time) {
-        let connection = self.client.start_next(now);
-        self.pump_client(now, connection);
+    fn client_starts(&mut self, servers: &mut Servers<L>, now: Time) {
+        let index = self.client.start_next(now, servers);
+        self.pump_client(now, &mut servers[index], index);
     }
 
     // ---- servers
 
     #[inline(always)]
-    fn server_receives(&mut self, now: Time, index: usize, segment: &Segment) {
-        if self.timers.time(index + 1) <= now {
-            self.fire_server_timers(index, now);
+    fn server_receives(
+        &mut self,
+        now: Time,
+        server: &mut Server<Line<L>>,
+        index: usize,
+        segment: &Segment,
+    ) {
+        if server.nic.timer <= now {
+            self.fire_server_timers(server, index, now);
         }
-        let server = &mut self.servers[index];
         server.end.handle_segment(now, segment);
         if segment.len > 0 && server.app.poll_request(server.end.bytes_received()) {
             server.answer_at = now + server.jitter.delay(&self.start_jitter);
         }
-        let queue = &mut self.on_the_way[index + 1];
-        let bound = server.send_news(now, index, queue, &mut self.arrivals);
-        self.pump_after_news(now, index, bound);
+        self.pump_server(now, server, index);
     }
 
-    /// Sends all that a server has to send.
-    fn pump_server(&mut self, now: Time, index: usize) {
-        let queue = &mut self.on_the_way[index + 1];
-        let bound = self.servers[index].send_news(now, index, queue, &mut self.arrivals);
-        self.pump_after_news(now, index, bound);
-    }
-
-    /// Sends what [`Server::send_news`] left, whose answer is `bound`.
+    /// Sends all that a server has to send: new data, if nothing else comes first, then the rest.
     #[inline(always)]
-    fn pump_after_news(&mut self, now: Time, index: usize, bound: Option<Time>) {
-        match bound {
-            Some(bound) => self.lower_server_timer(index, bound),
-            None => self.pump_server_fully(now, index),
+    fn pump_server(&mut self, now: Time, server: &mut Server<Line<L>>, index: usize) {
+        let Server { end, nic: Line { nic, to_switch, .. }, .. } = server;
+        let is_done = end.send_news(now, |segment| {
+            if let Some(frame) = nic.send(now, index as u32, segment, to_switch) {
+                push(to_switch, &mut self.arrivals, index + 1, frame);
+            }
+        });
+        if is_done {
+            self.lower_server_timer(server, index);
+        } else {
+            self.pump_server_fully(now, server, index);
         }
     }
 
     #[inline(always)]
-    fn lower_server_timer(&mut self, index: usize, bound: Time) {
-        if bound < self.timers.time(index + 1) {
-            self.timers.set(index + 1, bound);
+    fn lower_server_timer(&mut self, server: &mut Server<Line<L>>, index: usize) {
+        let bound = server.end.timeout_bound().min(server.answer_at);
+        if bound < server.nic.timer {
+            self.set_server_timer(server, index, bound);
         }
+    }
+
+    #[inline]
+    fn set_server_timer(&mut self, server: &mut Server<Line<L>>, index: usize, time: Time) {
+        server.nic.timer = time;
+        self.timers.set(index, time);
     }
 
     #[cold]
     #[inline(never)]
-    fn pump_server_fully(&mut self, now: Time, index: usize) {
-        while let Some(segment) = self.servers[index].end.poll_transmit(now) {
-            let queue = &mut self.on_the_way[index + 1];
-            if let Some(frame) = self.servers[index].nic.send(now, index as u32, segment, queue) {
-                push(queue, &mut self.arrivals, index + 1, frame);
+    fn pump_server_fully(&mut self, now: Time, server: &mut Server<Line<L>>, index: usize) {
+        while let Some(segment) = server.end.poll_transmit(now) {
+            let Line { nic, to_switch, .. } = &mut server.nic;
+            if let Some(frame) = nic.send(now, index as u32, segment, to_switch) {
+                push(to_switch, &mut self.arrivals, index + 1, frame);
             }
         }
-        let bound = self.servers[index].timer_bound();
-        self.lower_server_timer(index, bound);
+        self.lower_server_timer(server, index);
     }
 
     /// Does all that is due at a server by `until`, in the order of time, answers first.
     #[cold]
     #[inline(never)]
-    fn fire_server_timers(&mut self, index: usize, until: Time) {
+    fn fire_server_timers(&mut self, server: &mut Server<Line<L>>, index: usize, until: Time) {
         loop {
-            let server = &mut self.servers[index];
             let timeout = server.end.next_timeout();
             let due = timeout.min(server.answer_at);
             if due > until {
-                self.timers.set(index + 1, due);
+                self.set_server_timer(server, index, due);
                 return;
             }
             if server.answer_at == due {
@@ -585,50 +649,47 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
             } else {
                 server.end.handle_timeout(due);
             }
-            self.pump_server(due, index);
+            self.pump_server(due, server, index);
         }
     }
 
     // ---- measuring
 
     /// Reads the counters at the end of an iteration. Whether it was the last one.
-    fn end_iteration(&mut self) -> bool {
-        let totals = self.totals();
+    fn end_iteration(&mut self, servers: &Servers<L>) -> bool {
+        let at_servers: u64 = servers.iter().map(|server| server.nic.port.frames_dropped).sum();
+        let totals = totals(self.client_port.frames_dropped + at_servers, servers);
         if let Some(iteration) = self.barrier.read(totals) {
             self.iteration_began = iteration.ended;
             if self.base.is_none() && self.barrier.measures_after(&iteration) {
-                self.base = Some(self.snapshot());
+                self.base = Some(self.snapshot(servers));
                 self.measure_from = iteration.ended;
             }
         }
         self.client.app.is_done()
     }
 
-    fn totals(&self) -> Totals {
-        totals(&self.ports, &self.client, &self.servers)
+    fn snapshot(&self, servers: &Servers<L>) -> Snapshot {
+        let server_ports = servers.iter().map(|server| server.nic.port);
+        let ports: Vec<_> = std::iter::once(self.client_port).chain(server_ports).collect();
+        let client = *self.client.nic.counters();
+        Snapshot::new(&ports, &self.client.app, client, servers, |line| *line.nic.counters())
     }
 
-    fn snapshot(&self) -> Snapshot {
-        Snapshot::new(&self.ports, &self.client, &self.servers, |nic| *nic.counters())
-    }
-
-    fn check_progress(&self) -> Result<(), String> {
-        check_progress(self.now, self.iteration_began)
-    }
-
-    fn finish(self) -> Outcome {
-        let nics = self.servers.iter().map(|server| &server.nic).chain([&self.client.nic]);
-        let on_the_way: usize = self.on_the_way.iter().map(Ring::len).sum();
-        let server_ports = 1..=self.servers.len() as u32;
+    fn finish(self, servers: &Servers<L>) -> Outcome {
+        let lines = || servers.iter().map(|server| &server.nic);
+        let nics = lines().map(|line| &line.nic).chain([&self.client.nic]);
+        let on_the_way = self.to_switch.len() + lines().map(|line| line.to_switch.len()).sum::<usize>();
+        let server_ports = 1..=servers.len() as u32;
         Outcome {
             measure_from: self.measure_from,
             measure_to: self.iteration_began,
-            end: self.snapshot(),
+            end: self.snapshot(servers),
             frames_sent: nics.map(|nic| nic.counters().frames_sent).sum(),
             frames_under_way: on_the_way as u64,
-            client_queue_bytes_max: self.switch.queue_bytes_max(0),
+            client_queue_bytes_max: self.switch.buffer.queue_bytes_max(0),
             server_queue_bytes_max: server_ports
-                .map(|port| self.switch.queue_bytes_max(port))
+                .map(|port| self.switch.buffer.queue_bytes_max(port))
                 .max()
                 .unwrap_or(0),
             base: self.base.unwrap_or_default(),
@@ -637,16 +698,26 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     }
 }
 
+impl<L: Limits> Line<L> {
+    fn new(star: &Star) -> Self {
+        Self {
+            nic: Nic::new(&star.server, star.cuts_through(&star.server.link)),
+            to_switch: Ring::new(),
+            port: PortCounters::default(),
+            timer: Time::NEVER,
+            client_timer: Time::NEVER,
+        }
+    }
+}
+
 impl<N> Client<N> {
     pub(crate) fn new(setup: &Setup<'_>, nic: N) -> Self {
         let star = setup.star;
-        let tcp = star.client.tcp_with_phase(setup.seed, "client");
         Self {
             nic,
-            ends: (0..star.servers).map(|_| Endpoint::connect(tcp)).collect(),
             app: Incast::new(&setup.workload),
             request_bytes: setup.workload.request_bytes,
-            timeouts: Schedule::new(star.servers as usize),
+            connections: star.servers,
             connecting: star.servers,
             next_connect: 0,
             connect_spacing: setup.workload.request_spacing,
@@ -657,17 +728,18 @@ impl<N> Client<N> {
 
     /// When the next connection is to be opened or the next request to be sent.
     pub(crate) fn next_start(&self) -> Time {
-        if self.next_connect < self.ends.len() as u32 {
+        if self.next_connect < self.connections {
             return Time::ZERO + self.connect_spacing * u64::from(self.next_connect);
         }
         self.app.next_request()
     }
 
-    /// Opens the next connection, or writes the next request; the connection has something to send now.
-    pub(crate) fn start_next(&mut self, now: Time) -> usize {
-        if let Some(server) = self.app.poll_request(now) {
-            self.ends[server as usize].write(now, self.request_bytes);
-            return server as usize;
+    /// Opens the next connection, or writes the next request; that to the server with the index that is
+    /// returned has something to send now.
+    pub(crate) fn start_next<S>(&mut self, now: Time, servers: &mut [Server<S>]) -> usize {
+        if let Some(index) = self.app.poll_request(now) {
+            servers[index as usize].client_end.write(now, self.request_bytes);
+            return index as usize;
         }
         self.next_connect += 1;
         self.next_connect as usize - 1
@@ -684,11 +756,6 @@ impl<N> Client<N> {
     pub(crate) fn reads_at_once(&mut self) -> bool {
         self.read_at_once_pct > 0 && self.reads.below(100) < self.read_at_once_pct
     }
-
-    pub(crate) fn earliest_timeout(&self) -> (Time, usize) {
-        let timeouts = self.ends.iter().enumerate().map(|(index, end)| (end.next_timeout(), index));
-        timeouts.min().unwrap_or((Time::NEVER, 0))
-    }
 }
 
 impl<N> Server<N> {
@@ -698,37 +765,12 @@ impl<N> Server<N> {
         Self {
             nic,
             end: Endpoint::listen(star.server.tcp_with_phase(setup.seed, &name)),
+            client_end: Endpoint::connect(star.client.tcp_with_phase(setup.seed, "client")),
             app: Responder::new(setup.workload.request_bytes),
             response_bytes: setup.workload.response_bytes(index),
             jitter: Stream::new(setup.seed, &format!("{name}/start")),
             answer_at: Time::NEVER,
         }
-    }
-}
-
-impl<L: Limits> Server<Nic<L>> {
-    /// Sends new data, if nothing else comes first. When the next timer may be due, if nothing else
-    /// is left to send.
-    #[inline(always)]
-    fn send_news(
-        &mut self,
-        now: Time,
-        index: usize,
-        queue: &mut Ring<Frame>,
-        arrivals: &mut Agenda,
-    ) -> Option<Time> {
-        let is_done = self.end.send_news(now, |segment| {
-            if let Some(frame) = self.nic.send(now, index as u32, segment, queue) {
-                push(queue, arrivals, index + 1, frame);
-            }
-        });
-        is_done.then(|| self.timer_bound())
-    }
-
-    /// A time before which no timer is due.
-    #[inline(always)]
-    fn timer_bound(&self) -> Time {
-        self.end.timeout_bound().min(self.answer_at)
     }
 }
 

@@ -67,10 +67,10 @@ impl<O: Observer> OverSwitch<Frame> for Execution<'_, O> {
         match mode {
             Mode::PerHop => Hops::new(setup, stepped(), observer).run(on_iteration),
             Mode::ClosedForm if setup.star.is_limited() => {
-                Simulation::<B, Limited, O>::new(setup, closed_form(), observer).run(on_iteration)
+                Simulation::<_, Limited, _>::run(setup, closed_form(), observer, on_iteration)
             }
             Mode::ClosedForm => {
-                Simulation::<B, Unlimited, O>::new(setup, closed_form(), observer).run(on_iteration)
+                Simulation::<_, Unlimited, _>::run(setup, closed_form(), observer, on_iteration)
             }
         }
     }

@@ -212,18 +212,17 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
     // ---- client
 
     fn client_receives(&mut self, connection: usize, segment: &Segment) {
-        let client = &mut self.client;
-        let end = &mut client.ends[connection];
+        let end = &mut self.servers[connection].client_end;
         let before = end.bytes_received();
         let was_open = end.is_open();
         end.handle_segment(self.now, segment);
         let total = end.bytes_received();
         let opened = !was_open && end.is_open();
-        if segment.len > 0 && client.reads_at_once() {
-            client.ends[connection].application_read();
+        if segment.len > 0 && self.client.reads_at_once() {
+            end.application_read();
         }
-        if opened && client.opened() {
-            client.app.start(self.now);
+        if opened && self.client.opened() {
+            self.client.app.start(self.now);
             self.measure_from = self.now;
             self.iteration_began = self.now;
         }
@@ -238,7 +237,7 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
     }
 
     fn pump_client(&mut self, connection: usize) {
-        let end = &mut self.client.ends[connection];
+        let end = &mut self.servers[connection].client_end;
         while let Some(segment) = end.poll_transmit(self.now) {
             self.client.nic.send(self.now, connection as u32, segment, &mut self.events);
         }
@@ -249,16 +248,22 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
     /// Requests before timers of connections, those in the order of connections.
     fn fire_client_timers(&mut self) {
         while self.client.next_start() <= self.now {
-            let connection = self.client.start_next(self.now);
+            let connection = self.client.start_next(self.now, &mut self.servers);
             self.pump_client(connection);
         }
-        let (due, connection) = self.client.earliest_timeout();
+        let (due, connection) = self.earliest_timeout();
         if due <= self.now {
-            self.client.ends[connection].handle_timeout(self.now);
+            self.servers[connection].client_end.handle_timeout(self.now);
             self.pump_client(connection);
         }
-        let due = self.client.earliest_timeout().0.min(self.client.next_start());
+        let due = self.earliest_timeout().0.min(self.client.next_start());
         self.lower_timer(0, due);
+    }
+
+    /// Of the client's ends of the connections.
+    fn earliest_timeout(&self) -> (Time, usize) {
+        let timeouts = self.servers.iter().map(|server| server.client_end.next_timeout());
+        timeouts.zip(0..).min().unwrap_or((Time::NEVER, 0))
     }
 
     // ---- servers
@@ -303,7 +308,8 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
 
     /// Reads the counters at the end of an iteration. Whether it was the last one.
     fn end_iteration(&mut self) -> bool {
-        let totals = totals(&self.port_counters(), &self.client, &self.servers);
+        let dropped = self.port_counters().iter().map(|port| port.frames_dropped).sum();
+        let totals = totals(dropped, &self.servers);
         if let Some(iteration) = self.barrier.read(totals) {
             self.iteration_began = iteration.ended;
             if self.base.is_none() && self.barrier.measures_after(&iteration) {
@@ -320,7 +326,9 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
 
     fn snapshot(&self) -> Snapshot {
         let ports = self.port_counters();
-        let mut snapshot = Snapshot::new(&ports, &self.client, &self.servers, Interface::counters);
+        let client = self.client.nic.counters();
+        let mut snapshot =
+            Snapshot::new(&ports, &self.client.app, client, &self.servers, Interface::counters);
         snapshot.client_pauses = *self.client.nic.pauses();
         snapshot.client_port_pauses = *self.switch.pauses(0);
         for (index, server) in self.servers.iter().enumerate() {

@@ -90,10 +90,23 @@ impl Transmitter {
     /// leaves.
     #[inline]
     pub fn send(&mut self, ready: Time, frame_bytes: u32, occupied: u32, ingress: u32) -> Time {
+        let at = self.send_below_max(ready, frame_bytes, occupied, ingress);
+        self.occupied_max = self.occupied_max.max(self.occupied);
+        at
+    }
+
+    /// As [`Self::send`], for a frame that fits below what was ever occupied.
+    #[inline]
+    pub fn send_below_max(
+        &mut self,
+        ready: Time,
+        frame_bytes: u32,
+        occupied: u32,
+        ingress: u32,
+    ) -> Time {
         let at = self.transmit(ready, frame_bytes);
         self.queue.push_back(Departing { at, occupied, ingress });
         self.occupied += u64::from(occupied);
-        self.occupied_max = self.occupied_max.max(self.occupied);
         at
     }
 

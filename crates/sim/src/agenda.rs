@@ -19,8 +19,6 @@ pub(crate) struct Agenda {
     near: Near,
     /// None of them comes before any that is near.
     far: BinaryHeap<Entry>,
-    /// What the order at equal times is drawn with.
-    salt: u64,
 }
 
 /// The fractional part of the golden ratio, its inverse modulo 2^64, and another odd number without
@@ -49,12 +47,6 @@ impl Entry {
     /// Of several sources at a time, the one with the least lot comes first.
     const fn lot(self) -> u32 {
         fold(fold(self.time.as_ps() ^ self.ticket, GOLDEN), ODD) as u32
-    }
-
-    #[inline]
-    fn is_before(self, other: Self) -> bool {
-        self.time < other.time
-            || (self.time == other.time && self.draw(other) == Ordering::Greater)
     }
 
     /// The order at equal times; two sources hardly ever draw the same lot.
@@ -93,31 +85,57 @@ const fn fold(word: u64, factor: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// How many entries are kept in order at most: a power of two, so that a place is found by a mask.
+/// How many sources are kept in order at most: a power of two, so that a place is found by a mask.
 const NEAR: usize = 32;
 
-/// A few entries in order, in a ring.
+/// A few sources in the order of their times, in a ring.
 #[derive(Clone, Debug)]
 struct Near {
-    entries: [Entry; NEAR],
+    times: [Time; NEAR],
+    sources: [usize; NEAR],
     head: usize,
     len: usize,
+    /// What the order at equal times is drawn with.
+    salt: u64,
 }
 
 impl Near {
-    const fn new() -> Self {
-        Self { entries: [Entry { time: Time::NEVER, ticket: 0 }; NEAR], head: 0, len: 0 }
+    const fn new(salt: u64) -> Self {
+        Self { times: [Time::NEVER; NEAR], sources: [0; NEAR], head: 0, len: 0, salt }
     }
 
-    /// The entry at `place` in the order.
+    /// The slot of the source at `place` in the order.
     #[inline]
-    const fn at(&self, place: usize) -> Entry {
-        self.entries[self.head.wrapping_add(place) % NEAR]
+    const fn slot(&self, place: usize) -> usize {
+        self.head.wrapping_add(place) % NEAR
     }
 
     #[inline]
-    const fn set(&mut self, place: usize, entry: Entry) {
-        self.entries[self.head.wrapping_add(place) % NEAR] = entry;
+    const fn set(&mut self, slot: usize, source: usize, time: Time) {
+        self.times[slot] = time;
+        self.sources[slot] = source;
+    }
+
+    #[inline]
+    const fn copy(&mut self, from: usize, to: usize) {
+        self.set(to, self.sources[from], self.times[from]);
+    }
+
+    const fn entry(&self, slot: usize) -> Entry {
+        Entry::new(self.times[slot], self.sources[slot], self.salt)
+    }
+
+    /// Whether the source in `slot` comes before `source` at `time`.
+    #[inline]
+    fn is_before(&self, slot: usize, source: usize, time: Time) -> bool {
+        let here = self.times[slot];
+        here < time || (here == time && self.draws_before(slot, source))
+    }
+
+    /// The order at equal times.
+    #[cold]
+    fn draws_before(&self, slot: usize, source: usize) -> bool {
+        self.entry(slot) > Entry::new(self.times[slot], source, self.salt)
     }
 
     #[inline]
@@ -126,40 +144,46 @@ impl Near {
         self.len -= 1;
     }
 
-    /// The first becomes `entry`, which is not earlier; its place is searched from the front.
+    /// Puts the first off to `time`; its place is searched from the front.
     #[inline]
-    fn put_off_first(&mut self, entry: Entry) {
-        let mut place = 0;
-        while place + 1 < self.len && self.at(place + 1).is_before(entry) {
-            self.set(place, self.at(place + 1));
-            place += 1;
+    fn put_off_first(&mut self, time: Time) {
+        let last = self.slot(self.len.wrapping_sub(1));
+        let mut slot = self.slot(0);
+        let source = self.sources[slot];
+        while slot != last {
+            let next = (slot + 1) % NEAR;
+            if !self.is_before(next, source, time) {
+                break;
+            }
+            self.copy(next, slot);
+            slot = next;
         }
-        self.set(place, entry);
+        self.set(slot, source, time);
     }
 
-    /// Adds `entry`, for which there is room; its place is searched from the back.
+    /// Adds a source, for which there is room; its place is searched from the back.
     #[inline]
-    fn insert(&mut self, entry: Entry) {
+    fn insert(&mut self, source: usize, time: Time) {
         let mut place = self.len;
-        while place > 0 && entry.is_before(self.at(place - 1)) {
-            self.set(place, self.at(place - 1));
+        while place > 0 && !self.is_before(self.slot(place - 1), source, time) {
+            self.copy(self.slot(place - 1), self.slot(place));
             place -= 1;
         }
-        self.set(place, entry);
+        self.set(self.slot(place), source, time);
         self.len += 1;
     }
 
     /// Takes the last.
     const fn pop_last(&mut self) -> Entry {
         self.len -= 1;
-        self.at(self.len)
+        self.entry(self.slot(self.len))
     }
 }
 
 impl Agenda {
     /// Without a source. The order at equal times depends on `salt`.
     pub(crate) const fn new(salt: u64) -> Self {
-        Self { near: Near::new(), far: BinaryHeap::new(), salt }
+        Self { near: Near::new(salt), far: BinaryHeap::new() }
     }
 
     /// The earliest source and its time; the time is [`Time::NEVER`] if there is no source.
@@ -168,18 +192,17 @@ impl Agenda {
         if self.near.len == 0 {
             return (0, Time::NEVER);
         }
-        let first = self.near.at(0);
-        (first.source(self.salt), first.time)
+        let first = self.near.slot(0);
+        (self.near.sources[first], self.near.times[first])
     }
 
     /// A source that had nothing has something at `time`.
     #[inline]
     pub(crate) fn add(&mut self, source: usize, time: Time) {
-        let entry = Entry::new(time, source, self.salt);
         if self.near.len == NEAR || !self.far.is_empty() {
-            self.add_to_many(entry);
+            self.add_to_many(source, time);
         } else {
-            self.near.insert(entry);
+            self.near.insert(source, time);
         }
     }
 
@@ -187,33 +210,38 @@ impl Agenda {
     /// nothing.
     #[inline]
     pub(crate) fn advance(&mut self, next: Option<Time>) {
-        let Some(time) = next else {
-            self.near.drop_first();
-            if self.near.len == 0 {
-                self.fill_near();
+        match next {
+            Some(time) if self.far.is_empty() => self.near.put_off_first(time),
+            Some(time) => self.put_off_among_many(time),
+            None => {
+                self.near.drop_first();
+                if self.near.len == 0 {
+                    self.fill_near();
+                }
             }
-            return;
-        };
-        let first = Entry { time, ..self.near.at(0) };
-        if self.far.is_empty() {
-            self.near.put_off_first(first);
-        } else {
-            self.near.drop_first();
-            self.add_to_many(first);
         }
     }
 
-    /// Adds `entry` where not all are near.
     #[cold]
     #[inline(never)]
-    fn add_to_many(&mut self, entry: Entry) {
-        if self.near.len > 0 && entry.is_before(self.near.at(self.near.len - 1)) {
+    fn put_off_among_many(&mut self, time: Time) {
+        let source = self.near.sources[self.near.slot(0)];
+        self.near.drop_first();
+        self.add_to_many(source, time);
+    }
+
+    /// Adds a source where not all are near.
+    #[cold]
+    #[inline(never)]
+    fn add_to_many(&mut self, source: usize, time: Time) {
+        let last = self.near.slot(self.near.len.wrapping_sub(1));
+        if self.near.len > 0 && !self.near.is_before(last, source, time) {
             if self.near.len == NEAR {
                 self.far.push(self.near.pop_last());
             }
-            self.near.insert(entry);
+            self.near.insert(source, time);
         } else {
-            self.far.push(entry);
+            self.far.push(Entry::new(time, source, self.near.salt));
         }
         if self.near.len == 0 {
             self.fill_near();
@@ -226,7 +254,7 @@ impl Agenda {
         while self.near.len < NEAR / 2
             && let Some(entry) = self.far.pop()
         {
-            self.near.insert(entry);
+            self.near.insert(entry.source(self.near.salt), entry.time);
         }
     }
 }

@@ -49,12 +49,14 @@ pub(crate) struct Nic<L = Unlimited> {
     receive_latency: Duration,
     receive_frame: Duration,
     receive_rate: Option<Serializer>,
+    /// Whether receiving costs no time but `receive_latency`.
+    receives_at_once: bool,
     /// When the processor has dealt with all frames that were received so far.
     processor_free_at: Time,
     delay: Duration,
     cuts_through: bool,
-    /// When the switch can judge the frames of [`Self::send_ahead`]; those that have left are dropped
-    /// from here when there are `look_at` of them.
+    /// When the switch can judge the frames of [`Self::send_ahead`] since the wire was free; those that
+    /// have left are dropped from here when there are `look_at` of them.
     ahead: Ring<Time>,
     look_at: usize,
     counters: NicCounters,
@@ -69,6 +71,7 @@ const LOOK_AT_MIN: usize = 64;
 
 impl<L: Limits> Nic<L> {
     pub(crate) fn new(kind: &HostKind, cuts_through: bool) -> Self {
+        let receives_at_once = kind.receive.costs_no_time();
         Self {
             limits: L::new(&kind.receive),
             transmitter: Transmitter::new(kind.link),
@@ -78,6 +81,7 @@ impl<L: Limits> Nic<L> {
             receive_latency: kind.receive.latency,
             receive_frame: kind.receive.per_frame,
             receive_rate: kind.receive.rate,
+            receives_at_once,
             processor_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,
@@ -105,6 +109,10 @@ impl<L: Limits> Nic<L> {
             self.counters.ring_drops += 1;
             return None;
         };
+        if self.receives_at_once {
+            self.limits.ends(there);
+            return Some(there + self.receive_latency);
+        }
         let idles = there >= self.processor_free_at;
         let begins = if idles { there + self.interrupt_delay } else { self.processor_free_at };
         let bytes = self.receive_rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes));
@@ -138,7 +146,9 @@ impl<L: Limits> Nic<L> {
         connection: u32,
         segment: Segment,
     ) -> Option<Frame> {
-        if self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now) {
+        if self.transmitter.free_at() <= now {
+            self.ahead.clear();
+        } else if self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now) {
             self.counters.queue_drops += 1;
             return None;
         }

@@ -221,7 +221,7 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
         match verdict {
             Verdict::Departs(departs) => Some(departs),
             Verdict::Marked(departs) => {
-                mark(port, frame);
+                frame.segment.ecn = mark(frame.segment.ecn, port);
                 Some(departs)
             }
             Verdict::Dropped | Verdict::Held => None,
@@ -232,11 +232,12 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
 /// The mark is left on a frame that is subject to marks, and on no other (RFC 3168, 5).
 #[cold]
 #[inline(never)]
-fn mark(port: &mut PortCounters, frame: &mut Frame) {
-    if frame.segment.ecn != Ecn::NotEct {
-        frame.segment.ecn = Ecn::Ce;
-        port.frames_marked += 1;
+fn mark(ecn: Ecn, port: &mut PortCounters) -> Ecn {
+    if ecn == Ecn::NotEct {
+        return ecn;
     }
+    port.frames_marked += 1;
+    Ecn::Ce
 }
 
 impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
@@ -324,8 +325,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
         if port == 0 {
             let index = frame.connection as usize;
             self.offer_to_server(&mut servers[index], index, &mut frame);
-        } else if let Some(departs) =
-            self.switch.judge(port, 0, &mut self.client_port, &mut frame)
+        } else if let Some(departs) = self.switch.judge(port, 0, &mut self.client_port, &mut frame)
         {
             self.deliver_to_client(servers, port - 1, departs, &frame);
         }
@@ -341,15 +341,16 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     fn handle_grant(&mut self, servers: &mut Servers<L>) {
         let Some(mut grant) = self.switch.buffer.grant(&mut self.arbitration) else { return };
         let index = grant.frame.connection as usize;
+        let ecn = &mut grant.frame.segment.ecn;
         if grant.egress == 0 {
             if grant.marked {
-                mark(&mut self.client_port, &mut grant.frame);
+                *ecn = mark(*ecn, &mut self.client_port);
             }
             self.deliver_to_client(servers, index, grant.departs, &grant.frame);
         } else {
             let server = &mut servers[index];
             if grant.marked {
-                mark(&mut server.nic.port, &mut grant.frame);
+                *ecn = mark(*ecn, &mut server.nic.port);
             }
             self.deliver_to_server(server, index, grant.departs, &grant.frame);
         }
@@ -679,7 +680,8 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     fn finish(self, servers: &Servers<L>) -> Outcome {
         let lines = || servers.iter().map(|server| &server.nic);
         let nics = lines().map(|line| &line.nic).chain([&self.client.nic]);
-        let on_the_way = self.to_switch.len() + lines().map(|line| line.to_switch.len()).sum::<usize>();
+        let on_the_way =
+            self.to_switch.len() + lines().map(|line| line.to_switch.len()).sum::<usize>();
         let server_ports = 1..=servers.len() as u32;
         Outcome {
             measure_from: self.measure_from,

@@ -50,6 +50,13 @@ impl ReceiveKind {
         self.ring_frames < usize::MAX || self.frame_interval > Duration::ZERO
     }
 
+    /// Whether a frame is with TCP as soon as it has passed the ring and the latency.
+    pub(crate) fn costs_no_time(&self) -> bool {
+        self.per_frame == Duration::ZERO
+            && self.rate.is_none()
+            && self.interrupt_delay == Duration::ZERO
+    }
+
     /// Processor time that a frame costs.
     pub(crate) fn processor_time(&self, frame_bytes: u32) -> Duration {
         self.per_frame + self.rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes))

@@ -10,11 +10,17 @@ use crate::{Link, Transmitter};
 /// A private drop-tail buffer behind each egress port.
 #[derive(Clone, Debug)]
 pub struct OutputQueued {
-    ports: Vec<Transmitter>,
+    ports: Vec<Port>,
     port_buffer_bytes: u64,
     marked_above_bytes: u64,
-    /// The lesser of the two: below it, what has left does not matter.
-    looked_at_bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Port {
+    transmitter: Transmitter,
+    /// A queue that is no longer, even with what has left, has room, is not to be marked and not the
+    /// longest so far: below it, what has left does not matter.
+    looked_at_above_bytes: u64,
 }
 
 impl OutputQueued {
@@ -22,12 +28,11 @@ impl OutputQueued {
     /// the wire still counts.
     #[must_use]
     pub fn new(links: &[Link], port_buffer_bytes: u64) -> Self {
-        let ports = links.iter().map(|&link| Transmitter::new(link)).collect();
+        let port = |&link| Port { transmitter: Transmitter::new(link), looked_at_above_bytes: 0 };
         Self {
-            ports,
+            ports: links.iter().map(port).collect(),
             port_buffer_bytes,
             marked_above_bytes: NEVER_MARKED,
-            looked_at_bytes: port_buffer_bytes,
         }
     }
 
@@ -36,9 +41,6 @@ impl OutputQueued {
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.marked_above_bytes = bytes;
-        if bytes < self.looked_at_bytes {
-            self.looked_at_bytes = bytes;
-        }
         self
     }
 }
@@ -48,26 +50,24 @@ impl<F: Copy> SwitchBuffer<F> for OutputQueued {
 
     #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
-        let port = &mut self.ports[arrival.egress as usize];
-        let bytes = arrival.frame_bytes;
-        // What has left is looked up only when it matters: when the queue seems to outgrow its room
-        // or to become the longest so far.
-        // It also matters when the queue seems longer than the threshold.
-        let room = self.looked_at_bytes.min(port.occupied_max());
-        if port.occupied() + u64::from(bytes) > room {
-            port.release_if_idle(arrival.now);
-            port.release(arrival.now, |_| {});
-            if port.occupied() + u64::from(bytes) > self.port_buffer_bytes {
-                return Verdict::Dropped;
-            }
+        let Arrival { ready, ingress, egress, frame_bytes: bytes, .. } = *arrival;
+        let Port { transmitter, looked_at_above_bytes } = &mut self.ports[egress as usize];
+        if transmitter.occupied() + u64::from(bytes) <= *looked_at_above_bytes {
+            return Verdict::Departs(transmitter.send_below_max(ready, bytes, bytes, ingress));
         }
-        let marked = port.occupied() > self.marked_above_bytes;
-        let departs = port.send(arrival.ready, bytes, bytes, arrival.ingress);
-        if marked { Verdict::Marked(departs) } else { Verdict::Departs(departs) }
+        transmitter.release_if_idle(arrival.now);
+        transmitter.release(arrival.now, |_| {});
+        if transmitter.occupied() + u64::from(bytes) > self.port_buffer_bytes {
+            return Verdict::Dropped;
+        }
+        let marked = transmitter.occupied() > self.marked_above_bytes;
+        let departs = transmitter.send(ready, bytes, bytes, ingress);
+        *looked_at_above_bytes = transmitter.occupied_max().min(self.marked_above_bytes);
+        Verdict::departs(departs, marked)
     }
 
     fn queue_bytes_max(&self, egress: u32) -> u64 {
-        self.ports[egress as usize].occupied_max()
+        self.ports[egress as usize].transmitter.occupied_max()
     }
 }
 

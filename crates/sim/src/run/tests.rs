@@ -55,7 +55,7 @@ fn simulate_in_order(
         unreachable!("the other architectures have no private egress");
     };
     let switch = OutputQueued::new(&setup.star.port_links(), port_buffer_bytes);
-    Simulation::<_, Unlimited, _>::new(setup, InOrder(switch), ()).run(on_iteration)
+    Simulation::<_, Unlimited, _>::run(setup, InOrder(switch), (), on_iteration)
 }
 
 pub(crate) struct Silent;

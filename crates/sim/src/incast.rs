@@ -1,50 +1,25 @@
-//! The incast workload over a star: the event loop, and the two kinds of hosts in it.
+//! The incast workload over a star, in closed form: the event loop.
 
 use netstudy_fabric::switch::Arrival;
-use netstudy_fabric::{Chance, PauseCounters, PortCounters, Schedule, SwitchBuffer, Verdict};
+use netstudy_fabric::{PortCounters, Schedule, SwitchBuffer, Verdict};
+use netstudy_random::Stream;
 use netstudy_records::Jitter;
 use netstudy_ring::Ring;
-use netstudy_tcp::{Counters, Ecn, Endpoint, Segment};
+use netstudy_tcp::{Ecn, Segment};
 use netstudy_units::{Duration, Time};
-use netstudy_workload::{Incast, IncastConfig, Responder};
 
 use crate::agenda::Agenda;
-use crate::barrier::{Barrier, Totals};
-use crate::hosts::{Frame, Nic, NicCounters};
+use crate::barrier::Barrier;
+use crate::hosts::{Frame, Nic};
 use crate::limits::Limits;
 use crate::modes::OnIteration;
 use crate::observe::{Moment, Observer};
+use crate::parties::{Client, Server, Setup};
+use crate::snapshot::{Outcome, Snapshot, totals};
 use crate::wiring::Star;
-use netstudy_random::Stream;
 
 /// Virtual time that one iteration may take: far beyond any series of timeouts that still ends.
 const ITERATION_TIME_MAX: Duration = Duration::from_secs(3600);
-
-/// The client, with an interface `N`.
-pub(crate) struct Client<N> {
-    pub(crate) nic: N,
-    pub(crate) app: Incast,
-    request_bytes: u64,
-    connections: u32,
-    connecting: u32,
-    next_connect: u32,
-    connect_spacing: Duration,
-    read_at_once_pct: u32,
-    reads: Stream,
-}
-
-/// A server, with an interface `N`, and both ends of its connection to the client: what a packet
-/// touches on its way is in one place.
-pub(crate) struct Server<N> {
-    pub(crate) nic: N,
-    pub(crate) end: Endpoint,
-    pub(crate) client_end: Endpoint,
-    pub(crate) app: Responder,
-    pub(crate) response_bytes: u64,
-    pub(crate) jitter: Stream,
-    /// When it begins to answer the request that it has.
-    pub(crate) answer_at: Time,
-}
 
 /// What lies between a server and the switch, in closed form.
 pub(crate) struct Line<L> {
@@ -94,69 +69,6 @@ pub(crate) struct Simulation<B, L, O> {
     now: Time,
 }
 
-/// All counters of a moment.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Snapshot {
-    pub(crate) client: Counters,
-    pub(crate) servers: Counters,
-    pub(crate) client_port: PortCounters,
-    pub(crate) server_ports: PortCounters,
-    pub(crate) client_nic: NicCounters,
-    pub(crate) server_nics: NicCounters,
-    pub(crate) client_pauses: PauseCounters,
-    pub(crate) server_pauses: PauseCounters,
-    pub(crate) client_port_pauses: PauseCounters,
-    pub(crate) server_port_pauses: PauseCounters,
-    pub(crate) connections: Vec<Connection>,
-}
-
-/// What one connection did so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Connection {
-    pub(crate) bytes_received: u64,
-    pub(crate) receiving: Duration,
-    pub(crate) retransmissions: u64,
-    pub(crate) timeouts: u64,
-}
-
-impl Snapshot {
-    pub(crate) fn new<N>(
-        ports: &[PortCounters],
-        app: &Incast,
-        client_nic: NicCounters,
-        servers: &[Server<N>],
-        nic_counters: impl Fn(&N) -> NicCounters,
-    ) -> Self {
-        let mut snapshot = Self { client_port: ports[0], client_nic, ..Self::default() };
-        for (server, port) in servers.iter().zip(&ports[1..]) {
-            snapshot.client.add(server.client_end.counters());
-            snapshot.servers.add(server.end.counters());
-            snapshot.server_ports.add(port);
-            snapshot.server_nics.add(&nic_counters(&server.nic));
-        }
-        snapshot.connections = (0..)
-            .zip(servers)
-            .map(|(index, server)| Connection {
-                bytes_received: server.client_end.bytes_received(),
-                receiving: app.receiving(index),
-                retransmissions: server.end.counters().segments_retransmitted,
-                timeouts: server.end.counters().timeouts,
-            })
-            .collect();
-        snapshot
-    }
-}
-
-/// The counters whose growth is reported for each iteration.
-pub(crate) fn totals<N>(dropped_packets: u64, servers: &[Server<N>]) -> Totals {
-    let mut totals = Totals { dropped_packets, ..Totals::default() };
-    for end in servers.iter().flat_map(|server| [&server.client_end, &server.end]) {
-        totals.retransmissions += end.counters().segments_retransmitted;
-        totals.timeouts += end.counters().timeouts;
-    }
-    totals
-}
-
 /// Whether there is reason to go on with an iteration at `now`.
 pub(crate) fn check_progress(now: Time, iteration_began: Time) -> Result<(), String> {
     if now == Time::NEVER {
@@ -166,28 +78,6 @@ pub(crate) fn check_progress(now: Time, iteration_began: Time) -> Result<(), Str
         return Err(format!("an iteration has not ended after {ITERATION_TIME_MAX}"));
     }
     Ok(())
-}
-
-/// What a run that came to its end gives.
-pub(crate) struct Outcome {
-    pub(crate) samples: netstudy_records::IterationSamples,
-    pub(crate) measure_from: Time,
-    pub(crate) measure_to: Time,
-    pub(crate) base: Snapshot,
-    pub(crate) end: Snapshot,
-    pub(crate) frames_sent: u64,
-    pub(crate) frames_under_way: u64,
-    pub(crate) client_queue_bytes_max: u64,
-    pub(crate) server_queue_bytes_max: u64,
-}
-
-/// What a simulation is made of, beside its switch.
-pub(crate) struct Setup<'a> {
-    pub(crate) star: &'a Star,
-    pub(crate) workload: IncastConfig,
-    pub(crate) warmup_iterations: u32,
-    pub(crate) start_jitter: &'a Jitter,
-    pub(crate) seed: &'a str,
 }
 
 impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
@@ -708,70 +598,6 @@ impl<L: Limits> Line<L> {
             port: PortCounters::default(),
             timer: Time::NEVER,
             client_timer: Time::NEVER,
-        }
-    }
-}
-
-impl<N> Client<N> {
-    pub(crate) fn new(setup: &Setup<'_>, nic: N) -> Self {
-        let star = setup.star;
-        Self {
-            nic,
-            app: Incast::new(&setup.workload),
-            request_bytes: setup.workload.request_bytes,
-            connections: star.servers,
-            connecting: star.servers,
-            next_connect: 0,
-            connect_spacing: setup.workload.request_spacing,
-            read_at_once_pct: star.client.read_at_once_pct,
-            reads: Stream::new(setup.seed, "client/reads"),
-        }
-    }
-
-    /// When the next connection is to be opened or the next request to be sent.
-    pub(crate) fn next_start(&self) -> Time {
-        if self.next_connect < self.connections {
-            return Time::ZERO + self.connect_spacing * u64::from(self.next_connect);
-        }
-        self.app.next_request()
-    }
-
-    /// Opens the next connection, or writes the next request; that to the server with the index that is
-    /// returned has something to send now.
-    pub(crate) fn start_next<S>(&mut self, now: Time, servers: &mut [Server<S>]) -> usize {
-        if let Some(index) = self.app.poll_request(now) {
-            servers[index as usize].client_end.write(now, self.request_bytes);
-            return index as usize;
-        }
-        self.next_connect += 1;
-        self.next_connect as usize - 1
-    }
-
-    /// Another connection is open. Whether all are.
-    pub(crate) const fn opened(&mut self) -> bool {
-        self.connecting -= 1;
-        self.connecting == 0
-    }
-
-    /// Whether the application reads as soon as the segment that has just come is there.
-    #[inline]
-    pub(crate) fn reads_at_once(&mut self) -> bool {
-        self.read_at_once_pct > 0 && self.reads.below(100) < self.read_at_once_pct
-    }
-}
-
-impl<N> Server<N> {
-    pub(crate) fn new(setup: &Setup<'_>, index: u32, nic: N) -> Self {
-        let star = setup.star;
-        let name = format!("server/{}", index + 1);
-        Self {
-            nic,
-            end: Endpoint::listen(star.server.tcp_with_phase(setup.seed, &name)),
-            client_end: Endpoint::connect(star.client.tcp_with_phase(setup.seed, "client")),
-            app: Responder::new(setup.workload.request_bytes),
-            response_bytes: setup.workload.response_bytes(index),
-            jitter: Stream::new(setup.seed, &format!("{name}/start")),
-            answer_at: Time::NEVER,
         }
     }
 }

@@ -5,7 +5,7 @@ use netstudy_records::Check;
 use netstudy_tcp::Segment;
 use netstudy_units::Duration;
 
-use crate::incast::Outcome;
+use crate::snapshot::Outcome;
 use crate::wiring::HostKind;
 
 /// What was asked for is what was received.

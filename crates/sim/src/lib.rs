@@ -24,8 +24,10 @@ mod laws;
 mod limits;
 mod modes;
 mod observe;
+mod parties;
 mod record;
 mod run;
+mod snapshot;
 mod wiring;
 
 pub use buffers::{OverSwitch, SwitchSetup, over_switch};

@@ -10,9 +10,11 @@ use netstudy_records::{Buffer, Mode};
 use crate::buffers::{OverSwitch, SwitchSetup, over_switch};
 use crate::hops::Hops;
 use crate::hosts::Frame;
-use crate::incast::{Outcome, Setup, Simulation};
+use crate::incast::Simulation;
 use crate::limits::{Limited, Unlimited};
 use crate::observe::Observer;
+use crate::parties::Setup;
+use crate::snapshot::Outcome;
 
 /// Hears of each iteration that has ended, and says whether to go on.
 pub(crate) type OnIteration<'a> = dyn FnMut() -> ControlFlow<()> + 'a;

@@ -10,9 +10,9 @@ use netstudy_tcp::Counters;
 use netstudy_workload::IncastConfig;
 
 use crate::hosts::NicCounters;
-use crate::incast::{Connection, Outcome};
 use crate::laws;
 use crate::modes::mode;
+use crate::snapshot::{Connection, Outcome};
 use crate::wiring::Star;
 
 /// The record of a run that was not made, or did not end, because of `error`.

@@ -8,9 +8,10 @@ use netstudy_tcp::Segment;
 use netstudy_units::Duration;
 use netstudy_workload::IncastConfig;
 
-use crate::incast::{Outcome, Setup};
 use crate::modes::{self, OnIteration};
+use crate::parties::Setup;
 use crate::record;
+use crate::snapshot::Outcome;
 use crate::wiring::Star;
 
 /// Told of each iteration that has ended.

@@ -23,9 +23,11 @@ use netstudy_units::{Duration, Time};
 
 use crate::barrier::Barrier;
 use crate::hosts::Frame;
-use crate::incast::{Client, Outcome, Server, Setup, Snapshot, check_progress, totals};
+use crate::incast::check_progress;
 use crate::modes::OnIteration;
 use crate::observe::{Moment, Observer};
+use crate::parties::{Client, Server, Setup};
+use crate::snapshot::{Outcome, Snapshot, totals};
 use events::{Event, Events};
 use host::Interface;
 use netstudy_random::Stream;

@@ -17,9 +17,11 @@ use proptest::prelude::*;
 use super::try_run_by;
 use crate::Progress;
 use crate::hosts::Frame;
-use crate::incast::{Outcome, Setup, Simulation};
+use crate::incast::Simulation;
 use crate::limits::Unlimited;
 use crate::modes::{OnIteration, simulate};
+use crate::parties::Setup;
+use crate::snapshot::Outcome;
 
 /// A switch that is offered every frame in the order of time.
 struct InOrder<B>(B);

@@ -23,10 +23,14 @@ pub struct Reassembly {
     next: u64,
     /// Islands in ascending order, neither touching nor empty.
     islands: Vec<Range>,
-    island_bytes: u64,
     /// Islands by how recently they changed: what the SACK option reports first (RFC 2018, 4).
     recent: [Range; SackBlocks::MAX],
     recent_len: usize,
+    /// What follows from the islands is kept, since mostly one of them just grows: their bytes, the SACK
+    /// option, and where the last island ends if it is the one that changed last as well.
+    island_bytes: u64,
+    blocks: SackBlocks,
+    growing_at: Option<u64>,
 }
 
 impl Reassembly {
@@ -36,9 +40,11 @@ impl Reassembly {
         Self {
             next,
             islands: Vec::new(),
-            island_bytes: 0,
             recent: [Range { start: 0, end: 0 }; SackBlocks::MAX],
             recent_len: 0,
+            island_bytes: 0,
+            blocks: SackBlocks::NONE,
+            growing_at: None,
         }
     }
 
@@ -67,6 +73,10 @@ impl Reassembly {
     #[inline]
     pub fn insert(&mut self, range: Range) -> u64 {
         debug_assert!(range.start < range.end, "an empty range would be an island");
+        if self.growing_at == Some(range.start) {
+            self.extend_newest(range);
+            return 0;
+        }
         let before = self.next;
         if range.end <= self.next {
             return 0;
@@ -76,10 +86,10 @@ impl Reassembly {
             if self.has_islands() {
                 self.absorb_islands();
             }
-        } else if !self.extend_newest(range) {
+        } else {
             let island = self.merge(range);
             self.report(island);
-            self.count_island_bytes();
+            self.look_at_islands();
         }
         self.next - before
     }
@@ -92,25 +102,23 @@ impl Reassembly {
     }
 
     /// What comes behind a gap mostly follows on what came last: then the last island grows, which
-    /// is reported first already. Whether that was so.
+    /// is reported first already.
     #[inline]
-    fn extend_newest(&mut self, range: Range) -> bool {
-        let newest = &mut self.recent[0];
-        let Some(last) = self.islands.last_mut() else { return false };
-        let follows = self.recent_len > 0 && newest.end == range.start && last.end == range.start;
-        if follows {
-            newest.end = range.end;
+    fn extend_newest(&mut self, range: Range) {
+        if let Some(last) = self.islands.last_mut() {
             last.end = range.end;
-            self.island_bytes += range.end - range.start;
         }
-        follows
+        self.recent[0].end = range.end;
+        self.island_bytes += range.end - range.start;
+        self.blocks.extend_first(range.end);
+        self.growing_at = Some(range.end);
     }
 
     /// The SACK option of an acknowledgment sent now: the island that changed last comes first.
     #[must_use]
     #[inline]
-    pub fn sack_blocks(&self) -> SackBlocks {
-        SackBlocks::of(&self.recent[..self.recent_len])
+    pub const fn sack_blocks(&self) -> SackBlocks {
+        self.blocks
     }
 
     fn absorb_islands(&mut self) {
@@ -121,11 +129,15 @@ impl Reassembly {
         self.islands.drain(..reached);
         let next = self.next;
         self.forget_reports(|island| island.end <= next);
-        self.count_island_bytes();
+        self.look_at_islands();
     }
 
-    fn count_island_bytes(&mut self) {
+    fn look_at_islands(&mut self) {
+        let recent = &self.recent[..self.recent_len];
         self.island_bytes = self.islands.iter().map(|island| island.end - island.start).sum();
+        self.blocks = SackBlocks::of(recent);
+        let newest = recent.first().filter(|newest| self.islands.last() == Some(newest));
+        self.growing_at = newest.map(|newest| newest.end);
     }
 
     /// Joins `range` with every island that it touches and returns the result.

@@ -80,6 +80,8 @@ impl SackBlocks {
     /// The most blocks that a segment carries.
     pub const MAX: usize = 3;
 
+    pub(crate) const NONE: Self = Self { blocks: [0; Self::MAX] };
+
     /// Whether there is no block.
     #[must_use]
     #[inline]
@@ -101,6 +103,12 @@ impl SackBlocks {
             *place = pack(block);
         }
         sack
+    }
+
+    /// The first block reaches to `end`.
+    #[inline]
+    pub(crate) const fn extend_first(&mut self, end: u64) {
+        self.blocks[0] = (self.blocks[0] & !0xffff_ffff) | (end & 0xffff_ffff);
     }
 
     /// Adds a block, which is not empty; one that does not fit is left out.

@@ -38,7 +38,7 @@ impl Endpoint {
             self.advance::<PLAIN>(now, segment);
             self.keep_probing(now);
         } else if segment.sequence_len() == 0 || !segment.sack.is_empty() {
-            self.handle_duplicate(segment.ack, &{ segment.sack }, window_changed);
+            self.handle_duplicate(segment.ack, &segment.sack, window_changed);
         }
     }
 
@@ -54,7 +54,7 @@ impl Endpoint {
             self.dup_acks = self.dup_acks.saturating_sub(acked.segments.saturating_sub(1));
         }
         if !segment.sack.is_empty() {
-            self.sent.sack(segment.ack, &{ segment.sack });
+            self.sent.sack(segment.ack, &segment.sack);
         }
         if self.phase == Phase::Open && self.sent.sacked() == 0 {
             self.grow::<PLAIN>(now, &acked, in_flight);

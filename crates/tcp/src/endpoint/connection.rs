@@ -107,7 +107,9 @@ impl Endpoint {
     /// a window probe, is answered (RFC 9293, 3.10.7.4).
     #[inline(always)]
     fn handle_text<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
-        if segment.sequence_len() > 0 {
+        // There is neither SYN nor FIN on the path of a plain connection.
+        let len = if PLAIN { u64::from(segment.len) } else { segment.sequence_len() };
+        if len > 0 {
             self.handle_data::<PLAIN>(now, segment);
         } else if segment.seq < self.received.next() {
             self.ack_now = true;

@@ -77,8 +77,8 @@ impl Endpoint {
             self.take_mark(segment);
         }
         // A FIN takes a place in the sequence space, and is taken when the window is full, as in Linux.
-        range.end += u64::from(segment.flags.contains(Flags::FIN));
         if !PLAIN {
+            range.end += u64::from(segment.flags.contains(Flags::FIN));
             self.quick_acks.hear(now, || self.rtt.rto());
         }
         let had_islands = self.received.has_islands();

@@ -58,6 +58,7 @@ impl Endpoint {
     /// their place alone. Whether the congestion window is full then.
     #[inline(always)]
     fn fill_window(&mut self, now: Time, send: &mut impl FnMut(Segment)) -> bool {
+        // The window less what is in flight; each duplicate says that one segment is not.
         let mut room = (self.window.cwnd + self.dup_acks).saturating_sub(self.sent.in_flight());
         let mss = u64::from(self.mss);
         let end = self.write_end.min(self.send_edge());
@@ -326,7 +327,7 @@ impl Endpoint {
         now: Time,
         mut segment: Segment,
     ) -> Segment {
-        if self.sack && self.received.has_islands() {
+        if self.sack {
             segment.sack = self.received.sack_blocks();
         }
         self.ack_now = false;

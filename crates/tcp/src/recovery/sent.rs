@@ -256,8 +256,8 @@ impl SentSegments {
             self.known[0].end = end;
             self.sack_range(Range { start: newest.end, end }, &mut seen);
         } else {
-            self.sack_blocks(ack, blocks, &mut seen);
             self.known_as = *blocks;
+            self.sack_blocks(ack, &{ *blocks }, &mut seen);
         }
         self.sacked - before
     }

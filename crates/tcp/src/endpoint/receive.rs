@@ -20,8 +20,8 @@ impl Endpoint {
     pub(super) fn is_next_data<const PLAIN: bool>(&self, segment: &Segment) -> bool {
         (PLAIN || self.may_predict())
             && segment.len > 0
-            && segment.flags == Flags::ACK
             && segment.seq == self.received.next()
+            && segment.flags == Flags::ACK
             && !self.received.has_islands()
             && segment.ack == self.write_end
             && self.snd_una == self.write_end

@@ -107,16 +107,18 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
     #[inline(always)]
     fn grant(&mut self, chance: &mut impl Chance) -> Option<Grant<F>> {
         let egress = self.due()?;
-        let (_, Waiting { frame, ready, frame_bytes }) = self.buffers.take(egress, chance);
-        let starts = ready.max(self.next_grant);
-        let wire = &mut self.buffers.egresses[egress as usize].wire;
-        let departs = wire.transmit(starts, frame_bytes);
-        let marked = self.buffers.marks(egress);
+        let place = self.buffers.choose(egress, chance);
+        let Egress { wire, queues, .. } = &mut self.buffers.egresses[egress as usize];
+        let &Waiting { ready, frame_bytes, ref frame } = queues.front(place);
+        let departs = wire.transmit(ready.max(self.next_grant), frame_bytes);
+        let mut grant = Grant { frame: *frame, egress, departs, marked: false };
+        self.buffers.take(egress, place);
+        grant.marked = self.buffers.marks(egress);
         if self.buffers.holds_nothing_for(egress) {
             self.waiting.retain(|&other| other != egress);
         }
         self.next_grant = self.find_next_grant();
-        Some(Grant { frame, egress, departs, marked })
+        Some(grant)
     }
 
     fn held(&self) -> usize {
@@ -207,13 +209,18 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         self.egresses[egress as usize].queues.queued_bytes > self.marked_above_bytes
     }
 
-    /// The egress takes one of the frames that are held for it, which came by the port that is returned.
+    /// The place of the queue that the egress, for which frames are held, takes the next one from.
     #[inline(always)]
-    fn take(&mut self, egress: u32, chance: &mut impl Chance) -> (u32, Waiting<F>) {
-        let queues = &mut self.egresses[egress as usize].queues;
-        let (ingress, waiting) = queues.pull(self.config.random_pct, chance);
-        self.ingresses[ingress as usize].occupied -= u64::from(waiting.frame_bytes);
-        (ingress, waiting)
+    fn choose(&self, egress: u32, chance: &mut impl Chance) -> usize {
+        self.egresses[egress as usize].queues.choose(self.config.random_pct, chance)
+    }
+
+    /// The egress takes the frame at the front of the queue at `place`. The port by which it came.
+    #[inline(always)]
+    fn take(&mut self, egress: u32, place: usize) -> u32 {
+        let (ingress, frame_bytes) = self.egresses[egress as usize].queues.drop_front(place);
+        self.ingresses[ingress as usize].occupied -= u64::from(frame_bytes);
+        ingress
     }
 
     /// As [`Architecture::admit`], by the wire of the egress.
@@ -266,7 +273,10 @@ impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
         if self.holds_nothing_for(egress) {
             return None;
         }
-        let (ingress, Waiting { frame, ready, frame_bytes }) = self.take(egress, chance);
+        let place = self.choose(egress, chance);
+        let Waiting { frame, ready, frame_bytes } =
+            *self.egresses[egress as usize].queues.front(place);
+        let ingress = self.take(egress, place);
         let room = Room { ingress, egress, frame_bytes };
         Some(Pulled { frame, ready, room, marked: self.marks(egress) })
     }
@@ -343,27 +353,40 @@ impl<F: Copy + Default> VirtualQueues<F> {
         self.turn = 0;
     }
 
-    /// Takes a frame from the next ingress port in turn, or from a random one.
+    /// The place in `nonempty` of the next ingress port in turn, or of a random one.
     #[inline(always)]
-    fn pull(&mut self, random_pct: u32, chance: &mut impl Chance) -> (u32, Waiting<F>) {
+    fn choose(&self, random_pct: u32, chance: &mut impl Chance) -> usize {
         let count = self.nonempty.len();
-        let place = if count > 1 && chance.below(100) < random_pct {
+        if count > 1 && chance.below(100) < random_pct {
             chance.below(count as u32) as usize
         } else if self.turn < count {
             self.turn
         } else {
             0
-        };
+        }
+    }
+
+    /// The first frame from the ingress port at `place` in `nonempty`.
+    #[inline(always)]
+    fn front(&self, place: usize) -> &Waiting<F> {
+        let queue = &self.queues[self.nonempty[place] as usize];
+        queue.front().expect("a port is listed while its queue holds a frame")
+    }
+
+    /// That frame is taken. The ingress port, and the size of the frame.
+    #[inline(always)]
+    fn drop_front(&mut self, place: usize) -> (u32, u32) {
+        let frame_bytes = self.front(place).frame_bytes;
         let ingress = self.nonempty[place];
         let queue = &mut self.queues[ingress as usize];
-        let waiting = queue.pop_front().expect("a port is listed while its queue holds a frame");
+        queue.drop_front();
         self.last = ingress;
         self.turn = place + 1;
         if queue.is_empty() {
             self.nonempty.remove(place);
             self.turn = place;
         }
-        self.queued_bytes -= u64::from(waiting.frame_bytes);
-        (ingress, waiting)
+        self.queued_bytes -= u64::from(frame_bytes);
+        (ingress, frame_bytes)
     }
 }

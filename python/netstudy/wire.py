@@ -52,7 +52,7 @@ class Tcp(Wire):
     min_rto_ns: int = 200_000_000
     max_rto_ns: int = 120_000_000_000
     clock_tick_ns: int = 0
-    """Granularity of the retransmission clock; 0 is exact."""
+    """Granularity of the clock by which timeouts fire and CUBIC grows; 0 is exact."""
     delayed_ack_ns: int = 40_000_000
     ack_every_segments: int = 2
     quick_ack_segments: int = 0

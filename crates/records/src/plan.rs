@@ -159,7 +159,7 @@ pub struct Tcp {
     pub min_rto_ns: u64,
     /// Largest timeout.
     pub max_rto_ns: u64,
-    /// Tick of the retransmission clock; 0 is exact.
+    /// Tick of the clock by which timeouts fire and CUBIC grows; 0 is exact.
     pub clock_tick_ns: u64,
     /// How long an acknowledgment may wait.
     pub delayed_ack_ns: u64,

@@ -14,6 +14,7 @@ extern crate alloc;
 mod congestion;
 mod counters;
 mod endpoint;
+mod jiffies;
 mod reassembly;
 mod recovery;
 mod rtt;
@@ -24,6 +25,7 @@ pub use congestion::{
 };
 pub use counters::Counters;
 pub use endpoint::{Config, Endpoint, OffloadRule, Recovery, State};
+pub use jiffies::Jiffies;
 pub use reassembly::{Range, Reassembly};
 pub use recovery::{SentSegment, SentSegments};
 pub use rtt::{RtoRule, RttEstimator};

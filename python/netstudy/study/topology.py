@@ -88,7 +88,7 @@ class TcpKnobs(Model):
     max_rto: Duration | None = None
     """Where exponential backoff ends."""
     clock_tick: Duration | None = None
-    """Granularity of the retransmission clock; `0 ns` is exact."""
+    """Granularity of the clock by which timeouts fire and CUBIC grows; `0 ns` is exact."""
     delayed_ack: Duration | None = None
     """How long an ack may wait for a second segment; `0 ns` acknowledges at once."""
     ack_every: Count | None = None

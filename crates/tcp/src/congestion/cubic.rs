@@ -2,6 +2,7 @@ use netstudy_units::{Duration, Time};
 
 use super::hystart::HyStart;
 use super::{Acked, CongestionControl, Delivered, Window, increase_additively, slow_start};
+use crate::Jiffies;
 
 /// Scale of [`BETA`] (`BICTCP_BETA_SCALE`).
 const SCALE: u64 = 1024;
@@ -14,16 +15,21 @@ const CUBE_SHIFT: u32 = 40;
 /// Segments of the window upon whose acknowledgment an AIMD flow of the same loss rate grows by one,
 /// in eighths (`beta_scale`): 1 / alpha of RFC 9438 (4.3).
 const FRIENDLY_SCALE: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
-/// Jiffies a second (`HZ`).
-const HZ: u64 = 1000;
-/// The curve is followed anew at most that often, in jiffies, while the window stays.
-const UPDATE_INTERVAL: u64 = HZ / 32;
+/// The curve is followed anew at most that often while the window stays (`HZ / 32` jiffies).
+const UPDATE_INTERVAL: Duration = Duration::from_us(31_250);
+/// For so long after it shrank, a window's round-trip times are not looked at (`HZ` jiffies).
+const SETTLING_TIME: Duration = Duration::from_secs(1);
+/// Where a host's clock is exact: a kernel of 1000 Hz that began to count when the run did.
+const MILLISECONDS: Jiffies = Jiffies::new(Duration::from_ms(1), Duration::from_ms(1));
 /// The longest time from the plateau for which the curve is computed, in 1/1024 s: beyond it 64 bits
 /// do not hold the cube. No flow stays above its plateau for these four minutes without a loss.
 const OFFSET_MAX: u64 = 1 << 18;
 
 /// CUBIC (RFC 9438), with the integer arithmetic and the jiffies of Linux 6
-/// (`net/ipv4/tcp_cubic.c`, 1000 Hz).
+/// (`net/ipv4/tcp_cubic.c`).
+///
+/// Where a round trip is no longer than a jiffy, a small window depends on how long one is: the curve
+/// is followed once a jiffy, and until the next one the growth that was found last goes on.
 ///
 /// One departure: the cube root is exact, where Linux has one that is off by 0.2 % on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +46,7 @@ pub struct Cubic {
     updated_at: u64,
     min_rtt: Option<Duration>,
     hystart: Option<HyStart>,
+    clock: Jiffies,
 }
 
 /// Growth since the window last shrank.
@@ -68,14 +75,16 @@ impl Cubic {
             updated_at: 0,
             min_rtt: None,
             hystart: hystart.then(HyStart::default),
+            clock: MILLISECONDS,
         }
     }
 
     /// `bictcp_update`
     fn update(&mut self, acked: Acked, cwnd: u32) {
-        let now = jiffies(acked.now);
+        let now = self.clock.at(acked.now);
         self.acked += u64::from(acked.segments);
-        if self.updated_for == cwnd && now - self.updated_at <= UPDATE_INTERVAL {
+        let since_update = self.clock.span(now - self.updated_at);
+        if self.updated_for == cwnd && since_update <= UPDATE_INTERVAL {
             return;
         }
         let mut epoch = match self.epoch {
@@ -86,7 +95,8 @@ impl Cubic {
         if self.epoch.is_none() || now != self.updated_at {
             self.updated_for = cwnd;
             self.updated_at = now;
-            self.follow(epoch.target(now + self.min_rtt_jiffies()), cwnd);
+            let ahead = now + self.min_rtt.map_or(0, |rtt| self.clock.covering(rtt));
+            self.follow(epoch.target(self.clock.span(ahead - epoch.began)), cwnd);
         }
         epoch.friendly += self.friendly_growth(cwnd);
         if epoch.friendly > cwnd {
@@ -122,26 +132,17 @@ impl Cubic {
         self.acked -= growth * per_increment;
         growth as u32
     }
-
-    fn min_rtt_jiffies(&self) -> u64 {
-        self.min_rtt.map_or(0, |rtt| rtt.as_ns().div_ceil(1_000_000))
-    }
 }
 
 impl Epoch {
-    /// The window that the curve gives at `now`, in jiffies: W(t) = origin + C (t - K)^3
-    /// (RFC 9438, 4.2).
-    const fn target(&self, now: u64) -> u32 {
-        let t = ((now - self.began) << 10) / HZ;
+    /// The window that the curve gives at `t`: W(t) = origin + C (t - K)^3 (RFC 9438, 4.2).
+    const fn target(&self, t: Duration) -> u32 {
+        let t = (t.as_ns() << 10) / 1_000_000_000;
         let offset = t.abs_diff(self.k);
         let offset = if offset > OFFSET_MAX { OFFSET_MAX } else { offset };
         let delta = ((CUBE_SCALE * offset * offset * offset) >> CUBE_SHIFT) as u32;
         if t < self.k { self.origin - delta } else { self.origin + delta }
     }
-}
-
-const fn jiffies(now: Time) -> u64 {
-    now.as_us() * HZ / 1_000_000
 }
 
 /// K of RFC 9438 (4.2): how long the curve takes for `segments`, in 1/1024 s.
@@ -165,6 +166,10 @@ const fn cube_root(value: u64) -> u64 {
 }
 
 impl CongestionControl for Cubic {
+    fn keep_time(&mut self, clock: Jiffies) {
+        self.clock = clock;
+    }
+
     /// `cubictcp_cong_avoid`
     #[inline]
     fn on_ack(&mut self, acked: Acked, window: &mut Window) {
@@ -180,8 +185,11 @@ impl CongestionControl for Cubic {
     fn on_delivered(&mut self, delivered: &Delivered, window: &mut Window) {
         let Some(rtt) = delivered.rtt else { return };
         // A round trip right after recovery says little.
-        if self.epoch.is_some_and(|epoch| jiffies(delivered.now) - epoch.began < HZ) {
-            return;
+        if let Some(epoch) = self.epoch {
+            let age = self.clock.at(delivered.now) - epoch.began;
+            if self.clock.span(age) < SETTLING_TIME {
+                return;
+            }
         }
         let min_rtt = self.min_rtt.map_or(rtt, |least| least.min(rtt));
         self.min_rtt = Some(min_rtt);
@@ -195,8 +203,9 @@ impl CongestionControl for Cubic {
     /// `cubictcp_cwnd_event`: the curve stands still while nothing is sent (RFC 9438, 5.8).
     fn on_restart(&mut self, now: Time, last_sent_at: Time) {
         if let Some(epoch) = &mut self.epoch {
-            let idle = jiffies(now) - jiffies(last_sent_at);
-            epoch.began = (epoch.began + idle).min(jiffies(now));
+            let now = self.clock.at(now);
+            let idle = now - self.clock.at(last_sent_at);
+            epoch.began = (epoch.began + idle).min(now);
         }
     }
 
@@ -215,12 +224,16 @@ impl CongestionControl for Cubic {
 
     /// `cubictcp_state` at the state Loss.
     fn on_timeout(&mut self) {
-        *self = Self::new(self.hystart.is_some());
+        *self = Self { clock: self.clock, ..Self::new(self.hystart.is_some()) };
     }
 }
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
     use super::*;
 
     fn at_ms(ms: u64) -> Time {
@@ -272,7 +285,7 @@ mod tests {
         // t - K = -4, -3, -2, 0, 2, 3, 4 s; 410 / 1024 of its cube: 25.6, 10.8, 3.2, 0 segments.
         let windows = [(0, 75), (1000, 90), (2000, 97), (4000, 100), (6000, 103), (7000, 110)];
         for (ms, window) in windows {
-            assert_eq!(epoch.target(ms), window, "after {ms} ms");
+            assert_eq!(epoch.target(Duration::from_ms(ms)), window, "after {ms} ms");
         }
     }
 
@@ -337,6 +350,10 @@ mod tests {
         cubic.min_rtt = Some(Duration::from_ms(1));
         cubic.on_timeout();
         assert_eq!(cubic, Cubic::new(false));
+        let clock = Jiffies::new(Duration::from_ms(4), Duration::ZERO);
+        cubic.keep_time(clock);
+        cubic.on_timeout();
+        assert_eq!(cubic.clock, clock, "it is the host's");
     }
 
     #[test]
@@ -348,6 +365,48 @@ mod tests {
         // An idle time that began before the epoch ends with it.
         cubic.on_restart(at_ms(9000), at_ms(2000));
         assert_eq!(cubic.epoch.map(|epoch| epoch.began), Some(9000));
+    }
+
+    /// What the windows become behind acknowledgments: microseconds after a tick, segments.
+    fn windows(cubic: &mut Cubic, mut window: Window, acks: &[(u64, u32)]) -> Vec<u32> {
+        let grown = acks.iter().map(|&(at_us, segments)| {
+            let now = Time::ZERO + Duration::from_us(at_us);
+            cubic.on_ack(Acked { now, segments }, &mut window);
+            window.cwnd
+        });
+        grown.collect()
+    }
+
+    /// Acknowledgments behind a recovery, as a Linux 6.18 of 250 Hz got them over a link of 20 Mbit/s
+    /// with a queue of 8 frames.
+    fn acks_of_a_kernel() -> Vec<(u64, u32)> {
+        let at_us = [
+            3153, 4780, 5579, 6786, 7995, 9208, 10_424, 11_841, 13_093, 14_290, 14_911, 16_115,
+            17_357, 18_659, 19_867, 21_010, 22_495, 23_461, 24_597, 25_822, 26_997, 32_130, 33_559,
+            34_523, 36_224, 37_218, 38_168, 38_734, 39_939, 41_146,
+        ];
+        let segments = |at_us| match at_us {
+            3153 | 14_911 | 38_734 => 1,
+            32_130 => 3,
+            _ => 2,
+        };
+        at_us.iter().map(|&at_us| (at_us, segments(at_us))).collect()
+    }
+
+    #[test]
+    fn a_small_window_grows_in_leaps_as_long_as_a_jiffy() {
+        let mut cubic = lost_at(6);
+        cubic.min_rtt = Some(Duration::from_us(100));
+        let mut coarse = cubic;
+        coarse.keep_time(Jiffies::new(Duration::from_ms(4), Duration::ZERO));
+        let grown = windows(&mut coarse, window(5), &acks_of_a_kernel());
+        // What that kernel's `tcp_probe` showed: 8 jiffies at 6, and then one in which it nearly
+        // doubles.
+        assert_eq!(grown[..2], [5, 5]);
+        assert_eq!(grown[2..24], [6; 22]);
+        assert_eq!(grown[24..], [8, 9, 10, 10, 11, 11]);
+        // With 1000 Hz it would have looked at the curve again.
+        assert_eq!(windows(&mut cubic, window(5), &acks_of_a_kernel()).last(), Some(&8));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub use reno::Reno;
 
 use netstudy_units::{Duration, Time};
 
+use crate::Jiffies;
+
 /// The congestion window and what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -106,6 +108,9 @@ fn increase_additively(window: &mut Window, per_increment: u32, segments: u32) {
 
 /// The decisions in which congestion controls differ.
 pub trait CongestionControl {
+    /// The connection begins on a host that counts time by `clock`.
+    fn keep_time(&mut self, _clock: Jiffies) {}
+
     /// New data was acknowledged outside of recovery while the window was in full use.
     fn on_ack(&mut self, acked: Acked, window: &mut Window);
 
@@ -181,6 +186,10 @@ impl Congestion {
 }
 
 impl CongestionControl for Congestion {
+    fn keep_time(&mut self, clock: Jiffies) {
+        each!(self, control => control.keep_time(clock));
+    }
+
     #[inline]
     fn on_ack(&mut self, acked: Acked, window: &mut Window) {
         each!(self, control => control.on_ack(acked, window));

@@ -22,8 +22,8 @@ use netstudy_units::{Duration, Time};
 use quick_acks::QuickAcks;
 
 use crate::{
-    Congestion, CongestionControl, Counters, Reassembly, RtoRule, RttEstimator, SentSegments,
-    Window,
+    Congestion, CongestionControl, Counters, Jiffies, Reassembly, RtoRule, RttEstimator,
+    SentSegments, Window,
 };
 
 /// How an endpoint behaves.
@@ -58,7 +58,8 @@ pub struct Config {
     pub min_rto: Duration,
     /// Largest timeout.
     pub max_rto: Duration,
-    /// Tick of the retransmission clock: timeouts fire on ticks. Zero is exact.
+    /// Tick of the host's clock: timeouts fire on ticks, and CUBIC reads its time off them. Zero is
+    /// exact.
     pub clock_tick: Duration,
     /// When the clock ticks for the first time.
     pub clock_phase: Duration,
@@ -217,8 +218,11 @@ pub struct Endpoint {
 
 impl Endpoint {
     fn new(config: Config, state: State) -> Self {
-        let config = linux6::with_whole_ticks(config);
+        let mut config = linux6::with_whole_ticks(config);
         let granularity = config.clock_tick.max(Duration::from_us(1));
+        if config.clock_tick > Duration::ZERO {
+            config.congestion.keep_time(Jiffies::new(config.clock_tick, config.clock_phase));
+        }
         Self {
             config,
             state,

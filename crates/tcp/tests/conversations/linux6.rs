@@ -398,3 +398,27 @@ fn on_a_long_path_nothing_waits() {
     // one left more than a millisecond ago.
     assert_eq!(bursts(RTT), [2, 4]);
 }
+
+/// The window behind each of some acknowledgments that follow a loss, 1.2 ms apart.
+fn regrown(tick: Duration, phase: Duration) -> Vec<u32> {
+    let mut solo = sender_with(6, true, true, |c| {
+        c.clock_tick = tick;
+        c.clock_phase = phase;
+    });
+    solo.writes(START, 1_000_000);
+    solo.hears(START + RTT, &all_but_the_first(6));
+    let acks = (0..40).map(|n| {
+        let at = START + RTT * 2 + us(1200) * n;
+        solo.hears(at, &ack(6001 + 2000 * n));
+        window(&solo).0
+    });
+    acks.collect()
+}
+
+#[test]
+fn cubic_counts_time_by_the_clock_of_its_host() {
+    let exact = regrown(Duration::ZERO, Duration::ZERO);
+    assert_eq!(exact, regrown(ms(1), Duration::ZERO), "an exact clock is read in milliseconds");
+    assert_ne!(exact, regrown(ms(4), Duration::ZERO));
+    assert_ne!(regrown(ms(4), us(2200)), regrown(ms(4), Duration::ZERO));
+}

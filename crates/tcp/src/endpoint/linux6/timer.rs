@@ -3,6 +3,7 @@
 use netstudy_units::{Duration, Time};
 
 use super::super::Endpoint;
+use crate::Jiffies;
 
 /// What the timer runs for (`icsk_pending`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,15 +87,14 @@ fn expiry(now: Time, after: Duration, tick: Duration, phase: Duration) -> Time {
     if tick == Duration::ZERO {
         return now + after;
     }
-    // Ticks are counted from one before the first, which may lie ahead.
-    let ticks_now = (now + tick).saturating_sub(phase).as_ps() / tick.as_ps();
-    let ticks_after = after.as_ps().div_ceil(tick.as_ps()).max(1);
+    let clock = Jiffies::new(tick, phase);
+    let (ticks_now, ticks_after) = (clock.at(now), clock.covering(after).max(1));
     let mut shift = 0;
     while ticks_after >= FINEST_TICKS << shift {
         shift += LEVEL_SHIFT;
     }
     let fires = (((ticks_now + ticks_after) >> shift) + 1) << shift;
-    Time::ZERO + phase + tick * (fires - 1)
+    Time::ZERO + phase + clock.span(fires - 1)
 }
 
 #[cfg(test)]

@@ -1,0 +1,54 @@
+use netstudy_units::{Duration, Time};
+
+/// The clock of a host as Linux reads it: whole ticks (`jiffies`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jiffies {
+    tick: Duration,
+    phase: Duration,
+}
+
+impl Jiffies {
+    /// A tick each `tick`, which is not zero, the first one at `phase`.
+    #[must_use]
+    pub const fn new(tick: Duration, phase: Duration) -> Self {
+        Self { tick, phase }
+    }
+
+    /// Ticks until `now`, from one before the first, which may lie ahead.
+    #[must_use]
+    pub fn at(self, now: Time) -> u64 {
+        (now + self.tick).saturating_sub(self.phase).as_ps() / self.tick.as_ps()
+    }
+
+    /// The ticks that a span takes, rounded up (`usecs_to_jiffies`).
+    #[must_use]
+    pub const fn covering(self, span: Duration) -> u64 {
+        span.as_ps().div_ceil(self.tick.as_ps())
+    }
+
+    /// How long `ticks` are.
+    #[must_use]
+    pub fn span(self, ticks: u64) -> Duration {
+        self.tick * ticks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_counts_from_its_phase_on() {
+        let clock = Jiffies::new(Duration::from_ms(4), Duration::from_ms(3));
+        let at_ms = |ms| clock.at(Time::ZERO + Duration::from_ms(ms));
+        assert_eq!([0, 2, 3, 6, 7, 11].map(at_ms), [0, 0, 1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_span_takes_whole_ticks() {
+        let clock = Jiffies::new(Duration::from_ms(4), Duration::ZERO);
+        let covering_us = |us| clock.covering(Duration::from_us(us));
+        assert_eq!([0, 1, 4000, 4001].map(covering_us), [0, 1, 1, 2]);
+        assert_eq!(clock.span(3), Duration::from_ms(12));
+    }
+}

@@ -19,6 +19,8 @@ _CHECK_SEQUENCE_BYTES = 4
 _ETHERNET_BYTES = 14
 _IP_TCP_BYTES = 40
 _TIMESTAMPS_BYTES = 12
+_DUPLICATE_REPORT_BYTES = 12
+"""A SACK option with one block, padded (RFC 2018, 3; RFC 2883)."""
 
 
 @dataclass(frozen=True)
@@ -90,17 +92,19 @@ def _frame_bytes(found: _Counted) -> Iterator[Reconciliation]:
 def _wire(found: _Counted) -> Iterator[Reconciliation]:
     """Payload with the headers of its frames against the bytes of the client's interface.
 
-    What was sent again and not lost before arrives twice: its payload comes on top.
+    Where a request came twice, the server reports that in an option. What was sent again and not
+    lost before arrives twice: its payload comes on top.
     """
     if "interface_bytes_received" not in found.client:
         return
     frames = found.client["interface_packets_received"]
     sent_again = found.servers.get("segments_retransmitted", 0)
     copies = max(sent_again - found.client_port["frames_dropped"], 0)
+    reports = found.client.get("dsacks_received", 0)
     yield _compared(
         "bytes of the client's interface = payload and headers of its frames",
         found.client["interface_bytes_received"],
-        found.payload_bytes + frames * found.header_bytes,
+        found.payload_bytes + frames * found.header_bytes + reports * _DUPLICATE_REPORT_BYTES,
         tolerance=copies * found.full_payload_bytes,
         explained=f"{copies} segments were sent again that were not lost, and arrived twice",
     )

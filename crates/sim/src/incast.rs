@@ -484,12 +484,9 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     /// Sends all that a server has to send: new data, if nothing else comes first, then the rest.
     #[inline(always)]
     fn pump_server(&mut self, now: Time, server: &mut Server<Line<L>>, index: usize) {
-        let Server { end, nic: Line { nic, to_switch, .. }, .. } = server;
-        let is_done = end.send_news(now, |segment| {
-            if let Some(frame) = nic.send(now, index as u32, segment, to_switch) {
-                push(to_switch, &mut self.arrivals, index + 1, frame);
-            }
-        });
+        let Server { end, nic: line, .. } = server;
+        let is_done =
+            end.send_news(now, |segment| line.send(now, index, segment, &mut self.arrivals));
         if is_done {
             self.lower_server_timer(server, index);
         } else {
@@ -515,10 +512,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     #[inline(never)]
     fn pump_server_fully(&mut self, now: Time, server: &mut Server<Line<L>>, index: usize) {
         while let Some(segment) = server.end.poll_transmit(now) {
-            let Line { nic, to_switch, .. } = &mut server.nic;
-            if let Some(frame) = nic.send(now, index as u32, segment, to_switch) {
-                push(to_switch, &mut self.arrivals, index + 1, frame);
-            }
+            server.nic.send(now, index, segment, &mut self.arrivals);
         }
         self.lower_server_timer(server, index);
     }
@@ -598,6 +592,14 @@ impl<L: Limits> Line<L> {
             port: PortCounters::default(),
             timer: Time::NEVER,
             client_timer: Time::NEVER,
+        }
+    }
+
+    /// The server with the index `index` sends a segment, unless its queue is full.
+    #[inline(always)]
+    fn send(&mut self, now: Time, index: usize, segment: Segment, arrivals: &mut Agenda) {
+        if let Some(frame) = self.nic.send(now, index as u32, segment, &self.to_switch) {
+            push(&mut self.to_switch, arrivals, index + 1, frame);
         }
     }
 }

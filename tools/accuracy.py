@@ -11,11 +11,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
+from statistics import mean, median
 
 from netstudy.analysis.agreement import Agreement
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.rank import rank_correlation
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.study_result import PanelResult, analyse
 from netstudy.errors import StudyError, exit_code
@@ -27,6 +30,7 @@ from netstudy.report.marked import replace_between
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare_interval
 from netstudy.store import Results
+from netstudy.wire import Level, RunRecord
 from tools import trial
 
 PAGE = trial.ROOT / "docs/concepts/accuracy.md"
@@ -68,11 +72,12 @@ def write(results: Path, page: Path = PAGE) -> None:
     panels = [found for case in result.cases for found in case.panels if found.reference]
     if len(panels) != 1:
         raise StudyError(f"{folder.path} has not one table of published values")
-    body = "\n\n".join(_sections(document(folder, result), panels[0]))
+    sections = _sections(document(folder, result), panels[0], folder.records())
+    body = "\n\n".join(sections)
     replace_between(page, BEGIN, END, body)
 
 
-def _sections(doc: Document, found: PanelResult) -> Iterator[str]:
+def _sections(doc: Document, found: PanelResult, records: Sequence[RunRecord]) -> Iterator[str]:
     assert found.reference is not None, "the panel was chosen for it"
     (section,) = (p for case in doc.cases for p in case.panels if p.references)
     yield f"{text(doc.provenance)}\n\n```sh\n{doc.appendix.commands[0]}\n```"
@@ -80,6 +85,8 @@ def _sections(doc: Document, found: PanelResult) -> Iterator[str]:
     yield "### Summary"
     for table in section.agreement:
         yield f"**{text(table.caption)}**\n\n{pipe_table(table)}"
+    yield "### One test and another"
+    yield pipe_table(tests_table(found.reference, records))
     yield "### In sample\n\n" + pipe_table(fitted_table(doc.appendix.profiles))
     yield "### Row by row"
     yield "\n".join(f"Published by: {text(source)}" for source in doc.sources)
@@ -122,6 +129,62 @@ def _goal_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, .
         )
     if goal.ratio_error_pct_max is not None:
         yield from _ratio_rows(goal, reference)
+
+
+def tests_table(reference: PanelReference, records: Sequence[RunRecord]) -> Table:
+    """Rank correlations of completion times between single tests, each as long as the published.
+
+    A replicate is a test. What two tests of the model have in common is all that a test of the
+    model can be asked to have in common with the published one.
+    """
+    groups = tuple(
+        map(Group, ("Rank correlation, completion time", "Tests", "Median", "From", "To"))
+    )
+    rows = tuple(
+        _spread_row(f"{one.level}, {what}", found)
+        for one in reference.agreements
+        if one.metric == COMPLETION
+        for what, found in _between_tests(one, _tests(one.level, records)).items()
+        if found
+    )
+    return Table("tests", say("Tests"), groups, rows)
+
+
+Test = dict[Level, float]
+"""The mean completion time of a replicate, by the number of servers."""
+
+
+def _tests(switch: Level | None, records: Sequence[RunRecord]) -> list[Test]:
+    tests: dict[int, Test] = {}
+    for record in records:
+        if record.treatment["switch"] == switch and record.iterations is not None:
+            test = tests.setdefault(record.replicate, {})
+            test[record.treatment["servers"]] = mean(record.iterations.completion_ns)
+    return [test for _, test in sorted(tests.items())]
+
+
+def _between_tests(one: Agreement, tests: Sequence[Test]) -> dict[str, list[float]]:
+    published: Test = {
+        row.x: row.published for row in one.rows if row.x is not None and row.published is not None
+    }
+    pairs = {
+        "simulated and published": [(test, published) for test in tests],
+        "two simulated": list(combinations(tests, 2)),
+    }
+    return {
+        what: [rho for a, b in some if (rho := _rho(a, b)) is not None]
+        for what, some in pairs.items()
+    }
+
+
+def _rho(one: Test, other: Test) -> float | None:
+    shared = [x for x in one if x in other]
+    return rank_correlation([one[x] for x in shared], [other[x] for x in shared], test=False).rho
+
+
+def _spread_row(what: str, found: Sequence[float]) -> tuple[Value, ...]:
+    spread = (median(found), min(found), max(found))
+    return Name(what), Name(str(len(found))), *(plain(x, RHO_DECIMALS, "", what) for x in spread)
 
 
 def _ratio_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, ...]]:

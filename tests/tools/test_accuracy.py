@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 import statistics
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
 from scipy.stats import spearmanr
+from scipy.stats import t as student
 
 from netstudy.hardware import HardwareLibrary
 from netstudy.report.markdown import text
@@ -77,6 +79,28 @@ def test_a_goal_is_met_on_its_bound_and_missed_beyond() -> None:
         assert accuracy._at_most(value, 5.0) is met
 
 
+def test_a_test_stands_beside_the_published_one_and_beside_every_other(
+    page: Path, done: Folder
+) -> None:
+    accuracy.write(done.path, page)
+    (rows,) = named(page.read_text(), "Tests")
+    for switch in SWITCHES:
+        times: dict[int, dict[int, float]] = {}
+        for record in done.records():
+            if record.treatment["switch"] == switch and record.iterations is not None:
+                mean = statistics.mean(record.iterations.completion_ns)
+                times.setdefault(record.replicate, {})[int(record.treatment["servers"])] = mean
+        curves = [[mean for _, mean in sorted(test.items())] for test in times.values()]
+        expected = [spearmanr(one, other).statistic for one, other in combinations(curves, 2)]
+        (row,) = (row for row in rows if f"{switch}, two simulated" in row.values())
+        assert row["Tests"] == str(len(expected))
+        assert number(row["Median"]) == pytest.approx(statistics.median(expected), abs=5e-4)
+        assert number(row["From"]) == pytest.approx(min(expected), abs=5e-4)
+        assert number(row["To"]) == pytest.approx(max(expected), abs=5e-4)
+        (row,) = (row for row in rows if f"{switch}, simulated and published" in row.values())
+        assert row["Tests"] == str(len(curves))
+
+
 def test_writing_it_twice_changes_nothing(page: Path, done: Folder) -> None:
     accuracy.write(done.path, page)
     once = page.read_bytes()
@@ -131,6 +155,28 @@ class TestThePageThatIsThere:
         prose = " ".join(self.page.split())
         assert f"they fall at {', '.join(falls[:-1])} and {falls[-1]} servers" in prose
         assert f"only rises has a rank correlation of {rho:.3f} with them" in prose
+
+    def test_no_fall_is_more_than_twice_what_sampling_does(self) -> None:
+        """The spread of a single test is read back from the interval of five, by Student's t."""
+        (completion, *_) = named(self.page, "servers")
+        column = "nexus-5010"
+        times = [number(row[f"{column}, published"]) for row in completion]
+        spreads = []
+        for row, time in zip(completion, times, strict=True):
+            low, high = map(number, row[f"{column}, 95 % interval"].split(" to "))
+            of_one = (high - low) / 2 / student.ppf(0.975, 4) * math.sqrt(5)
+            spreads.append(of_one / number(row[f"{column}, simulated"]) * time)
+        errors = [math.hypot(*two) for two in pairwise(spreads)]
+        falls = [before - after for before, after in pairwise(times)]
+        assert all(fall <= 2 * error for fall, error in zip(falls, errors, strict=True))
+        assert "none of which is larger than twice what sampling does" in " ".join(
+            self.page.split()
+        )
+
+    def test_two_tests_of_the_model_are_on_either_side_of_the_goal(self) -> None:
+        (tests,) = named(self.page, "Tests")
+        (two,) = (row for row in tests if "nexus-5010, two" in "".join(row.values()))
+        assert number(two["From"]) < 0.99 < number(two["To"])
 
     def test_every_error_is_that_of_its_row_and_the_median_that_of_its_rows(self) -> None:
         (summary,) = named(self.page, "Error (%), median, absolute")

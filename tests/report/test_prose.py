@@ -174,7 +174,9 @@ def test_a_bad_run_is_warned_of(
 def test_an_empty_cell_is_named(tmp_path: Path) -> None:
     folder = small_incast(tmp_path, lambda p: None if p.treatment["servers"] == 9 else record(p))
     found = [str(s) for s in warnings(analyse(folder))]
-    assert any("No run gives numbers for" in s and "servers=9" in s for s in found)
+    (named,) = (s for s in found if "No run gives numbers for" in s)
+    assert "switch=nexus-5010, servers=9" in named
+    assert "configuration" not in named, "all cells have the same"
 
 
 def test_all_well_warns_of_nothing(found: StudyResult) -> None:

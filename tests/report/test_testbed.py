@@ -123,8 +123,9 @@ def test_a_run_that_measured_the_testbed_alone_is_left_out_and_says_why(tmp_path
     assert [problem.kind for problem in problems] == ["limited"] * 4
     assert f"the testbed was the limit: {CLOCK} 250.5 of 100 µs (read there)" in problems[0].reason
     assert str(warnings(result)[0]) == (
-        "4 of 8 runs are invalid, because the machine was late, and kept out of the numbers: run "
-        "the study again on an idle machine, or at a smaller scale, such as --scale 1/40."
+        "4 of 8 runs are invalid, because the machine was late, and kept out of the numbers: make "
+        "them again on an idle machine by netstudy run --resume, or run the study at a smaller "
+        "scale, such as --scale 1/40."
     )
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from netstudy.store import Folder
-from netstudy.wire import EngineRecord, to_json
+from netstudy.wire import EngineRecord, RunRecord, TestbedLimit, to_json
 from tests.report import synthetic
+from tests.report.results import NOW
 from tests.testbed.conftest import User
 from tests.testbed.front import begun, captured, finished, resume, start, study_text
 
@@ -137,6 +138,33 @@ def test_a_folder_that_lacks_no_run_is_completed_whatever_the_machine_can_do(
     code, told = finished(resume(folder))
     assert code == 0, told
     assert folder.is_done()
+
+
+def test_a_run_that_the_machine_spoiled_is_made_again_in_a_folder_that_was_done(
+    tmp_path: Path,
+) -> None:
+    folder = begun(tmp_path, study_text())
+    folder.begin_session(NOW)
+    folder.write_engine(to_json(EngineRecord(version="0.1.0", testbed="netns")).encode() + b"\n")
+    (planned,) = folder.plan().runs
+    late = TestbedLimit(
+        name="late frames", value=5, allowed=1, exceeded=True, invalidates=True, evidence="a clock"
+    )
+    spoiled = synthetic.record(planned).model_copy(update={"status": "invalid", "limits": (late,)})
+    folder.write_run(planned.id, to_json(spoiled).encode() + b"\n")
+    folder.write_records()
+    folder.seal(NOW)
+    code, told = finished(resume(folder))
+    assert folder.is_done(), told
+    (made,) = folder.records()
+    assert code == (0 if made.status == "ok" else 3), told
+    assert "late frames" not in {limit.name for limit in made.limits}
+    kept = RunRecord.model_validate_json(
+        (folder.path / f"runs/{planned.id}.invalid-1.json").read_bytes()
+    )
+    assert kept == spoiled
+    report = (folder.path / "report.md").read_text()
+    assert "the machine had spoiled were set aside and made again later: 1." in report
 
 
 def test_an_engine_that_is_not_there_is_named_before_anything_is_made(tmp_path: Path) -> None:

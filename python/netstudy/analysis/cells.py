@@ -162,7 +162,7 @@ def _outcome(run: Run, record: RunRecord | None) -> RunSample | Problem:
     if record.status == "failed":
         return Problem(run.id, run.replicate, "failed", reasons(record))
     if record.status == "invalid":
-        kind: ProblemKind = "limited" if _is_limited(record) else "invalid"
+        kind: ProblemKind = "limited" if is_limited(record) else "invalid"
         return Problem(run.id, run.replicate, kind, reasons(record))
     sample = sample_of(record)
     if sample is None:
@@ -170,7 +170,7 @@ def _outcome(run: Run, record: RunRecord | None) -> RunSample | Problem:
     return sample
 
 
-def _is_limited(record: RunRecord) -> bool:
+def is_limited(record: RunRecord) -> bool:
     """Whether an invalid run is so for what its testbed did, and not for a law that it broke."""
     if any(limit.exceeded and limit.invalidates for limit in record.limits):
         return True

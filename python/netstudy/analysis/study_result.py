@@ -183,7 +183,7 @@ def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
     """By the name that the engine gave; before it has started, by the one that was asked for."""
     invocation, engine = folder.invocation(), folder.engine()
     name = engine.testbed if engine else invocation.testbed
-    return gather_testbed(name, records, invocation.scale)
+    return gather_testbed(name, records, invocation.scale, folder.set_aside_as("invalid"))
 
 
 def _comparing(study: Study) -> Comparing | None:

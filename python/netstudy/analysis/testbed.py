@@ -99,6 +99,8 @@ class TestbedResult:
     """Those that disagree first."""
     scaled_by: str | None
     """What all link rates were multiplied by."""
+    set_aside: int
+    """Runs that the machine had spoiled and that were made again later."""
     environment: dict[str, tuple[str, ...]]
     """What runs were made on -> each value once."""
 
@@ -135,8 +137,13 @@ class TestbedResult:
         return tuple(one for one in self.checks if one.disagreeing)
 
 
-def gather_testbed(name: str, records: Sequence[RunRecord], scale: str | None) -> TestbedResult:
-    """Gathers what records say of their testbed; `scale` is what was asked for on every run."""
+def gather_testbed(
+    name: str, records: Sequence[RunRecord], scale: str | None, set_aside: int = 0
+) -> TestbedResult:
+    """Gathers what records say of their testbed.
+
+    `scale` is what was asked for on every run; `set_aside`, how many spoiled runs were made again.
+    """
     limits = [
         LimitFound(limit, tuple(found))
         for limit, found in _by(_limits(records), lambda one: one.limit.name).items()
@@ -151,6 +158,7 @@ def gather_testbed(name: str, records: Sequence[RunRecord], scale: str | None) -
         limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
         checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
         scaled_by=_OR.join(scales) or scale,
+        set_aside=set_aside,
         environment=_environment(records),
     )
 

@@ -66,7 +66,9 @@ def command(
     """Carry out a study and end with its table, its verdict and the path of its report.
 
     A run that is interrupted keeps what it finished; --resume does the remainder, with the study
-    as it was. Failed and invalid runs count as carried out: the same plan gives the same outcome.
+    as it was. In the simulator, failed and invalid runs count as carried out: the same plan gives
+    the same outcome. On a real machine, --resume makes those again that failed or that the machine
+    spoiled.
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input, 3 the testbed failed,
     or a run failed or is invalid.
     """
@@ -127,12 +129,12 @@ def _resume(asked: Asked, manner: Manner) -> int:
     from netstudy.testbed import named
 
     folder = to_resume(asked, manner.results)
-    if folder.is_done():
+    testbed = named(folder.invocation().testbed)
+    if folder.is_done() and not _made_again(folder, testbed):
         say(f"{folder.path} is done: nothing is missing")
         from netstudy.cli._publish import published
 
         return _end(folder, published(folder), manner)
-    testbed = named(folder.invocation().testbed)
     testbed.check()
     return _carry_out(folder, testbed, manner, is_resumed=True)
 
@@ -156,8 +158,8 @@ def _carry_out(
         with interruptible(), folder.writing():
             if is_resumed:
                 machine = _remainder_examined(folder, testbed)
-            if not testbed.repeats_itself:
-                folder.set_failed_aside()
+            again = {record.run for record in _made_again(folder, testbed)}
+            folder.set_aside(lambda record: record.run in again)
             _run_missing(folder, testbed, manner.threads, machine)
             published = finish(folder, is_final=_is_final(folder, testbed))
     except Interrupted as signal:
@@ -172,14 +174,24 @@ def _carry_out(
 
 def _remainder_examined(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
     """As of a fresh run, before anything is made: the machine, or its load, may be another now."""
-    there = {record.run for record in folder.records() if not _is_made_again(record, testbed)}
+    again = {record.run for record in _made_again(folder, testbed)}
+    missing = {run.id for run in folder.missing()}
     plan = folder.plan()
-    left = tuple(run for run in plan.runs if run.id not in there)
+    left = tuple(run for run in plan.runs if run.id in again | missing)
     return _examined(testbed, plan.model_copy(update={"runs": left})) if left else {}
 
 
-def _is_made_again(record: RunRecord, testbed: Testbed) -> bool:
-    return record.status == "failed" and not testbed.repeats_itself
+def _made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
+    """The runs that may come out otherwise: failed ones, and those that the machine spoiled."""
+    from netstudy.analysis.cells import is_limited
+
+    if testbed.repeats_itself:
+        return []
+    return [
+        record
+        for record in folder.records()
+        if record.status == "failed" or (record.status == "invalid" and is_limited(record))
+    ]
 
 
 def _run_missing(
@@ -197,8 +209,8 @@ def _run_missing(
 
 
 def _is_final(folder: Folder, testbed: Testbed) -> bool:
-    """Whether no run could come out otherwise if it were made again."""
-    return not any(_is_made_again(record, testbed) for record in folder.records())
+    """Whether nothing has to be made again: what the machine spoiled may be, and need not."""
+    return all(record.status != "failed" for record in _made_again(folder, testbed))
 
 
 def _kept(folder: Folder) -> str:
@@ -220,6 +232,9 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
         print(f"report: {published.report.html}")
     if statuses["failed"] and not folder.is_done():
         say(f"netstudy: {statuses['failed']} runs failed; again: {continue_with(folder)}")
+    spoiled = sum(one.kind == "limited" for _, one in published.result.warnings.problems)
+    if spoiled:
+        say(f"netstudy: the machine spoiled {spoiled} runs; again: {continue_with(folder)}")
     if not set(statuses) <= {"ok"}:
         return TestbedError.exit_code
     return MISSED if published.result.missed else 0

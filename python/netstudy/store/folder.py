@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -85,17 +85,27 @@ class Folder:
         """
         return [run for run in self.plan().runs if not self._has(run)]
 
-    def set_failed_aside(self) -> None:
-        """Make runs that failed missing again; what is there of them is kept beside the others."""
-        for record in self.records():
-            if record.status == "failed":
-                path = self._run_path(record.run)
-                taken = len(list(path.parent.glob(f"{record.run}.failed-*.json")))
-                aside = f"{record.run}.failed-{taken + 1}"
-                captured = self.path / CAPTURES / f"{record.run}{CAPTURE}"
-                if captured.exists():
-                    captured.rename(captured.with_name(f"{aside}{CAPTURE}"))
-                path.rename(path.with_name(f"{aside}.json"))
+    def set_aside(self, is_made_again: Callable[[RunRecord], bool]) -> None:
+        """Make runs missing again; what is there of them is kept beside the others.
+
+        A folder that was done is so no more.
+        """
+        chosen = [record for record in self.records() if is_made_again(record)]
+        if chosen:
+            for of_all in (DONE, RECORDS):
+                (self.path / of_all).unlink(missing_ok=True)
+        for record in chosen:
+            path = self._run_path(record.run)
+            taken = len(list(path.parent.glob(f"{record.run}.{record.status}-*.json")))
+            aside = f"{record.run}.{record.status}-{taken + 1}"
+            captured = self.path / CAPTURES / f"{record.run}{CAPTURE}"
+            if captured.exists():
+                captured.rename(captured.with_name(f"{aside}{CAPTURE}"))
+            path.rename(path.with_name(f"{aside}.json"))
+
+    def set_aside_as(self, status: str) -> int:
+        """How many records with that status were set aside."""
+        return len(list((self.path / RUNS).glob(f"*.{status}-*.json")))
 
     def is_done(self) -> bool:
         """Whether everything was run and the folder was sealed."""

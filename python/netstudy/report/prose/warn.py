@@ -30,6 +30,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
     return [
         *_problems(result),
         *_made_again(result),
+        *_set_aside(result),
         *_empty(found.empty_cells, result.cells),
         *_few(found.few_runs, result),
         *_warm_up(result),
@@ -71,10 +72,20 @@ def _made_again(result: StudyResult) -> Iterator[Sentence]:
         )
 
 
+def _set_aside(result: StudyResult) -> Iterator[Sentence]:
+    if result.testbed.set_aside:
+        yield say(
+            "Attempts that the machine had spoiled were set aside and made again later: {n}.",
+            n=count(result.testbed.set_aside, "records of invalid runs that were set aside"),
+        )
+
+
 def _advice(result: StudyResult) -> Sentence:
     """What helps against a machine that is late."""
     return say(
-        ": run the study again on an idle machine, or at a smaller scale, such as {option}",
+        ": make them again on an idle machine by {again}, or run the study at a smaller scale, "
+        "such as {option}",
+        again=Name("netstudy run --resume", code=True),
         option=Name(f"--scale {result.testbed.smaller_scale}", code=True),
     )
 
@@ -129,11 +140,15 @@ def _warm_up(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _named(cells: Sequence[CellRow], table: CellTable) -> Sentence:
-    """Cells by their levels; those that differ in the factor along x alone as one span."""
+    """Cells by their levels; those that differ in the factor along x alone as one span.
+
+    A factor that has one level in all cells tells them from none, and is left out.
+    """
     along = next((f for f, levels in table.factors.items() if is_numeric(levels)), None)
+    telling = {f for f, levels in table.factors.items() if len(levels) > 1} or set(table.factors)
     groups: dict[str, list[Level]] = {}
     for cell in cells:
-        rest = {f: level for f, level in cell.treatment.items() if f != along}
+        rest = {f: level for f, level in cell.treatment.items() if f in telling and f != along}
         groups.setdefault(treatment_text(rest), []).append(cell.treatment.get(along or "", ""))
     if along is None:
         return join([Name(text) for text in groups])

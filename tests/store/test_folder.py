@@ -66,7 +66,7 @@ def test_failed_runs_are_set_aside_with_what_was_captured_of_them(folder: Folder
         folder.write_run(other.id, run_line(other, status="failed", error=time.decode()))
         for run in (one, other):
             (captures / f"{run.id}.jsonl.gz").write_bytes(time)
-        folder.set_aside(lambda record: record.status == "failed")
+        folder.set_aside([record for record in folder.records() if record.status == "failed"])
         assert other in folder.missing()
     kept = {path.name: path.read_bytes() for path in captures.iterdir()}
     assert kept == {
@@ -83,10 +83,10 @@ def test_a_folder_of_which_a_run_is_set_aside_is_done_no_more(folder: Folder) ->
         folder.write_run(run.id, run_line(run, status="invalid"))
     folder.write_records()
     folder.seal(NOW)
-    folder.set_aside(lambda _: False)
+    folder.set_aside([])
     assert folder.is_done(), "nothing was set aside"
     spoiled = folder.plan().runs[0]
-    folder.set_aside(lambda record: record.run == spoiled.id)
+    folder.set_aside(folder.records()[:1])
     assert not folder.is_done()
     assert not (folder.path / "records.jsonl").exists()
     assert folder.missing() == [spoiled]

@@ -158,8 +158,7 @@ def _carry_out(
         with interruptible(), folder.writing():
             if is_resumed:
                 machine = _remainder_examined(folder, testbed)
-            again = {record.run for record in _made_again(folder, testbed)}
-            folder.set_aside(lambda record: record.run in again)
+            folder.set_aside(_made_again(folder, testbed))
             _run_missing(folder, testbed, manner.threads, machine)
             published = finish(folder, is_final=_is_final(folder, testbed))
     except Interrupted as signal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -85,16 +85,15 @@ class Folder:
         """
         return [run for run in self.plan().runs if not self._has(run)]
 
-    def set_aside(self, is_made_again: Callable[[RunRecord], bool]) -> None:
-        """Make runs missing again; what is there of them is kept beside the others.
+    def set_aside(self, records: Sequence[RunRecord]) -> None:
+        """Make these runs missing again; what is there of them is kept beside the others.
 
         A folder that was done is so no more.
         """
-        chosen = [record for record in self.records() if is_made_again(record)]
-        if chosen:
+        if records:
             for of_all in (DONE, RECORDS):
                 (self.path / of_all).unlink(missing_ok=True)
-        for record in chosen:
+        for record in records:
             path = self._run_path(record.run)
             taken = len(list(path.parent.glob(f"{record.run}.{record.status}-*.json")))
             aside = f"{record.run}.{record.status}-{taken + 1}"

@@ -181,6 +181,8 @@ class NicFigures(Model):
     buffers: Figure[CountValue] | None = None
     send_latency: Figure[DurationValue] | None = None
     receive_latency: Figure[DurationValue] | None = None
+    receive_jitter: Figure[DurationValue] | None = None
+    """Mean of what a segment takes beyond that, at random (exponential)."""
     receive_per_frame: Figure[DurationValue] | None = None
     receive_rate: Figure[RateValue] | None = None
     """Rate at which the processor deals with the bytes of received frames."""

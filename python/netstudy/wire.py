@@ -77,6 +77,8 @@ class Nic(Wire):
 
     send_latency_ns: int = 0
     receive_latency_ns: int = 0
+    receive_jitter_ns: int = Field(default=0, ge=0)
+    """Mean of what a segment takes beyond that, at random (exponential); the order stays."""
     receive_frame_ns: int = 0
     """Processor time that a received frame costs, whatever its size."""
     receive_rate_bps: int | None = None

@@ -191,6 +191,8 @@ pub struct Nic {
     pub send_latency_ns: u64,
     /// From the wire to the socket.
     pub receive_latency_ns: u64,
+    /// Mean of what a segment takes beyond that, at random (exponential); the order stays.
+    pub receive_jitter_ns: u64,
     /// Processor time that a received frame costs.
     pub receive_frame_ns: u64,
     /// Rate at which the processor deals with the bytes of received frames; none: at once.

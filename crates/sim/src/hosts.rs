@@ -5,6 +5,7 @@ use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
 
+use crate::jitter::ReceiveJitter;
 use crate::limits::{Limits, Unlimited};
 use crate::wiring::HostKind;
 
@@ -51,6 +52,7 @@ pub(crate) struct Nic<L = Unlimited> {
     receive_rate: Option<Serializer>,
     /// Whether receiving costs no time but `receive_latency`.
     receives_at_once: bool,
+    jitter: Option<Box<ReceiveJitter>>,
     /// When the processor has dealt with all frames that were received so far.
     processor_free_at: Time,
     delay: Duration,
@@ -70,7 +72,8 @@ pub const CUT_THROUGH_BYTES: u32 = 64;
 const LOOK_AT_MIN: usize = 64;
 
 impl<L: Limits> Nic<L> {
-    pub(crate) fn new(kind: &HostKind, cuts_through: bool) -> Self {
+    /// The interface of the host `host` in the run with the seed `seed`.
+    pub(crate) fn new(kind: &HostKind, cuts_through: bool, seed: &str, host: &str) -> Self {
         let receives_at_once = kind.receive.costs_no_time();
         Self {
             limits: L::new(&kind.receive),
@@ -82,6 +85,7 @@ impl<L: Limits> Nic<L> {
             receive_frame: kind.receive.per_frame,
             receive_rate: kind.receive.rate,
             receives_at_once,
+            jitter: ReceiveJitter::new(&kind.receive, seed, host),
             processor_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,
@@ -118,7 +122,8 @@ impl<L: Limits> Nic<L> {
         let bytes = self.receive_rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes));
         self.processor_free_at = begins + self.receive_frame + bytes;
         self.limits.ends(self.processor_free_at);
-        Some(self.processor_free_at + self.receive_latency)
+        let ready = self.processor_free_at + self.receive_latency;
+        Some(self.jitter.as_mut().map_or(ready, |jitter| jitter.put_off(ready)))
     }
 
     /// Sends `segment` at `now`, behind the frames `on_the_way` to the switch. None if too many of

@@ -14,9 +14,8 @@ use crate::hosts::{Frame, Nic};
 use crate::limits::Limits;
 use crate::modes::OnIteration;
 use crate::observe::{Moment, Observer};
-use crate::parties::{Client, Server, Setup};
+use crate::parties::{CLIENT, Client, Server, Setup};
 use crate::snapshot::{Outcome, Snapshot, totals};
-use crate::wiring::Star;
 
 /// Virtual time that one iteration may take: far beyond any series of timeouts that still ends.
 const ITERATION_TIME_MAX: Duration = Duration::from_secs(3600);
@@ -139,7 +138,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
         on_iteration: &mut OnIteration<'_>,
     ) -> Result<Outcome, String> {
         let mut servers: Vec<_> = (0..setup.star.servers)
-            .map(|index| Server::new(setup, index, Line::new(setup.star)))
+            .map(|index| Server::new(setup, index, |name| Line::new(setup, name)))
             .collect();
         Self::new(setup, buffer, observer).run_with(&mut servers, on_iteration)
     }
@@ -147,7 +146,8 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     fn new(setup: &Setup<'_>, buffer: B, observer: O) -> Self {
         let star = setup.star;
         let iterations = setup.workload.iterations - setup.warmup_iterations;
-        let nic = Nic::new(&star.client, star.cuts_through(&star.client.link));
+        let cuts_through = star.cuts_through(&star.client.link);
+        let nic = Nic::new(&star.client, cuts_through, setup.seed, CLIENT);
         Self {
             arrivals: Agenda::new(Stream::new(setup.seed, "switch/arrivals").bits()),
             to_switch: Ring::new(),
@@ -585,9 +585,11 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
 }
 
 impl<L: Limits> Line<L> {
-    fn new(star: &Star) -> Self {
+    fn new(setup: &Setup<'_>, name: &str) -> Self {
+        let server = &setup.star.server;
+        let cuts_through = setup.star.cuts_through(&server.link);
         Self {
-            nic: Nic::new(&star.server, star.cuts_through(&star.server.link)),
+            nic: Nic::new(server, cuts_through, setup.seed, name),
             to_switch: Ring::new(),
             port: PortCounters::default(),
             timer: Time::NEVER,

@@ -20,6 +20,7 @@ mod buffers;
 mod hops;
 mod hosts;
 mod incast;
+mod jitter;
 mod laws;
 mod limits;
 mod modes;

@@ -9,6 +9,9 @@ use netstudy_workload::{Incast, IncastConfig, Responder};
 
 use crate::wiring::Star;
 
+/// The name of the client's streams of random numbers.
+pub(crate) const CLIENT: &str = "client";
+
 /// What a simulation is made of, beside its switch.
 pub(crate) struct Setup<'a> {
     pub(crate) star: &'a Star,
@@ -93,13 +96,14 @@ impl<N> Client<N> {
 }
 
 impl<N> Server<N> {
-    pub(crate) fn new(setup: &Setup<'_>, index: u32, nic: N) -> Self {
+    /// The server with the index `index`; `nic` makes the interface of the host with that name.
+    pub(crate) fn new(setup: &Setup<'_>, index: u32, nic: impl FnOnce(&str) -> N) -> Self {
         let star = setup.star;
         let name = format!("server/{}", index + 1);
         Self {
-            nic,
+            nic: nic(&name),
             end: Endpoint::listen(star.server.tcp_with_phase(setup.seed, &name)),
-            client_end: Endpoint::connect(star.client.tcp_with_phase(setup.seed, "client")),
+            client_end: Endpoint::connect(star.client.tcp_with_phase(setup.seed, CLIENT)),
             app: Responder::new(setup.workload.request_bytes),
             response_bytes: setup.workload.response_bytes(index),
             jitter: Stream::new(setup.seed, &format!("{name}/start")),

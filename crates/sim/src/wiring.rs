@@ -28,6 +28,8 @@ pub(crate) struct HostKind {
 pub(crate) struct ReceiveKind {
     /// From the processor to TCP.
     pub(crate) latency: Duration,
+    /// Mean of what it takes beyond that.
+    pub(crate) jitter: Duration,
     /// Processor time of a frame.
     pub(crate) per_frame: Duration,
     /// Rate at which the processor deals with bytes.
@@ -55,6 +57,7 @@ impl ReceiveKind {
         self.per_frame == Duration::ZERO
             && self.rate.is_none()
             && self.interrupt_delay == Duration::ZERO
+            && self.jitter == Duration::ZERO
     }
 
     /// Processor time that a frame costs.
@@ -173,6 +176,7 @@ fn receive_kind(nic: &records::Nic) -> Result<ReceiveKind, String> {
     }
     Ok(ReceiveKind {
         latency: Duration::from_ns(nic.receive_latency_ns),
+        jitter: Duration::from_ns(nic.receive_jitter_ns),
         per_frame: Duration::from_ns(nic.receive_frame_ns),
         rate: receive_rate(nic)?,
         ring_frames: nic.receive_ring_frames.map_or(usize::MAX, |frames| frames as usize),

@@ -51,6 +51,36 @@ fn latencies_of_hosts_and_switch_add_up() {
 }
 
 #[test]
+fn jitter_of_hosts_adds_its_mean_each_way_and_scatters_as_much() {
+    let (mean_ns, iterations) = (20_000, 4_000);
+    let mut run = one_segment();
+    for group in &mut run.network.hosts {
+        group.nic.receive_jitter_ns = mean_ns;
+    }
+    incast(&mut run).iterations = iterations;
+    let bare = (one_way_ps(64) + one_way_ps(8_948)) / 1000;
+    let completion_ns = make_ok(&run).iterations.expect("an ended run has samples").completion_ns;
+    let extra: Vec<f64> = completion_ns.iter().map(|&ns| ns as f64 - bare as f64).collect();
+    let count = f64::from(iterations);
+    let mean = extra.iter().sum::<f64>() / count;
+    let variance = extra.iter().map(|ns| (ns - mean).powi(2)).sum::<f64>() / count;
+    // A sum of two exponential delays: mean 2m, variance 2m^2, fourth central moment 24m^4. Within four
+    // standard errors.
+    let m = mean_ns as f64;
+    assert!(
+        (mean - 2.0 * m).abs() < 4.0 * m * (2.0 / count).sqrt(),
+        "mean {mean} ns, seed {}",
+        run.seed
+    );
+    let variance_error = m * m * ((24.0 - 4.0) / count).sqrt();
+    assert!(
+        (variance - 2.0 * m * m).abs() < 4.0 * variance_error,
+        "variance {variance}, seed {}",
+        run.seed
+    );
+}
+
+#[test]
 fn cutting_through_saves_all_of_a_frame_but_its_first_64_bytes() {
     let mut run = one_segment();
     run.network.switch.forwarding = Forwarding::CutThrough;

@@ -55,6 +55,7 @@ _TCP_FIELDS = {
 _NIC_FIELDS = {
     "send_latency": "send_latency_ns",
     "receive_latency": "receive_latency_ns",
+    "receive_jitter": "receive_jitter_ns",
     "receive_per_frame": "receive_frame_ns",
     "receive_rate": "receive_rate_bps",
     "transmit_queue": "transmit_queue_frames",

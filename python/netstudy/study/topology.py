@@ -126,6 +126,9 @@ class Nic(Model):
     """From the socket to the wire."""
     receive_latency: Duration | None = None
     """From the wire to the socket."""
+    receive_jitter: Duration | None = None
+    """Mean of what a segment takes beyond that, at random (exponential); segments stay in order.
+    Without any, all flows of a bottleneck stay in step with it, and losses repeat a pattern."""
     receive_per_frame: Duration | None = None
     """Processor time that a received frame costs, whatever its size."""
     receive_rate: Rate | None = None

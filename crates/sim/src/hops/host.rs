@@ -24,7 +24,14 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    pub(super) fn new(kind: &HostKind, cuts_through: bool, place: usize) -> Self {
+    /// The interface of the host `host` in the run with the seed `seed`.
+    pub(super) fn new(
+        kind: &HostKind,
+        cuts_through: bool,
+        place: usize,
+        seed: &str,
+        host: &str,
+    ) -> Self {
         let wire = Wire::new(kind.link).with_interval(kind.receive.frame_interval);
         Self {
             place,
@@ -33,7 +40,7 @@ impl Interface {
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
             cuts_through,
-            receiver: Receiver::new(kind, place),
+            receiver: Receiver::new(&kind.receive, place, seed, host),
             counters: NicCounters::default(),
         }
     }

@@ -26,8 +26,9 @@ use crate::hosts::Frame;
 use crate::incast::check_progress;
 use crate::modes::OnIteration;
 use crate::observe::{Moment, Observer};
-use crate::parties::{Client, Server, Setup};
+use crate::parties::{CLIENT, Client, Server, Setup};
 use crate::snapshot::{Outcome, Snapshot, totals};
+use crate::wiring::HostKind;
 use events::{Event, Events};
 use host::Interface;
 use netstudy_random::Stream;
@@ -68,14 +69,13 @@ impl<A: Architecture<Frame>, O: Observer> Hops<A, O> {
         let star = setup.star;
         let links = star.port_links();
         let iterations = setup.workload.iterations - setup.warmup_iterations;
-        let client = Interface::new(&star.client, star.cuts_through(&star.client.link), 0);
+        let interface = |kind: &HostKind, place, host: &str| {
+            Interface::new(kind, star.cuts_through(&kind.link), place, setup.seed, host)
+        };
+        let client = interface(&star.client, 0, CLIENT);
         let server = |index: u32| {
-            let cuts_through = star.cuts_through(&star.server.link);
-            Server::new(
-                setup,
-                index,
-                Interface::new(&star.server, cuts_through, index as usize + 1),
-            )
+            let place = index as usize + 1;
+            Server::new(setup, index, |name| interface(&star.server, place, name))
         };
         Self {
             timers: Schedule::new(links.len()),

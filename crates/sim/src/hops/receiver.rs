@@ -13,13 +13,15 @@ use netstudy_units::{Duration, Time};
 
 use super::events::{Event, Events};
 use crate::hosts::Frame;
-use crate::wiring::{HostKind, ReceiveKind};
+use crate::jitter::ReceiveJitter;
+use crate::wiring::ReceiveKind;
 
 /// What lies between a wire and a TCP.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     place: usize,
     kind: ReceiveKind,
+    jitter: Option<Box<ReceiveJitter>>,
     /// Frames that the interface has not taken in yet.
     outside: VecDeque<Frame>,
     /// Frames that wait for the processor; it deals with the first, if it polls.
@@ -48,10 +50,11 @@ struct Merged {
 }
 
 impl Receiver {
-    pub(super) fn new(kind: &HostKind, place: usize) -> Self {
+    pub(super) fn new(kind: &ReceiveKind, place: usize, seed: &str, host: &str) -> Self {
         Self {
             place,
-            kind: kind.receive,
+            kind: *kind,
+            jitter: ReceiveJitter::new(kind, seed, host),
             outside: VecDeque::new(),
             inside: VecDeque::new(),
             processor: Processor::Idle,
@@ -130,8 +133,10 @@ impl Receiver {
         }
     }
 
-    fn deliver(&self, now: Time, frame: Frame, events: &mut Events) {
-        events.put(now + self.kind.latency, self.place, Event::Delivered(frame));
+    fn deliver(&mut self, now: Time, frame: Frame, events: &mut Events) {
+        let ready = now + self.kind.latency;
+        let at = self.jitter.as_mut().map_or(ready, |jitter| jitter.put_off(ready));
+        events.put(at, self.place, Event::Delivered(frame));
     }
 
     /// Merges a frame with those before it, or lets it pass behind them.

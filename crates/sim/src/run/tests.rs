@@ -93,12 +93,13 @@ pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<
         [1..50_000_u64, 1..50_000_u64],
     );
     let delay = prop_oneof![Just(0_u64), 1..60_000_u64];
-    let hosts = (any::<bool>(), 0..20_000_u64, 0..3_000_u64, delay, 2..200_u32, any::<u64>());
+    let latency = (0..20_000_u64, prop_oneof![Just(0_u64), 1..30_000_u64]);
+    let hosts = (any::<bool>(), latency, 0..3_000_u64, delay, 2..200_u32, any::<u64>());
     (workload, network, hosts).prop_map(|(workload, network, hosts)| {
         let (servers, block_bytes, iterations, warmup, request_spacing_ns, start_jitter) = workload;
         let (buffer, mtu_bytes, cuts_through, latency_ns, delays_ns) = network;
-        let (is_linux, host_latency_ns, receive_frame_ns, interrupt_delay_ns, queue_frames, seed) =
-            hosts;
+        let (is_linux, latency, receive_frame_ns, interrupt_delay_ns, queue_frames, seed) = hosts;
+        let (host_latency_ns, receive_jitter_ns) = latency;
         let mut run = lab::run(servers, buffer);
         run.seed = format!("{seed:016x}");
         run.network.switch.latency_ns = latency_ns;
@@ -112,6 +113,7 @@ pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<
         for group in &mut run.network.hosts {
             group.nic.send_latency_ns = host_latency_ns;
             group.nic.receive_latency_ns = host_latency_ns / 3;
+            group.nic.receive_jitter_ns = receive_jitter_ns;
             group.nic.receive_frame_ns = receive_frame_ns;
             group.nic.interrupt_delay_ns = interrupt_delay_ns;
             group.nic.transmit_queue_frames = queue_frames;

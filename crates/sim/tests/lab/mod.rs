@@ -35,6 +35,7 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
         nic: Nic {
             send_latency_ns: 0,
             receive_latency_ns: 0,
+            receive_jitter_ns: 0,
             receive_frame_ns: 0,
             receive_rate_bps: None,
             transmit_queue_frames: 10_000,

@@ -52,6 +52,7 @@ def _hosts(network: wire.Network) -> Iterator[str]:
     """What a profile says of a host's interface and processor: here these are the machine's own."""
     modelled = {
         "receive_latency_ns",
+        "receive_jitter_ns",
         "send_latency_ns",
         "receive_frame_ns",
         "receive_rate_bps",

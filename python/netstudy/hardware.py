@@ -157,6 +157,7 @@ class TcpFigures(Model):
     delayed_ack: Figure[DurationValue] | None = None
     ack_every: Figure[CountValue] | None = None
     quick_ack: Figure[Count0Value] | None = None
+    ack_pushed: Figure[SwitchedValue] | None = None
     read_at_once: Figure[PercentValue] | None = None
     restart_after_idle: Figure[SwitchedValue] | None = None
     offload_burst: Figure[SizeValue] | None = None

@@ -58,6 +58,9 @@ class Tcp(Wire):
     quick_ack_segments: int = 0
     """Segments acknowledged at once when data starts to come, also after a gap longer than the
     timeout, and after a copy of old data (Linux: 16)."""
+    ack_pushed: bool = False
+    """Mark the end of what was written (PSH), and acknowledge it as soon as it is read, unless the
+    receiver answers what it receives (Linux)."""
     read_at_once_pct: int = Field(default=0, ge=0, le=100)
     """Share of received segments upon which the application reads at once, which sends an
     acknowledgment that waits."""
@@ -190,6 +193,8 @@ class Network(Wire):
     hosts: tuple[HostGroup, ...]
     switch: Switch
     links: tuple[Link, ...]
+    shared_clock: bool = False
+    """The clocks of all hosts tick at the same instants, as those of namespaces do."""
 
 
 class NoJitter(Wire):

@@ -33,6 +33,7 @@ LINUX_6 = wire.Tcp(
     rto_rule="linux",
     clock_tick_ns=4_000_000,
     quick_ack_segments=16,
+    ack_pushed=True,
     offload_burst_bytes=65_536,
     offload_rule="autosizing",
 )

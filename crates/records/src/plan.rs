@@ -55,6 +55,8 @@ pub struct Network {
     pub switch: Switch,
     /// A link for each group of hosts.
     pub links: Vec<Link>,
+    /// The clocks of all hosts tick at the same instants.
+    pub shared_clock: bool,
 }
 
 /// Identical hosts.
@@ -168,6 +170,8 @@ pub struct Tcp {
     /// Segments acknowledged at once when data starts to come, also after a gap longer than the timeout,
     /// and after a copy of old data.
     pub quick_ack_segments: u32,
+    /// Acknowledge the end of what was written as soon as it is read.
+    pub ack_pushed: bool,
     /// Share of received segments upon which the application reads at once, which sends an
     /// acknowledgment that waits.
     pub read_at_once_pct: u32,

@@ -19,6 +19,7 @@ pub(crate) struct HostKind {
     /// Its marks count descriptors of the ring.
     pub(crate) pause: PausePolicy,
     pub(crate) read_at_once_pct: u32,
+    shares_clock: bool,
     pub(crate) transmit_queue_frames: usize,
     pub(crate) tcp: Config,
 }
@@ -158,14 +159,17 @@ impl HostKind {
             receive: receive_kind(&group.nic)?,
             pause: host_pause(&group.nic)?,
             read_at_once_pct: group.tcp.read_at_once_pct,
+            shares_clock: network.shared_clock,
             transmit_queue_frames: group.nic.transmit_queue_frames as usize,
             tcp: tcp_config(&group.tcp, link.mtu_bytes)?,
         })
     }
 
-    /// The TCP of one such host: its retransmission clock ticks in a phase of its own.
+    /// The TCP of one such host: its retransmission clock ticks in a phase of its own, unless all hosts
+    /// have one clock.
     pub(crate) fn tcp_with_phase(&self, seed: &str, host: &str) -> Config {
-        let mut clock = Stream::new(seed, &format!("{host}/clock"));
+        let whose = if self.shares_clock { "hosts" } else { host };
+        let mut clock = Stream::new(seed, &format!("{whose}/clock"));
         Config { clock_phase: clock.uniform_span(self.tcp.clock_tick), ..self.tcp }
     }
 }
@@ -283,6 +287,7 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         delayed_ack: Duration::from_ns(tcp.delayed_ack_ns),
         ack_every_segments: tcp.ack_every_segments,
         quick_ack_segments: tcp.quick_ack_segments,
+        ack_pushed: tcp.ack_pushed,
         restart_after_idle: tcp.restart_after_idle,
         send_buffer_bytes: tcp.send_buffer_bytes,
         receive_buffer_bytes: tcp.receive_buffer_bytes,
@@ -308,5 +313,24 @@ mod tests {
         assert_eq!(reserved(&run), [9018, 0], "the servers' ports wait for the end of a frame");
         run.network.switch.forwarding = records::Forwarding::StoreAndForward;
         assert_eq!(reserved(&run), [0, 0]);
+    }
+
+    #[test]
+    fn clocks_tick_in_phases_of_their_own_unless_they_are_one() {
+        let mut run = lab::run(2, lab::INGRESS);
+        for group in &mut run.network.hosts {
+            group.tcp.clock_tick_ns = 4_000_000;
+        }
+        let phases = |run: &records::Run| {
+            let star = Star::new(run).expect("the lab's network fits");
+            let hosts =
+                [(&star.client, "client"), (&star.server, "server/1"), (&star.server, "server/2")];
+            hosts.map(|(kind, name)| kind.tcp_with_phase(&run.seed, name).clock_phase)
+        };
+        let [client, first, second] = phases(&run);
+        assert!(client != first && first != second && second != client);
+        run.network.shared_clock = true;
+        let [client, first, second] = phases(&run);
+        assert!(client == first && first == second);
     }
 }

@@ -19,6 +19,8 @@ impl Flags {
     pub const ECE: Self = Self(16);
     /// Congestion window reduced (RFC 3168, 6.1).
     pub const CWR: Self = Self(32);
+    /// End of what the application wrote.
+    pub const PSH: Self = Self(64);
 
     /// Whether all bits of `other` are set.
     #[must_use]
@@ -27,11 +29,12 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The bits but for those that tell of congestion.
+    /// The bits that move the connection from one state to another: not those that tell of congestion,
+    /// nor that of the end of a write.
     #[must_use]
     #[inline]
-    pub const fn without_ecn(self) -> Self {
-        Self(self.0 & !(Self::ECE.0 | Self::CWR.0))
+    pub const fn of_state(self) -> Self {
+        Self(self.0 & !(Self::ECE.0 | Self::CWR.0 | Self::PSH.0))
     }
 
     /// Whether any bit of `other` is set.

@@ -26,6 +26,7 @@ struct Ends {
     initial_window_segments: Option<u32>,
     ack_every_segments: u32,
     quick_ack_segments: u32,
+    ack_pushed: bool,
     restart_after_idle: bool,
     min_rto_ms: u64,
     max_rto_ms: u64,
@@ -108,13 +109,20 @@ fn ends() -> impl Strategy<Value = Ends> {
     let timers = (select(vec![1_u64, 20, 200]), 1_000..10_000_u64, select(vec![0_u64, 1, 10]));
     let phases = [0..10_000_u64, 0..10_000_u64];
     let flavours = [flavour(), flavour()];
-    (options, windows, timers, [any::<bool>(), any::<bool>(), any::<bool>()], phases, flavours)
+    (
+        options,
+        windows,
+        timers,
+        [any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()],
+        phases,
+        flavours,
+    )
         .prop_map(
             |(
                 options,
                 windows,
                 timers,
-                [restart_after_idle, client_ecn, server_ecn],
+                [restart_after_idle, client_ecn, server_ecn, ack_pushed],
                 clock_phase_us,
                 flavours,
             )| Ends {
@@ -127,6 +135,7 @@ fn ends() -> impl Strategy<Value = Ends> {
                 initial_window_segments: windows.0,
                 ack_every_segments: windows.1,
                 quick_ack_segments: windows.2,
+                ack_pushed,
                 restart_after_idle,
                 min_rto_ms: timers.0,
                 max_rto_ms: timers.1,
@@ -172,6 +181,7 @@ fn setup(ends: &Ends, network: &Network) -> Setup {
         c.initial_window_segments = ends.initial_window_segments;
         c.ack_every_segments = ends.ack_every_segments;
         c.quick_ack_segments = ends.quick_ack_segments;
+        c.ack_pushed = ends.ack_pushed;
         c.restart_after_idle = ends.restart_after_idle;
         c.min_rto = ms(ends.min_rto_ms);
         c.max_rto = ms(ends.max_rto_ms);

@@ -43,6 +43,7 @@ _TCP_FIELDS = {
     "delayed_ack": "delayed_ack_ns",
     "ack_every": "ack_every_segments",
     "quick_ack": "quick_ack_segments",
+    "ack_pushed": "ack_pushed",
     "read_at_once": "read_at_once_pct",
     "restart_after_idle": "restart_after_idle",
     "offload_burst": "offload_burst_bytes",
@@ -149,6 +150,7 @@ class Resolver:
             hosts=tuple(self._host_group(name, topology.groups[name]) for name in names),
             switch=self._switch(topology.switch),
             links=tuple(self._link(name, topology) for name in names),
+            shared_clock=concrete(topology.shared_clock),
         )
 
     def _check_ports(self, topology: Topology, names: Sequence[str]) -> None:

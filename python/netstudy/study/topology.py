@@ -95,6 +95,9 @@ class TcpKnobs(Model):
     """Full segments after which an ack is sent at the latest."""
     quick_ack: Count0 | None = None
     """Segments acknowledged at once when data starts to come, also after a long gap."""
+    ack_pushed: Switched | None = None
+    """Acknowledge the end of what was written (PSH) as soon as it is read, unless the receiver
+    answers what it receives. Without it a last odd segment waits for `delayed_ack`."""
     read_at_once: Percent | None = None
     """Share of segments upon which the application reads at once, which sends a waiting ack."""
     restart_after_idle: Switched | None = None
@@ -303,6 +306,9 @@ class Topology(Model):
     """Links by the two ends they join."""
     link: LinkProperties | None = None
     """Short for the same link from every host to the switch."""
+    shared_clock: Switched = False
+    """Whether the clocks of all hosts tick at the same instants, as those of containers of one
+    machine do: then timers of several hosts fire together. Else each ticks in its own phase."""
     placement: dict[WordsValue, Placement] = Field(default_factory=dict)
     """Named places of the two endpoints; a workload names one of them."""
 

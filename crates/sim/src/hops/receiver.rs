@@ -156,15 +156,19 @@ impl Receiver {
         }
         match held {
             Some(index) => {
-                // A shorter segment is the last of a burst: nothing follows that could be merged.
-                let is_last = frame.segment.len < self.merging[index].unit_bytes;
-                self.merging[index].frame.segment.len += frame.segment.len;
+                // A shorter segment, or the end of a write, is the last of a burst: nothing follows that
+                // could be merged.
+                let ends_write = frame.segment.flags.contains(Flags::PSH);
+                let is_last = ends_write || frame.segment.len < self.merging[index].unit_bytes;
+                let held = &mut self.merging[index].frame.segment;
+                held.len += frame.segment.len;
+                held.flags = held.flags | frame.segment.flags;
                 if is_last {
                     let merged = self.merging.remove(index);
                     self.deliver(now, merged.frame, events);
                 }
             }
-            None if is_plain(&frame.segment) => {
+            None if is_plain(&frame.segment) && !frame.segment.flags.contains(Flags::PSH) => {
                 self.merging.push(Merged { frame, unit_bytes: frame.segment.len });
             }
             None => self.deliver(now, frame, events),
@@ -172,9 +176,12 @@ impl Receiver {
     }
 }
 
-/// Whether a segment carries data and nothing else of interest.
+/// Whether a segment carries data and nothing else of interest; it may end a write.
 fn is_plain(segment: &Segment) -> bool {
-    segment.len > 0 && segment.flags == Flags::ACK && segment.sack.is_empty()
+    segment.len > 0
+        && segment.flags.of_state() == Flags::ACK
+        && !segment.flags.intersects(Flags::ECE | Flags::CWR)
+        && segment.sack.is_empty()
 }
 
 impl Merged {

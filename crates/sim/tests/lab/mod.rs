@@ -78,6 +78,7 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
                 pause_quanta: u16::MAX,
             },
             links: vec![link("client"), link("server")],
+            shared_clock: false,
         },
         workload: Workload::Incast(Incast {
             client: "client".to_owned(),
@@ -115,6 +116,7 @@ fn tcp() -> Tcp {
         delayed_ack_ns: 40_000_000,
         ack_every_segments: 2,
         quick_ack_segments: 0,
+        ack_pushed: false,
         restart_after_idle: true,
         send_buffer_bytes: 4_194_304,
         receive_buffer_bytes: 6_291_456,

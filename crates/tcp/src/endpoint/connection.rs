@@ -72,7 +72,7 @@ impl Endpoint {
     /// Takes a segment without prediction.
     #[inline(always)]
     pub fn handle_any(&mut self, now: Time, segment: &Segment) {
-        let usual = segment.flags.without_ecn() == Flags::ACK && segment.ack <= self.snd_nxt;
+        let usual = segment.flags.of_state() == Flags::ACK && segment.ack <= self.snd_nxt;
         // Whoever is not part of the path gets a copy: the segment itself then stays in registers.
         if usual && self.goes_plain() {
             self.handle_usual::<true>(now, segment);
@@ -141,7 +141,7 @@ impl Endpoint {
     }
 
     fn accept(&mut self, segment: &Segment) {
-        if segment.flags.without_ecn() != Flags::SYN {
+        if segment.flags.of_state() != Flags::SYN {
             return;
         }
         self.take_syn(segment);

@@ -71,6 +71,9 @@ pub struct Config {
     /// timeout, and after a copy of what was received (`TCP_MAX_QUICKACKS` of Linux). More means a
     /// faster start of small windows. Zero: none.
     pub quick_ack_segments: u32,
+    /// The end of what was written is marked (PSH), and acknowledged as soon as the application has read
+    /// it, unless the application answers what it receives (`ICSK_ACK_PUSHED` of Linux).
+    pub ack_pushed: bool,
     /// Shrink the window after an idle time (RFC 2861, as Linux does).
     pub restart_after_idle: bool,
     /// Most bytes sent and not yet acknowledged.
@@ -266,7 +269,7 @@ impl Endpoint {
             peer_fin_at: None,
             ack_now: false,
             ack_at: Time::NEVER,
-            quick_acks: QuickAcks::new(config.quick_ack_segments),
+            quick_acks: QuickAcks::new(config.quick_ack_segments, config.ack_pushed),
             ts_recent: 0,
             sack: config.sack,
             timestamps: config.timestamps,
@@ -331,6 +334,7 @@ impl Endpoint {
         if self.ack_at <= now {
             self.ack_now = true;
             self.ack_at = Time::NEVER;
+            self.quick_acks.waited_in_vain();
         }
         if self.rto_due() <= now {
             if self.linux6.repair.on {

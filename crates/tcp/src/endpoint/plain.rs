@@ -17,6 +17,7 @@ impl Endpoint {
             && self.config.recovery == Recovery::Rfc
             && self.config.offload_bytes == 0
             && self.config.quick_ack_segments == 0
+            && !self.config.ack_pushed
             && !self.ecn.on
     }
 

@@ -16,18 +16,29 @@ pub(super) struct QuickAcks {
     interactive: bool,
     /// When data arrived last.
     heard_at: Option<Time>,
+    /// The end of a write is acknowledged once it is read; none: that is not looked at.
+    pushed: Option<Pushed>,
+}
+
+/// What is not acknowledged yet ends a write (`ICSK_ACK_PUSHED`), or two (`ICSK_ACK_PUSHED2`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pushed {
+    No,
+    Once,
+    Twice,
 }
 
 impl QuickAcks {
-    pub(super) const fn new(most: u32) -> Self {
-        Self { most, left: 0, interactive: false, heard_at: None }
+    pub(super) fn new(most: u32, acks_pushed: bool) -> Self {
+        let pushed = acks_pushed.then_some(Pushed::No);
+        Self { most, left: 0, interactive: false, heard_at: None, pushed }
     }
 
     /// Data has arrived. At the start, and after a gap longer than the timeout, the sender begins with
     /// a small window.
     #[inline]
     pub(super) fn hear(&mut self, now: Time, rto: impl FnOnce() -> Duration) {
-        if self.most == 0 {
+        if self.most == 0 && self.pushed.is_none() {
             return;
         }
         let before = self.heard_at.replace(now);
@@ -42,9 +53,34 @@ impl QuickAcks {
         self.interactive = false;
     }
 
-    /// A gap in the data has been filled.
+    /// A gap in the data has been filled: for kernels of the time before pushes were looked at, the
+    /// application answers no more.
     pub(super) const fn gap_filled(&mut self) {
-        self.interactive = false;
+        self.interactive &= self.pushed.is_some();
+    }
+
+    /// Data has arrived that ends a write (`tcp_measure_rcv_mss`); only short segments count twice.
+    pub(super) fn hear_push(&mut self, is_short: bool) {
+        self.pushed = self.pushed.map(|before| match before {
+            Pushed::No => Pushed::Once,
+            Pushed::Once if is_short => Pushed::Twice,
+            same => same,
+        });
+    }
+
+    /// Whether an acknowledgment that waits is sent now that the application has read all there is
+    /// (`__tcp_cleanup_rbuf`).
+    pub(super) const fn is_push_due(&self) -> bool {
+        match self.pushed {
+            None | Some(Pushed::No) => false,
+            Some(Pushed::Once) => !self.interactive,
+            Some(Pushed::Twice) => true,
+        }
+    }
+
+    /// An acknowledgment waited for an answer that did not come (`tcp_delack_timer_handler`).
+    pub(super) const fn waited_in_vain(&mut self) {
+        self.interactive &= self.pushed.is_none();
     }
 
     /// Data is sent at `now`: soon after some was received, it looks like an answer.
@@ -61,6 +97,9 @@ impl QuickAcks {
     #[inline]
     pub(super) const fn send_ack(&mut self) {
         self.left = self.left.saturating_sub(1);
+        if self.pushed.is_some() {
+            self.pushed = Some(Pushed::No);
+        }
     }
 
     /// Whether a segment is acknowledged at once.
@@ -82,7 +121,7 @@ mod tests {
     }
 
     fn spent(most: u32) -> QuickAcks {
-        let mut quick = QuickAcks::new(most);
+        let mut quick = QuickAcks::new(most, false);
         for _ in 0..most {
             quick.hear(at_ms(1), || RTO);
             assert!(quick.are_due());
@@ -103,7 +142,7 @@ mod tests {
 
     #[test]
     fn who_answers_at_once_lets_acknowledgments_wait() {
-        let mut quick = QuickAcks::new(16);
+        let mut quick = QuickAcks::new(16, false);
         quick.hear(at_ms(1), || RTO);
         quick.send_data(at_ms(41), DELAY);
         assert!(quick.are_due(), "the answer of a slow application");
@@ -121,8 +160,37 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_write_is_acknowledged_unless_it_is_to_be_answered() {
+        let mut quick = QuickAcks::new(0, true);
+        quick.hear(at_ms(1), || RTO);
+        assert!(!quick.is_push_due(), "nothing ended");
+        quick.hear_push(false);
+        assert!(quick.is_push_due());
+        quick.send_ack();
+        assert!(!quick.is_push_due(), "it is acknowledged");
+    }
+
+    #[test]
+    fn who_answers_is_waited_for_until_a_second_write_ends_or_the_wait_was_in_vain() {
+        let mut quick = QuickAcks::new(16, true);
+        quick.hear(at_ms(1), || RTO);
+        quick.send_data(at_ms(2), DELAY);
+        quick.hear_push(true);
+        quick.gap_filled();
+        assert!(!quick.is_push_due());
+        quick.hear_push(false);
+        assert!(!quick.is_push_due(), "a full segment counts once");
+        quick.hear_push(true);
+        assert!(quick.is_push_due());
+        quick.send_ack();
+        quick.waited_in_vain();
+        quick.hear_push(false);
+        assert!(quick.is_push_due());
+    }
+
+    #[test]
     fn without_the_mode_none_is_quick() {
-        let mut quick = QuickAcks::new(0);
+        let mut quick = QuickAcks::new(0, false);
         quick.hear(at_ms(1), || RTO);
         quick.hear(at_ms(1000), || RTO);
         quick.hear_copy();

@@ -90,6 +90,9 @@ impl Endpoint {
         } else {
             self.delay_ack::<PLAIN>(now);
         }
+        if !PLAIN && self.config.ack_pushed {
+            self.take_push(segment);
+        }
         if !PLAIN && self.peer_fin_at.is_some() {
             self.take_fin(now);
         }
@@ -116,6 +119,15 @@ impl Endpoint {
         } else if !self.received.has_islands() {
             self.quick_acks.gap_filled();
         }
+    }
+
+    /// A short segment, or one that says so, ends what was written: the application reads it at once.
+    fn take_push(&mut self, segment: &Segment) {
+        let is_short = segment.len > 0 && segment.len < self.mss;
+        if is_short || segment.flags.contains(Flags::PSH) {
+            self.quick_acks.hear_push(is_short);
+        }
+        self.ack_now |= self.ack_at != Time::NEVER && self.quick_acks.is_push_due();
     }
 
     #[inline(always)]
@@ -161,6 +173,7 @@ pub(super) mod tests {
         delayed_ack: Duration::from_ms(40),
         ack_every_segments: 2,
         quick_ack_segments: 3,
+        ack_pushed: false,
         restart_after_idle: true,
         send_buffer_bytes: 100_000,
         receive_buffer_bytes: 20_000,

@@ -317,7 +317,11 @@ impl Endpoint {
         if self.ack_now {
             self.ack_now = self.sack && self.received.has_islands();
         }
-        self.stamp::<PLAIN>(now, Segment { seq, len, ..Segment::default() })
+        let mut segment = self.stamp::<PLAIN>(now, Segment { seq, len, ..Segment::default() });
+        if !PLAIN && self.config.ack_pushed && seq + u64::from(len) == self.write_end {
+            segment.flags = segment.flags | Flags::PSH;
+        }
+        segment
     }
 
     /// Adds what a segment without payload carries: what all do, and SACK.

@@ -52,6 +52,28 @@ fn the_first_segments_of_a_connection_are_acknowledged_one_by_one() {
 }
 
 #[test]
+fn the_end_of_a_write_is_acknowledged_at_once_where_pushes_are_heeded() {
+    let pushed = lab().both(|c| c.ack_pushed = true);
+    assert_eq!(acks_of(&pushed, 3000), [(ms(5), 2001), (ms(5), 3001)]);
+    assert_eq!(acks_of(&pushed, 2300), [(ms(5), 2001), (ms(5), 2301)]);
+}
+
+#[test]
+fn who_answers_lets_the_end_of_a_write_wait_until_that_was_in_vain() {
+    let mut lab = lab().both(|c| c.ack_pushed = true).open();
+    lab.write(Server, 500);
+    lab.run_until(ms(10));
+    lab.write(Client, 100);
+    lab.run_until(ms(20));
+    lab.write(Server, 500);
+    lab.run_until(ms(100));
+    lab.write(Server, 500);
+    lab.run_to_completion();
+    // The second write waits for an answer, which does not come; the third does not.
+    assert_eq!(lab.acks(Client), [(ms(5), 501), (ms(65), 1001), (ms(105), 1501)]);
+}
+
+#[test]
 fn acknowledgments_may_be_rarer() {
     let rare = lab().both(|c| c.ack_every_segments = 4);
     assert_eq!(acks_of(&rare, 10_000), [(ms(5), 4001), (ms(5), 8001), (ms(45), 10_001)]);

@@ -25,7 +25,9 @@ def notes(network: wire.Network, switching: Switching, kernel: Kernel) -> list[s
     """What is different from the study although it is carried out, one sentence each."""
     own = [line for group in network.hosts for line in departures(group.tcp, kernel)]
     path = kernel_path.departures(network) if switching == "kernel" else []
-    return list(dict.fromkeys([*own, *path, *_hosts(network), *_switch(network.switch)]))
+    return list(
+        dict.fromkeys([*own, *path, *_hosts(network), *_clock(network), *_switch(network.switch)])
+    )
 
 
 def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator[str]:
@@ -68,6 +70,14 @@ def _hosts(network: wire.Network) -> Iterator[str]:
             yield (
                 f"The hosts are this machine: {', '.join(said)} of {group.profile} are not imposed."
             )
+
+
+def _clock(network: wire.Network) -> Iterator[str]:
+    if not network.shared_clock:
+        yield (
+            "The hosts share this kernel's clock, so that timers of several fire at the same "
+            "instant (shared_clock in the simulator)."
+        )
 
 
 def _switch(switch: wire.Switch) -> Iterator[str]:

@@ -68,7 +68,7 @@ accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.
 
 conformance: build ## the simulator beside this kernel's TCP in namespaces: docs/concepts/conformance.md
 	@.venv/bin/python -m tools.conformance --run
-	@.venv/bin/python -m tools.in_step
+	@.venv/bin/python -m tools.host_effects
 
 bench: build ## how fast the engine simulates and reads counters, beside earlier commits
 	@.venv/bin/python -m tools.bench

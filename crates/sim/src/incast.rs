@@ -5,7 +5,7 @@ use netstudy_fabric::{PortCounters, Schedule, SwitchBuffer, Verdict};
 use netstudy_random::Stream;
 use netstudy_records::Jitter;
 use netstudy_ring::Ring;
-use netstudy_tcp::{Ecn, Segment};
+use netstudy_tcp::{Ecn, Outlet, Segment};
 use netstudy_units::{Duration, Time};
 
 use crate::agenda::Agenda;
@@ -485,8 +485,8 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Simulation<B, L, O> {
     #[inline(always)]
     fn pump_server(&mut self, now: Time, server: &mut Server<Line<L>>, index: usize) {
         let Server { end, nic: line, .. } = server;
-        let is_done =
-            end.send_news(now, |segment| line.send(now, index, segment, &mut self.arrivals));
+        let mut outlet = LineOutlet { line, index, now, arrivals: &mut self.arrivals };
+        let is_done = end.send_news(now, &mut outlet);
         if is_done {
             self.lower_server_timer(server, index);
         } else {
@@ -603,6 +603,21 @@ impl<L: Limits> Line<L> {
         if let Some(frame) = self.nic.send(now, index as u32, segment, &self.to_switch) {
             push(&mut self.to_switch, arrivals, index + 1, frame);
         }
+    }
+}
+
+/// The line of the server with the index `index`, at `now`.
+struct LineOutlet<'a, L> {
+    line: &'a mut Line<L>,
+    index: usize,
+    now: Time,
+    arrivals: &'a mut Agenda,
+}
+
+impl<L: Limits> Outlet for LineOutlet<'_, L> {
+    #[inline(always)]
+    fn send(&mut self, segment: Segment) {
+        self.line.send(self.now, self.index, segment, self.arrivals);
     }
 }
 

@@ -24,7 +24,7 @@ pub use congestion::{
     Acked, Bic, Congestion, CongestionControl, Cubic, Dctcp, Delivered, Feedback, Reno, Window,
 };
 pub use counters::Counters;
-pub use endpoint::{Config, Endpoint, OffloadRule, Recovery, State};
+pub use endpoint::{Config, Endpoint, OffloadRule, Outlet, Recovery, State};
 pub use jiffies::Jiffies;
 pub use reassembly::{Range, Reassembly};
 pub use recovery::{SentSegment, SentSegments};

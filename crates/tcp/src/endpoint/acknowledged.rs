@@ -147,7 +147,7 @@ impl Endpoint {
         self.congestion.on_ack(acked, &mut self.window);
     }
 
-    #[cold]
+    #[inline]
     fn handle_duplicate(&mut self, ack: u64, sack: &SackBlocks, window_changed: bool) {
         self.counters.duplicate_acks_received += 1;
         if self.sack {

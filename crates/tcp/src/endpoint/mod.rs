@@ -16,6 +16,8 @@ mod quick_acks;
 mod receive;
 mod transmit;
 
+pub use transmit::Outlet;
+
 use ecn::EcnState;
 use linux6::Linux6;
 use netstudy_units::{Duration, Time};
@@ -72,7 +74,8 @@ pub struct Config {
     /// faster start of small windows. Zero: none.
     pub quick_ack_segments: u32,
     /// The end of what was written is marked (PSH), and acknowledged as soon as the application has read
-    /// it, unless the application answers what it receives (`ICSK_ACK_PUSHED` of Linux).
+    /// it, unless the application answers what it receives (`ICSK_ACK_PUSHED` of Linux 6; with its rules
+    /// for who answers).
     pub ack_pushed: bool,
     /// Shrink the window after an idle time (RFC 2861, as Linux does).
     pub restart_after_idle: bool,

@@ -72,7 +72,7 @@ mod tests {
             let mut sent = vec![];
             if self.fast.has_only_acks() {
                 sent.extend(self.fast.poll_ack(now));
-            } else if !self.fast.send_news(now, |segment| sent.push(segment)) {
+            } else if !self.fast.send_news(now, &mut sent) {
                 sent.extend(core::iter::from_fn(|| self.fast.poll_transmit(now)));
             }
             for &segment in &sent {

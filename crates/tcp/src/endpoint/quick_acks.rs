@@ -16,7 +16,7 @@ pub(super) struct QuickAcks {
     interactive: bool,
     /// When data arrived last.
     heard_at: Option<Time>,
-    /// The end of a write is acknowledged once it is read; none: that is not looked at.
+    /// The rules of Linux 6: the end of a write is acknowledged once it is read. None: not looked at.
     pushed: Option<Pushed>,
 }
 
@@ -53,8 +53,8 @@ impl QuickAcks {
         self.interactive = false;
     }
 
-    /// A gap in the data has been filled: for kernels of the time before pushes were looked at, the
-    /// application answers no more.
+    /// A gap in the data has been filled. Linux 2.6.18 takes it that the application answers no more
+    /// (`tcp_data_queue`); Linux 6 leaves that as it is.
     pub(super) const fn gap_filled(&mut self) {
         self.interactive &= self.pushed.is_some();
     }

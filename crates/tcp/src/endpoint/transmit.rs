@@ -1,9 +1,24 @@
 //! What to send next.
 
+use alloc::vec::Vec;
+
 use netstudy_units::Time;
 
 use super::{Endpoint, Phase, Recovery, State};
 use crate::{CongestionControl, Flags, Segment, SentSegment};
+
+/// Where segments leave to.
+pub trait Outlet {
+    /// Takes a segment that is to be sent now. To be compiled into the path of a segment: else each is
+    /// copied on its way.
+    fn send(&mut self, segment: Segment);
+}
+
+impl Outlet for Vec<Segment> {
+    fn send(&mut self, segment: Segment) {
+        self.push(segment);
+    }
+}
 
 impl Endpoint {
     /// The application writes `bytes` at `now`.
@@ -38,18 +53,18 @@ impl Endpoint {
                 && !self.linux6.probe.due)
     }
 
-    /// Hands to `send` the new data that may leave at `now`, if it comes before all else that can be due.
+    /// Hands to `outlet` the new data that may leave at `now`, if it comes before all else that can be due.
     /// Whether nothing more is due then; if not, [`Self::poll_transmit`] goes on.
     #[inline(always)]
-    pub fn send_news(&mut self, now: Time, mut send: impl FnMut(Segment)) -> bool {
+    pub fn send_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
         if self.sent.may_retransmit() || !self.has_data_or_acks() {
             return false;
         }
-        if self.goes_plain() && self.fill_window(now, &mut send) {
+        if self.goes_plain() && self.fill_window(now, outlet) {
             return !self.ack_now;
         }
         while let Some(segment) = self.poll_new_data(now) {
-            send(segment);
+            outlet.send(segment);
         }
         !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
     }
@@ -57,7 +72,7 @@ impl Endpoint {
     /// What a plain connection mostly sends: as many full segments as there is room for, which differ in
     /// their place alone. Whether the congestion window is full then.
     #[inline(always)]
-    fn fill_window(&mut self, now: Time, send: &mut impl FnMut(Segment)) -> bool {
+    fn fill_window(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
         // The window less what is in flight; each duplicate says that one segment is not.
         let mut room = (self.window.cwnd + self.dup_acks).saturating_sub(self.sent.in_flight());
         let mss = u64::from(self.mss);
@@ -70,7 +85,7 @@ impl Endpoint {
         loop {
             self.sent.push(SentSegment::fresh(segment.seq, segment.len, now));
             self.counters.count_sent(segment.len);
-            send(segment);
+            outlet.send(segment);
             segment.seq += mss;
             room -= 1;
             if room == 0 || segment.seq + mss > end {

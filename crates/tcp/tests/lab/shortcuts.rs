@@ -12,7 +12,7 @@ pub(crate) fn by_shortcuts(end: &Endpoint, now: Time) -> Vec<Segment> {
         return end.poll_ack(now).into_iter().collect();
     }
     let mut sent = Vec::new();
-    if !end.send_news(now, |segment| sent.push(segment)) {
+    if !end.send_news(now, &mut sent) {
         sent.extend(iter::from_fn(|| end.poll_transmit(now)));
     }
     sent

@@ -1,12 +1,11 @@
-"""Flows in step with their bottleneck: what is counted, and that jitter of hosts takes it away."""
+"""What properties of hosts do to losses: what is counted, and that each property shows."""
 
 from __future__ import annotations
 
 import pytest
 
 from netstudy.wire import IterationSamples, RunRecord
-from tools import in_step
-from tools.in_step import JITTERS_US, Losses, losses, simulated, table
+from tools.host_effects import COLLAPSE, SHARED, Losses, losses, simulated, table
 
 
 def record(completion_ms: tuple[int, ...], **server: int) -> RunRecord:
@@ -36,18 +35,30 @@ def test_without_an_iteration_there_is_nothing_to_tell() -> None:
 
 
 def test_jitter_takes_flows_out_of_step_so_that_they_wait_less() -> None:
-    found = dict(simulated(iterations=100, seed=1))
-    assert tuple(found) == JITTERS_US
-    waits = {us: one.timeouts + one.loss_probe_recoveries for us, one in found.items()}
+    found = dict(simulated(SHARED, iterations=100, seed=1))
+    assert tuple(found) == tuple(SHARED.variants)
+    waits = {name: one.timeouts + one.loss_probe_recoveries for name, one in found.items()}
     # In step, the short last segment of a flow meets the port just before a frame has left.
-    assert max(waits[us] for us in (10, 20, 50, 100)) < 0.7 * waits[0], waits
-    assert found[10].completion_ms < found[0].completion_ms
+    in_step = waits.pop("jitter of 0 µs")
+    out_of_step = [wait for name, wait in waits.items() if name not in _SMALL]
+    assert max(out_of_step) < 0.7 * in_step, waits
+    assert found["jitter of 10 µs"].completion_ms < found["jitter of 0 µs"].completion_ms
 
 
-def test_the_table_names_each_jitter_and_the_kernel() -> None:
+_SMALL = {"jitter of 2 µs", "jitter of 5 µs"}
+
+
+def test_probes_that_leave_on_the_same_tick_are_lost_together() -> None:
+    found = dict(simulated(COLLAPSE, iterations=60, seed=1))
+    one_clock = found["as the study says"]
+    # Less that a probe repairs, and so more that waits for its timer.
+    assert one_clock.timeouts > 1.1 * found["a clock for each host"].timeouts
+    assert all(one.frames_dropped > 0 for one in found.values())
+
+
+def test_the_table_names_each_variant_and_the_kernel() -> None:
     one = Losses(350.04, 140.5, 53.61, 0.123, 0.5)
-    rows = table([("10 µs", one), ("kernel, in namespaces", one)]).rows
+    rows = table(SHARED, [("jitter of 10 µs", one), ("kernel, in namespaces", one)]).rows
     texts = [[getattr(value, "text", value) for value in row] for row in rows]
     assert texts[0][1:] == ["350.0", "140.5", "53.6", "0.12", "0.50"]
     assert len(rows) == 2
-    assert in_step.CELL == {"tcp": "reno", "flows": 8}

@@ -1,0 +1,171 @@
+"""What properties of hosts do to losses, beside the kernel: docs/concepts/conformance.md.
+
+usage: python -m tools.host_effects [--iterations 200] [--seed 1] [RESULTS]
+
+Simulates two cells of studies/conformance as they are, and with one property of the hosts at a time
+changed; beside it stand the kernel's figures from the newest folder in namespaces. No number
+between the markers is typed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netstudy import wire
+from netstudy.errors import exit_code
+from netstudy.plan import make_plan
+from netstudy.report.cellrefs import plain
+from netstudy.report.markdown import pipe_table
+from netstudy.report.marked import replace_between
+from netstudy.report.refs import Name, say
+from netstudy.report.tables import Group, Table, Value
+from netstudy.study import Study, apply_overrides, load
+from netstudy.wire import Level, RunRecord
+from tools import conformance, trial
+
+BEGIN = "<!-- host effects: written by python -m tools.host_effects -->"
+END = "<!-- end of host effects -->"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A cell of a study, and what its hosts have instead of what the study says."""
+
+    title: str
+    study: str
+    cell: Mapping[str, Level]
+    variants: Mapping[str, Mapping[str, Any]]
+    """Name of a row -> path in a run -> value; none: as the study says."""
+
+    def load(self) -> Study:
+        """The study itself."""
+        return load(conformance.STUDIES / f"{self.study}.yaml")
+
+
+def jitter(mean_us: int) -> dict[str, Any]:
+    """That mean of the time that a host takes at random for a segment."""
+    return {"network.hosts.nic.receive_jitter_ns": mean_us * 1000}
+
+
+SHARED = Scenario(
+    "Reno, 8 flows that share a port",
+    "shared",
+    {"tcp": "reno", "flows": 8},
+    {f"jitter of {mean_us} µs": jitter(mean_us) for mean_us in (0, 2, 5, 10, 20, 50, 100)},
+)
+COLLAPSE = Scenario(
+    "CUBIC, 16 servers, collapse",
+    "incast-collapse",
+    {"tcp": "cubic-hystart", "servers": 16},
+    {
+        "as the study says": {},
+        "no jitter of hosts": jitter(0),
+        "a clock for each host": {"network.shared_clock": False},
+        "the end of a write waits": {"network.hosts.tcp.ack_pushed": False},
+        "requests and answers at once": {
+            "workload.request_spacing_ns": 0,
+            "workload.start_jitter": {"kind": "none"},
+        },
+    },
+)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Counts of an iteration, means over all of them, and the time it took."""
+
+    completion_ms: float
+    frames_dropped: float
+    fast_recoveries: float
+    loss_probe_recoveries: float
+    timeouts: float
+
+
+def losses(records: Sequence[RunRecord]) -> Losses:
+    """What was lost and how it was repaired. Raises ValueError without a single iteration."""
+    completed_ns = [ns for one in records if one.iterations for ns in one.iterations.completion_ns]
+    if not completed_ns:
+        raise ValueError("no iteration was completed")
+
+    def per_iteration(node: str, counter: str) -> float:
+        return sum(one.counters[node][counter] for one in records) / len(completed_ns)
+
+    return Losses(
+        completion_ms=sum(completed_ns) / len(completed_ns) / 1e6,
+        frames_dropped=per_iteration("switch.client", "frames_dropped"),
+        fast_recoveries=per_iteration("server", "fast_recoveries"),
+        loss_probe_recoveries=per_iteration("server", "loss_probe_recoveries"),
+        timeouts=per_iteration("server", "timeouts"),
+    )
+
+
+def simulated(scenario: Scenario, iterations: int, seed: int) -> Iterator[tuple[str, Losses]]:
+    """Each variant by its name, and what comes of it."""
+    study = apply_overrides(scenario.load(), {"workload.incast.iterations": str(iterations)})
+    only = {factor: [str(level)] for factor, level in scenario.cell.items()}
+    base = json.loads(wire.to_json(make_plan(study, seed=seed, only=only).plan))
+    for name, change in scenario.variants.items():
+        yield name, losses(trial.simulate(trial.changed(base, change)))
+
+
+def measured(scenario: Scenario, results: Path) -> Losses:
+    """The same of the kernel. Raises StudyError without a finished run in namespaces."""
+    folder = conformance.newest(scenario.load(), "netns", results)
+    valid = (one for one in folder.records() if one.status == "ok")
+    return losses([one for one in valid if one.treatment == scenario.cell])
+
+
+def table(scenario: Scenario, rows: Sequence[tuple[str, Losses]]) -> Table:
+    """A row for each variant, and the kernel's last."""
+    groups = (
+        Group(scenario.title),
+        Group("Completion time", "ms"),
+        Group("frames dropped"),
+        Group("fast recoveries"),
+        Group("repaired by a probe"),
+        Group("timeouts"),
+    )
+    caption = say("Losses of an iteration, by a property of the hosts")
+    found = tuple(_row(name, one) for name, one in rows)
+    return Table(scenario.study, caption, groups, found)
+
+
+def _row(name: str, found: Losses) -> tuple[Value, ...]:
+    source = f"{name}, mean of an iteration"
+    return (
+        Name(name),
+        plain(found.completion_ms, 1, "", source),
+        plain(found.frames_dropped, 1, "", source),
+        plain(found.fast_recoveries, 1, "", source),
+        plain(found.loss_probe_recoveries, 2, "", source),
+        plain(found.timeouts, 2, "", source),
+    )
+
+
+def _make(iterations: int, seed: int, results: Path) -> None:
+    tables = []
+    for scenario in (SHARED, COLLAPSE):
+        rows = [*simulated(scenario, iterations, seed)]
+        rows.append(("kernel, in namespaces", measured(scenario, results)))
+        tables.append(pipe_table(table(scenario, rows)))
+    replace_between(conformance.PAGE, BEGIN, END, "\n\n".join(tables))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run from the command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.host_effects")
+    parser.add_argument("--iterations", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("results", nargs="?", type=Path, default=Path("results"))
+    asked = parser.parse_args(arguments)
+    return exit_code(lambda: _make(asked.iterations, asked.seed, asked.results))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

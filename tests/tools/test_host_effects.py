@@ -7,6 +7,9 @@ import pytest
 from netstudy.wire import IterationSamples, RunRecord
 from tools.host_effects import COLLAPSE, SHARED, Losses, losses, simulated, table
 
+SMALL = {"jitter of 2 µs", "jitter of 5 µs"}
+"""Too little to take all flows out of step."""
+
 
 def record(completion_ms: tuple[int, ...], **server: int) -> RunRecord:
     zeros = (0,) * len(completion_ms)
@@ -40,12 +43,9 @@ def test_jitter_takes_flows_out_of_step_so_that_they_wait_less() -> None:
     waits = {name: one.timeouts + one.loss_probe_recoveries for name, one in found.items()}
     # In step, the short last segment of a flow meets the port just before a frame has left.
     in_step = waits.pop("jitter of 0 µs")
-    out_of_step = [wait for name, wait in waits.items() if name not in _SMALL]
+    out_of_step = [wait for name, wait in waits.items() if name not in SMALL]
     assert max(out_of_step) < 0.7 * in_step, waits
     assert found["jitter of 10 µs"].completion_ms < found["jitter of 0 µs"].completion_ms
-
-
-_SMALL = {"jitter of 2 µs", "jitter of 5 µs"}
 
 
 def test_probes_that_leave_on_the_same_tick_are_lost_together() -> None:

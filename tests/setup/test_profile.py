@@ -1,6 +1,11 @@
-"""The engine is built by its recorded profile where that can be used, and says which it is."""
+"""The engine is built by its recorded profile where that can be used, and says which it is.
+
+A profile that does not fit the sources is not recorded.
+"""
 
 from __future__ import annotations
+
+import subprocess
 
 import pytest
 
@@ -82,3 +87,46 @@ def test_a_new_profile_builds_the_engine_again(computer: Machine) -> None:
     (computer.checkout / PROFILE / "engine.profdata").write_bytes(b"recorded anew")
 
     built(computer)
+
+
+def recording(computer: Machine, cargo_says: str) -> subprocess.CompletedProcess[str]:
+    """`tools/profile`, where cargo says this of the engine built by what was recorded."""
+    key = (ROOT / PROFILE / "key.txt").read_text()
+    host = key.partition("host: ")[2].partition("\n")[0]
+    merge = computer.checkout / f"sysroot/lib/rustlib/{host}/bin/llvm-profdata"
+    for program in (merge, computer.checkout / ".venv/bin/python"):
+        program.parent.mkdir(parents=True)
+    computer.install("python", "")
+    (computer.programs / "python").rename(computer.checkout / ".venv/bin/python")
+    computer.install("llvm-profdata", 'echo "just recorded" >"$4"')
+    (computer.programs / "llvm-profdata").rename(merge)
+    computer.install(
+        "rustc",
+        f"""case "$*" in
+    "--print sysroot") echo "{computer.checkout}/sysroot" ;;
+    *) {STAND_INS["rustc"]} ;;
+esac""",
+    )
+    said = f'[ -z "$CARGO_ENCODED_RUSTFLAGS" ] || echo "{cargo_says}" >&2'
+    computer.install("cargo", f"{said}\n{STAND_INS['cargo']}")
+    computer.install("wc", "echo 14")
+    return computer.call("tools/profile")
+
+
+def test_what_was_recorded_takes_the_place_of_the_profile(computer: Machine) -> None:
+    done = recording(computer, "Finished `release` profile")
+
+    assert done.returncode == 0, done.stderr
+    assert (computer.checkout / PROFILE / "engine.profdata").read_text() == "just recorded\n"
+    assert not (computer.checkout / ".cache/profile").exists()
+
+
+def test_counts_of_other_sources_are_told_and_not_kept(computer: Machine) -> None:
+    mismatch = "warning: sim: function control flow change detected (hash mismatch) run_with"
+    done = recording(computer, mismatch)
+
+    assert done.returncode == 1
+    assert mismatch in done.stderr
+    assert "cargo clean, then again" in done.stderr
+    kept = (computer.checkout / PROFILE / "engine.profdata").read_bytes()
+    assert kept == (ROOT / PROFILE / "engine.profdata").read_bytes()

@@ -114,7 +114,7 @@ esac""",
 
 
 def test_what_was_recorded_takes_the_place_of_the_profile(computer: Machine) -> None:
-    done = recording(computer, "Finished `release` profile")
+    done = recording(computer, "Finished release profile")
 
     assert done.returncode == 0, done.stderr
     assert (computer.checkout / PROFILE / "engine.profdata").read_text() == "just recorded\n"

@@ -5,5 +5,7 @@
 extern crate alloc;
 
 mod incast;
+mod traffic;
 
 pub use incast::{Completed, Incast, IncastConfig, Responder};
+pub use traffic::{Action, Sample, Traffic};

@@ -1,0 +1,109 @@
+//! What an application is to whatever drives it: the simulator, or the agent's poll loop.
+
+use netstudy_units::Time;
+
+/// What an application does next. It numbers its connections itself, from 0; who the peer of each is
+/// stands in the set-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Opens a connection to its peer.
+    Open {
+        /// Which.
+        connection: u32,
+    },
+    /// Hands bytes to a connection.
+    Write {
+        /// Which.
+        connection: u32,
+        /// How many.
+        bytes: u64,
+    },
+    /// Closes its direction of a connection: what was written still arrives.
+    Close {
+        /// Which.
+        connection: u32,
+    },
+    /// The measuring phase begins for this host.
+    Begin,
+    /// Something that is measured has ended.
+    Sample(Sample),
+    /// The measuring phase has ended for this host.
+    End,
+    /// A phase has ended for this host, which waits for [`Traffic::go`].
+    Hold,
+}
+
+/// Something that has ended, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// All servers have answered once.
+    Iteration {
+        /// When the first request was due.
+        started: Time,
+        /// When the last byte was there.
+        ended: Time,
+    },
+    /// A transfer.
+    Transfer {
+        /// Its connection.
+        connection: u32,
+        /// Bytes that the client received.
+        bytes_received: u64,
+        /// Bytes that the client sent.
+        bytes_sent: u64,
+        /// When it was due.
+        started: Time,
+        /// When its last byte was there, or was confirmed by the receiving application.
+        ended: Time,
+    },
+    /// A request and its response.
+    Request {
+        /// Its connection.
+        connection: u32,
+        /// When it was due: what is late counts as waiting (no coordinated omission).
+        intended: Time,
+        /// When the last byte of the response was there.
+        ended: Time,
+    },
+}
+
+/// One host's application, as a pure state machine. Hosts talk through bytes on connections and
+/// through nothing else.
+///
+/// The driver says what happened (`opened`, `received`, `acknowledged`, `closed`); all that the
+/// application does comes out of [`Self::poll`], which the driver calls when [`Self::next_action`] is
+/// due, until it answers none. Facts come in the order of time, and the answer `true` says that
+/// [`Self::next_action`] may be earlier than before: who hears `false` need not ask.
+pub trait Traffic {
+    /// Whether it wants to hear of acknowledged bytes; who does not pays nothing for them.
+    const HEARS_ACKNOWLEDGMENTS: bool = false;
+
+    /// When something is due; [`Time::NEVER`] if nothing is.
+    fn next_action(&self) -> Time;
+
+    /// What is to be done at `now`, one thing at a time.
+    fn poll(&mut self, now: Time) -> Option<Action>;
+
+    /// The controller starts what waits behind [`Action::Hold`].
+    fn go(&mut self, _now: Time) -> bool {
+        false
+    }
+
+    /// A connection is open at this end.
+    fn opened(&mut self, _now: Time, _connection: u32) -> bool {
+        false
+    }
+
+    /// The connection has delivered `total` bytes since it was opened, and `before` that until now.
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool;
+
+    /// The peer's TCP has acknowledged `total` bytes since the connection was opened.
+    fn acknowledged(&mut self, _now: Time, _connection: u32, _total: u64) -> bool {
+        false
+    }
+
+    /// The peer has closed its direction.
+    fn closed(&mut self, _now: Time, _connection: u32) -> bool {
+        false
+    }
+}

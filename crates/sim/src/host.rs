@@ -308,12 +308,7 @@ impl<T: Traffic> Hosts<T> {
     /// connections, those in the order of connections.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fire_timers(
-        &mut self,
-        network: &mut impl Network<T>,
-        host: usize,
-        until: Time,
-    ) {
+    pub(crate) fn fire_timers(&mut self, network: &mut impl Network<T>, host: usize, until: Time) {
         loop {
             let (source, bound) = self.hosts[host].timers.earliest();
             if bound > until {
@@ -328,13 +323,7 @@ impl<T: Traffic> Hosts<T> {
         }
     }
 
-    fn fire_timer(
-        &mut self,
-        network: &mut impl Network<T>,
-        host: usize,
-        number: u32,
-        bound: Time,
-    ) {
+    fn fire_timer(&mut self, network: &mut impl Network<T>, host: usize, number: u32, bound: Time) {
         let index = self.hosts[host].ends[number as usize];
         let end = self.end(index);
         let due = end.tcp.next_timeout();

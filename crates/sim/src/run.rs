@@ -122,7 +122,10 @@ struct Execution<'a, T, O> {
 }
 
 impl<T: Traffic, O: Observer> Execution<'_, T, O> {
-    fn in_closed_form<L: Limits>(self, buffer: impl SwitchBuffer<Frame>) -> Result<Outcome, String> {
+    fn in_closed_form<L: Limits>(
+        self,
+        buffer: impl SwitchBuffer<Frame>,
+    ) -> Result<Outcome, String> {
         let Self { star, seed, applications, measure, manner, on_iteration } = self;
         let mut ahead = star::who_sends_ahead(star.hosts.len(), &applications.connections);
         if !manner.sends_ahead {

@@ -58,13 +58,7 @@ impl Interface {
     }
 
     /// TCP sends a segment; it is dropped when too many wait.
-    pub(super) fn send(
-        &mut self,
-        now: Time,
-        to: EndIndex,
-        segment: Segment,
-        events: &mut Events,
-    ) {
+    pub(super) fn send(&mut self, now: Time, to: EndIndex, segment: Segment, events: &mut Events) {
         if self.waiting() + usize::from(self.on_wire_until > now) >= self.queue_frames {
             self.counters.queue_drops += 1;
             return;

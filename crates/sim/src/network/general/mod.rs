@@ -11,9 +11,9 @@ mod events;
 mod interface;
 mod receiver;
 
+use netstudy_fabric::Link;
 use netstudy_fabric::stepped::{Architecture, Departure, Mark, Sent, Stepped};
 use netstudy_fabric::switch::Arrival;
-use netstudy_fabric::Link;
 use netstudy_random::Stream;
 use netstudy_tcp::{Ecn, Outlet, Segment};
 use netstudy_units::{Duration, Time};

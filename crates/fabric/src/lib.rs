@@ -1,4 +1,5 @@
-//! What lies between hosts: links, transmitters and switches, in closed form and step by step.
+//! What lies between hosts: links, transmitters and switches, in closed form and step by step; and the
+//! graph that they form.
 //!
 //! A FIFO that sends at a fixed rate needs no event a frame: when a frame leaves it is known when it
 //! enters, `max(ready, free) + serialization time`. Only a switch whose egress chooses among several
@@ -16,6 +17,7 @@ mod pause;
 mod schedule;
 pub mod stepped;
 pub mod switch;
+pub mod topology;
 mod transmitter;
 
 pub use buffers::{BufferConfig, OverSwitch, SwitchSetup, over_switch};

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use netstudy_fabric::SwitchBuffer;
 use netstudy_fabric::stepped::Architecture;
+use netstudy_fabric::{OverSwitch, SwitchBuffer, SwitchSetup, over_switch};
 use netstudy_records as records;
 use netstudy_records::{Mode, RunRecord};
 use netstudy_tcp::Segment;
@@ -11,7 +11,6 @@ use netstudy_units::Duration;
 use netstudy_workload::{IncastConfig, Traffic};
 
 use crate::applications;
-use crate::buffers::{OverSwitch, SwitchSetup, over_switch};
 use crate::host::{Applications, Hosts};
 use crate::measure::{Measure, OnIteration, Outcome};
 use crate::network::general::General;
@@ -107,7 +106,7 @@ pub(crate) fn carry_out(
         marked_above_bytes: star.ecn_threshold_bytes,
         reserved_bytes: &|port| star.reserved_bytes(port),
     };
-    let outcome = over_switch(&run.network.switch.buffer, &switch, execution)?;
+    let outcome = over_switch(&(&run.network.switch.buffer).into(), &switch, execution)?;
     Ok(record::of_outcome(run, &star, &config, outcome))
 }
 

@@ -17,7 +17,6 @@ use netstudy_units::Time;
 
 use crate::host::{EndIndex, Hosts};
 
-pub use nic::CUT_THROUGH_BYTES;
 pub(crate) use observe::{Moment, Observer};
 
 /// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that

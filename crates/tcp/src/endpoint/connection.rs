@@ -2,8 +2,8 @@
 
 use netstudy_units::{Duration, Time};
 
-use super::{Config, Endpoint, Recovery, State};
-use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window};
+use super::{Config, Endpoint, State};
+use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window, recovery};
 
 /// Twice the maximum segment lifetime; Linux takes 60 s (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
@@ -195,12 +195,9 @@ impl Endpoint {
         self.received.insert(crate::Range { start: 0, end: 1 });
         self.counters.segments_received += 1;
         self.sack &= segment.syn.sack_permitted;
-        if !self.sack && self.config.recovery == Recovery::Fack {
-            // Forward acknowledgment is about SACK: without it, NewReno.
-            self.config.recovery = Recovery::Rfc;
-        }
         self.timestamps &= segment.syn.timestamps;
         self.ecn.take_syn(segment.flags);
+        recovery::on_options(self);
         self.ts_recent = segment.ts_value;
         self.mss = self.mss.min(u32::from(segment.syn.mss_bytes));
         if self.timestamps {

@@ -1,11 +1,11 @@
 //! Plain connections: open both ways, and by the RFCs alone.
 //!
 //! What an endpoint asks itself for each segment mostly has one answer for as long as a connection is
-//! open: that a FIN is not due, that there are no congestion marks, bursts, quick acknowledgments or
-//! recovery of Linux. Where all of that holds, the connection is plain, and the path of a segment is
+//! open: that a FIN is not due, that there are no congestion marks, bursts or quick acknowledgments,
+//! that loss recovery does nothing while nothing is lost. Where all of that holds, the connection is plain, and the path of a segment is
 //! compiled once more without these questions: its functions take a parameter `PLAIN`.
 
-use super::{Endpoint, Recovery, State};
+use super::{Endpoint, State};
 
 impl Endpoint {
     /// Whether the connection is plain. It becomes so when it opens, and ceases to be when it begins to
@@ -14,7 +14,7 @@ impl Endpoint {
         self.state == State::Established
             && !self.fin_queued
             && self.peer_fin_at.is_none()
-            && self.config.recovery == Recovery::Rfc
+            && self.recovery.is_plain()
             && self.config.offload_bytes == 0
             && self.config.quick_ack_segments == 0
             && !self.config.ack_pushed

@@ -36,7 +36,7 @@ impl Endpoint {
             && self.peer_fin_at.is_none()
             && !self.fin_queued
             && !self.ecn.on
-            && !self.linux6.probe.due
+            && !self.recovery.probe_due
     }
 
     /// What is left of [`Self::handle_segment`] for data that [`Self::is_next_data`].

@@ -245,9 +245,6 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
     if !(576..=65_535).contains(&mtu_bytes) {
         return Err(format!("an MTU of {mtu_bytes} B is outside of 576 B to 65535 B"));
     }
-    if tcp.ack_every_segments == 0 {
-        return Err("acknowledgments every 0 segments make no sense".to_owned());
-    }
     let congestion = match tcp.congestion_control {
         records::CongestionControl::Reno => Congestion::Reno(Reno::new(false)),
         records::CongestionControl::RenoAckCounting => Congestion::Reno(Reno::new(true)),
@@ -256,7 +253,7 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         records::CongestionControl::CubicHystart => Congestion::Cubic(Cubic::new(true)),
         records::CongestionControl::Dctcp => Congestion::Dctcp(Dctcp::default()),
     };
-    Ok(Config {
+    let config = Config {
         mtu_bytes,
         congestion,
         recovery: match tcp.recovery {
@@ -291,7 +288,8 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         restart_after_idle: tcp.restart_after_idle,
         send_buffer_bytes: tcp.send_buffer_bytes,
         receive_buffer_bytes: tcp.receive_buffer_bytes,
-    })
+    };
+    config.check().map(|()| config)
 }
 
 #[cfg(test)]
@@ -313,6 +311,21 @@ mod tests {
         assert_eq!(reserved(&run), [9018, 0], "the servers' ports wait for the end of a frame");
         run.network.switch.forwarding = records::Forwarding::StoreAndForward;
         assert_eq!(reserved(&run), [0, 0]);
+    }
+
+    #[test]
+    fn a_tcp_that_cannot_work_is_refused() {
+        let refusal = |change: fn(&mut records::Tcp)| {
+            let mut run = lab::run(2, lab::INGRESS);
+            change(&mut run.network.hosts[0].tcp);
+            Star::new(&run).map(|_| ()).expect_err("it makes no sense")
+        };
+        assert_eq!(
+            refusal(|tcp| tcp.max_rto_ns = 0),
+            "the maximum retransmission timeout is 0: it must be longer, for example 1 s"
+        );
+        let refusal = refusal(|tcp| tcp.max_rto_ns = tcp.min_rto_ns - 1);
+        assert!(refusal.contains("shorter than the minimum"), "{refusal}");
     }
 
     #[test]

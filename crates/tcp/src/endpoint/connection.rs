@@ -9,7 +9,8 @@ use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window,
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
 impl Endpoint {
-    /// An endpoint that opens the connection: its SYN is ready to be sent.
+    /// An endpoint that opens the connection: its SYN is ready to be sent. [`Config::check`] must accept
+    /// `config`, here and in [`Self::listen`].
     #[must_use]
     pub fn connect(config: Config) -> Self {
         let mut endpoint = Self::new(config, State::SynSent);

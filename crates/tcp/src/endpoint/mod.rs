@@ -5,6 +5,7 @@
 //! that is not used. A connection without any options is `plain`. Loss recovery is a module of its own.
 
 mod acknowledged;
+mod config;
 mod connection;
 mod ecn;
 mod idle;
@@ -14,6 +15,7 @@ mod quick_acks;
 mod receive;
 mod transmit;
 
+pub use config::{Config, OffloadRule};
 pub use transmit::Outlet;
 
 use ecn::EcnState;
@@ -22,76 +24,9 @@ use quick_acks::QuickAcks;
 
 use crate::recovery::{self, LossRecovery, Phase};
 use crate::{
-    Congestion, CongestionControl, Counters, Jiffies, Reassembly, Recovery, RtoRule, RttEstimator,
-    SentSegments, Window,
+    Congestion, CongestionControl, Counters, Jiffies, Reassembly, RttEstimator, SentSegments,
+    Window,
 };
-
-/// How an endpoint behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate option of the protocol")]
-pub struct Config {
-    /// Largest IP packet on the path. A larger one means fewer packets, and more bytes lost with each.
-    pub mtu_bytes: u32,
-    /// Congestion control.
-    pub congestion: Congestion,
-    /// Selective acknowledgments (RFC 2018); without them, NewReno (RFC 6582).
-    pub sack: bool,
-    /// How losses are found and repaired.
-    pub recovery: Recovery,
-    /// Segmentation offload: bursts of up to this many bytes. Larger ones fill a queue faster and come
-    /// later. Zero: none.
-    pub offload_bytes: u32,
-    /// How large bursts are, and how long they are put off.
-    pub offload_rule: OffloadRule,
-    /// Explicit congestion notification (RFC 3168), if the peer has it too. A congestion control that
-    /// needs it has it in any case.
-    pub ecn: bool,
-    /// Timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// Initial congestion window in segments; none: by RFC 3390.
-    pub initial_window_segments: Option<u32>,
-    /// What the minimum timeout bounds.
-    pub rto_rule: RtoRule,
-    /// Timeout before the first round-trip time is known (RFC 6298, 2.1).
-    pub initial_rto: Duration,
-    /// Least timeout. A larger one makes each timeout dearer; a smaller one risks spurious ones.
-    pub min_rto: Duration,
-    /// Largest timeout.
-    pub max_rto: Duration,
-    /// Tick of the host's clock: timeouts fire on ticks, and CUBIC reads its time off them. Zero is
-    /// exact.
-    pub clock_tick: Duration,
-    /// When the clock ticks for the first time.
-    pub clock_phase: Duration,
-    /// How long an acknowledgment may wait for a second segment (RFC 1122, 4.2.3.2).
-    pub delayed_ack: Duration,
-    /// Full segments after which an acknowledgment waits no longer.
-    pub ack_every_segments: u32,
-    /// Segments acknowledged at once from the start of the connection, after a gap longer than the
-    /// timeout, and after a copy of what was received (`TCP_MAX_QUICKACKS` of Linux). More means a
-    /// faster start of small windows. Zero: none.
-    pub quick_ack_segments: u32,
-    /// The end of what was written is marked (PSH), and acknowledged as soon as the application has read
-    /// it, unless the application answers what it receives (`ICSK_ACK_PUSHED` of Linux 6; with its rules
-    /// for who answers).
-    pub ack_pushed: bool,
-    /// Shrink the window after an idle time (RFC 2861, as Linux does).
-    pub restart_after_idle: bool,
-    /// Most bytes sent and not yet acknowledged.
-    pub send_buffer_bytes: u32,
-    /// Most bytes received and not yet in order; the window that is advertised.
-    pub receive_buffer_bytes: u32,
-}
-
-/// Ways to make bursts for segmentation offload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OffloadRule {
-    /// As large as may be, put off while nothing looks lost (`tcp_tso_should_defer` of Linux 2.6.18).
-    Deferral,
-    /// About a millisecond at the pacing rate, more on a path shorter than that; put off only while
-    /// acknowledgments are due soon (`tcp_tso_autosize`, `tcp_tso_should_defer` of Linux 6).
-    Autosizing,
-}
 
 /// States of a connection (RFC 9293, 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +115,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     fn new(config: Config, state: State) -> Self {
+        debug_assert_eq!(config.check(), Ok(()));
         let mut config = Config { min_rto: recovery::min_rto(&config), ..config };
         let granularity = config.clock_tick.max(Duration::from_us(1));
         if config.clock_tick > Duration::ZERO {

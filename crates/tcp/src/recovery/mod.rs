@@ -1,12 +1,12 @@
-//! Loss recovery: which segments are taken for lost, when they are sent again, and what the congestion
-//! window makes of it. One algorithm, one file.
+//! Loss recovery: which segments count as lost, when they are sent again, and how far the congestion
+//! window falls. One algorithm, one file or folder.
 //!
-//! An algorithm works on the whole endpoint, so its functions take one; what it remembers of a
-//! connection is its part of [`LossRecovery`]. The endpoint asks what is in [`Algorithm`], through the
-//! functions of the same names below: nothing else tells one algorithm from another. What is asked for
-//! each segment is not a call: algorithms leave the answer in a field of [`LossRecovery`].
+//! An algorithm implements [`Algorithm`]. It reads and changes the whole endpoint, so its functions take
+//! one; its own state is a part of [`LossRecovery`]. The endpoint calls the functions of the same names
+//! below: `ask!` is the only place that tells one algorithm from another. Questions that come up for each
+//! segment sent are fields of [`LossRecovery`] instead, which the algorithms set: a read, not a call.
 //!
-//! `sent` is the queue of sent segments and the SACK scoreboard, which all of them share.
+//! `sent` is the queue of sent segments with the SACK scoreboard, which all algorithms share.
 
 mod fack;
 mod prr;
@@ -58,10 +58,10 @@ pub(crate) enum Phase {
     Loss,
 }
 
-/// What an endpoint asks its loss recovery.
+/// What an endpoint asks its loss recovery, and what it tells it.
 trait Algorithm {
-    /// Whether it may drive a plain connection (see the endpoint's `plain`): then sending data does
-    /// nothing but start the retransmission timer, unless it runs.
+    /// Whether a connection with this algorithm may be plain (see the endpoint's `plain`): `on_sent` only
+    /// starts the retransmission timer, and no field of [`LossRecovery`] asks for a probe.
     const IS_PLAIN: bool = false;
 
     /// The least timeout on a host with the clock of `config`.
@@ -69,11 +69,11 @@ trait Algorithm {
         config.min_rto
     }
 
-    /// Both ends have told their options.
+    /// The peer's SYN has arrived: it is known which options the connection has.
     fn on_options(_end: &mut Endpoint) {}
 
-    /// An acknowledgment arrived while something is outstanding; the peer's window may have changed
-    /// with it. On a plain connection, `PLAIN` leaves out what cannot be.
+    /// An acknowledgment arrived while segments are outstanding. `window_changed`: it changed the peer's
+    /// window. `PLAIN`: the connection is plain, so that checks for congestion marks are compiled out.
     fn on_ack<const PLAIN: bool>(
         end: &mut Endpoint,
         now: Time,
@@ -81,20 +81,20 @@ trait Algorithm {
         window_changed: bool,
     );
 
-    /// An acknowledgment arrived while nothing is outstanding.
+    /// An acknowledgment arrived while no segment is outstanding.
     fn on_idle_ack(_end: &mut Endpoint, _segment: &Segment, _window_changed: bool) {}
 
     /// Data, a SYN or a FIN was sent for the first time.
     fn on_sent(end: &mut Endpoint, now: Time);
 
-    /// `again` was sent again.
+    /// The segment `again` was sent again.
     fn on_sent_again(_end: &mut Endpoint, _now: Time, _again: &SentSegment) {}
 
-    /// New data that may leave waits for a larger burst.
+    /// Segmentation offload holds back data that the window would allow, for a larger burst.
     fn on_deferred(_end: &mut Endpoint, _now: Time) {}
 
-    /// In fast recovery on a connection with SACK, no loss is left to repair and nothing new can be
-    /// sent though the window has room: what is sent again in case that it is lost as well.
+    /// In fast recovery with SACK, when the window has room but no lost segment and no new data is left
+    /// to send: a segment to send again in case that it is lost too.
     fn next_in_case(_end: &mut Endpoint, _now: Time) -> Option<SentSegment> {
         None
     }
@@ -104,17 +104,17 @@ trait Algorithm {
         end.retransmission_timeout(now);
     }
 
-    /// The retransmission timer expired while something is outstanding.
+    /// The retransmission timer expired while segments are outstanding: the phase Loss begins.
     fn enter_loss(end: &mut Endpoint, now: Time);
 
-    /// The segments of which a congestion control takes its share when the window falls: `FlightSize` of
-    /// RFC 5681 (2), sent and not acknowledged cumulatively, losses included. What limited transmit
-    /// added beyond the window does not count (RFC 6675, 5, step 4.2).
+    /// Segments from which congestion control computes the new threshold after a loss or a mark:
+    /// `FlightSize` of RFC 5681 (2), sent and not acknowledged cumulatively, losses included. Segments
+    /// that limited transmit sent beyond the window do not count (RFC 6675, 5, step 4.2).
     fn flight_size(end: &Endpoint) -> u32 {
         end.sent.len().min(end.window.cwnd)
     }
 
-    /// The least round-trip time, if the algorithm looks for it.
+    /// The least round-trip time, if the algorithm keeps it.
     fn min_rtt(_end: &Endpoint) -> Option<Duration> {
         None
     }
@@ -158,12 +158,12 @@ macro_rules! ask {
     };
 }
 
-/// Loss recovery of a connection: what it tells the sending side, and what each algorithm remembers.
+/// Loss recovery of a connection: instructions to the sending side, and the state of each algorithm.
 ///
-/// The parts of the algorithms stand side by side, not in an enum: one of them is used together with
-/// the rest of the endpoint.
+/// The states stand side by side, not in an enum: an algorithm uses its own while it changes the rest of
+/// the endpoint, without asking again which one is in use.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what is told is independent")]
+#[expect(clippy::struct_excessive_bools, reason = "instructions are independent")]
 pub(crate) struct LossRecovery {
     in_use: InUse,
     /// The next retransmission does not wait for room in the window.

@@ -8,7 +8,7 @@ use crate::{CongestionControl, Delivered, Segment};
 
 impl Endpoint {
     #[inline(always)]
-    pub(super) fn handle_ack<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_ack<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         if segment.ack < self.snd_una {
             return;
         }
@@ -16,7 +16,7 @@ impl Endpoint {
         let window = u64::from(segment.window) << shift;
         if segment.ack == self.snd_una && self.sent.is_empty() {
             // Nothing is outstanding: all that an acknowledgment can tell is the window.
-            if !PLAIN {
+            if !FAST {
                 recovery::on_idle_ack(self, segment, window != self.snd_wnd);
             }
             self.snd_wnd = window;
@@ -25,10 +25,10 @@ impl Endpoint {
         }
         let window_changed = window != self.snd_wnd;
         self.snd_wnd = window;
-        if !PLAIN && self.ecn.on {
+        if !FAST && self.ecn.on {
             self.take_echo(segment);
         }
-        recovery::on_ack::<PLAIN>(self, now, segment, window_changed);
+        recovery::on_ack::<FAST>(self, now, segment, window_changed);
         self.keep_probing(now);
     }
 

@@ -2,15 +2,16 @@
 //!
 //! The parts: `connection` opens and closes, `transmit` decides what to send, `acknowledged` takes
 //! acknowledgments, `receive` takes data and decides when to acknowledge it, `idle` shrinks a window
-//! that is not used. A connection without any options is `plain`. Loss recovery is a module of its own.
+//! that is not used. Connections without special options take the `fast_path`. Loss recovery is a module
+//! of its own.
 
 mod acknowledged;
 mod config;
 mod connection;
 mod ecn;
+mod fast_path;
 mod idle;
 mod offload;
-mod plain;
 mod quick_acks;
 mod receive;
 mod transmit;
@@ -61,8 +62,8 @@ pub enum State {
 pub struct Endpoint {
     pub(crate) config: Config,
     state: State,
-    /// The connection is plain (see the module of that name).
-    plain: bool,
+    /// Segments take the fast path (see the module of that name).
+    fast_path: bool,
     pub(crate) counters: Counters,
 
     pub(crate) sent: SentSegments,
@@ -124,7 +125,7 @@ impl Endpoint {
         Self {
             config,
             state,
-            plain: false,
+            fast_path: false,
             counters: Counters::default(),
             sent: SentSegments::default(),
             snd_una: 0,

@@ -46,7 +46,7 @@ impl Endpoint {
     /// Nothing can be due but data and acknowledgments, these last.
     #[inline(always)]
     fn has_data_or_acks(&self) -> bool {
-        self.goes_plain()
+        self.takes_fast_path()
             || (self.state == State::Established
                 && !self.fin_queued
                 && !self.ecn.acks_before()
@@ -60,7 +60,7 @@ impl Endpoint {
         if self.sent.may_retransmit() || !self.has_data_or_acks() {
             return false;
         }
-        if self.goes_plain() && self.fill_window(now, outlet) {
+        if self.takes_fast_path() && self.fill_window(now, outlet) {
             return !self.ack_now;
         }
         while let Some(segment) = self.poll_new_data(now) {
@@ -69,7 +69,7 @@ impl Endpoint {
         !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
     }
 
-    /// What a plain connection mostly sends: as many full segments as there is room for, which differ in
+    /// Transmission on the fast path: as many full segments as there is room for, which differ in
     /// their place alone. Whether the congestion window is full then.
     #[inline(always)]
     fn fill_window(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
@@ -272,7 +272,7 @@ impl Endpoint {
     /// The acknowledgment that is due, if there is one.
     #[inline(always)]
     pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
-        if self.goes_plain() {
+        if self.takes_fast_path() {
             return self.ack_now.then(|| self.build_ack::<true>(now));
         }
         let may_ack = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
@@ -280,10 +280,10 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn build_ack<const PLAIN: bool>(&mut self, now: Time) -> Segment {
+    fn build_ack<const FAST: bool>(&mut self, now: Time) -> Segment {
         self.counters.acks_sent += 1;
         let seq = self.snd_nxt - u64::from(core::mem::take(&mut self.probe_window));
-        self.stamp_ack::<PLAIN>(now, Segment { seq, ..Segment::default() })
+        self.stamp_ack::<FAST>(now, Segment { seq, ..Segment::default() })
     }
 
     /// The segment that carries what `sent` stands for.
@@ -309,17 +309,17 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn stamp_data<const PLAIN: bool>(&mut self, now: Time, seq: u64, len: u32) -> Segment {
+    fn stamp_data<const FAST: bool>(&mut self, now: Time, seq: u64, len: u32) -> Segment {
         self.last_sent_at = now;
-        if !PLAIN {
+        if !FAST {
             self.quick_acks.send_data(now, self.config.delayed_ack);
         }
         // Beside a full segment the SACK option would exceed the MTU: it travels on its own.
         if self.ack_now {
             self.ack_now = self.sack && self.received.has_islands();
         }
-        let mut segment = self.stamp::<PLAIN>(now, Segment { seq, len, ..Segment::default() });
-        if !PLAIN && self.config.ack_pushed && seq + u64::from(len) == self.write_end {
+        let mut segment = self.stamp::<FAST>(now, Segment { seq, len, ..Segment::default() });
+        if !FAST && self.config.ack_pushed && seq + u64::from(len) == self.write_end {
             segment.flags = segment.flags | Flags::PSH;
         }
         segment
@@ -327,7 +327,7 @@ impl Endpoint {
 
     /// Adds what a segment without payload carries: what all do, and SACK.
     #[inline(always)]
-    pub(super) fn stamp_ack<const PLAIN: bool>(
+    pub(super) fn stamp_ack<const FAST: bool>(
         &mut self,
         now: Time,
         mut segment: Segment,
@@ -336,28 +336,28 @@ impl Endpoint {
             segment.sack = self.received.sack_blocks();
         }
         self.ack_now = false;
-        self.stamp::<PLAIN>(now, segment)
+        self.stamp::<FAST>(now, segment)
     }
 
     /// Adds what every segment carries: acknowledgment, window, timestamps.
     #[inline(always)]
-    fn stamp<const PLAIN: bool>(&mut self, now: Time, mut segment: Segment) -> Segment {
+    fn stamp<const FAST: bool>(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;
         segment.ts_value = Self::timestamp(now);
-        segment.window = if PLAIN {
+        segment.window = if FAST {
             self.advertise_again()
         } else {
             self.advertise(segment.flags.contains(Flags::SYN))
         };
-        if PLAIN || self.state != State::SynSent {
+        if FAST || self.state != State::SynSent {
             segment.flags = segment.flags | Flags::ACK;
             segment.ack = self.received.next();
             segment.ts_echo = self.ts_recent;
-            if !PLAIN && self.ecn.on && self.ecn.echo {
+            if !FAST && self.ecn.on && self.ecn.echo {
                 segment.flags = segment.flags | Flags::ECE;
             }
             self.last_ack_sent = segment.ack;
-            if !PLAIN {
+            if !FAST {
                 self.quick_acks.send_ack();
             }
             self.ack_at = Time::NEVER;

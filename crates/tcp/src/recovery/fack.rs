@@ -13,7 +13,7 @@ use crate::{Acked, CongestionControl, Endpoint, Segment, SentSegment};
 /// Segments that may leave in a burst when something looks lost (`tcp_max_burst`).
 const MAX_BURST: u32 = 3;
 
-/// What this recovery knows of a connection.
+/// State of a connection under this recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
     /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
@@ -37,7 +37,7 @@ impl Algorithm for Fack {
     }
 
     #[inline(always)]
-    fn on_ack<const PLAIN: bool>(
+    fn on_ack<const FAST: bool>(
         end: &mut Endpoint,
         now: Time,
         segment: &Segment,

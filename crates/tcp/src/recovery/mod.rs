@@ -60,10 +60,6 @@ pub(crate) enum Phase {
 
 /// What an endpoint asks its loss recovery, and what it tells it.
 trait Algorithm {
-    /// Whether a connection with this algorithm may be plain (see the endpoint's `plain`): `on_sent` only
-    /// starts the retransmission timer, and no field of [`LossRecovery`] asks for a probe.
-    const IS_PLAIN: bool = false;
-
     /// The least timeout on a host with the clock of `config`.
     fn min_rto(config: &Config) -> Duration {
         config.min_rto
@@ -73,8 +69,8 @@ trait Algorithm {
     fn on_options(_end: &mut Endpoint) {}
 
     /// An acknowledgment arrived while segments are outstanding. `window_changed`: it changed the peer's
-    /// window. `PLAIN`: the connection is plain, so that checks for congestion marks are compiled out.
-    fn on_ack<const PLAIN: bool>(
+    /// window. `FAST`: it takes the endpoint's fast path, where there are no congestion marks.
+    fn on_ack<const FAST: bool>(
         end: &mut Endpoint,
         now: Time,
         segment: &Segment,
@@ -197,9 +193,10 @@ impl LossRecovery {
         }
     }
 
-    /// Whether a connection with this recovery may be plain.
-    pub(crate) fn is_plain(&self) -> bool {
-        ask!(self.in_use, A => A::IS_PLAIN)
+    /// Whether the endpoint's fast path may be taken. It is compiled for [`Rfc`] alone: [`on_ack`] goes
+    /// there directly, and `on_sent` is nothing but the start of the retransmission timer.
+    pub(crate) fn has_fast_path(&self) -> bool {
+        self.in_use == InUse::Rfc
     }
 }
 
@@ -212,13 +209,13 @@ pub(crate) fn on_options(end: &mut Endpoint) {
 }
 
 #[inline(always)]
-pub(crate) fn on_ack<const PLAIN: bool>(
+pub(crate) fn on_ack<const FAST: bool>(
     end: &mut Endpoint,
     now: Time,
     segment: &Segment,
     window_changed: bool,
 ) {
-    if PLAIN {
+    if FAST {
         Rfc::on_ack::<true>(end, now, segment, window_changed);
     } else {
         ask!(end.recovery.in_use, A => A::on_ack::<false>(end, now, segment, window_changed));

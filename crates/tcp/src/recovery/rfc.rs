@@ -5,7 +5,7 @@ use netstudy_units::Time;
 use super::{Acknowledged, Algorithm, DUP_THRESH, Phase};
 use crate::{Acked, CongestionControl, Endpoint, SackBlocks, Segment, SentSegment};
 
-/// What this recovery knows of a connection.
+/// State of a connection under this recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
     /// The end of a recovery's first retransmission; behind the rescue retransmission, the recovery
@@ -18,17 +18,15 @@ pub(super) struct State {
 pub(super) struct Rfc;
 
 impl Algorithm for Rfc {
-    const IS_PLAIN: bool = true;
-
     #[inline(always)]
-    fn on_ack<const PLAIN: bool>(
+    fn on_ack<const FAST: bool>(
         end: &mut Endpoint,
         now: Time,
         segment: &Segment,
         window_changed: bool,
     ) {
         if segment.ack > end.snd_una {
-            advance::<PLAIN>(end, now, segment);
+            advance::<FAST>(end, now, segment);
         } else if segment.sequence_len() == 0 || !segment.sack.is_empty() {
             take_duplicate(end, segment.ack, &segment.sack, window_changed);
         }
@@ -51,7 +49,7 @@ impl Algorithm for Rfc {
 }
 
 #[inline(always)]
-fn advance<const PLAIN: bool>(end: &mut Endpoint, now: Time, segment: &Segment) {
+fn advance<const FAST: bool>(end: &mut Endpoint, now: Time, segment: &Segment) {
     let in_flight = end.in_flight();
     let acked = end.sent.acknowledge(segment.ack);
     end.snd_una = segment.ack;
@@ -65,7 +63,7 @@ fn advance<const PLAIN: bool>(end: &mut Endpoint, now: Time, segment: &Segment) 
         end.sent.sack(segment.ack, &segment.sack);
     }
     if end.phase == Phase::Open && end.sent.sacked() == 0 {
-        grow::<PLAIN>(end, now, &acked, in_flight);
+        grow::<FAST>(end, now, &acked, in_flight);
     } else {
         advance_recovery(end, now, &acked, in_flight);
     }
@@ -73,8 +71,8 @@ fn advance<const PLAIN: bool>(end: &mut Endpoint, now: Time, segment: &Segment) 
 
 /// The window grows only when it was what held sending back (RFC 2861, 3).
 #[inline(always)]
-fn grow<const PLAIN: bool>(end: &mut Endpoint, now: Time, acked: &Acknowledged, in_flight: u32) {
-    if in_flight >= end.window.cwnd && (PLAIN || !end.is_lowered_for_mark()) {
+fn grow<const FAST: bool>(end: &mut Endpoint, now: Time, acked: &Acknowledged, in_flight: u32) {
+    if in_flight >= end.window.cwnd && (FAST || !end.is_lowered_for_mark()) {
         let acked = Acked { now, segments: acked.segments };
         end.congestion.on_ack(acked, &mut end.window);
     }

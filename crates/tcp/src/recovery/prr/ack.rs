@@ -1,4 +1,4 @@
-//! Acknowledgments coming in: what they tell (`tcp_ack`).
+//! Acknowledgments coming in (`tcp_ack`).
 
 use netstudy_units::{Duration, Time};
 
@@ -6,19 +6,19 @@ use super::{phases, probe, timer, undo, window};
 use crate::recovery::Phase;
 use crate::{CongestionControl, Delivered, Endpoint, Segment, SentSegment};
 
-/// What one acknowledgment told.
+/// What one acknowledgment says, and what follows from it.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what is told is independent")]
-pub(super) struct Told {
-    /// What was acknowledged before.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the kernel")]
+pub(super) struct AckInfo {
+    /// `snd_una` before it.
     pub(super) prior_una: u64,
-    /// Behind the newest segment that had been SACKed before.
+    /// End of the newest segment that was SACKed before.
     pub(super) prior_sacked_end: u64,
-    /// Times that a segment had been taken for lost before.
+    /// Times that segments were taken for lost before.
     pub(super) prior_losses: u64,
     /// It acknowledges more than before.
     pub(super) advanced: bool,
-    /// It carries nothing and changes nothing but what it SACKs.
+    /// It carries no data, and changes neither `snd_una` nor the peer's window.
     pub(super) duplicate: bool,
     /// Segments SACKed for the first time.
     pub(super) newly_sacked: u32,
@@ -38,8 +38,8 @@ pub(super) struct Told {
     sacked: Span,
 }
 
-/// When the oldest and the newest of some segments were sent, those left out that were sent again, and
-/// the lowest offset among them.
+/// Transmission times of the oldest and the newest of some segments that were sent once, and their
+/// lowest offset.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     times: Option<(Time, Time)>,
@@ -76,41 +76,41 @@ impl Span {
 /// `tcp_ack`
 #[inline(never)]
 pub(super) fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_changed: bool) {
-    let mut told = tell(end, segment, window_changed);
+    let mut info = ack_info(end, segment, window_changed);
     end.recovery.holds_retransmissions = false;
     end.snd_una = segment.ack;
     if end.sack && !segment.sack.is_empty() {
-        take_sacked(end, now, segment, &mut told);
+        take_sacked(end, now, segment, &mut info);
     }
-    if told.advanced {
-        take_acknowledged(end, now, segment, &mut told);
+    if info.advanced {
+        take_acknowledged(end, now, segment, &mut info);
     }
-    take_round_trip(end, now, segment, &mut told);
+    take_round_trip(end, now, segment, &mut info);
     if end.recovery.prr.probe.is_out() {
-        probe::judge(end, segment.ack, &told);
+        probe::judge(end, segment.ack, &info);
     }
-    if told.duplicate || told.newly_sacked > 0 || end.phase != Phase::Open {
-        phases::alert(end, now, segment, &mut told);
+    if info.duplicate || info.newly_sacked > 0 || end.phase != Phase::Open {
+        phases::alert(end, now, segment, &mut info);
     }
-    if told.restarts_timer {
+    if info.restarts_timer {
         timer::restart(end, now);
     }
-    window::control(end, now, &told);
+    window::control(end, now, &info);
 }
 
-/// An acknowledgment while nothing is outstanding tells of a probe at most.
+/// An acknowledgment while nothing is outstanding concerns a probe at most.
 #[cold]
 pub(super) fn on_idle_ack(end: &mut Endpoint, segment: &Segment, window_changed: bool) {
-    let told = tell(end, segment, window_changed);
+    let info = ack_info(end, segment, window_changed);
     if end.recovery.prr.probe.is_out() {
-        probe::judge(end, segment.ack, &told);
+        probe::judge(end, segment.ack, &info);
     }
 }
 
 #[inline]
-fn tell(end: &Endpoint, segment: &Segment, window_changed: bool) -> Told {
+fn ack_info(end: &Endpoint, segment: &Segment, window_changed: bool) -> AckInfo {
     let advanced = segment.ack > end.snd_una;
-    Told {
+    AckInfo {
         prior_una: end.snd_una,
         prior_sacked_end: sacked_end(end),
         prior_losses: end.sent.losses(),
@@ -139,19 +139,19 @@ pub(super) fn sacked_end(end: &Endpoint) -> u64 {
 
 /// `tcp_sacktag_write_queue`
 #[cold]
-fn take_sacked(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut Told) {
+fn take_sacked(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     let (rack, recovery_point) = (&mut end.recovery.prr.rack, end.recovery_point);
     let seen = |sacked: &SentSegment| {
         rack.advance(now, sacked);
         if !sacked.was_repeated() {
-            told.sacked.take(sacked);
-            told.original_arrived |= sacked.end() <= recovery_point;
+            info.sacked.take(sacked);
+            info.original_arrived |= sacked.end() <= recovery_point;
         }
     };
     let newly = end.sent.mark_sacked_each(segment.ack, &segment.sack, seen);
-    told.newly_sacked = newly;
-    told.delivered = newly;
-    if let Some(lowest) = told.sacked.starts_below(told.prior_sacked_end)
+    info.newly_sacked = newly;
+    info.delivered = newly;
+    if let Some(lowest) = info.sacked.starts_below(info.prior_sacked_end)
         && (end.phase != Phase::Loss || end.recovery.prr.undo.is_open())
     {
         see_reordering(end, lowest);
@@ -160,7 +160,7 @@ fn take_sacked(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut Told
 
 /// `tcp_clean_rtx_queue`
 #[inline]
-fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut Told) {
+fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     let recovery_point = end.recovery_point;
     let (has_sack, echo_ms) = (end.sack, undo::echoed_ms(end, now, segment));
     let rack = &mut end.recovery.prr.rack;
@@ -168,10 +168,10 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, told: &mu
     let seen = |acked: &SentSegment| {
         let was_sacked = acked.is_sacked();
         if acked.was_repeated() {
-            told.repeat_acknowledged = true;
+            info.repeat_acknowledged = true;
         } else if !was_sacked {
-            told.acked.take(acked);
-            told.original_arrived |= acked.end() <= recovery_point;
+            info.acked.take(acked);
+            info.original_arrived |= acked.end() <= recovery_point;
         }
         if !was_sacked {
             first_copies += 1;
@@ -181,17 +181,17 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, told: &mu
             }
         }
     };
-    told.segments = end.sent.acknowledge_each(segment.ack, seen).segments;
+    info.segments = end.sent.acknowledge_each(segment.ack, seen).segments;
     end.recovery.prr.advanced_in_loss = true;
     if has_sack {
-        told.delivered += first_copies;
-        if let Some(lowest) = told.acked.starts_below(told.prior_sacked_end) {
+        info.delivered += first_copies;
+        if let Some(lowest) = info.acked.starts_below(info.prior_sacked_end) {
             // A hole was filled by what had only been sent once.
             see_reordering(end, lowest);
         }
     } else {
-        told.delivered += phases::remove_duplicates(end, told.segments);
-        told.original_arrived &= !told.repeat_acknowledged;
+        info.delivered += phases::remove_duplicates(end, info.segments);
+        info.original_arrived &= !info.repeat_acknowledged;
     }
 }
 
@@ -207,13 +207,13 @@ pub(super) fn see_reordering(end: &mut Endpoint, lowest: u64) {
 /// `tcp_ack_update_rtt`: from segments that were sent once, else from the echoed timestamp, in
 /// the kernel's milliseconds.
 #[inline]
-fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut Told) {
-    let sure = !told.repeat_acknowledged;
-    let oldest_acked = told.acked.since_first(now).filter(|_| sure);
-    let by_sack = told.sacked.since_first(now);
-    let newest = told.sacked.since_last(now);
-    let newest = newest.or_else(|| told.acked.since_last(now).filter(|_| sure));
-    let by_echo = || echoed_round_trip(end, now, segment).filter(|_| told.advanced);
+fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
+    let sure = !info.repeat_acknowledged;
+    let oldest_acked = info.acked.since_first(now).filter(|_| sure);
+    let by_sack = info.sacked.since_first(now);
+    let newest = info.sacked.since_last(now);
+    let newest = newest.or_else(|| info.acked.since_last(now).filter(|_| sure));
+    let by_echo = || echoed_round_trip(end, now, segment).filter(|_| info.advanced);
     let (rtt, newest) = match oldest_acked.or(by_sack) {
         Some(rtt) => (Some(rtt), newest),
         None => (by_echo(), by_echo()),
@@ -225,11 +225,11 @@ fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut 
         end.recovery.prr.rack.take_rtt(newest);
     }
     // While what is SACKed was sent after the oldest segment, the timer is not put off.
-    told.restarts_timer |= by_sack
+    info.restarts_timer |= by_sack
         .is_some_and(|rtt| end.sent.oldest().is_some_and(|oldest| rtt > now.since(oldest.sent_at)));
     let delivered = Delivered {
         now,
-        segments: told.segments,
+        segments: info.segments,
         rtt: newest,
         srtt: end.rtt.srtt(),
         snd_una: end.snd_una,

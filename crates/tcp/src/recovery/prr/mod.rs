@@ -2,7 +2,7 @@
 //!
 //! The names in brackets are those of the kernel (`net/ipv4/tcp_input.c` where no other file is
 //! named): `ack` is its `tcp_ack`, `phases` its state machine, `window` its congestion window. `rack`
-//! and `probe` find losses, `undo` takes back what was for nothing, and `timer` is the timer of all.
+//! and `probe` find losses, `undo` reverts needless reductions, and `timer` is the one timer for all.
 //!
 //! What is left out: reports of duplicates (RFC 2883), since receivers here do not make them, and all
 //! that follows from them; a phase of its own for congestion marks (see the endpoint's `ecn`); a
@@ -26,7 +26,7 @@ use timer::Timer;
 use undo::Undo;
 use window::{Reduction, WindowUse};
 
-/// What this recovery knows of a connection.
+/// State of a connection under this recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
     /// Losses are found by time, else by three SACKed segments above.
@@ -75,7 +75,7 @@ impl Algorithm for Prr {
     }
 
     #[inline(always)]
-    fn on_ack<const PLAIN: bool>(
+    fn on_ack<const FAST: bool>(
         end: &mut Endpoint,
         now: Time,
         segment: &Segment,

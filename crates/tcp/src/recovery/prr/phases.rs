@@ -5,7 +5,7 @@
 
 use netstudy_units::Time;
 
-use super::ack::{self, Told};
+use super::ack::{self, AckInfo};
 use super::window::Reduction;
 use super::{probe, rack, undo};
 use crate::recovery::Phase;
@@ -13,9 +13,9 @@ use crate::{CongestionControl, Endpoint, Flags, Segment};
 
 /// `tcp_fastretrans_alert`
 #[cold]
-pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut Told) {
-    end.counters.duplicate_acks_received += u64::from(!told.advanced);
-    let mut finds = told.duplicate || (told.newly_sacked > 0 && is_hole_wide(end));
+pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
+    end.counters.duplicate_acks_received += u64::from(!info.advanced);
+    let mut finds = info.duplicate || (info.newly_sacked > 0 && is_hole_wide(end));
     if segment.flags.contains(Flags::ECE) {
         end.recovery.prr.undo.forbid();
     }
@@ -30,26 +30,26 @@ pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut
     }
     let enters = match end.phase {
         Phase::Recovery => {
-            if !told.advanced {
-                take_duplicate(end, told);
-            } else if undo::undo_partly(end, now, segment, told) {
+            if !info.advanced {
+                take_duplicate(end, info);
+            } else if undo::undo_partly(end, now, segment, info) {
                 end.recovery.holds_retransmissions = true;
                 return;
             } else {
                 finds |= is_hole_wide(end);
             }
-            find_losses(end, now, told);
+            find_losses(end, now, info);
             end.phase != Phase::Recovery && end.sent.lost() > 0
         }
         Phase::Loss => {
-            process_loss(end, now, segment, told);
-            find_losses(end, now, told);
-            if end.phase != Phase::Open && !told.copy_lost {
+            process_loss(end, now, segment, info);
+            find_losses(end, now, info);
+            if end.phase != Phase::Open && !info.copy_lost {
                 return;
             }
-            look_for_recovery(end, now, told)
+            look_for_recovery(end, now, info)
         }
-        Phase::Open | Phase::Disorder => look_for_recovery(end, now, told),
+        Phase::Open | Phase::Disorder => look_for_recovery(end, now, info),
     };
     if enters {
         enter_recovery(end);
@@ -61,12 +61,12 @@ pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut
 
 /// The part of the state machine that is common to all phases without a recovery: whether one is
 /// to begin.
-fn look_for_recovery(end: &mut Endpoint, now: Time, told: &mut Told) -> bool {
-    if told.advanced {
+fn look_for_recovery(end: &mut Endpoint, now: Time, info: &mut AckInfo) -> bool {
+    if info.advanced {
         end.dup_acks = 0;
     }
-    take_duplicate(end, told);
-    find_losses(end, now, told);
+    take_duplicate(end, info);
+    find_losses(end, now, info);
     // `tcp_time_to_recover`
     let by_count = !end.recovery.prr.uses_rack
         && end.sent.sacked() + end.dup_acks >= end.recovery.prr.rack.reordering;
@@ -79,23 +79,23 @@ fn look_for_recovery(end: &mut Endpoint, now: Time, told: &mut Told) -> bool {
     false
 }
 
-fn take_duplicate(end: &mut Endpoint, told: &mut Told) {
-    if told.duplicate && !end.sack {
-        told.delivered += add_duplicate(end);
+fn take_duplicate(end: &mut Endpoint, info: &mut AckInfo) {
+    if info.duplicate && !end.sack {
+        info.delivered += add_duplicate(end);
     }
 }
 
 /// `tcp_identify_packet_loss`
-fn find_losses(end: &mut Endpoint, now: Time, told: &mut Told) {
+fn find_losses(end: &mut Endpoint, now: Time, info: &mut AckInfo) {
     if end.sent.is_empty() {
         return;
     }
     if !end.sack {
-        lose_oldest_by_duplicates(end, told.advanced);
+        lose_oldest_by_duplicates(end, info.advanced);
     } else if end.recovery.prr.uses_rack {
         let copies = end.sent.retransmitted();
-        told.restarts_timer &= !rack::look_for_overdue(end, now);
-        told.copy_lost |= end.sent.retransmitted() < copies;
+        info.restarts_timer &= !rack::look_for_overdue(end, now);
+        info.copy_lost |= end.sent.retransmitted() < copies;
     }
 }
 
@@ -152,19 +152,19 @@ pub(super) fn keep_open(end: &mut Endpoint) {
 }
 
 /// An acknowledgment behind a timeout (`tcp_process_loss`; RFC 5682, 3.1).
-fn process_loss(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut Told) {
+fn process_loss(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     let recovered = end.snd_una >= end.recovery_point;
-    if told.advanced && undo::undo_loss(end, now, segment, false) {
+    if info.advanced && undo::undo_loss(end, now, segment, false) {
         return;
     }
     if end.recovery.prr.undo.after_timeout {
-        if told.original_arrived && undo::undo_loss(end, now, segment, true) {
+        if info.original_arrived && undo::undo_loss(end, now, segment, true) {
             return;
         }
         if end.snd_nxt > end.recovery_point {
             // Step 3.a: what was sent since arrived, and what was sent before did not.
-            end.recovery.prr.undo.after_timeout &= told.newly_sacked == 0 && !told.duplicate;
-        } else if told.advanced && !recovered {
+            end.recovery.prr.undo.after_timeout &= info.newly_sacked == 0 && !info.duplicate;
+        } else if info.advanced && !recovered {
             // Step 2.b: new data tells whether what is left arrived as well.
             if end.has_more_to_send() {
                 end.recovery.holds_retransmissions = true;
@@ -175,9 +175,9 @@ fn process_loss(end: &mut Endpoint, now: Time, segment: &Segment, told: &mut Tol
     }
     if recovered {
         undo::undo_recovery(end, now, segment);
-    } else if !end.sack && end.snd_nxt > end.recovery_point && told.duplicate {
-        take_duplicate(end, told);
-    } else if told.advanced {
+    } else if !end.sack && end.snd_nxt > end.recovery_point && info.duplicate {
+        take_duplicate(end, info);
+    } else if info.advanced {
         end.dup_acks = 0;
     }
 }

@@ -3,7 +3,7 @@
 
 use netstudy_units::{Duration, Time};
 
-use super::ack::Told;
+use super::ack::AckInfo;
 use super::phases;
 use super::timer::{self, TIMEOUT_MIN, Timer};
 use crate::Endpoint;
@@ -96,7 +96,7 @@ pub(super) const fn sent_new_data(end: &mut Endpoint) {
 
 /// What an acknowledgment says of a probe (RFC 8985, 7.4; `tcp_process_tlp_ack`).
 #[cold]
-pub(super) fn judge(end: &mut Endpoint, ack: u64, told: &Told) {
+pub(super) fn judge(end: &mut Endpoint, ack: u64, info: &AckInfo) {
     let sent_at_end = end.recovery.prr.probe.sent_at_end;
     if ack < sent_at_end {
         return;
@@ -109,7 +109,7 @@ pub(super) fn judge(end: &mut Endpoint, ack: u64, told: &Told) {
         end.window.cwnd = end.window.ssthresh;
         phases::keep_open(end);
         end.counters.loss_probe_recoveries += 1;
-    } else if told.duplicate && told.newly_sacked == 0 {
+    } else if info.duplicate && info.newly_sacked == 0 {
         // Both copies arrived.
         end.recovery.prr.probe.end();
     }

@@ -1,4 +1,4 @@
-//! Taking back a reduction of the window that was for nothing: what seemed lost was only late.
+//! Undoing a needless reduction of the window: segments that seemed lost were only late.
 //!
 //! Two signs of it: an acknowledgment echoes a timestamp from before the first retransmission (Eifel,
 //! RFC 3522; `tcp_packet_delayed`), and after a timeout something arrives that was never sent again
@@ -7,7 +7,7 @@
 
 use netstudy_units::Time;
 
-use super::ack::{self, Told};
+use super::ack::{self, AckInfo};
 use super::phases;
 use crate::recovery::Phase;
 use crate::{Endpoint, Segment};
@@ -113,11 +113,16 @@ pub(super) fn undo_recovery(end: &mut Endpoint, now: Time, segment: &Segment) ->
 
 /// More is acknowledged in a recovery. Whether what is left waits for what is on the way
 /// (`tcp_try_undo_partial`).
-pub(super) fn undo_partly(end: &mut Endpoint, now: Time, segment: &Segment, told: &Told) -> bool {
+pub(super) fn undo_partly(
+    end: &mut Endpoint,
+    now: Time,
+    segment: &Segment,
+    info: &AckInfo,
+) -> bool {
     if !may_undo(end, now, segment) {
         return false;
     }
-    ack::see_reordering(end, told.prior_una);
+    ack::see_reordering(end, info.prior_una);
     if end.sent.retransmitted() > 0 {
         return true;
     }

@@ -1,10 +1,9 @@
-//! What an acknowledgment makes of the congestion window: in a recovery proportional rate reduction
-//! (RFC 6937), else growth, if the window is what holds sending back (`tcp_cwnd_validate`,
-//! `tcp_is_cwnd_limited`).
+//! The congestion window upon an acknowledgment: proportional rate reduction in a recovery (RFC 6937),
+//! else growth, if the window limits the sender (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`).
 
 use netstudy_units::Time;
 
-use super::ack::Told;
+use super::ack::AckInfo;
 use crate::recovery::{DUP_THRESH, Phase};
 use crate::{Acked, CongestionControl, Endpoint};
 
@@ -19,7 +18,7 @@ pub(super) struct Reduction {
     pub(super) sent: u32,
 }
 
-/// What an acknowledgment in a recovery told.
+/// What an acknowledgment delivers in a recovery.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     /// Segments that it acknowledged or reported for the first time.
@@ -87,19 +86,19 @@ const fn is_limiting(end: &Endpoint) -> bool {
 
 /// `tcp_cong_control`: reduces the window in a recovery, and else lets it grow if it is in use.
 #[inline]
-pub(super) fn control(end: &mut Endpoint, now: Time, told: &Told) {
+pub(super) fn control(end: &mut Endpoint, now: Time, info: &AckInfo) {
     if end.phase == Phase::Recovery {
-        let is_safe = told.advanced && end.sent.losses() == told.prior_losses;
-        reduce(end, told.delivered, is_safe);
+        let is_safe = info.advanced && end.sent.losses() == info.prior_losses;
+        reduce(end, info.delivered, is_safe);
         return;
     }
     // On a path that reorders, SACKs count as well (`tcp_may_raise_cwnd`).
     let reorders = end.recovery.prr.rack.reordering > DUP_THRESH;
-    if !(told.advanced || (reorders && told.newly_sacked > 0)) {
+    if !(info.advanced || (reorders && info.newly_sacked > 0)) {
         return;
     }
     if is_limiting(end) && !end.is_lowered_for_mark() {
-        let acked = Acked { now, segments: told.delivered };
+        let acked = Acked { now, segments: info.delivered };
         end.congestion.on_ack(acked, &mut end.window);
     }
     end.window_judged_at = now;

@@ -145,7 +145,7 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
         let buffer_bytes = plan.mtu_bytes as usize + frame::HEADER_BYTES;
         let full_frame = ethernet::frame_bytes(plan.mtu_bytes);
         let soonest = |link: &netstudy_fabric::Link| {
-            link.serialization(ethernet::MIN_FRAME_BYTES) + link.delay()
+            link.serialization(netstudy_units::headers::ETHERNET_FRAME_BYTES_MIN) + link.delay()
         };
         let mut switch = Self {
             checked,

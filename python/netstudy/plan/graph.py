@@ -143,7 +143,8 @@ class Graph:
     ) -> None:
         """Several hosts and one: that one has a single interface, behind a wire-speed switch."""
         if min(map(len, hosts)) > 1:
-            said = " and ".join(f"{len(names):,} {end}" for names, end in zip(hosts, link.between))
+            ends = zip(hosts, link.between, strict=True)
+            said = " and ".join(f"{len(names):,} {end}" for names, end in ends)
             message = f"joins {said}; put a switch between them, and link each group to it"
             self.devices.refuse((*path, "between"), message)
         single = 0 if len(hosts[0]) == 1 else 1
@@ -206,12 +207,15 @@ class Graph:
         limits: dict[str, int] = {}
         for end in link.between:
             limits |= self._line_rates(end.group, link)
+        at = (*path, "rate")
         if isinstance(link.rate, EachWay):
-            ways = {("rate", way): concrete(getattr(link.rate, way)) for way in ("up", "down")}
-        else:
-            ways = {("rate",): concrete(link.rate)}
-        rates = [self._rate((*path, *key), rate, limits) for key, rate in ways.items()]
-        return rates[0], rates[-1]
+            up_bps, down_bps = concrete(link.rate.up), concrete(link.rate.down)
+            return (
+                self._rate((*at, "up"), up_bps, limits),
+                self._rate((*at, "down"), down_bps, limits),
+            )
+        rate_bps = self._rate(at, concrete(link.rate), limits)
+        return rate_bps, rate_bps
 
     def _rate(self, path: Path, rate: int | None, limits: dict[str, int]) -> int:
         owner = min(limits, key=lambda end: limits[end], default=None)
@@ -300,9 +304,9 @@ class Graph:
         said = _listed([f"{count:,} {end}" for end, count in counts.items()])
         hosts = [end for end in counts if end in self.topology.groups]
         what = "hosts" if len(hosts) == len(counts) else "links"
-        message = f"{counts.total():,} {what} ({said}) need as many ports, and {switch.profile} has {ports}"
+        needed = f"{counts.total():,} {what} ({said}) need as many ports"
         path = (*self.host_path(hosts[-1]), "count") if hosts else self._switch_path(name)
-        self.devices.refuse(path, message)
+        self.devices.refuse(path, f"{needed}, and {switch.profile} has {ports}")
 
     def _ports(self, own: Switch) -> int:
         ports = concrete(own.ports)
@@ -319,7 +323,7 @@ class Graph:
                 taken[name] = self.host_path(group)
 
     def _check_loops(self) -> None:
-        """Switches must form trees: frames would go round for ever, and no testbed blocks a port."""
+        """Frames would go round for ever: no testbed has a protocol that blocks ports (STP)."""
         switches = self.topology.all_switches
         neighbours: dict[str, list[str]] = {name: [] for name in switches}
         for path, link in self.topology.placed_links:

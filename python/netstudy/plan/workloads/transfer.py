@@ -27,7 +27,8 @@ _CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
     "to": ("null",),
     "data path": (),
 }
-"""Key -> the levels that this version carries out: data are made in memory, sent by TCP, discarded."""
+"""Key -> the levels that this version carries out: data are made in memory, sent by TCP,
+discarded."""
 _FIELDS = {"from": "from_", "data path": "data_path"}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, count
 
@@ -42,6 +42,11 @@ class _Properties:
     delay_ns: int
     mtu_bytes: int
 
+    @property
+    def reversed(self) -> _Properties:
+        """As seen from the second end."""
+        return replace(self, up_bps=self.down_bps, down_bps=self.up_bps)
+
 
 @dataclass(frozen=True)
 class _End:
@@ -60,6 +65,13 @@ class _Joined:
     a: _End
     b: _End
     like: _Properties
+
+    @property
+    def from_its_host(self) -> _Joined:
+        """The same link with the host as its first end, however the study writes it."""
+        if self.a.interface is not None or self.b.interface is None:
+            return self
+        return _Joined(self.b, self.a, self.like.reversed)
 
 
 def node_names(group: str, count: int) -> tuple[str, ...]:
@@ -136,7 +148,7 @@ class Graph:
             for other in hosts[1] or (second.group,):
                 a = self._end(path, link, first, one)
                 b = self._end(path, link, second, other)
-                self._joined.append(_Joined(a, b, like))
+                self._joined.append(_Joined(a, b, like).from_its_host)
 
     def _join_by_wire(
         self, path: Path, link: Link, like: _Properties, hosts: list[tuple[str, ...]]
@@ -150,14 +162,12 @@ class Graph:
         single = 0 if len(hosts[0]) == 1 else 1
         (host,), others = hosts[single], hosts[1 - single]
         switch = self._wire_switch(host, len(others) + 1)
-        direct = _Properties(like.up_bps, like.down_bps, 0, like.mtu_bytes)
+        inwards = like if single == 1 else like.reversed
         for name in others:
             far = self._end(path, link, link.between[1 - single], name)
-            ends = (far, switch) if single == 1 else (switch, far)
-            self._joined.append(_Joined(*ends, like))
+            self._joined.append(_Joined(far, switch, inwards))
         near = self._end(path, link, link.between[single], host)
-        ends = (switch, near) if single == 1 else (near, switch)
-        self._joined.append(_Joined(*ends, direct))
+        self._joined.append(_Joined(near, switch, replace(inwards.reversed, delay_ns=0)))
 
     def _wire_switch(self, host: str, ports: int) -> _End:
         first = f"{WIRE_PREFIX}{host}"

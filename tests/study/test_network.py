@@ -238,6 +238,7 @@ def test_a_host_that_takes_no_part_is_there_and_needs_no_profile(small: Small) -
     assert "idle" not in (*run.workload.roles.client, *run.workload.roles.server)
 
 
+BOTH_SIDES = "clients: left, servers: right"
 TO_SWITCH = "    - {{between: [{}, switch]}}\n"
 ONE_SWITCH = "  switch: generic-shallow\n"
 BOTH = TO_SWITCH.format("client") + TO_SWITCH.format("server")
@@ -250,9 +251,9 @@ BOTH = TO_SWITCH.format("client") + TO_SWITCH.format("server")
          "6:11: topology.server: has no link"),
         (two_hosts("    - {between: [client, west]}\n    - {between: [server, east]}\n",
                    more="  switches: {west: generic-shallow, east: generic-shallow}\n"),
-         "12:40: workload.transfer.servers: server cannot be reached from client: no link or switch joins "
-         "them"),
-        (with_topology(DUMBBELL + "    - {between: [east, west]}\n", "clients: left, servers: right"),
+         "12:40: workload.transfer.servers: server cannot be reached from client: no link or "
+         "switch joins them"),
+        (with_topology(DUMBBELL + "    - {between: [east, west]}\n", BOTH_SIDES),
          "13:17: topology.links.3.between: closes a loop of switches: east, west; take one of its "
          "links away"),
         (with_topology(DUMBBELL.replace("east: generic-deep}", "east: generic-deep, "
@@ -266,7 +267,7 @@ BOTH = TO_SWITCH.format("client") + TO_SWITCH.format("server")
                        "clients: left, servers: right"),
          "6:37: topology.hosts.left.count: 3 links (2 left and 1 east) need as many ports, and "
          "generic-shallow has 2"),
-        (with_topology(DUMBBELL.replace("left, west", "left, right"), "clients: left, servers: right"),
+        (with_topology(DUMBBELL.replace("left, west", "left, right"), BOTH_SIDES),
          "10:17: topology.links.0.between: joins 2 left and 2 right; put a switch between them, "
          "and link each group to it"),
         (two_hosts("    - {between: [client, server], rate: {up: 2 Gbit/s, down: 1 Gbit/s}}\n"),

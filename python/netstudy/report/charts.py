@@ -13,12 +13,11 @@ from typing import Any
 
 import altair as alt
 
-from netstudy.analysis.ideal import ideal_of
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import GOODPUT, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
-from netstudy.analysis.samples import RunSample, terms
+from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.report.numbers import level_text, number_text
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -77,7 +76,7 @@ class Drawn:
     rules: Sequence[Mapping[str, Any]] = ()
 
 
-def metric_chart(panel: Panel, metric: Metric) -> Drawn:
+def metric_chart(panel: Panel, metric: Metric, workload: WorkloadAnalysis) -> Drawn:
     """A metric against x, one line a level of the series."""
     points = [point for level in panel.series_levels for point in _points(panel, level, metric)]
     intervals = any(point["low"] is not None for point in points)
@@ -90,7 +89,7 @@ def metric_chart(panel: Panel, metric: Metric) -> Drawn:
         series={level_text(v): Style(i, i, i) for i, v in enumerate(panel.series_levels)},
         points=points,
         runs=_run_points(panel, metric),
-        rules=_rules(panel, metric),
+        rules=_rules(panel, metric, workload),
     )
 
 
@@ -129,8 +128,7 @@ def _title(title: str, panel: Panel) -> str:
 
 
 def _axis(metric: Metric) -> str:
-    per = " an iteration" if metric.name.endswith("_per_iteration") else ""
-    return f"{metric.unit}{per}"
+    return f"{metric.unit}{metric.per}"
 
 
 def _points(panel: Panel, level: Any, metric: Metric) -> list[dict[str, Any]]:
@@ -177,25 +175,20 @@ def _run_points(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
         _point(x if panel.x else level, level_text(level), value, None, None, panel.x_numeric)
         for (x, level), cell in panel.cells.items()
         for run in cell.runs
-        if (value := _of_run(run, metric)) is not None
+        if (value := metric.reading.of_run(run)) is not None
     ]
 
 
-def _of_run(run: RunSample, metric: Metric) -> float | None:
-    pair = terms(metric, run)
-    return None if pair is None else float(pair[0].sum() / pair[1].sum())
-
-
-def _rules(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
+def _rules(panel: Panel, metric: Metric, workload: WorkloadAnalysis) -> list[dict[str, Any]]:
     """The line rate and what headers leave of it, in a chart of goodput."""
-    if metric != GOODPUT:
+    if metric != workload.bounded:
         return []
-    ideals = [ideal_of(cell.planned[0]) for cell in panel.cells.values()]
-    rates = {ideal.line_rate_bps for ideal in ideals}
-    if len(rates) != 1:
+    bounds = [workload.bound(cell.planned[0]) for cell in panel.cells.values()]
+    rates = {None if bound is None else bound.line_rate_bps for bound in bounds}
+    if len(rates) != 1 or None in rates:
         return []
-    line = rates.pop() / 1e6
-    best = max(ideal.goodput_mbps for ideal in ideals)
+    line = next(rate for rate in rates if rate is not None) / 1e6
+    best = max(bound.goodput_mbps for bound in bounds if bound is not None)
     text = f"line rate {number_text(line, 0)}, at most {number_text(best, 0)} after headers"
     return [{"y": line, "text": text}, {"y": best, "text": ""}]
 

@@ -220,7 +220,7 @@ def _first_to_last(names: Sequence[str]) -> str:
 
 
 def _neighbours(network: Network, name: str) -> tuple[str, ...]:
-    """Switches by name, hosts by their group: so that pairs of hosts with a link each look alike."""
+    """Switches by name, hosts by their group, so that equal pairs of hosts look alike."""
     found = []
     for link in network.links:
         for here, there in ((link.a, link.b), (link.b, link.a)):

@@ -80,8 +80,8 @@ class Folder:
 
     def records(self) -> list[RunRecord]:
         """The records of the runs that are there, in the plan's order; missing ones are absent."""
-        read = lifted_record if self._is_version1() else _record
-        return [self._record(run, read) for run in self.plan().runs if self._has(run)]
+        old = self._is_version1()
+        return [self._record(run, old=old) for run in self.plan().runs if self._has(run)]
 
     def record_texts(self) -> Iterator[bytes]:
         """The records as they were written, in the plan's order."""
@@ -208,9 +208,12 @@ class Folder:
     def _has(self, run: Run) -> bool:
         return self._run_path(run.id).exists()
 
-    def _record(self, run: Run, read: Callable[[bytes, Run], RunRecord]) -> RunRecord:
+    def _record(self, run: Run, *, old: bool) -> RunRecord:
+        def parse(text: bytes) -> RunRecord:
+            return lifted_record(text, run) if old else RunRecord.model_validate_json(text)
+
         try:
-            return self._parsed(f"{RUNS}/{run.id}.json", lambda text: read(text, run))
+            return self._parsed(f"{RUNS}/{run.id}.json", parse)
         except StudyError as error:
             advice = "remove the file and resume, and the run is carried out again"
             raise StudyError(f"{error}; {advice}") from error
@@ -248,7 +251,3 @@ class Folder:
     def _write_json(self, name: str, value: dict[str, Any]) -> None:
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         write_atomic(self.path / name, text.encode())
-
-
-def _record(text: bytes, run: Run) -> RunRecord:
-    return RunRecord.model_validate_json(text)

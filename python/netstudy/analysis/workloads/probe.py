@@ -70,7 +70,8 @@ def _percentiles(state: Literal["idle", "loaded"], of: Of, when: str) -> Iterato
         yield _metric(
             f"probe_{state}_us_{ending}",
             f"{name} probe latency, {state}",
-            f"{100 * q:g}th percentile of the times from when a probe was due to its answer, {when}",
+            f"{100 * q:g}th percentile of the times from when a probe was due to its answer, "
+            f"{when}",
             percentile(q, of),
             PROBE_CLOCK,
         )
@@ -121,7 +122,7 @@ def _min_rtt(runs: Sequence[RunSample]) -> float | None:
 SMOOTHED = _metric(
     "srtt_us_mean",
     "smoothed round-trip time",
-    "mean of the smoothed round-trip times of all samples of all connections in the measuring phase",
+    "mean of the smoothed round-trip times of all samples of all connections",
     RatioOfSums(_srtt),
     TCP_INFO,
 )

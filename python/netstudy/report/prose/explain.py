@@ -10,7 +10,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import PanelResult
 from netstudy.report.cellrefs import count, percent, plain
 from netstudy.report.prose.words import NOTHING, on_level, things, with_article, within
-from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import scope_text
 from netstudy.report.workloads import page_of
 from netstudy.wire import Level
@@ -68,7 +68,7 @@ def _timeout_cost(found: PanelResult) -> Iterator[Sentence]:
     causes, noun = found.causes, found.workload.counted.noun
     if causes.timeout_cost_ms is None:
         return
-    refs = {
+    refs: dict[str, Number | Name | Sentence] = {
         "one": Name(with_article(noun)),
         "cost": plain(
             causes.timeout_cost_ms,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netstudy.report.numbers import duration_text, listed
 from netstudy.report.prose.words import number_range, things
 from netstudy.report.refs import Number, Sentence, say
-from netstudy.wire import PhaseKind, Run, UntilCount, UntilTime
+from netstudy.wire import Host, PhaseKind, Run, UntilCount, UntilTime, Zone
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def role_name(run: Run, role: str) -> str:
     members = getattr(run.workload.roles, role)
     first = members[0].partition("@")[0]
     node = run.network.node(first)
-    return getattr(node, "group", first)
+    return node.group if isinstance(node, Host | Zone) else first
 
 
 def members(runs: Sequence[Run], role: str, noun: str) -> Sentence:

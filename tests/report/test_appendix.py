@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.metrics import METRICS
+from netstudy.analysis.workloads import METRICS
 from netstudy.report.appendix import Appendix, appendix, fitted_figures, setting_text
 from netstudy.report.prose.published import fitted_note
 from netstudy.report.tables import Table

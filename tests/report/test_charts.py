@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 
 from netstudy.analysis.layout import Panel, layout
-from netstudy.analysis.metrics import COMPLETION, GOODPUT
+from netstudy.analysis.workloads.incast import COMPLETION, GOODPUT
 from netstudy.report.charts import NARROW, WIDE, Size, metric_chart, svg
 from netstudy.wire import Plan
-from tests.report.synthetic import folder, incast_plan, pooled, run
+from tests.report.synthetic import folder, incast_plan, plan_of, pooled, run
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -68,7 +68,7 @@ def test_goodput_has_the_line_rate_in_it() -> None:
 def test_a_named_factor_along_x_has_points_and_no_line() -> None:
     names = ("near", "far")
     runs = tuple(run({"path": name}, r, iterations=80, servers=3) for name in names for r in (1, 2))
-    panel = panel_of(Plan(schema="netstudy/plan/1", study="s", seed=1, runs=runs), compared=None)
+    panel = panel_of(plan_of(runs), compared=None)
     text = svg(metric_chart(panel, COMPLETION), WIDE)
     assert len(marks(text, "symbol")) == 2 + 4
     assert not marks(text, "line")

@@ -42,7 +42,7 @@ def published() -> dict[tuple[str, int], dict[str, float]]:
 def as_published(planned: Run) -> RunRecord:
     """A run whose means are the published ones, give or take the replicate."""
     row = published()[planned.network.switch.profile, int(planned.treatment["servers"])]
-    n = planned.workload.iterations
+    n = planned.count("measure")
     completion = np.full(n, row["completion"] * (1 + 0.0001 * (planned.replicate - 3)))
     drops = np.full(n, int(row["drops"]))
     drops[: round((row["drops"] % 1) * n)] += 1
@@ -117,7 +117,7 @@ def test_an_order_turned_round_is_warned_of(tmp_path: Path) -> None:
 
     def turned(planned: Run) -> RunRecord:
         row = published()[other[planned.network.switch.profile], int(planned.treatment["servers"])]
-        zeros = np.zeros(planned.workload.iterations, dtype=int)
+        zeros = np.zeros(planned.count("measure"), dtype=int)
         return from_samples(planned, zeros + row["completion"], zeros, zeros, zeros)
 
     found = [str(s) for s in warnings(analyse(small_incast(tmp_path, turned)))]

@@ -197,7 +197,7 @@ def _network(old: _Network) -> wire.Network:
 
 def _link(old: _Link, host: str) -> wire.Link:
     return wire.Link(
-        a=wire.Port(node=host, name=SWITCH, rate_bps=old.rate_bps),
+        a=wire.Port(node=host, name="eth0", rate_bps=old.rate_bps),
         b=wire.Port(node=SWITCH, name=host, rate_bps=old.rate_bps),
         delay_ns=old.delay_ns,
         mtu_bytes=old.mtu_bytes,

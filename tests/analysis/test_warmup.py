@@ -66,4 +66,4 @@ def test_stationary_runs_seldom_raise_the_alarm() -> None:
 
 def test_a_cell_without_runs_is_not_looked_at() -> None:
     plan = plan_of((run({"servers": 4}),))
-    assert alarms(pooled(FakeFolder(plan, [])).rows) == ()
+    assert alarms(pooled(FakeFolder(plan, []))) == ()

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.curves import Curves, curves_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
@@ -57,7 +58,7 @@ class Figure:
     """Name of its file, without the ending."""
     alt: str
     caption: Sentence | None
-    source: charts.Drawn | str
+    source: charts.Chart | str
     """What a chart shows, or the SVG text of a drawing."""
 
     @cached_property
@@ -254,7 +255,10 @@ def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
             f"{key}-detail",
             _caption("All other metrics", panel),
         ),
-        figures=tuple(_figure(found, metric, key) for metric in result.figures),
+        figures=(
+            *(_figure(found, metric, key) for metric in result.figures),
+            *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
+        ),
         observations=tuple(observations(found)),
         verdicts=tuple(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
@@ -301,6 +305,14 @@ def _figure(found: PanelResult, metric: Metric, key: str) -> Figure:
     drawn = charts.metric_chart(panel, metric, found.workload)
     name = f"{metric.figure}" if key == "results" else f"{key}-{metric.figure}"
     return Figure(name, _alt(panel, metric), None, drawn)
+
+
+def _curves(panel: Panel, found: Curves, key: str) -> Figure:
+    drawn = charts.curves_chart(panel, found)
+    name = found.kind if key == "results" else f"{key}-{found.kind}"
+    lines = ", ".join(drawn.series) or "one line"
+    alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
+    return Figure(name, alt, None, drawn)
 
 
 def _alt(panel: Panel, metric: Metric) -> str:

@@ -117,8 +117,8 @@ def _alt(runs: Sequence[Run]) -> str:
     """The workload in words, for those who do not see it."""
     return (
         f"Timeline of one iteration: {role_name(runs[0], 'client')} sends a request to every "
-        "server at once, their blocks come in at different times, and the next requests go out when the "
-        f"last block is there. {' '.join(_workload_lines(runs))}"
+        "server at once, their blocks come in at different times, and the next requests go out "
+        f"when the last block is there. {' '.join(_workload_lines(runs))}"
     )
 
 

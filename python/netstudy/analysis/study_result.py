@@ -21,7 +21,7 @@ from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
 from netstudy.analysis.warmup import WarmUp, alarms
-from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
 from netstudy.errors import StudyError
 from netstudy.wire import Level, Plan, RunRecord
 
@@ -142,8 +142,8 @@ def analyse(folder: Folder) -> StudyResult:
     testbed = _testbed(folder, records)
     comparing = _comparing(study, cells)
     published, unread = _published(study, cells.metrics)
-    figures, not_drawn = _figures(study, cells)
-    headline, not_tabled = _headline(study, cells)
+    figures, not_drawn = _figures(study, plan, cells)
+    headline, not_tabled = _headline(study, plan, cells)
     cases = tuple(
         _case(cells, case, comparing, published, testbed.here)
         for case in study.cases
@@ -195,7 +195,9 @@ def _published(
     return tuple(values), tuple(unread)
 
 
-def _headline(study: Study, cells: CellTable) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+def _headline(
+    study: Study, plan: Plan, cells: CellTable
+) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
     """The metrics that the study's tables ask for, and the names that mean none known here."""
     names = dict.fromkeys(
         name
@@ -206,14 +208,16 @@ def _headline(study: Study, cells: CellTable) -> tuple[tuple[Metric, ...], tuple
     found = {name: metric_named(name, cells.metrics) for name in names}
     known = {metric.name: metric for metric in found.values() if metric is not None}
     unknown = tuple(name for name, metric in found.items() if metric is None)
-    return tuple(known.values()) or cells.workload.headline, unknown
+    return tuple(known.values()) or headline_of(plan), unknown
 
 
-def _figures(study: Study, cells: CellTable) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+def _figures(
+    study: Study, plan: Plan, cells: CellTable
+) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
     """The metrics to draw, and what is asked for beyond the standard figures."""
     asked = study.report.figures
     if not asked:
-        return cells.workload.figures, ()
+        return figures_of(plan), ()
     found = [(one, figure_named(one.name, cells.metrics) if one.name else None) for one in asked]
     known = tuple(metric for _, metric in found if metric is not None)
     return known, tuple(one.title or one.kind for one, metric in found if metric is None)

@@ -46,7 +46,7 @@ def loss_metrics(
             direction="lower",
             instruments=(SWITCH_PORTS,) if counts is dropped else (SENDER_TCP,),
             decimals=1,
-            title=title if figures else f"{title} {per}",
+            title=f"{title} {per}",
             figure=name if figures else f"{name}_{suffix}",
             reading=RatioOfSums(lambda run: _terms(run, counts, amount)),
             per=f" {per}",

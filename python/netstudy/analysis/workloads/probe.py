@@ -146,8 +146,16 @@ PROBE_METRICS = (
 TCP_METRICS = (SMOOTHED, MINIMUM)
 
 
+def shown_beside(plan: Plan) -> tuple[Metric, ...]:
+    """Those that the main table shows as well: latency goes with throughput."""
+    return (IDLE_P50, LOADED_P50, LOADED_P99) if _is_probed(plan) else ()
+
+
+def _is_probed(plan: Plan) -> bool:
+    return any(run.probe is not None for run in plan.runs)
+
+
 def beside(plan: Plan) -> tuple[Metric, ...]:
     """The metrics that a plan's probes and samplers add to those of its workload."""
-    probed = any(run.probe is not None for run in plan.runs)
     sampled = any(one.kind == "tcp" for run in plan.runs for one in run.instruments)
-    return (*(PROBE_METRICS if probed else ()), *(TCP_METRICS if sampled else ()))
+    return (*(PROBE_METRICS if _is_probed(plan) else ()), *(TCP_METRICS if sampled else ()))

@@ -290,7 +290,7 @@ def _lines(drawn: Lines, size: Size) -> Any:
     colours = alt.Scale(domain=names, range=[look.ink for look in looks])
     dashes = alt.Scale(domain=names, range=[DASHES[look.dash % len(DASHES)] for look in looks])
     scale = alt.Scale(type="log") if drawn.logarithmic else alt.Scale(domainMin=0)
-    axis = alt.Axis(format="~g", grid=drawn.logarithmic, tickCount=6)
+    axis = alt.Axis(format=",~f", grid=drawn.logarithmic, tickCount=6)
     chart = (
         alt.Chart(_data(drawn.points))
         .mark_line(
@@ -298,7 +298,7 @@ def _lines(drawn: Lines, size: Size) -> Any:
         )
         .encode(
             x=alt.X("x:Q", title=drawn.x, scale=scale, axis=axis),
-            y=alt.Y("y:Q", title=drawn.y, scale=scale, axis=alt.Axis(format="~g", tickCount=6)),
+            y=alt.Y("y:Q", title=drawn.y, scale=scale, axis=alt.Axis(format=",~f", tickCount=6)),
             stroke=alt.Stroke("series:N", scale=colours, legend=legend),
             strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
         )

@@ -279,7 +279,7 @@ TRANSFERS = WorkloadAnalysis(
         TIMEOUTS,
         *LOSSES,
     ),
-    headline=(GOODPUT, DROPS, RETRANSMISSIONS, FAIRNESS),
+    headline=(GOODPUT, DROPS, RETRANSMISSIONS),
     figures=(GOODPUT, DROPS, RETRANSMISSIONS, FAIRNESS),
     compared_on=(GOODPUT, DROPS, RETRANSMISSIONS, TIMEOUTS),
     chain=(

@@ -21,9 +21,9 @@ from netstudy.units import format_size
 from netstudy.wire import Run, Transfer
 
 WAYS = {
-    "get": "from its server",
-    "put": "to its server",
-    "both": "from and to its server at once",
+    "get": "from",
+    "put": "to",
+    "both": "from and at the same time to",
 }
 
 
@@ -34,6 +34,7 @@ def _work(run: Run) -> Transfer:
 
 def _description(runs: Sequence[Run]) -> list[Sentence]:
     works = [_work(run) for run in runs]
+    clients = members(runs, "client", "client")
     flows = number_range([work.flows for work in works], "flows of the plan")
     sizes = list(dict.fromkeys(work.size_bytes for work in works))
     what = (
@@ -46,10 +47,11 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
     )
     return [
         say(
-            "{measured}: each of {clients} moves bytes {ways}, {servers} in all, over {flows} for "
-            "each pair; a flow carries {what}{pause}.",
+            "{measured}: {clients} {move} bytes {ways} {servers}, over {flows} for each pair; a "
+            "flow carries {what}{pause}.",
             measured=measured(runs, "transfer"),
-            clients=members(runs, "client", "client"),
+            clients=clients,
+            move=Name("moves" if str(clients).startswith("1 ") else "move"),
             ways=Name(texts(WAYS[work.direction] for work in works)),
             servers=members(runs, "server", "server"),
             flows=things(flows, "flow"),

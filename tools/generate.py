@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from netstudy.analysis.metrics import METRICS
+from netstudy.analysis.workloads import METRICS
 from netstudy.cli import app
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import make_plan, whole_tcp

@@ -33,4 +33,5 @@ mod wiring;
 
 pub use buffers::{OverSwitch, SwitchSetup, over_switch};
 pub use hosts::CUT_THROUGH_BYTES;
+pub use record::of_failure as failed;
 pub use run::{Progress, run, useful_packets};

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netstudy.units import FRAMING_BYTES, header_bytes
 from netstudy.wire import HostGroup, Link, Network, Run
-
-IPV4_TCP_HEADERS = 40
-TIMESTAMP_OPTION = 12  # RFC 7323, padded to whole words
-ETHERNET_FRAMING = 38
-"""Header 14, check sequence 4, preamble 8, gap between frames 12 (IEEE 802.3)."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +41,14 @@ def ideal_of(run: Run) -> Ideal:
     servers = group(run.network, work.servers)
     link = link_of(run.network, work.client)
     mtu = min(link.mtu_bytes, link_of(run.network, work.servers).mtu_bytes)
-    headers = IPV4_TCP_HEADERS + (TIMESTAMP_OPTION if servers.tcp.timestamps else 0)
+    headers = header_bytes(timestamps=servers.tcp.timestamps)
     each = -(-work.block_bytes // servers.count) if work.striped else work.block_bytes
     payload = work.block_bytes if work.striped else work.block_bytes * servers.count
     segments = servers.count * -(-each // (mtu - headers))
     return Ideal(
         line_rate_bps=link.rate_bps,
         payload_bytes=payload,
-        wire_bytes=payload + segments * (headers + ETHERNET_FRAMING),
+        wire_bytes=payload + segments * (headers + FRAMING_BYTES),
         segments=segments,
         mtu_bytes=mtu,
         min_rto_ns=servers.tcp.min_rto_ns,

@@ -22,12 +22,10 @@ from netstudy.plan.planned import (
 from netstudy.plan.support import not_on_the_wire, open_ended
 from netstudy.study import Study, level_text
 from netstudy.study.treatments import treatments
+from netstudy.units import header_bytes
 from netstudy.wire import Level, Treatment
 
 UNSCALED = Fraction(1)
-
-HEADER_BYTES = 52
-"""IPv4 and TCP headers with timestamps: what an MTU loses before the payload."""
 
 _RECORD_BYTES = 2_000
 """A run record without its samples: the largest of the incast study, rounded up."""
@@ -180,5 +178,5 @@ def useful_packets(run: wire.Run) -> int:
     servers = next(group.count for group in run.network.hosts if group.name == work.servers)
     mtu = min(link.mtu_bytes for link in run.network.links)
     size = work.block_bytes // servers if work.striped else work.block_bytes
-    packets = -(-size // (mtu - HEADER_BYTES))
+    packets = -(-size // (mtu - header_bytes(timestamps=True)))
     return servers * (work.iterations + work.warmup_iterations) * packets

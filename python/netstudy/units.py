@@ -172,6 +172,16 @@ def parse_percent(text: object) -> float:
     return float(_read(text, PERCENT))
 
 
+def parse_whole_percent(text: object) -> int:
+    """Read a percentage without a fraction such as "20 %" into 20. Raises UnitError."""
+    return _whole(text, PERCENT, "percent")
+
+
+def format_in(dimension: Dimension, value: int) -> str:
+    """Write a quantity of the base unit in the unit that makes it shortest, exactly."""
+    return _shortest(value, dimension)
+
+
 def format_rate(rate_bps: int) -> str:
     """Write a rate in the unit that makes it shortest, exactly: 10_000_000_000 -> "10 Gbit/s"."""
     return _shortest(rate_bps, RATE)

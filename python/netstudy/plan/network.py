@@ -15,92 +15,17 @@ from pydantic import BaseModel
 
 from netstudy import wire
 from netstudy.documents.problems import Path, fail
-from netstudy.hardware import BUFFER_FIGURES, HardwareLibrary, HostProfile, SwitchProfile
+from netstudy.hardware import BUFFER_FIGURES, BUFFERS, HardwareLibrary, HostProfile, SwitchProfile
+from netstudy.knobs import disorder, knobs
 from netstudy.study import Study
 from netstudy.study.references import concrete, references, resolve
 from netstudy.study.topology import Host, Link, Nic, Switch, TcpKnobs, Topology
 from netstudy.study.workload import Incast, Jitter
-from netstudy.units import format_rate
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, format_rate, header_bytes
 from netstudy.wire import Level
 
 MTU_DEFAULT = 1500
 """Bytes; the MTU of Ethernet where a study says nothing."""
-
-_TCP_FIELDS = {
-    "congestion_control": "congestion_control",
-    "recovery": "recovery",
-    "rack": "rack",
-    "tail_loss_probe": "tail_loss_probe",
-    "sack": "sack",
-    "timestamps": "timestamps",
-    "ecn": "ecn",
-    "initial_window": "initial_window_segments",
-    "rto_rule": "rto_rule",
-    "initial_rto": "initial_rto_ns",
-    "min_rto": "min_rto_ns",
-    "max_rto": "max_rto_ns",
-    "clock_tick": "clock_tick_ns",
-    "delayed_ack": "delayed_ack_ns",
-    "ack_every": "ack_every_segments",
-    "quick_ack": "quick_ack_segments",
-    "ack_pushed": "ack_pushed",
-    "read_at_once": "read_at_once_pct",
-    "restart_after_idle": "restart_after_idle",
-    "offload_burst": "offload_burst_bytes",
-    "offload_rule": "offload_rule",
-    "send_buffer": "send_buffer_bytes",
-    "receive_buffer": "receive_buffer_bytes",
-}
-"""Name in studies and profiles -> name on the wire, which carries the unit."""
-
-_NIC_FIELDS = {
-    "send_latency": "send_latency_ns",
-    "receive_latency": "receive_latency_ns",
-    "receive_jitter": "receive_jitter_ns",
-    "receive_per_frame": "receive_frame_ns",
-    "receive_rate": "receive_rate_bps",
-    "transmit_queue": "transmit_queue_frames",
-    "packet_rate": "packet_rate_pps",
-    "receive_ring": "receive_ring_frames",
-    "interrupt_delay": "interrupt_delay_ns",
-    "poll_weight": "poll_weight_frames",
-    "receive_merge": "receive_merge_bytes",
-    "honours_pause": "honours_pause",
-    "pause_high": "pause_high_frames",
-    "pause_low": "pause_low_frames",
-    "pause_quanta": "pause_quanta",
-}
-
-_SWITCH_FIELDS = {
-    "ports": "ports",
-    "forwarding": "forwarding",
-    "latency": "latency_ns",
-    "ecn_threshold": "ecn_threshold_bytes",
-    "honours_pause": "honours_pause",
-    "pause_high": "pause_high_bytes",
-    "pause_low": "pause_low_bytes",
-    "pause_quanta": "pause_quanta",
-}
-
-_BUFFER_FIELDS = {
-    "port_buffer": "port_buffer_bytes",
-    "pool": "pool_bytes",
-    "port_reserve": "port_reserve_bytes",
-    "cell": "cell_bytes",
-    "alpha": "alpha",
-    "ingress_guarantee": "ingress_guarantee_frames",
-    "ingress_buffer": "ingress_buffer_bytes",
-    "egress_buffer": "egress_buffer_bytes",
-    "random_arbitration": "random_arbitration_pct",
-}
-
-_BUFFERS: Mapping[
-    str, type[wire.OutputQueued] | type[wire.SharedMemory] | type[wire.IngressQueued]
-] = {
-    "output-queued": wire.OutputQueued,
-    "shared-memory": wire.SharedMemory,
-    "ingress-queued": wire.IngressQueued,
-}
 
 
 def whole_tcp(hardware: HardwareLibrary, name: str) -> wire.Tcp:
@@ -109,7 +34,7 @@ def whole_tcp(hardware: HardwareLibrary, name: str) -> wire.Tcp:
 
 
 def _tcp_figures(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
-    return _figures(hardware.tcp(name).figures, _TCP_FIELDS)
+    return _figures(hardware.tcp(name).figures, wire.Tcp)
 
 
 class Resolver:
@@ -153,6 +78,27 @@ class Resolver:
             shared_clock=concrete(topology.shared_clock),
         )
 
+    def _check_buffer(self, network: wire.Network, response_bytes: int) -> None:
+        """A buffer without room for the largest frame loses it each time it is sent, for ever."""
+        mtu_bytes = min(link.mtu_bytes for link in network.links)
+        packet_bytes = min(mtu_bytes, response_bytes + header_bytes(timestamps=True))
+        frame_bytes = packet_bytes + ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
+        buffer = network.switch.buffer
+        if not _holds(buffer, frame_bytes):
+            message = f"the empty buffer of {network.switch.profile} has no room for the largest"
+            place = ("topology", "switch", next(iter(knobs(type(buffer)))))
+            self._refuse(place, f"{message} frame, of {frame_bytes} bytes")
+
+    def _check_order(self, path: Path, made: wire.Tcp | wire.Nic | wire.Switch) -> None:
+        """What the study says must go together with what it leaves to profiles."""
+        model = type(made)
+        values = {name: getattr(made, knob.wired) for name, knob in knobs(model).items()}
+        for wrong in disorder(model, values):
+            said = (*path, wrong.upper), (*path, wrong.lower)
+            known = self.study.document.values
+            place = next((each for each in said if each in known), path)
+            self._refuse(place, wrong.message)
+
     def _check_ports(self, topology: Topology, names: Sequence[str]) -> None:
         assert topology.switch is not None
         counts = {name: concrete(topology.groups[name].count) for name in names}
@@ -163,8 +109,9 @@ class Resolver:
             self._refuse((*self._host_path(names[-1]), "count"), f"{message} has {ports}")
 
     def _ports(self, own: Switch) -> int:
-        ports = concrete(own.ports)
-        return self._switch_profile(own).figures.ports.value if ports is None else ports
+        ports: int | None = concrete(own.ports)
+        profile = self._switch_profile(own).figures
+        return profile.ports.value if ports is None else ports
 
     def _switch_profile(self, own: Switch) -> SwitchProfile:
         return self.hardware.switch(concrete(own.profile))
@@ -174,12 +121,15 @@ class Resolver:
         if profile_name is None:
             self._refuse(self._host_path(name), "needs a profile to be simulated")
         profile = self.hardware.host(profile_name)
+        tcp, nic = self._tcp(profile, host.tcp), self._nic(profile, host.nic)
+        self._check_order((*self._host_path(name), "tcp"), tcp)
+        self._check_order((*self._host_path(name), "nic"), nic)
         return wire.HostGroup(
             name=name,
             count=concrete(host.count),
             profile=profile_name,
-            tcp=self._tcp(profile, host.tcp),
-            nic=self._nic(profile, host.nic),
+            tcp=tcp,
+            nic=nic,
             cpu_quota_pct=_whole_percent(concrete(host.cpu_quota)),
         )
 
@@ -187,34 +137,34 @@ class Resolver:
         """A TCP that the study names takes the place of the one that the host's profile names, and
         goes before what is different about the host's."""
         named, usual = concrete(own.profile), profile.tcp.profile
-        values = _figures(profile.tcp, _TCP_FIELDS)
+        values = _figures(profile.tcp, wire.Tcp)
         if named is not None:
             values |= _tcp_figures(self.hardware, named)
         elif usual is not None:
             values = _tcp_figures(self.hardware, usual) | values
-        values |= _knobs(own, _TCP_FIELDS)
+        values |= _knobs(own, wire.Tcp)
         return wire.Tcp(profile=named or usual or profile.profile, **values)
 
     def _nic(self, profile: HostProfile, own: Nic | None) -> wire.Nic:
-        values = _figures(profile.nic, _NIC_FIELDS)
+        values = _figures(profile.nic, wire.Nic)
         if own is not None and own.profile is not None:
-            values |= _figures(self.hardware.nic(concrete(own.profile)).figures, _NIC_FIELDS)
+            values |= _figures(self.hardware.nic(concrete(own.profile)).figures, wire.Nic)
         if own is not None:
-            values |= _knobs(own, _NIC_FIELDS)
+            values |= _knobs(own, wire.Nic)
         return wire.Nic(**values)
 
     def _switch(self, own: Switch) -> wire.Switch:
         profile = self._switch_profile(own)
         self._check_knobs(own, profile)
-        values = _figures(profile.figures, _SWITCH_FIELDS) | _knobs(own, _SWITCH_FIELDS)
-        buffer = {name: _BUFFER_FIELDS[name] for name in BUFFER_FIGURES[profile.architecture]}
-        return wire.Switch(
+        values = _figures(profile.figures, wire.Switch) | _knobs(own, wire.Switch)
+        buffer = BUFFERS[profile.architecture]
+        switch = wire.Switch(
             profile=profile.profile,
-            buffer=_BUFFERS[profile.architecture](
-                **(_figures(profile.figures, buffer) | _knobs(own, buffer))
-            ),
+            buffer=buffer(**(_figures(profile.figures, buffer) | _knobs(own, buffer))),
             **values,
         )
+        self._check_order(("topology", "switch"), switch)
+        return switch
 
     def _check_knobs(self, own: Switch, profile: SwitchProfile) -> None:
         for architecture, names in BUFFER_FIGURES.items():
@@ -231,10 +181,19 @@ class Resolver:
         mtu = concrete(found[0].mtu)
         return wire.Link(
             between=(name, "switch"),
-            rate_bps=int(self._rate(found[0], name, topology) * self.scale),
+            rate_bps=self._scaled(self._rate(found[0], name, topology), found[0]),
             delay_ns=concrete(found[0].delay) or 0,
             mtu_bytes=MTU_DEFAULT if mtu is None else mtu,
         )
+
+    def _scaled(self, rate_bps: int, link: Link) -> int:
+        scaled = int(rate_bps * self.scale)
+        try:
+            knobs(wire.Link)["rate"].scalar.parse(f"{scaled} bit/s")
+        except ValueError as error:
+            rate = format_rate(rate_bps)
+            self._refuse((*self._link_path(link), "rate"), f"{rate} at {self.scale}: {error}")
+        return scaled
 
     def _rate(self, link: Link, name: str, topology: Topology) -> int:
         """The link's rate, or the most that both its ends carry."""
@@ -268,6 +227,7 @@ class Resolver:
         if block < (servers if concrete(spec.striped) else 1):
             message = f"{block} bytes leave less than one byte for each of {servers} servers"
             self._refuse(("workload", "incast", "block"), message)
+        self._check_buffer(network, block // servers if concrete(spec.striped) else block)
         return wire.Incast(
             client=spec.client,
             servers=spec.servers,
@@ -292,6 +252,18 @@ class Resolver:
         fail(self.study.document.problem(path, message))
 
 
+def _holds(buffer: wire.Buffer, frame_bytes: int) -> bool:
+    """Whether a queue of the buffer takes a frame while all else is empty."""
+    if isinstance(buffer, wire.OutputQueued):
+        return frame_bytes <= buffer.port_buffer_bytes
+    if isinstance(buffer, wire.IngressQueued):
+        return frame_bytes <= buffer.ingress_buffer_bytes
+    cells = -(-frame_bytes // buffer.cell_bytes)
+    shared_cells = min(buffer.alpha, 1.0) * (buffer.pool_bytes // buffer.cell_bytes)
+    room_cells = buffer.port_reserve_bytes // buffer.cell_bytes + int(shared_cells)
+    return buffer.ingress_guarantee_frames > 0 or cells <= room_cells
+
+
 def _whole_percent(percent: float | None) -> int | None:
     return None if percent is None else max(round(percent), 1)
 
@@ -299,15 +271,15 @@ def _whole_percent(percent: float | None) -> int | None:
 _LINK: Path = ("topology", "link")
 
 
-def _figures(figures: BaseModel, fields: Mapping[str, str]) -> dict[str, Any]:
+def _figures(figures: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
     """The figures that a profile has, under their names on the wire."""
-    given = {wired: getattr(figures, name) for name, wired in fields.items()}
+    given = {knob.wired: getattr(figures, name) for name, knob in knobs(model).items()}
     return {wired: figure.value for wired, figure in given.items() if figure is not None}
 
 
-def _knobs(own: BaseModel, fields: Mapping[str, str]) -> dict[str, Any]:
+def _knobs(own: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
     """What the study itself says, under the names on the wire."""
-    given = {wired: getattr(own, name) for name, wired in fields.items()}
+    given = {knob.wired: getattr(own, name) for name, knob in knobs(model).items()}
     return {wired: value for wired, value in given.items() if value is not None}
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from netstudy import wire
 from netstudy.documents.fields import (
     Choice,
     Count,
@@ -22,7 +23,11 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.shapes import Word
 from netstudy.documents.validation import Model, fault
+from netstudy.knobs import knobs
+from netstudy.study.topology import Delay
 
+Request = Annotated[int | Ref, Typed(knobs(wire.Incast)["request"].scalar)]
+"""bytes."""
 Protocol = Annotated[str | Ref, Typed(Choice(("ftp", "tcp"), "a protocol"))]
 Source = Annotated[
     str | Ref, Typed(Choice(("ram", "cache", "disk"), "a place that data come from"))
@@ -36,9 +41,9 @@ Application = Annotated[str | Ref, Typed(Choice(("brokerage",), "an application"
 class Jitter(Model):
     """A random delay, drawn anew: `{exponential: 75 us}`, `{uniform: 20 us}` or `none`."""
 
-    exponential: Duration | None = None
+    exponential: Delay | None = None
     """Mean of an exponential distribution."""
-    uniform: Duration | None = None
+    uniform: Delay | None = None
     """The largest delay; all from 0 on are equally likely."""
     none: Annotated[bool, Field(exclude=True)] = False
     """No delay."""
@@ -66,9 +71,9 @@ class Incast(Model):
     """Iterations that are measured."""
     warmup: Count0 = 0
     """Iterations before those, which no instrument counts: windows carry over, so 10 at least."""
-    request: Size = 64
+    request: Request = 64
     """Size of the request to a server."""
-    spacing: Duration = 0
+    spacing: Delay = 0
     """Time between the request to one server and the request to the next."""
     jitter: Annotated[Jitter, Word("none", "a map such as {exponential: 75 us}")] = Jitter(
         none=True

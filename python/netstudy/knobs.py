@@ -55,8 +55,6 @@ _DIMENSIONS: Mapping[str, tuple[Dimension, Callable[[object], int]]] = {
 """End of a name on the wire -> what studies write with a unit."""
 _COUNTS = ("_segments", "_frames")
 """Ends of names of plain numbers."""
-_PARTS = {str, tuple[str, str]}
-"""Types of fields that say which model it is or what it joins: no settings."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,9 @@ def knobs(model: type[BaseModel]) -> Mapping[str, Knob]:
 
 def _knob(wired: str, field: FieldInfo) -> Knob | None:
     kind = _kind(field.annotation)
-    if kind in _PARTS or get_origin(kind) is UnionType or len(get_args(kind)) == 1:
-        return None
+    is_choice = get_origin(kind) is Literal and len(get_args(kind)) > 1
+    if not is_choice and kind not in (bool, int, float):
+        return None  # it says which model it is, whose, or what it holds
     said = next((part for part in field.metadata if isinstance(part, Said)), Said())
     unit = next((end for end in (*_DIMENSIONS, *_COUNTS) if wired.endswith(end)), "")
     name = said.name or wired.removesuffix(unit)

@@ -16,6 +16,7 @@ from itertools import chain, count
 
 from netstudy import wire
 from netstudy.documents.problems import Path
+from netstudy.knobs import knobs
 from netstudy.plan.network import Devices
 from netstudy.study.places import Place
 from netstudy.study.references import concrete
@@ -206,11 +207,20 @@ class Graph:
         mtu = concrete(link.mtu)
         up_bps, down_bps = self._rates(path, link)
         return _Properties(
-            up_bps=int(up_bps * self.scale),
-            down_bps=int(down_bps * self.scale),
+            up_bps=self._scaled(up_bps, path),
+            down_bps=self._scaled(down_bps, path),
             delay_ns=concrete(link.delay) or 0,
             mtu_bytes=MTU_DEFAULT if mtu is None else mtu,
         )
+
+    def _scaled(self, rate_bps: int, path: Path) -> int:
+        scaled = int(rate_bps * self.scale)
+        try:
+            knobs(wire.Port)["rate"].scalar.parse(f"{scaled} bit/s")
+        except ValueError as error:
+            message = f"{format_rate(rate_bps)} at {self.scale}: {error}"
+            self.devices.refuse((*path, "rate"), message)
+        return scaled
 
     def _rates(self, path: Path, link: Link) -> tuple[int, int]:
         """The link's rates, or the most that both its ends carry."""

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from netstudy import wire
+from netstudy.units import FRAMING_BYTES, header_bytes
 
-FRAME_OVERHEAD_BYTES = 90
-"""Ethernet framing, IPv4 and TCP headers with timestamps (IEEE 802.3, RFC 791, RFC 7323)."""
+FRAME_OVERHEAD_BYTES = FRAMING_BYTES + header_bytes(timestamps=True)
+"""Ethernet framing, IPv4 and TCP headers with timestamps."""
 
 Interface = tuple[str, str]
 """A host and one of its interfaces."""

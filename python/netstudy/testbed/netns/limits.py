@@ -12,13 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from netstudy.units import format_rate
+from netstudy.units import FRAMING_BYTES, format_rate, header_bytes
 from netstudy.wire import Network, Plan
 
-_HEADERS_BYTES = 52
-"""IPv4, TCP, and TCP's timestamps."""
-_FRAMING_BYTES = 38
-"""What a packet takes on the wire beside itself: IEEE 802.3, 3.1.1 and 4.4.2."""
 _CARRIED = 0.9
 """Share of the goodput of an ideal link at which a rate counts as carried: the rest is for TCP to
 begin."""
@@ -110,7 +106,7 @@ def _two_digits(rate_bps: float) -> int:
 def ideal_goodput_bps(rate_bps: int, network: Network) -> float:
     """What a link of that rate carries of an application's data in full frames."""
     mtu = mtu_bytes(network)
-    return rate_bps * (mtu - _HEADERS_BYTES) / (mtu + _FRAMING_BYTES)
+    return rate_bps * (mtu - header_bytes(timestamps=True)) / (mtu + FRAMING_BYTES)
 
 
 def mtu_bytes(network: Network) -> int:

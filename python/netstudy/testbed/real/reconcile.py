@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from netstudy.testbed.real.counters import growth
 from netstudy.testbed.real.evidence import Evidence, summed
 from netstudy.testbed.real.incast import response_bytes
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes
 from netstudy.wire import Reconciliation, Run
 
-_CHECK_SEQUENCE_BYTES = 4
-_ETHERNET_BYTES = 14
-_IP_TCP_BYTES = 40
-_TIMESTAMPS_BYTES = 12
 _DUPLICATE_REPORT_BYTES = 12
 """A SACK option with one block, padded (RFC 2018, 3; RFC 2883)."""
 
@@ -47,15 +44,15 @@ def reconciliation(run: Run, evidence: Evidence) -> tuple[Reconciliation, ...]:
 def _counted(run: Run, evidence: Evidence) -> _Counted:
     asked = sum(response_bytes(run.workload, len(evidence.servers)))
     tcp = next(group.tcp for group in run.network.hosts if group.name == run.workload.servers)
-    options = _TIMESTAMPS_BYTES if tcp.timestamps else 0
+    headers = header_bytes(timestamps=tcp.timestamps)
     mtu_bytes = min(link.mtu_bytes for link in run.network.links)
     return _Counted(
         client=growth(evidence.client),
         servers=summed(growth(server) for server in evidence.servers),
         client_port=evidence.switch.growth(evidence.client.node),
         payload_bytes=asked * len(evidence.iterations.started_ns),
-        header_bytes=_ETHERNET_BYTES + _IP_TCP_BYTES + options,
-        full_payload_bytes=mtu_bytes - _IP_TCP_BYTES - options,
+        header_bytes=ETHERNET_HEADER_BYTES + headers,
+        full_payload_bytes=mtu_bytes - headers,
     )
 
 
@@ -85,7 +82,7 @@ def _frame_bytes(found: _Counted) -> Iterator[Reconciliation]:
             "bytes that the switch forwarded to the client = bytes of its interface and check "
             "sequences",
             found.client_port["bytes_forwarded"],
-            found.client["interface_bytes_received"] + _CHECK_SEQUENCE_BYTES * frames,
+            found.client["interface_bytes_received"] + CHECK_SEQUENCE_BYTES * frames,
         )
 
 

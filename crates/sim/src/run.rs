@@ -10,7 +10,7 @@ use netstudy_tcp::Segment;
 use netstudy_workload::{IncastConfig, Traffic};
 
 use crate::applications::{self, Cast};
-use crate::host::Hosts;
+use crate::host::Population;
 use crate::laws;
 use crate::measure::{Measure, OnIteration, Outcome};
 use crate::network::general::General;
@@ -141,23 +141,23 @@ impl<T: Traffic, O: Observer> Execution<'_, T, O> {
         self,
         buffer: impl SwitchBuffer<Frame>,
     ) -> Result<Outcome, String> {
-        let connections = &self.cast.connections;
-        let mut ahead = star::who_sends_ahead(self.applications.len(), connections);
-        if !self.manner.sends_ahead {
-            ahead.fill(false);
-        }
-        let observer = self.manner.observer;
-        let network = Star::<_, L, _>::new(self.star, self.seed, &ahead, buffer, observer);
+        let Self { wiring, star, seed, cast, manner, .. } = self;
+        let lines = star::Line::<L>::all(star, seed, &cast.connections, manner.sends_ahead);
         let (applications, measure) = (self.applications, self.measure);
-        let mut hosts = Hosts::new(self.wiring, self.seed, applications, connections, measure);
-        network.run(&mut hosts, self.on_iteration)
+        let mut hosts =
+            Population::new(wiring, seed, applications, lines, &cast.connections, measure);
+        let network = Star::<_, L, _>::new(star, seed, buffer, manner.observer);
+        network.run(&mut hosts.at_work(), self.on_iteration)
     }
 
     fn per_hop(self, architecture: impl Architecture<Frame>) -> Result<Outcome, String> {
-        let network = General::new(self.star, self.seed, architecture, self.manner.observer);
-        let (applications, connections) = (self.applications, &self.cast.connections);
-        let mut hosts = Hosts::new(self.wiring, self.seed, applications, connections, self.measure);
-        network.run(&mut hosts, self.on_iteration)
+        let Self { wiring, star, seed, cast, manner, .. } = self;
+        let lines = vec![(); star.lines.len()];
+        let (applications, measure) = (self.applications, self.measure);
+        let mut hosts =
+            Population::new(wiring, seed, applications, lines, &cast.connections, measure);
+        let network = General::new(star, seed, architecture, manner.observer);
+        network.run(&mut hosts.at_work(), self.on_iteration)
     }
 }
 

@@ -22,22 +22,39 @@ pub(crate) use observe::{Moment, Observer};
 /// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that
 /// arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
 pub(crate) trait Network<T>: Sized {
-    /// The end `from` sends a segment at `now`, unless its host's queue is full. The network may call
-    /// the receiving host before this returns, if it knows by now when the segment will be there.
-    fn send(&mut self, hosts: &mut Hosts<T>, now: Time, from: EndIndex, segment: Segment);
+    /// What it keeps at each host.
+    type Line;
 
-    /// As [`Self::send`], for bursts of the end `from` at `host`: none if the network may call the
-    /// receiving host at once.
-    fn outlet(&mut self, now: Time, host: usize, from: EndIndex) -> Option<impl Outlet>;
+    /// The end `from`, at `host`, sends a segment at `now`, unless the host's queue is full. The network
+    /// may call the receiving host before this returns, if it knows by now when the segment will be
+    /// there.
+    fn send(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Self::Line>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    );
+
+    /// As [`Self::send`], for a burst of an end at a host with the `line`: none if the network may call
+    /// the receiving host at once.
+    fn outlet<'a>(
+        &'a mut self,
+        line: &'a mut Self::Line,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a>;
 }
 
 /// What a network counts.
-pub(crate) trait Counted {
+pub(crate) trait Counted<T>: Network<T> {
     /// Of the interface of a host, and of the port that it is behind.
-    fn node(&self, host: usize) -> NodeCounters;
+    fn node(&self, line: &Self::Line, host: usize) -> NodeCounters;
 
     /// What is read once, when a run has ended.
-    fn rest(&self) -> Rest;
+    fn rest(&self, hosts: &Hosts<'_, T, Self::Line>) -> Rest;
 }
 
 /// What is counted at the interface of a host, and at the port that it is behind.
@@ -55,8 +72,15 @@ pub(crate) struct NodeCounters {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) frames_sent: u64,
+    /// Frames that switches have let through or dropped.
+    pub(crate) frames_judged: u64,
     /// Frames that are neither at a host nor judged by the switch.
     pub(crate) frames_under_way: u64,
+}
+
+/// Frames that a switch has let through or dropped on their way to a port.
+const fn judged(port: &PortCounters) -> u64 {
+    port.frames_forwarded + port.frames_dropped
 }
 
 /// A segment in its frame, on the way to the switch or held there.

@@ -19,9 +19,9 @@ use netstudy_tcp::{Ecn, Outlet, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
-use super::{Counted, Frame, Moment, Network, NodeCounters, Observer, Rest};
+use super::{Counted, Frame, Moment, Network, NodeCounters, Observer, Rest, judged};
 use crate::host::{EndIndex, Hosts};
-use crate::measure::{OnIteration, Outcome};
+use crate::measure::{OnIteration, Outcome, Rare};
 use crate::wiring;
 use events::{Event, Events};
 use interface::Interface;
@@ -71,34 +71,34 @@ impl<A: Architecture<Frame>, O: Observer> General<A, O> {
     /// As [`super::star::Star::run`].
     pub(crate) fn run<T: Traffic>(
         mut self,
-        hosts: &mut Hosts<T>,
+        hosts: &mut Hosts<'_, T>,
         on_iteration: &mut OnIteration<'_>,
     ) -> Result<Outcome, String> {
         loop {
             let (host, timer) = hosts.next_timer();
             let step = self.switch.next_step();
             let event = self.events.next_time();
-            let read = hosts.measure.due();
+            let read = hosts.measure().due();
             self.now = self.now.max(timer.min(step).min(event).min(read));
             if timer <= self.now {
-                hosts.measure.check_progress(self.now)?;
+                hosts.measure().check_progress(self.now)?;
                 let now = self.now;
-                hosts.fire_timers(&mut self, host, now);
+                hosts.again().fire_timers(&mut self, host, now);
             } else if step <= self.now {
                 self.step_switch();
             } else if event <= self.now {
                 self.handle_event(hosts);
-            } else if let Some(outcome) = hosts.read(&self, on_iteration)? {
+            } else if let Some(outcome) = hosts.again().read(&self, on_iteration)? {
                 return Ok(outcome);
             }
         }
     }
 
-    fn handle_event<T: Traffic>(&mut self, hosts: &mut Hosts<T>) {
+    fn handle_event<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>) {
         let Some((place, event)) = self.events.take() else { return };
         let (now, nic, events) = self.interface(place);
         match event {
-            Event::AtSwitch(frame) => self.offer(place, hosts.host_of(frame.to), frame),
+            Event::AtSwitch(frame) => self.offer(hosts, place, frame),
             Event::PauseAtSwitch(quanta) => self.switch.handle_pause(now, place as u32, quanta),
             Event::Processed => nic.processed(now, events),
             Event::TakenIn => nic.taken_in(now, events),
@@ -108,7 +108,7 @@ impl<A: Architecture<Frame>, O: Observer> General<A, O> {
             Event::Poll => nic.poll(now, events),
             Event::Delivered(frame) => {
                 self.observer.note(Moment::Delivered(place), now, &frame);
-                hosts.receive(self, now, frame.to, &frame.segment);
+                hosts.receive(self, now, place, frame.to, &frame.segment);
             }
             Event::Start => nic.start(now, events),
         }
@@ -118,7 +118,8 @@ impl<A: Architecture<Frame>, O: Observer> General<A, O> {
         (self.now, &mut self.interfaces[place], &mut self.events)
     }
 
-    fn offer(&mut self, ingress: usize, egress: usize, frame: Frame) {
+    fn offer<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, ingress: usize, frame: Frame) {
+        let egress = hosts.host_of(frame.to);
         let arrival = Arrival {
             now: self.now,
             ready: self.now + self.switch_latency,
@@ -128,6 +129,7 @@ impl<A: Architecture<Frame>, O: Observer> General<A, O> {
         };
         self.observer.note(Moment::Arrived(ingress), self.now, &frame);
         if !self.switch.offer(&arrival, frame) {
+            hosts.measure().count(self.now, Rare::Drop(egress, frame.frame_bytes));
             self.observer.note(Moment::Dropped(egress), self.now, &frame);
         }
     }
@@ -155,12 +157,26 @@ impl<A: Architecture<Frame>, O: Observer> General<A, O> {
 }
 
 impl<T: Traffic, A: Architecture<Frame>, O: Observer> Network<T> for General<A, O> {
-    fn send(&mut self, hosts: &mut Hosts<T>, now: Time, from: EndIndex, segment: Segment) {
-        let nic = &mut self.interfaces[hosts.host_of(from)];
-        nic.send(now, from.peer(), segment, &mut self.events);
+    type Line = ();
+
+    fn send(
+        &mut self,
+        _hosts: &mut Hosts<'_, T>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    ) {
+        self.interfaces[host].send(now, from.peer(), segment, &mut self.events);
     }
 
-    fn outlet(&mut self, now: Time, host: usize, from: EndIndex) -> Option<impl Outlet> {
+    fn outlet<'a>(
+        &'a mut self,
+        _line: &'a mut (),
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a> {
         let (nic, events) = (&mut self.interfaces[host], &mut self.events);
         Some(InterfaceOutlet { nic, events, now, to: from.peer() })
     }
@@ -180,8 +196,8 @@ impl Outlet for InterfaceOutlet<'_> {
     }
 }
 
-impl<A: Architecture<Frame>, O: Observer> Counted for General<A, O> {
-    fn node(&self, host: usize) -> NodeCounters {
+impl<T: Traffic, A: Architecture<Frame>, O: Observer> Counted<T> for General<A, O> {
+    fn node(&self, _line: &(), host: usize) -> NodeCounters {
         let (nic, port) = (&self.interfaces[host], host as u32);
         NodeCounters {
             nic: nic.counters(),
@@ -192,10 +208,13 @@ impl<A: Architecture<Frame>, O: Observer> Counted for General<A, O> {
         }
     }
 
-    fn rest(&self) -> Rest {
+    fn rest(&self, _hosts: &Hosts<'_, T>) -> Rest {
         let waiting: usize = self.interfaces.iter().map(Interface::waiting).sum();
         Rest {
             frames_sent: self.interfaces.iter().map(|nic| nic.counters().frames_sent).sum(),
+            frames_judged: (0..self.links.len() as u32)
+                .map(|port| judged(self.switch.counters(port)))
+                .sum(),
             frames_under_way: waiting as u64 + self.events.frames_to_switch(),
         }
     }

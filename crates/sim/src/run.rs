@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use netstudy_fabric::stepped::Architecture;
 use netstudy_fabric::{OverSwitch, SwitchBuffer, SwitchSetup, over_switch};
 use netstudy_records as records;
-use netstudy_records::{Mode, RunRecord};
+use netstudy_records::{Buffer, Mode, RunRecord};
 use netstudy_tcp::Segment;
 use netstudy_units::Duration;
 use netstudy_workload::{IncastConfig, Traffic};
@@ -13,7 +13,7 @@ use netstudy_workload::{IncastConfig, Traffic};
 use crate::applications;
 use crate::host::{Applications, Hosts};
 use crate::measure::{Measure, OnIteration, Outcome};
-use crate::network::general::General;
+use crate::network::general::{EndPlace, General, Setup};
 use crate::network::limits::{Limited, Limits, Unlimited};
 use crate::network::star::{self, Star};
 use crate::network::{Frame, Observer};
@@ -29,7 +29,7 @@ pub trait Progress {
 /// Makes one run. A run that cannot be made, or does not end, is a record as well.
 #[must_use]
 pub fn run(run: &records::Run, progress: &mut dyn Progress) -> RunRecord {
-    let manner = Manner { mode: mode(run), sends_ahead: true, observer: () };
+    let manner = Manner { mode: mode(run), all_steps: false, sends_ahead: true, observer: () };
     carry_out(run, manner, progress).unwrap_or_else(|error| record::of_failure(run, error))
 }
 
@@ -76,6 +76,8 @@ fn workload(incast: &records::Incast, servers: u32) -> IncastConfig {
 /// How a run is carried out. Its outcome does not depend on it.
 pub(crate) struct Manner<O> {
     pub(crate) mode: Mode,
+    /// One event a hop: everything goes one step at a time.
+    pub(crate) all_steps: bool,
     /// In closed form: frames are judged as soon as they are sent, where they may be.
     pub(crate) sends_ahead: bool,
     /// Hears of each frame.
@@ -106,7 +108,12 @@ pub(crate) fn carry_out(
         marked_above_bytes: star.ecn_threshold_bytes,
         reserved_bytes: &|port| star.reserved_bytes(port),
     };
-    let outcome = over_switch(&(&run.network.switch.buffer).into(), &switch, execution)?;
+    let buffer = &run.network.switch.buffer;
+    let outcome = match execution.manner.mode {
+        Mode::PerHop if star.is_limited() => execution.per_hop::<Limited>(buffer)?,
+        Mode::PerHop => execution.per_hop::<Unlimited>(buffer)?,
+        Mode::ClosedForm => over_switch(&buffer.into(), &switch, execution)?,
+    };
     Ok(record::of_outcome(run, &star, &config, outcome))
 }
 
@@ -135,10 +142,15 @@ impl<T: Traffic, O: Observer> Execution<'_, T, O> {
         network.run(&mut hosts, on_iteration)
     }
 
-    fn per_hop(self, architecture: impl Architecture<Frame>) -> Result<Outcome, String> {
+    fn per_hop<L: Limits>(self, buffer: &Buffer) -> Result<Outcome, String> {
         let Self { star, seed, applications, measure, manner, on_iteration } = self;
+        let fabric = star.fabric(buffer);
+        let interface = |&host: &usize| EndPlace::Interface(host);
+        let ends: Vec<_> = applications.connections.iter().flatten().map(interface).collect();
+        let all_steps = manner.all_steps;
+        let setup = Setup { fabric: &fabric, ends: &ends, seed, all_steps };
         let mut hosts = Hosts::new(star, seed, applications, measure);
-        General::new(star, seed, architecture, manner.observer).run(&mut hosts, on_iteration)
+        General::<L, _>::new(&setup, manner.observer).run(&mut hosts, on_iteration)
     }
 }
 
@@ -149,14 +161,12 @@ impl<T: Traffic, O: Observer> OverSwitch<Frame> for Execution<'_, T, O> {
     fn over<B: SwitchBuffer<Frame>, A: Architecture<Frame>>(
         self,
         closed_form: impl FnOnce() -> B,
-        stepped: impl FnOnce() -> A,
+        _stepped: impl FnOnce() -> A,
     ) -> Self::Output {
-        match self.manner.mode {
-            Mode::PerHop => self.per_hop(stepped()),
-            Mode::ClosedForm if self.star.is_limited() => {
-                self.in_closed_form::<Limited>(closed_form())
-            }
-            Mode::ClosedForm => self.in_closed_form::<Unlimited>(closed_form()),
+        if self.star.is_limited() {
+            self.in_closed_form::<Limited>(closed_form())
+        } else {
+            self.in_closed_form::<Unlimited>(closed_form())
         }
     }
 }

@@ -3,7 +3,8 @@
 //! Host 0 is the client; host i + 1 is the server with the index i.
 
 use netstudy_fabric::stepped::PausePolicy;
-use netstudy_fabric::{Link, PauseMarks, ethernet};
+use netstudy_fabric::topology::{Cable, Graph, Port, Topology};
+use netstudy_fabric::{BufferConfig, Link, PauseMarks, ethernet};
 use netstudy_records as records;
 use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate, Serializer};
@@ -69,6 +70,31 @@ impl ReceiveKind {
     }
 }
 
+/// What a switch of a plan is.
+#[derive(Clone, Debug)]
+pub(crate) struct SwitchKind {
+    /// The name of its streams of random numbers.
+    pub(crate) name: String,
+    pub(crate) buffer: BufferConfig,
+    /// From the judgment of a frame to its egress port.
+    pub(crate) latency: Duration,
+    /// Its marks count bytes of an ingress.
+    pub(crate) pause: PausePolicy,
+    /// Frames that meet a longer queue are marked.
+    pub(crate) ecn_threshold_bytes: u64,
+    pub(crate) cut_through: bool,
+}
+
+/// A network of any graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Fabric {
+    pub(crate) topology: Topology,
+    /// By interface of the topology; the names are those of streams of random numbers.
+    pub(crate) interfaces: Vec<HostKind>,
+    /// By switch of the topology.
+    pub(crate) switches: Vec<SwitchKind>,
+}
+
 /// A star: hosts around a switch, each behind the port with its index.
 #[derive(Clone, Debug)]
 pub(crate) struct Star {
@@ -119,6 +145,36 @@ impl Star {
         self.hosts.iter().any(|host| host.receive.is_limited())
     }
 
+    /// The star as a graph: interface and port i are those of host i.
+    pub(crate) fn fabric(&self, buffer: &records::Buffer) -> Fabric {
+        let mut graph = Graph::default();
+        let switch = graph.add_switch("switch").expect("it is the first");
+        for host in &self.hosts {
+            let node = graph.add_host(&host.name).expect("hosts have names of their own");
+            let port = |node: usize| Port { node, name: host.name.clone() };
+            graph
+                .connect(Cable {
+                    ends: [port(node), port(switch)],
+                    rates: [host.link.rate(); 2],
+                    delay: host.link.delay(),
+                    mtu_bytes: host.tcp.mtu_bytes,
+                })
+                .expect("each host has a port");
+        }
+        Fabric {
+            topology: graph.build().expect("a star has no cycle"),
+            interfaces: self.hosts.clone(),
+            switches: vec![SwitchKind {
+                name: "switch".to_owned(),
+                buffer: buffer.into(),
+                latency: self.switch_latency,
+                pause: self.switch_pause,
+                ecn_threshold_bytes: self.ecn_threshold_bytes,
+                cut_through: self.cut_through,
+            }],
+        }
+    }
+
     /// The links behind the switch's ports.
     pub(crate) fn port_links(&self) -> Vec<Link> {
         self.hosts.iter().map(|host| host.link).collect()
@@ -142,6 +198,22 @@ impl Star {
 }
 
 impl HostKind {
+    /// What its packets meet that never leave the host: the processor and its latencies.
+    pub(crate) fn inside(&self) -> Self {
+        Self {
+            name: format!("{}/inside", self.name),
+            link: Link::new(self.link.rate(), Duration::ZERO),
+            receive: ReceiveKind {
+                ring_frames: usize::MAX,
+                frame_interval: Duration::ZERO,
+                merge_bytes: 0,
+                ..self.receive
+            },
+            pause: PausePolicy::default(),
+            ..self.clone()
+        }
+    }
+
     fn new(
         network: &records::Network,
         group: &records::HostGroup,

@@ -62,6 +62,8 @@ impl NodeCounters {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) frames_sent: u64,
+    /// Of them, those that were dropped, or forwarded to their host.
+    pub(crate) frames_ended: u64,
     /// Frames that are neither at a host nor judged by the switch.
     pub(crate) frames_under_way: u64,
     /// Most bytes that ever waited for the port to each host.

@@ -262,9 +262,12 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted for Star<B, L, O> {
 
     fn rest(&self) -> Rest {
         let on_the_way: usize = self.lines.iter().map(|line| line.to_switch.len()).sum();
+        let counted = self.lines.iter().map(|line| &line.port);
+        let judged = counted.map(|port| port.frames_forwarded + port.frames_dropped);
         let ports = 0..self.lines.len() as u32;
         Rest {
             frames_sent: self.lines.iter().map(|line| line.nic.counters().frames_sent).sum(),
+            frames_ended: judged.sum(),
             frames_under_way: on_the_way as u64,
             queue_bytes_max: ports.map(|port| self.switch.buffer.queue_bytes_max(port)).collect(),
         }

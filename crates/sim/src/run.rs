@@ -5,20 +5,20 @@ use std::ops::ControlFlow;
 use netstudy_fabric::stepped::Architecture;
 use netstudy_fabric::{OverSwitch, SwitchBuffer, SwitchSetup, over_switch};
 use netstudy_records as records;
-use netstudy_records::{Buffer, Mode, RunRecord};
+use netstudy_records::{Mode, RunRecord, Workload};
 use netstudy_tcp::Segment;
-use netstudy_units::Duration;
 use netstudy_workload::{IncastConfig, Traffic};
 
-use crate::applications;
-use crate::host::{Applications, Hosts};
+use crate::applications::{self, Cast};
+use crate::host::Hosts;
+use crate::laws;
 use crate::measure::{Measure, OnIteration, Outcome};
-use crate::network::general::{EndPlace, General, Setup};
+use crate::network::general::General;
 use crate::network::limits::{Limited, Limits, Unlimited};
 use crate::network::star::{self, Star};
 use crate::network::{Frame, Observer};
 use crate::record;
-use crate::wiring;
+use crate::wiring::{self, Wiring};
 
 /// Told of each iteration that has ended.
 pub trait Progress {
@@ -29,29 +29,19 @@ pub trait Progress {
 /// Makes one run. A run that cannot be made, or does not end, is a record as well.
 #[must_use]
 pub fn run(run: &records::Run, progress: &mut dyn Progress) -> RunRecord {
-    let manner = Manner { mode: mode(run), all_steps: false, sends_ahead: true, observer: () };
+    let manner = Manner { mode: None, all_steps: false, sends_ahead: true, observer: () };
     carry_out(run, manner, progress).unwrap_or_else(|error| record::of_failure(run, error))
-}
-
-/// The mode of a run: closed form, unless it has what only one event a hop can express.
-pub(crate) fn mode(run: &records::Run) -> Mode {
-    let switch = &run.network.switch;
-    let needs_hops = |nic: &records::Nic| {
-        nic.honours_pause || nic.pause_high_frames.is_some() || nic.receive_merge_bytes > 0
-    };
-    let per_hop = switch.honours_pause
-        || switch.pause_high_bytes.is_some()
-        || run.network.hosts.iter().any(|group| needs_hops(&group.nic));
-    if per_hop { Mode::PerHop } else { Mode::ClosedForm }
 }
 
 /// Data packets that a run carries when none is lost, warm-up included.
 #[must_use]
 pub fn useful_packets(run: &records::Run) -> u64 {
-    let records::Workload::Incast(incast) = &run.workload;
-    let servers = run.network.hosts.iter().find(|group| group.name == incast.servers);
-    let config = workload(incast, servers.map_or(0, |group| group.count));
-    packets_per_iteration(&config, &run.network) * u64::from(config.iterations)
+    match &run.workload {
+        Workload::Incast(incast) => applications::incast_config(run, incast).map_or(0, |config| {
+            packets_per_iteration(&config, &run.network) * u64::from(config.iterations)
+        }),
+        Workload::Transfer(_) | Workload::Request(_) => 0,
+    }
 }
 
 fn packets_per_iteration(config: &IncastConfig, network: &records::Network) -> u64 {
@@ -61,22 +51,11 @@ fn packets_per_iteration(config: &IncastConfig, network: &records::Network) -> u
     (0..config.servers).map(|server| config.response_bytes(server).div_ceil(mss)).sum()
 }
 
-fn workload(incast: &records::Incast, servers: u32) -> IncastConfig {
-    IncastConfig {
-        servers,
-        block_bytes: incast.block_bytes,
-        striped: incast.striped,
-        iterations: incast.warmup_iterations + incast.iterations,
-        warmup_iterations: incast.warmup_iterations,
-        request_bytes: incast.request_bytes,
-        request_spacing: Duration::from_ns(incast.request_spacing_ns),
-    }
-}
-
 /// How a run is carried out. Its outcome does not depend on it.
 pub(crate) struct Manner<O> {
-    pub(crate) mode: Mode,
-    /// One event a hop: everything goes one step at a time.
+    /// None: in closed form, if the network has one.
+    pub(crate) mode: Option<Mode>,
+    /// Not in closed form: everything goes one step at a time.
     pub(crate) all_steps: bool,
     /// In closed form: frames are judged as soon as they are sent, where they may be.
     pub(crate) sends_ahead: bool,
@@ -90,83 +69,120 @@ pub(crate) fn carry_out(
     manner: Manner<impl Observer>,
     progress: &mut dyn Progress,
 ) -> Result<RunRecord, String> {
-    let records::Workload::Incast(incast) = &run.workload;
-    let star = wiring::Star::new(run)?;
-    let config = workload(incast, star.hosts.len() as u32 - 1);
+    refuse_beside(run)?;
+    let cast = Cast::new(&run.workload)?;
+    let wiring = Wiring::new(run, &cast.participants, &cast.connections)?;
+    let star = wiring.star(&cast.connections).filter(wiring::Star::has_closed_form);
+    let form = if star.is_some() { Mode::ClosedForm } else { Mode::PerHop };
+    let mode = manner.mode.unwrap_or(form);
+    let Workload::Incast(incast) = &run.workload else { unreachable!("it has no cast") };
+    let config = applications::incast_config(run, incast)?;
     let packets = packets_per_iteration(&config, &run.network);
+    let measured = config.iterations - config.warmup_iterations;
     let execution = Execution {
-        star: &star,
+        wiring: &wiring,
+        star: star.as_ref().filter(|_| mode == Mode::ClosedForm),
         seed: &run.seed,
         applications: applications::incast(&config, &incast.start_jitter, &run.seed),
-        measure: Measure::new(incast.iterations),
+        cast: &cast,
+        measure: Measure::new(cast.senders, measured),
         manner,
         on_iteration: &mut || progress.iteration(packets),
     };
-    let links = star.port_links();
-    let switch = SwitchSetup {
-        links: &links,
-        marked_above_bytes: star.ecn_threshold_bytes,
-        reserved_bytes: &|port| star.reserved_bytes(port),
-    };
-    let buffer = &run.network.switch.buffer;
-    let outcome = match execution.manner.mode {
-        Mode::PerHop if star.is_limited() => execution.per_hop::<Limited>(buffer)?,
-        Mode::PerHop => execution.per_hop::<Unlimited>(buffer)?,
-        Mode::ClosedForm => over_switch(&buffer.into(), &switch, execution)?,
-    };
-    Ok(record::of_outcome(run, &star, &config, outcome))
+    let outcome = execution.run()?;
+    let client = outcome.received(0);
+    let mut checks =
+        vec![laws::all_bytes_arrived(client, config.iteration_bytes() * u64::from(measured))];
+    checks.push(laws::below_line_rate(&wiring, &outcome));
+    checks.push(laws::frames_conserved(&outcome));
+    Ok(record::of_outcome(run, &wiring, &cast, mode, checks, outcome))
 }
 
-/// Applications that are to be carried out over a star.
+/// What a plan may ask for beside its workload and is not simulated.
+fn refuse_beside(run: &records::Run) -> Result<(), String> {
+    if run.probe.is_some() {
+        return Err("the simulator sends no probe beside a workload".to_owned());
+    }
+    match run.instruments.first() {
+        Some(instrument) => Err(format!("the simulator has no instrument {:?}", instrument.kind)),
+        None => Ok(()),
+    }
+}
+
+/// Applications that are to be carried out over a network.
 struct Execution<'a, T, O> {
-    star: &'a wiring::Star,
+    wiring: &'a Wiring,
+    /// The star to be carried out in closed form, if it is one.
+    star: Option<&'a wiring::Star<'a>>,
     seed: &'a str,
-    applications: Applications<T>,
+    applications: Vec<T>,
+    cast: &'a Cast,
     measure: Measure,
     manner: Manner<O>,
     on_iteration: &'a mut OnIteration<'a>,
 }
 
 impl<T: Traffic, O: Observer> Execution<'_, T, O> {
-    fn in_closed_form<L: Limits>(
-        self,
-        buffer: impl SwitchBuffer<Frame>,
-    ) -> Result<Outcome, String> {
-        let Self { star, seed, applications, measure, manner, on_iteration } = self;
-        let mut ahead = star::who_sends_ahead(star.hosts.len(), &applications.connections);
-        if !manner.sends_ahead {
-            ahead.fill(false);
+    /// Chooses the code for the network, the limits of interfaces and the buffer once, so that no choice
+    /// is left a packet.
+    fn run(self) -> Result<Outcome, String> {
+        match (self.star, self.wiring.is_limited()) {
+            (Some(star), _) => self.in_closed_form(star),
+            (None, true) => self.by_events::<Limited>(),
+            (None, false) => self.by_events::<Unlimited>(),
         }
-        let mut hosts = Hosts::new(star, seed, applications, measure);
-        let network = Star::<_, L, _>::new(star, seed, &ahead, buffer, manner.observer);
-        network.run(&mut hosts, on_iteration)
     }
 
-    fn per_hop<L: Limits>(self, buffer: &Buffer) -> Result<Outcome, String> {
-        let Self { star, seed, applications, measure, manner, on_iteration } = self;
-        let fabric = star.fabric(buffer);
-        let interface = |&host: &usize| EndPlace::Interface(host);
-        let ends: Vec<_> = applications.connections.iter().flatten().map(interface).collect();
-        let all_steps = manner.all_steps;
-        let setup = Setup { fabric: &fabric, ends: &ends, seed, all_steps };
-        let mut hosts = Hosts::new(star, seed, applications, measure);
-        General::<L, _>::new(&setup, manner.observer).run(&mut hosts, on_iteration)
+    fn by_events<L: Limits>(self) -> Result<Outcome, String> {
+        let Self { wiring, seed, manner, .. } = self;
+        let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.observer)?;
+        let connections = &self.cast.connections;
+        let mut hosts = Hosts::new(wiring, seed, self.applications, connections, self.measure);
+        network.run(&mut hosts, self.on_iteration)
+    }
+
+    fn in_closed_form(self, star: &wiring::Star<'_>) -> Result<Outcome, String> {
+        let setup = SwitchSetup {
+            links: &star.port_links(),
+            marked_above_bytes: star.switch.ecn_threshold_bytes,
+            reserved_bytes: &|port| star.reserved_bytes(port),
+        };
+        over_switch(&star.switch.buffer, &setup, OverStar { star, execution: self })
     }
 }
 
-impl<T: Traffic, O: Observer> OverSwitch<Frame> for Execution<'_, T, O> {
+/// Applications that are to be carried out over a star in closed form.
+struct OverStar<'s, 'a, T, O> {
+    star: &'s wiring::Star<'s>,
+    execution: Execution<'a, T, O>,
+}
+
+impl<T: Traffic, O: Observer> OverStar<'_, '_, T, O> {
+    fn run<L: Limits>(self, buffer: impl SwitchBuffer<Frame>) -> Result<Outcome, String> {
+        let Self { star, execution } = self;
+        let Execution { wiring, seed, applications, cast, measure, manner, .. } = execution;
+        let mut ahead = star::who_sends_ahead(applications.len(), &cast.connections);
+        if !manner.sends_ahead {
+            ahead.fill(false);
+        }
+        let network = Star::<_, L, _>::new(star, seed, &ahead, buffer, manner.observer);
+        let mut hosts = Hosts::new(wiring, seed, applications, &cast.connections, measure);
+        network.run(&mut hosts, execution.on_iteration)
+    }
+}
+
+impl<T: Traffic, O: Observer> OverSwitch<Frame> for OverStar<'_, '_, T, O> {
     type Output = Result<Outcome, String>;
 
-    /// Chooses the code for the limits of interfaces once, so that no choice is left a packet.
     fn over<B: SwitchBuffer<Frame>, A: Architecture<Frame>>(
         self,
         closed_form: impl FnOnce() -> B,
         _stepped: impl FnOnce() -> A,
     ) -> Self::Output {
-        if self.star.is_limited() {
-            self.in_closed_form::<Limited>(closed_form())
+        if self.execution.wiring.is_limited() {
+            self.run::<Limited>(closed_form())
         } else {
-            self.in_closed_form::<Unlimited>(closed_form())
+            self.run::<Unlimited>(closed_form())
         }
     }
 }

@@ -33,41 +33,36 @@ pub(crate) trait Network<T>: Sized {
 
 /// What a network counts.
 pub(crate) trait Counted {
-    /// Of the interface of a host, and of the port that it is behind.
-    fn node(&self, host: usize) -> NodeCounters;
+    /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`].
+    fn ends(&self) -> Vec<EndCounters>;
+
+    /// Frames that switches have dropped.
+    fn frames_dropped(&self) -> u64;
 
     /// What is read once, when a run has ended.
     fn rest(&self) -> Rest;
 }
 
-/// What is counted at the interface of a host, and at the port that it is behind.
+/// What is counted at one end of a link: by an interface, or by a port of a switch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NodeCounters {
+pub(crate) struct EndCounters {
+    /// Of an interface.
     pub(crate) nic: NicCounters,
-    pub(crate) pauses: PauseCounters,
+    /// Of a port.
     pub(crate) port: PortCounters,
-    pub(crate) port_pauses: PauseCounters,
-}
-
-impl NodeCounters {
-    pub(crate) const fn add(&mut self, other: &Self) {
-        self.nic.add(&other.nic);
-        self.pauses.add(&other.pauses);
-        self.port.add(&other.port);
-        self.port_pauses.add(&other.port_pauses);
-    }
+    /// Of a port: most bytes that ever waited for it.
+    pub(crate) queue_bytes_max: u64,
+    pub(crate) pauses: PauseCounters,
 }
 
 /// What is read once, when a run has ended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) frames_sent: u64,
-    /// Of them, those that were dropped, or forwarded to their host.
+    /// Of them, those that were dropped, or are with their host or forwarded to it.
     pub(crate) frames_ended: u64,
     /// Frames that are neither at a host nor judged by the switch.
     pub(crate) frames_under_way: u64,
-    /// Most bytes that ever waited for the port to each host.
-    pub(crate) queue_bytes_max: Vec<u64>,
 }
 
 /// A segment in its frame, on the way to the switch or held there.

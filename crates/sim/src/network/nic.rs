@@ -9,7 +9,7 @@ use super::jitter::ReceiveJitter;
 use super::limits::{Limits, Unlimited};
 use super::{Frame, NicCounters};
 use crate::host::EndIndex;
-use crate::wiring::HostKind;
+use crate::wiring::InterfaceKind;
 
 /// The interface of a host: a FIFO onto its link.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ const LOOK_AT_MIN: usize = 64;
 
 impl<L: Limits> Nic<L> {
     /// The interface of a host in the run with the seed `seed`.
-    pub(crate) fn new(kind: &HostKind, cuts_through: bool, seed: &str) -> Self {
+    pub(crate) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         let receives_at_once = kind.receive.costs_no_time();
         Self {
             limits: L::new(&kind.receive),
@@ -53,7 +53,7 @@ impl<L: Limits> Nic<L> {
             receive_frame: kind.receive.per_frame,
             receive_rate: kind.receive.rate,
             receives_at_once,
-            jitter: ReceiveJitter::new(&kind.receive, seed, &kind.name),
+            jitter: ReceiveJitter::new(&kind.receive, seed, &kind.stream),
             processor_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,

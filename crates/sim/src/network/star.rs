@@ -5,6 +5,7 @@
 //! receives such frames sends none of them: so the calls end.
 
 use netstudy_fabric::switch::Arrival;
+use netstudy_fabric::topology::CableEnd;
 use netstudy_fabric::{PortCounters, SwitchBuffer, Verdict};
 use netstudy_random::Stream;
 use netstudy_ring::Ring;
@@ -15,7 +16,7 @@ use netstudy_workload::Traffic;
 use super::agenda::Agenda;
 use super::limits::Limits;
 use super::nic::Nic;
-use super::{Counted, Frame, Moment, Network, NodeCounters, Observer, Rest};
+use super::{Counted, EndCounters, Frame, Moment, Network, Observer, Rest};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnIteration, Outcome};
 use crate::wiring;
@@ -28,6 +29,8 @@ struct Line<L> {
     /// Whether its frames are judged as soon as they are sent.
     sends_ahead: bool,
     port: PortCounters,
+    /// Where its interface is.
+    at: CableEnd,
 }
 
 /// A switch with the buffer architecture `B`.
@@ -44,6 +47,8 @@ pub(crate) struct Star<B, L, O> {
     lines: Box<[Line<L>]>,
     switch: Switch<B, O>,
     arbitration: Stream,
+    /// Ends of all links of the run.
+    cable_ends: usize,
 }
 
 /// The star, as a host sees it that receives a frame sent ahead.
@@ -102,23 +107,27 @@ fn mark(ecn: Ecn, port: &mut PortCounters) -> Ecn {
 impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
     /// `sends_ahead` says of each host whether its frames are judged as soon as they are sent.
     pub(crate) fn new(
-        star: &wiring::Star,
+        star: &wiring::Star<'_>,
         seed: &str,
         sends_ahead: &[bool],
         buffer: B,
         observer: O,
     ) -> Self {
-        let line = |(kind, &sends_ahead): (&wiring::HostKind, &bool)| Line {
-            nic: Nic::new(kind, star.cuts_through(&kind.link), seed),
+        let switch = star.switch;
+        let line = |(line, &sends_ahead): (&wiring::Line<'_>, &bool)| Line {
+            nic: Nic::new(line.interface, switch.cuts_through(&line.interface.link), seed),
             to_switch: Ring::new(),
             sends_ahead,
             port: PortCounters::default(),
+            at: line.at,
         };
+        let stream = |name| Stream::new(seed, &format!("{}/{name}", switch.name));
         Self {
-            arrivals: Agenda::new(Stream::new(seed, "switch/arrivals").bits()),
-            lines: star.hosts.iter().zip(sends_ahead).map(line).collect(),
-            switch: Switch { buffer, latency: star.switch_latency, observer },
-            arbitration: Stream::new(seed, "switch/arbitration"),
+            arrivals: Agenda::new(stream("arrivals").bits()),
+            lines: star.lines.iter().zip(sends_ahead).map(line).collect(),
+            switch: Switch { buffer, latency: switch.latency, observer },
+            arbitration: stream("arbitration"),
+            cable_ends: star.cable_ends,
         }
     }
 
@@ -255,21 +264,28 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
 }
 
 impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted for Star<B, L, O> {
-    fn node(&self, host: usize) -> NodeCounters {
-        let line = &self.lines[host];
-        NodeCounters { nic: *line.nic.counters(), port: line.port, ..NodeCounters::default() }
+    fn ends(&self) -> Vec<EndCounters> {
+        let mut ends = vec![EndCounters::default(); self.cable_ends];
+        for (port, line) in self.lines.iter().enumerate() {
+            ends[line.at.number()].nic = *line.nic.counters();
+            let end = &mut ends[line.at.far().number()];
+            end.port = line.port;
+            end.queue_bytes_max = self.switch.buffer.queue_bytes_max(port as u32);
+        }
+        ends
+    }
+
+    fn frames_dropped(&self) -> u64 {
+        self.lines.iter().map(|line| line.port.frames_dropped).sum()
     }
 
     fn rest(&self) -> Rest {
         let on_the_way: usize = self.lines.iter().map(|line| line.to_switch.len()).sum();
-        let counted = self.lines.iter().map(|line| &line.port);
-        let judged = counted.map(|port| port.frames_forwarded + port.frames_dropped);
-        let ports = 0..self.lines.len() as u32;
+        let judged = |line: &Line<L>| line.port.frames_forwarded + line.port.frames_dropped;
         Rest {
             frames_sent: self.lines.iter().map(|line| line.nic.counters().frames_sent).sum(),
-            frames_ended: judged.sum(),
+            frames_ended: self.lines.iter().map(judged).sum(),
             frames_under_way: on_the_way as u64,
-            queue_bytes_max: ports.map(|port| self.switch.buffer.queue_bytes_max(port)).collect(),
         }
     }
 }

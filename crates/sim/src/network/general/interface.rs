@@ -14,7 +14,7 @@ use super::receiver::Receiver;
 use crate::network::NicCounters;
 use crate::network::limits::Limits;
 use crate::network::nic::Nic;
-use crate::wiring::HostKind;
+use crate::wiring::InterfaceKind;
 
 /// An interface, with its sending end of a link.
 pub(super) struct Interface<L> {
@@ -43,7 +43,7 @@ pub(super) struct Closed<L> {
 
 impl<L: Limits> Closed<L> {
     /// Whether frames cut through the switch that it sends to, if it is one.
-    pub(super) fn new(kind: &HostKind, cuts_through: bool, seed: &str) -> Self {
+    pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         Self {
             nic: Nic::new(kind, cuts_through, seed),
             send_latency: kind.send_latency,
@@ -145,7 +145,7 @@ pub(super) enum Happening {
 }
 
 impl SteppedInterface {
-    pub(super) fn new(kind: &HostKind, cuts_through: bool, seed: &str) -> Self {
+    pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         let wire = Wire::new(kind.link).with_interval(kind.receive.frame_interval);
         Self {
             wire: PausingWire::new(wire, kind.pause),
@@ -155,7 +155,7 @@ impl SteppedInterface {
             cuts_through,
             arriving: Ring::new(),
             pauses: Ring::new(),
-            receiver: Receiver::new(&kind.receive, seed, &kind.name),
+            receiver: Receiver::new(&kind.receive, seed, &kind.stream),
             counters: NicCounters::default(),
         }
     }

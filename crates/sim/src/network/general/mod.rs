@@ -21,9 +21,12 @@ mod packets;
 mod receiver;
 mod switch;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use netstudy_fabric::stepped::{Mark, Sent};
 use netstudy_fabric::switch::Arrival;
-use netstudy_fabric::topology::{Attachment, CableEnd, Topology};
+use netstudy_fabric::topology::{Attachment, CableEnd, Route};
 use netstudy_fabric::{Link, Schedule, SwitchBuffer, Verdict, ethernet};
 use netstudy_random::Stream;
 use netstudy_ring::Ring;
@@ -33,37 +36,20 @@ use netstudy_workload::Traffic;
 
 use super::agenda::lot;
 use super::limits::Limits;
-use super::{Counted, Frame, Moment, Network, NodeCounters, Observer, Rest};
+use super::{Counted, EndCounters, Frame, Moment, Network, Observer, Rest};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnIteration, Outcome};
-use crate::wiring::{Fabric, HostKind};
+use crate::wiring::{InterfaceKind, Wiring};
 use interface::{Closed, Form, Happening, Interface, SteppedInterface};
 use packets::{Packet, Packets};
 use switch::Switch;
 
-/// What a network is made of.
-pub(crate) struct Setup<'a> {
-    pub(crate) fabric: &'a Fabric,
-    /// By end of each connection: where it is.
-    pub(crate) ends: &'a [EndPlace],
-    pub(crate) seed: &'a str,
-    /// Everything goes one step at a time, for tests.
-    pub(crate) all_steps: bool,
-}
-
-/// Where an end of a connection is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EndPlace {
-    /// Behind this interface.
-    Interface(usize),
-    /// Inside the host with this node number: its peer is there as well. The costs are those of this
-    /// interface's kind.
-    Inside {
-        /// The host.
-        host: usize,
-        /// One of its interfaces.
-        like: usize,
-    },
+/// What a network is made of, and how it is carried out.
+struct Setup<'a> {
+    wiring: &'a Wiring,
+    seed: &'a str,
+    /// Everything goes one step at a time.
+    all_steps: bool,
 }
 
 /// One direction of a link.
@@ -129,31 +115,28 @@ pub(crate) struct General<L, O> {
 }
 
 impl<L: Limits, O: Observer> General<L, O> {
-    pub(crate) fn new(setup: &Setup<'_>, observer: O) -> Self {
-        let Setup { fabric, seed, .. } = *setup;
-        let Fabric { topology, switches: kinds, .. } = fabric;
-        let cuts_through: Vec<_> = kinds
-            .iter()
-            .enumerate()
-            .map(|(index, kind)| switch::cuts_through(topology, index, kind))
-            .collect();
-        let switches: Box<[_]> = kinds
-            .iter()
-            .enumerate()
-            .map(|(index, kind)| {
-                let steps = setup.switch_steps(index);
-                Switch::new(topology, index, kind, &cuts_through[index], steps, seed)
-            })
+    /// The network of a run with the seed `seed`. Everything goes one step at a time if `all_steps`,
+    /// which changes nothing that comes of it.
+    pub(crate) fn new(
+        wiring: &Wiring,
+        seed: &str,
+        all_steps: bool,
+        observer: O,
+    ) -> Result<Self, String> {
+        let setup = Setup { wiring, seed, all_steps };
+        let topology = &wiring.topology;
+        let switches: Box<[_]> = (0..wiring.switches.len())
+            .map(|index| Switch::new(wiring, index, setup.switch_steps(index), seed))
             .collect();
         let mut sources: Vec<_> = (0..switches.len() as u32).map(Source::Switch).collect();
         let wires: Box<[_]> = (0..topology.cables().len())
             .flat_map(|cable| [0, 1].map(|end| CableEnd { cable, end }))
-            .map(|at| Wire::new(topology, at, &cuts_through, setup, &mut sources))
+            .map(|at| Wire::new(&setup, at, &mut sources))
             .collect();
-        let (interfaces, interface_of) = setup.make_interfaces(&wires);
+        let (interfaces, interface_of) = setup.make_interfaces(&wires)?;
         let first_interface_source = sources.len();
         sources.extend((0..interfaces.len() as u32).map(Source::Interface));
-        Self {
+        Ok(Self {
             now: Time::ZERO,
             schedule: Schedule::new(sources.len()),
             sources: sources.into(),
@@ -166,7 +149,7 @@ impl<L: Limits, O: Observer> General<L, O> {
             salt: Stream::new(seed, "interfaces/arrivals").bits(),
             sent_inside: 0,
             observer,
-        }
+        })
     }
 
     /// Carries the traffic of `hosts` out; `on_iteration` hears of each iteration that has ended.
@@ -494,13 +477,9 @@ impl<L: Limits, O: Observer> General<L, O> {
 }
 
 impl Wire {
-    fn new(
-        topology: &Topology,
-        at: CableEnd,
-        cuts_through: &[Vec<bool>],
-        setup: &Setup<'_>,
-        sources: &mut Vec<Source>,
-    ) -> Self {
+    fn new(setup: &Setup<'_>, at: CableEnd, sources: &mut Vec<Source>) -> Self {
+        let Wiring { topology, switches, .. } = setup.wiring;
+        let link = topology.link(at);
         let far = match topology.attachment(at.far()) {
             Attachment::Interface(interface) => Far::Interface(interface as u32),
             Attachment::SwitchPort { switch, port } => {
@@ -509,11 +488,11 @@ impl Wire {
                 if setup.switch_steps(switch) {
                     sources.push(Source::Pause(at.number() as u32));
                 }
-                let cuts_through = cuts_through[switch][port as usize];
+                let cuts_through = switches[switch].cuts_through(&link);
                 Far::Switch { switch: switch as u32, port, cuts_through, source }
             }
         };
-        Self { link: topology.link(at), far, on_the_way: Ring::new(), pauses: Ring::new() }
+        Self { link, far, on_the_way: Ring::new(), pauses: Ring::new() }
     }
 
     /// The first frame on the way is at its switch at `at`.
@@ -548,39 +527,38 @@ impl Wire {
 }
 
 impl Setup<'_> {
-    /// Whether a node that pauses as this one is set up goes one step at a time.
+    /// Whether a switch goes one step at a time: its ports pause, or are asked to.
     fn switch_steps(&self, switch: usize) -> bool {
-        let pause = self.fabric.switches[switch].pause;
-        let ports = &self.fabric.topology.switches()[switch].ports;
+        let pause = self.wiring.switches[switch].pause;
+        let ports = &self.wiring.topology.switches()[switch].ports;
         let is_asked = |port: &CableEnd| self.sends_pauses(port.far());
         self.all_steps || pause.honours || pause.marks.is_some() || ports.iter().any(is_asked)
     }
 
     fn interface_steps(&self, interface: usize) -> bool {
-        let kind = &self.fabric.interfaces[interface];
+        let kind = &self.wiring.interfaces[interface];
         self.all_steps
             || kind.pause.honours
             || kind.pause.marks.is_some()
             || kind.receive.merge_bytes > 0
-            || self.sends_pauses(self.fabric.topology.interfaces()[interface].at.far())
+            || self.sends_pauses(self.wiring.topology.interfaces()[interface].at.far())
     }
 
     /// Whether what is at an end of a link sends PAUSE frames.
     fn sends_pauses(&self, at: CableEnd) -> bool {
-        match self.fabric.topology.attachment(at) {
-            Attachment::Interface(interface) => {
-                self.fabric.interfaces[interface].pause.marks.is_some()
-            }
-            Attachment::SwitchPort { switch, .. } => {
-                self.fabric.switches[switch].pause.marks.is_some()
-            }
-        }
+        let Wiring { topology, interfaces, switches, .. } = self.wiring;
+        let pause = match topology.attachment(at) {
+            Attachment::Interface(interface) => &interfaces[interface].pause,
+            Attachment::SwitchPort { switch, .. } => &switches[switch].pause,
+        };
+        pause.marks.is_some()
     }
 
-    /// All interfaces, and that of each end. An end inside a host has one that its host's ends share.
-    fn make_interfaces<L: Limits>(&self, wires: &[Wire]) -> (Box<[Interface<L>]>, Box<[u32]>) {
-        let interface = |(index, kind): (usize, &HostKind)| {
-            let wire = self.fabric.topology.interfaces()[index].at.number();
+    /// All interfaces, and that of each end.
+    fn make_interfaces<L: Limits>(&self, wires: &[Wire]) -> Result<Interfaces<L>, String> {
+        let Wiring { topology, interfaces: kinds, routes, .. } = self.wiring;
+        let interface = |(index, kind): (usize, &InterfaceKind)| {
+            let wire = topology.interfaces()[index].at.number();
             let cuts = matches!(wires[wire].far, Far::Switch { cuts_through: true, .. });
             let form = if self.interface_steps(index) {
                 Form::Stepped(Box::new(SteppedInterface::new(kind, cuts, self.seed)))
@@ -589,26 +567,46 @@ impl Setup<'_> {
             };
             Interface { wire: Some(wire), form }
         };
-        let mut interfaces: Vec<_> =
-            self.fabric.interfaces.iter().enumerate().map(interface).collect();
-        let mut inside: Vec<(usize, usize)> = Vec::new();
-        let mut place = |end: &EndPlace| match *end {
-            EndPlace::Interface(interface) => interface as u32,
-            EndPlace::Inside { host, like } => {
-                if let Some(&(_, interface)) = inside.iter().find(|&&(known, _)| known == host) {
-                    return interface as u32;
+        let mut interfaces: Vec<_> = kinds.iter().enumerate().map(interface).collect();
+        let mut inside = BTreeMap::new();
+        let mut interface_of = Vec::with_capacity(2 * routes.len());
+        for route in routes {
+            let ends = match *route {
+                Route::Wire { from, to, .. } => [from, to],
+                Route::Inside { host } => {
+                    if let Entry::Vacant(vacant) = inside.entry(host) {
+                        vacant.insert(interfaces.len());
+                        interfaces.push(self.inside(host)?);
+                    }
+                    [inside[&host]; 2]
                 }
-                let kind = self.fabric.interfaces[like].inside();
-                let form = Form::Closed(Closed::new(&kind, false, self.seed));
-                interfaces.push(Interface { wire: None, form });
-                inside.push((host, interfaces.len() - 1));
-                interfaces.len() as u32 - 1
-            }
-        };
-        let interface_of = self.ends.iter().map(&mut place).collect();
-        (interfaces.into(), interface_of)
+            };
+            interface_of.extend(ends.map(|interface| interface as u32));
+        }
+        Ok((interfaces.into(), interface_of.into()))
+    }
+
+    /// The way from one process of a host to another. It costs what the host's first interface costs
+    /// beside its wire.
+    fn inside<L: Limits>(&self, host: usize) -> Result<Interface<L>, String> {
+        let Wiring { topology, interfaces, .. } = self.wiring;
+        let name = &topology.nodes()[host].name;
+        let of_host = topology.interfaces().iter().position(|interface| interface.host == host);
+        let kind = of_host.map(|interface| &interfaces[interface]);
+        let kind = kind.ok_or_else(|| format!("{name:?} has no interface"))?;
+        if kind.takes_no_time_inside() {
+            return Err(format!(
+                "traffic stays inside {name:?}, where packets take no time: its interface needs a \
+                 latency, or a processor time a frame or a byte"
+            ));
+        }
+        let form = Form::Closed(Closed::new(&kind.inside(), false, self.seed));
+        Ok(Interface { wire: None, form })
     }
 }
+
+/// All interfaces, and the number of that of each end of all connections.
+type Interfaces<L> = (Box<[Interface<L>]>, Box<[u32]>);
 
 impl<T: Traffic, L: Limits, O: Observer> Network<T> for General<L, O> {
     #[inline(always)]
@@ -637,31 +635,38 @@ impl<L: Limits, O: Observer> Outlet for EndOutlet<'_, L, O> {
 }
 
 impl<L: Limits, O: Observer> Counted for General<L, O> {
-    fn node(&self, host: usize) -> NodeCounters {
-        let interface = &self.interfaces[host];
-        let mut counted = NodeCounters {
-            nic: interface.counters(self.now),
-            pauses: interface.pauses(),
-            ..NodeCounters::default()
-        };
-        if let Some(Far::Switch { switch, port, .. }) =
-            interface.wire.map(|wire| self.wires[wire].far)
-        {
-            let switch = &self.switches[switch as usize];
-            counted.port = switch.counters(port);
-            counted.port_pauses = switch.pauses(port);
+    fn ends(&self) -> Vec<EndCounters> {
+        let mut ends = vec![EndCounters::default(); self.wires.len()];
+        for interface in &self.interfaces {
+            let Some(wire) = interface.wire else { continue };
+            ends[wire].nic = interface.counters(self.now);
+            ends[wire].pauses = interface.pauses();
         }
-        counted
+        for switch in &self.switches {
+            for (port, &wire) in (0..).zip(&switch.wires) {
+                let end = &mut ends[wire as usize];
+                end.port = switch.counters(port);
+                end.pauses = switch.pauses(port);
+                end.queue_bytes_max = switch.queue_bytes_max(port);
+            }
+        }
+        ends
+    }
+
+    fn frames_dropped(&self) -> u64 {
+        let ports = |switch: &Switch| {
+            let ports = 0..switch.wires.len() as u32;
+            ports.map(|port| switch.counters(port).frames_dropped).sum::<u64>()
+        };
+        self.switches.iter().map(ports).sum()
     }
 
     fn rest(&self) -> Rest {
-        let nics = self.interfaces.iter().map(|interface| interface.counters(self.now).frames_sent);
-        let ports = 0..self.interfaces.len() as u32;
+        let sent = |interface: &Interface<L>| interface.counters(self.now).frames_sent;
         Rest {
-            frames_sent: nics.sum::<u64>() + self.sent_inside,
+            frames_sent: self.interfaces.iter().map(sent).sum::<u64>() + self.sent_inside,
             frames_ended: self.packets.ended(),
             frames_under_way: self.packets.len() as u64,
-            queue_bytes_max: ports.map(|port| self.switches[0].queue_bytes_max(port)).collect(),
         }
     }
 }

@@ -1,16 +1,15 @@
 //! Switches of a network: where they forward to, and in which form they are carried out.
 
 use netstudy_fabric::stepped::Stepped;
-use netstudy_fabric::topology::Topology;
 use netstudy_fabric::{
     AnyArchitecture, AnyBuffer, CUT_THROUGH_BYTES, Link, PauseCounters, PortCounters, SwitchBuffer,
-    SwitchSetup, ethernet,
+    SwitchSetup,
 };
 use netstudy_random::Stream;
 use netstudy_units::{Duration, Time};
 
 use super::packets::Packet;
-use crate::wiring::SwitchKind;
+use crate::wiring::Wiring;
 
 /// A switch at work.
 pub(super) struct Switch {
@@ -37,24 +36,16 @@ pub(super) enum Form {
 const NO_PORT: u32 = u32::MAX;
 
 impl Switch {
-    /// The switch number `index` of `topology`, step by step if `steps`; `cuts_through` says by port
-    /// whether frames may leave before they are in whole.
-    pub(super) fn new(
-        topology: &Topology,
-        index: usize,
-        kind: &SwitchKind,
-        cuts_through: &[bool],
-        steps: bool,
-        seed: &str,
-    ) -> Self {
+    /// The switch number `index`, step by step if `steps`.
+    pub(super) fn new(wiring: &Wiring, index: usize, steps: bool, seed: &str) -> Self {
+        let (topology, kind) = (&wiring.topology, &wiring.switches[index]);
         let node = &topology.switches()[index];
         let links: Vec<Link> = node.ports.iter().map(|&port| topology.link(port)).collect();
-        let mtus = node.ports.iter().map(|port| topology.cables()[port.cable].mtu_bytes);
-        let largest = ethernet::frame_bytes(mtus.max().unwrap_or(0));
+        let ingress = |port: u32| topology.link(node.ports[port as usize].far());
         let setup = SwitchSetup {
             links: &links,
             marked_above_bytes: kind.ecn_threshold_bytes,
-            reserved_bytes: &|port| if cuts_through[port as usize] { largest } else { 0 },
+            reserved_bytes: &|port| kind.reserved_bytes(&ingress(port)),
         };
         let form = if steps {
             let architecture = AnyArchitecture::new(&kind.buffer, &setup);
@@ -103,15 +94,6 @@ impl Switch {
             Form::Stepped(stepped) => stepped.queue_bytes_max(port),
         }
     }
-}
-
-/// By port of the switch number `index`: whether frames that enter there may leave before they are in
-/// whole. No egress may be faster than that ingress, or it would run out of bits.
-pub(super) fn cuts_through(topology: &Topology, index: usize, kind: &SwitchKind) -> Vec<bool> {
-    let ports = &topology.switches()[index].ports;
-    let fastest = ports.iter().map(|&port| topology.link(port).rate()).max();
-    let enters = |port: &netstudy_fabric::topology::CableEnd| topology.link(port.far()).rate();
-    ports.iter().map(|port| kind.cut_through && Some(enters(port)) >= fastest).collect()
 }
 
 /// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, but for

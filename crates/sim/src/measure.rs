@@ -9,7 +9,7 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
 use crate::host::{EndIndex, Hosts};
-use crate::network::{Counted, NodeCounters, Rest};
+use crate::network::{Counted, EndCounters, Rest};
 
 /// Hears of each iteration that has ended, and says whether to go on.
 pub(crate) type OnIteration<'a> = dyn FnMut() -> ControlFlow<()> + 'a;
@@ -40,8 +40,8 @@ impl Outcome {
 pub(crate) struct Snapshot {
     /// What the TCP of each host counts.
     pub(crate) tcp: Vec<Counters>,
-    /// What the network counts at each host.
-    pub(crate) nodes: Vec<NodeCounters>,
+    /// What the network counts at each end of each link.
+    pub(crate) ends: Vec<EndCounters>,
     pub(crate) connections: Vec<Connection>,
 }
 
@@ -58,10 +58,9 @@ impl Snapshot {
     /// That of the time up to which rare things are settled. All else may be ahead of it by what a host
     /// does before the next frame that the clock knows of reaches it.
     fn new<T: Traffic, N: Counted<T>>(hosts: &mut Hosts<'_, T, N::Line>, network: &N) -> Self {
-        let nodes = hosts.lines().enumerate();
         let mut snapshot = Self {
             tcp: vec![Counters::default(); hosts.len()],
-            nodes: nodes.map(|(host, line)| network.node(line, host)).collect(),
+            ends: network.ends(hosts),
             connections: vec![Connection::default(); hosts.ends().count() / 2],
         };
         for (index, end) in hosts.ends().enumerate() {
@@ -91,8 +90,8 @@ impl Snapshot {
         match rare {
             Rare::Retransmissions(end, count) => self.end(end).segments_retransmitted -= count,
             Rare::Timeout(end) => self.end(end).timeouts -= 1,
-            Rare::Drop(host, bytes) => {
-                let port = &mut self.nodes[host].port;
+            Rare::Drop(end, bytes) => {
+                let port = &mut self.ends[end].port;
                 port.frames_dropped -= 1;
                 port.bytes_dropped -= u64::from(bytes);
             }
@@ -116,7 +115,8 @@ pub(crate) enum Rare {
     Retransmissions(EndIndex, u64),
     /// The end's retransmission timer expires.
     Timeout(EndIndex),
-    /// The port to the host drops a frame of so many bytes.
+    /// The port of a switch at this end of a link, by
+    /// [`netstudy_fabric::topology::CableEnd::number`], drops a frame of so many bytes.
     Drop(usize, u32),
 }
 

@@ -50,37 +50,33 @@ pub(crate) trait Network<T>: Sized {
 
 /// What a network counts.
 pub(crate) trait Counted<T>: Network<T> {
-    /// Of the interface of a host, and of the port that it is behind.
-    fn node(&self, line: &Self::Line, host: usize) -> NodeCounters;
+    /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`].
+    fn ends(&self, hosts: &Hosts<'_, T, Self::Line>) -> Vec<EndCounters>;
 
     /// What is read once, when a run has ended.
     fn rest(&self, hosts: &Hosts<'_, T, Self::Line>) -> Rest;
 }
 
-/// What is counted at the interface of a host, and at the port that it is behind.
+/// What is counted at one end of a link: by an interface, or by a port of a switch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NodeCounters {
+pub(crate) struct EndCounters {
+    /// Of an interface.
     pub(crate) nic: NicCounters,
-    pub(crate) pauses: PauseCounters,
+    /// Of a port.
     pub(crate) port: PortCounters,
-    pub(crate) port_pauses: PauseCounters,
-    /// Most bytes that ever waited for the port.
+    /// Of a port: most bytes that ever waited for it.
     pub(crate) queue_bytes_max: u64,
+    pub(crate) pauses: PauseCounters,
 }
 
 /// What is read once, when a run has ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) frames_sent: u64,
-    /// Frames that switches have let through or dropped.
-    pub(crate) frames_judged: u64,
+    /// Of them, those that were dropped, or are with their host or forwarded to it.
+    pub(crate) frames_ended: u64,
     /// Frames that are neither at a host nor judged by the switch.
     pub(crate) frames_under_way: u64,
-}
-
-/// Frames that a switch has let through or dropped on their way to a port.
-const fn judged(port: &PortCounters) -> u64 {
-    port.frames_forwarded + port.frames_dropped
 }
 
 /// A segment in its frame, on the way to the switch or held there.
@@ -103,4 +99,12 @@ pub(crate) struct NicCounters {
     pub(crate) queue_drops: u64,
     /// Frames received that found the ring full.
     pub(crate) ring_drops: u64,
+}
+
+impl NicCounters {
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.frames_sent += other.frames_sent;
+        self.queue_drops += other.queue_drops;
+        self.ring_drops += other.ring_drops;
+    }
 }

@@ -7,6 +7,7 @@
 use core::marker::PhantomData;
 
 use netstudy_fabric::switch::Arrival;
+use netstudy_fabric::topology::CableEnd;
 use netstudy_fabric::{PortCounters, SwitchBuffer, Verdict};
 use netstudy_random::Stream;
 use netstudy_ring::Ring;
@@ -17,7 +18,7 @@ use netstudy_workload::Traffic;
 use super::agenda::Agenda;
 use super::limits::Limits;
 use super::nic::Nic;
-use super::{Counted, Frame, Moment, Network, NodeCounters, Observer, Rest, judged};
+use super::{Counted, EndCounters, Frame, Moment, Network, Observer, Rest};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnIteration, Outcome, Rare};
 use crate::wiring;
@@ -30,6 +31,8 @@ pub(crate) struct Line<L> {
     /// Whether its frames are judged as soon as they are sent.
     sends_ahead: bool,
     port: PortCounters,
+    /// Where the interface is; the port is at the other end of the link.
+    at: CableEnd,
 }
 
 /// A switch with the buffer architecture `B`.
@@ -45,6 +48,8 @@ pub(crate) struct Star<B, L, O> {
     arrivals: Agenda,
     switch: Switch<B, O>,
     arbitration: Stream,
+    /// Ends of all links of the run.
+    cable_ends: usize,
     limits: PhantomData<L>,
 }
 
@@ -72,10 +77,12 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
         self.observer.note(Moment::Arrived(ingress), frame.arrival, frame);
         let verdict = self.buffer.offer(&arrival, frame);
         if verdict == Verdict::Dropped {
-            hosts.measure().count(frame.arrival, Rare::Drop(egress, frame.frame_bytes));
-            let port = &mut hosts.line(egress).port;
+            let line = hosts.line(egress);
+            let end = line.at.far().number();
+            let port = &mut line.port;
             port.frames_dropped += 1;
             port.bytes_dropped += u64::from(frame.frame_bytes);
+            hosts.measure().count(frame.arrival, Rare::Drop(end, frame.frame_bytes));
             self.observer.note(Moment::Dropped(egress), frame.arrival, frame);
             return None;
         }
@@ -132,6 +139,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
             arrivals: Agenda::new(stream("arrivals").bits()),
             switch: Switch { buffer, latency: switch.latency, observer },
             arbitration: stream("arbitration"),
+            cable_ends: star.cable_ends,
             limits: PhantomData,
         }
     }
@@ -279,20 +287,23 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
 }
 
 impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for Star<B, L, O> {
-    fn node(&self, line: &Line<L>, host: usize) -> NodeCounters {
-        NodeCounters {
-            nic: *line.nic.counters(),
-            port: line.port,
-            queue_bytes_max: self.switch.buffer.queue_bytes_max(host as u32),
-            ..NodeCounters::default()
+    fn ends(&self, hosts: &Hosts<'_, T, Line<L>>) -> Vec<EndCounters> {
+        let mut ends = vec![EndCounters::default(); self.cable_ends];
+        for (port, line) in hosts.lines().enumerate() {
+            ends[line.at.number()].nic = *line.nic.counters();
+            let end = &mut ends[line.at.far().number()];
+            end.port = line.port;
+            end.queue_bytes_max = self.switch.buffer.queue_bytes_max(port as u32);
         }
+        ends
     }
 
     fn rest(&self, hosts: &Hosts<'_, T, Line<L>>) -> Rest {
         let on_the_way: usize = hosts.lines().map(|line| line.to_switch.len()).sum();
+        let judged = |line: &Line<L>| line.port.frames_forwarded + line.port.frames_dropped;
         Rest {
             frames_sent: hosts.lines().map(|line| line.nic.counters().frames_sent).sum(),
-            frames_judged: hosts.lines().map(|line| judged(&line.port)).sum(),
+            frames_ended: hosts.lines().map(judged).sum(),
             frames_under_way: on_the_way as u64,
         }
     }
@@ -312,6 +323,7 @@ impl<L: Limits> Line<L> {
             to_switch: Ring::new(),
             sends_ahead: may && sends_ahead,
             port: PortCounters::default(),
+            at: line.at,
         };
         star.lines.iter().zip(ahead).map(line).collect()
     }

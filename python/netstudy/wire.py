@@ -8,12 +8,14 @@ the name says otherwise, so that the same plan gives the same bytes on every mac
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import cycle, islice
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-PLAN_SCHEMA: Final = "netstudy/plan/1"
-RECORD_SCHEMA: Final = "netstudy/record/1"
+PLAN_SCHEMA: Final = "netstudy/plan/2"
+RECORD_SCHEMA: Final = "netstudy/record/2"
 
 Level = str | int | float | bool
 """The level of a factor as a plan names it: what tables print and `--only` selects."""
@@ -108,16 +110,16 @@ class Nic(Wire):
     """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
 
 
-class HostGroup(Wire):
-    """`count` identical hosts. A single one bears the group's name, several name-1, name-2 …"""
+class Group(Wire):
+    """Properties of identical hosts."""
 
     name: str
-    count: int = Field(ge=1)
     profile: str
+    """From which the figures came."""
     tcp: Tcp
     nic: Nic
     cpu_quota_pct: int | None = Field(default=None, gt=0)
-    """Processor time that the host's processes may take, in percent of one processor; None: all
+    """Processor time that each host's processes may take, in percent of one processor; None: all
     there is. Only testbeds of real hosts can impose it."""
 
 
@@ -157,8 +159,10 @@ Buffer = Annotated[OutputQueued | SharedMemory | IngressQueued, Field(discrimina
 
 
 class Switch(Wire):
-    """The switch that all links meet in."""
+    """A switch."""
 
+    kind: Literal["switch"] = "switch"
+    name: str
     profile: str
     ports: int = Field(ge=1)
     buffer: Buffer
@@ -177,24 +181,95 @@ class Switch(Wire):
     """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
 
 
-class Link(Wire):
-    """A full-duplex Ethernet link from each host of a group to the switch.
+class Host(Wire):
+    """A host. Its interfaces are the ports that links name."""
 
-    `between` names the group and the switch.
-    """
+    kind: Literal["host"] = "host"
+    name: str
+    group: str
+    machine: str | None = None
+    """The machine that it lives on; None: the testbed's own."""
 
-    between: tuple[str, str]
+
+class Zone(Wire):
+    """An endpoint with an address of its own on a host, whose interfaces it shares."""
+
+    kind: Literal["zone"] = "zone"
+    name: str
+    group: str
+    host: str
+    interface: str
+    """The host's interface that its address belongs to."""
+
+
+Node = Annotated[Host | Zone | Switch, Field(discriminator="kind")]
+
+
+class Port(Wire):
+    """An end of a link: an interface of a host, or a port of a switch."""
+
+    node: str
+    name: str
+    """Different from every other of that node."""
     rate_bps: int = Field(gt=0)
+    """At which this end sends."""
+    nic: Nic | None = None
+    """The interface, where it is not that of the host's group; None at a switch."""
+
+
+class Link(Wire):
+    """A full-duplex Ethernet link."""
+
+    a: Port
+    b: Port
     delay_ns: int = Field(ge=0)
+    """Propagation delay, in either direction."""
     mtu_bytes: int = Field(ge=576)
+
+    @property
+    def ports(self) -> tuple[Port, Port]:
+        """Both ends."""
+        return self.a, self.b
 
 
 class Network(Wire):
-    hosts: tuple[HostGroup, ...]
-    switch: Switch
+    """A graph of hosts, zones and switches; each name is there once."""
+
+    groups: tuple[Group, ...]
+    nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     shared_clock: bool = False
     """The clocks of all hosts tick at the same instants, as those of namespaces do."""
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The nodes that are hosts, in order."""
+        return tuple(node for node in self.nodes if isinstance(node, Host))
+
+    @property
+    def switches(self) -> tuple[Switch, ...]:
+        """The nodes that are switches, in order."""
+        return tuple(node for node in self.nodes if isinstance(node, Switch))
+
+    @property
+    def zones(self) -> tuple[Zone, ...]:
+        """The nodes that are zones, in order."""
+        return tuple(node for node in self.nodes if isinstance(node, Zone))
+
+    def group(self, name: str) -> Group:
+        """The group with that name. Raises KeyError."""
+        return _named(self.groups, name)
+
+    def node(self, name: str) -> Host | Zone | Switch:
+        """The node with that name. Raises KeyError."""
+        return _named(self.nodes, name)
+
+
+def _named(among: tuple[Any, ...], name: str) -> Any:
+    for one in among:
+        if one.name == name:
+            return one
+    raise KeyError(name)
 
 
 class NoJitter(Wire):
@@ -214,22 +289,162 @@ class ExponentialJitter(Wire):
 Jitter = Annotated[NoJitter | UniformJitter | ExponentialJitter, Field(discriminator="kind")]
 
 
+class Roles(Wire):
+    """Who asks and who answers: hosts and zones by name, `host@interface` where a host has several
+    interfaces."""
+
+    client: tuple[str, ...] = Field(min_length=1)
+    """Those that open connections."""
+    server: tuple[str, ...] = Field(min_length=1)
+    """Those that listen."""
+
+    @property
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Who talks to whom where a workload does not say it otherwise: as many pairs as the larger
+        role has members, each role taken round and round."""
+        count = max(len(self.client), len(self.server))
+        return islice(zip(cycle(self.client), cycle(self.server), strict=False), count)
+
+
 class Incast(Wire):
-    """One client asks every server at once for a block, waits for all, repeats."""
+    """One client asks every server at once for a block, waits for all, repeats.
+
+    Phases count iterations.
+    """
 
     kind: Literal["incast"] = "incast"
-    client: str
-    servers: str
+    roles: Roles
+    """One client, some servers."""
     block_bytes: int = Field(gt=0)
     """Unstriped: what each server sends. Striped: what all of them send together."""
     striped: bool = False
-    iterations: int = Field(gt=0)
-    warmup_iterations: int = Field(default=0, ge=0)
-    request_bytes: int = 64
+    request_bytes: int = Field(default=64, gt=0)
     request_spacing_ns: int = 0
     """Time between the requests to one server and the next."""
     start_jitter: Jitter = NoJitter()
     """Delay between a server's receipt of a request and its first byte, drawn anew each time."""
+
+
+class Transfer(Wire):
+    """Each pair of client and server moves bytes, one transfer after the other.
+
+    Phases count the transfers of each flow, or last for a time.
+    """
+
+    kind: Literal["transfer"] = "transfer"
+    roles: Roles
+    direction: Literal["get", "put", "both"] = "get"
+    """From the server, to the server, or both ways at once over the same connection."""
+    size_bytes: int | None = Field(default=None, gt=0)
+    """Bytes of a transfer each way; None: it goes on until the phase ends."""
+    flows: int = Field(default=1, gt=0)
+    """Connections of each pair, all at once."""
+    request_bytes: int = Field(default=64, gt=0)
+    """Size of the request that asks for a transfer, and of the answer that confirms one."""
+    pause_ns: int = Field(default=0, ge=0)
+    """Time between the end of a transfer and the next of the same flow."""
+
+
+class Request(Wire):
+    """Each pair of client and server exchanges requests and responses.
+
+    Phases count the requests of each connection, or last for a time.
+    """
+
+    kind: Literal["request"] = "request"
+    roles: Roles
+    request_bytes: int = Field(default=64, gt=0)
+    response_bytes: int = Field(default=64, gt=0)
+    connections: int = Field(default=1, gt=0)
+    """Of each pair."""
+    outstanding: int = Field(default=1, gt=0)
+    """Requests of a connection that may wait for their responses."""
+    think_ns: int = Field(default=0, ge=0)
+    """Time between a response and the request that takes its place."""
+    every_ns: int | None = Field(default=None, gt=0)
+    """A request each so often, answered or not; None: the next one follows an answer."""
+    new_connections: bool = False
+    """Whether each request has a connection of its own."""
+
+
+Workload = Annotated[Incast | Transfer | Request, Field(discriminator="kind")]
+
+
+class Probe(Wire):
+    """Small requests at a fixed interval, on a connection of their own for each pair of the
+    workload: they tell what others would wait while the workload goes on."""
+
+    every_ns: int = Field(gt=0)
+    """Time from one request to the next, answered or not."""
+    request_bytes: int = Field(default=64, gt=0)
+    response_bytes: int = Field(default=64, gt=0)
+
+
+PhaseKind = Literal[
+    "load",
+    "configure",
+    "gather-statistics",
+    "idle",
+    "warm-up",
+    "stop",
+    "reset",
+    "measure",
+    "cool-down",
+]
+"""What happens in a phase.
+
+`load`, `configure` and `gather-statistics` prepare an application; `idle` has the probe alone, before
+the workload begins; in `warm-up` the workload runs and no sample is kept; in `stop` it rests until
+nothing is under way, and begins again with the next phase; `reset` brings an application's data back
+to their first state; `measure` is the one window of all instruments; in `cool-down` the workload has
+ended and what is under way ends.
+"""
+
+
+class UntilCount(Wire):
+    """After so many of what the workload counts."""
+
+    kind: Literal["count"] = "count"
+    count: int = Field(ge=0)
+
+
+class UntilTime(Wire):
+    """After a time."""
+
+    kind: Literal["time"] = "time"
+    ns: int = Field(gt=0)
+
+
+Until = Annotated[UntilCount | UntilTime, Field(discriminator="kind")]
+
+
+class Phase(Wire):
+    """A phase of a run, in the plan."""
+
+    kind: PhaseKind
+    until: Until | None = None
+    """When it ends; None: when what it does is done."""
+
+
+InstrumentKind = Literal["host", "tcp", "ports", "snmp"]
+"""What an instrument reads: processor, memory, disk and interfaces of a host, as sar does; a host's
+connections (round-trip times, congestion windows) as TCP_INFO has them; the ports of a switch, by the
+switch itself or by SNMP."""
+
+
+class Instrument(Wire):
+    """Something that is sampled at an interval.
+
+    Counters are read at the edges of phases without being asked for.
+    """
+
+    kind: InstrumentKind
+    node: str
+    port: str | None = None
+    """None: all of them."""
+    every_ns: int = Field(gt=0)
+    from_: str | None = Field(default=None, alias="from")
+    """The node that asks; None: the node itself."""
 
 
 Treatment = dict[str, Level]
@@ -246,11 +461,25 @@ class Run(Wire):
     seed: str
     """16 hexadecimal digits, derived from the plan's seed, the treatment and the replicate."""
     network: Network
-    workload: Incast
+    workload: Workload
+    probe: Probe | None = None
+    """Small requests beside the workload; None: there are none."""
+    phases: tuple[Phase, ...]
+    """In order; one of them is the measuring phase."""
+    instruments: tuple[Instrument, ...] = ()
+
+    def until(self, kind: PhaseKind) -> UntilCount | UntilTime | None:
+        """When the first phase of a kind ends; None: there is none, or it has no bound."""
+        return next((phase.until for phase in self.phases if phase.kind == kind), None)
+
+    def count(self, kind: PhaseKind) -> int:
+        """What a phase counts; 0 where there is none, or where it lasts for a time."""
+        until = self.until(kind)
+        return until.count if isinstance(until, UntilCount) else 0
 
 
 class Plan(Wire):
-    schema_: Literal["netstudy/plan/1"] = Field(default=PLAN_SCHEMA, alias="schema")
+    schema_: Literal["netstudy/plan/2"] = Field(default=PLAN_SCHEMA, alias="schema")
     study: str
     seed: int
     runs: tuple[Run, ...]
@@ -260,16 +489,17 @@ class EngineRecord(Wire):
     """First record of a stream: who wrote it."""
 
     kind: Literal["engine"] = "engine"
-    schema_: Literal["netstudy/record/1"] = Field(default=RECORD_SCHEMA, alias="schema")
+    schema_: Literal["netstudy/record/2"] = Field(default=RECORD_SCHEMA, alias="schema")
     version: str
     testbed: str
 
 
 class RunUnderWay(Wire):
-    """How far the run is that is being made."""
+    """How far the run is that is being made, in what its workload counts, or in milliseconds where
+    its phases last for a time."""
 
-    iterations_done: int
-    iterations: int
+    done: int
+    of: int
     """Warm-up included."""
 
 
@@ -300,31 +530,148 @@ class IterationSamples(Wire):
     completion_ns: tuple[int, ...]
     dropped_packets: tuple[int, ...] | None = None
     """Frames that switch ports dropped. None: drops are not known by iteration, as with queues of
-    a kernel, which only count; `counters` may have their total."""
+    a kernel, which only count; `ports` may have their total."""
     retransmissions: tuple[int, ...]
+    """Segments that the servers sent again."""
     timeouts: tuple[int, ...]
+    """Expiries of the servers' retransmission timers."""
 
 
 class ConnectionSamples(Wire):
-    """One value a connection over the measuring phase, in the order of the servers.
+    """One value a connection of the workload over the measuring phase, in the order of the plan.
 
-    Bytes by time is the throughput that a connection got while it had something to receive: what
-    an index of fairness compares (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    Bytes by time is the throughput that a connection got while it had something to do: what an
+    index of fairness compares (Jain, Chiu and Hawe, DEC-TR-301, 1984).
     """
 
+    client: tuple[str, ...]
+    """The node that opened it."""
+    server: tuple[str, ...]
+    """The node that listened."""
     bytes_received: tuple[int, ...]
-    """Application bytes that the client received."""
-    receiving_ns: tuple[int, ...]
-    """Time that the client waited for them: from the start of each iteration to their last byte."""
+    """Application bytes that the client received, each verified where the testbed is real."""
+    bytes_sent: tuple[int, ...]
+    """Application bytes of the client that the server received, requests included."""
+    busy_ns: tuple[int, ...]
+    """Time that the client spent in what it was asked to do: from the start of each iteration,
+    transfer or request to its last byte."""
     retransmissions: tuple[int, ...]
-    """Segments that the server sent again."""
+    """Segments sent again by the ends that send data: the server's where clients only ask, the
+    client's where they send, both where both do."""
     timeouts: tuple[int, ...]
-    """Expiries of the server's retransmission timer."""
+    """Expiries of those ends' retransmission timers."""
 
 
-class Phase(Wire):
+class TransferSamples(Wire):
+    """One value a transfer that ended in the measuring phase."""
+
+    connection: tuple[int, ...]
+    """The row of ConnectionSamples."""
+    start_ns: tuple[int, ...]
+    """When it was due, by the clock of its client."""
+    end_ns: tuple[int, ...]
+    """When the client knew that all bytes were there."""
+    bytes_received: tuple[int, ...]
+    bytes_sent: tuple[int, ...]
+
+
+class RequestHistogram(Wire):
+    """Latencies of the requests of one client: a log-linear histogram (HdrHistogram)."""
+
+    operation: str
+    """`request`, `probe`, or an operation of an application."""
+    phase: PhaseKind
+    """The phase that the requests were due in."""
+    client: str
+    server: str
+    count: int
+    unanswered: int
+    """Requests that had no answer when the phase was over, and are in no bucket."""
+    min_ns: int
+    max_ns: int
+    sum_ns: int
+    significant_digits: int
+    """Decimal digits that buckets keep."""
+    value_ns: tuple[int, ...]
+    """The highest latency of each bucket that is not empty, ascending."""
+    requests: tuple[int, ...]
+    """Requests in it."""
+
+
+class SecondSamples(Wire):
+    """What a connection carried in each second of the measuring phase."""
+
+    connection: tuple[int, ...]
+    """The row of ConnectionSamples."""
+    start_ns: tuple[int, ...]
+    """From the start of the phase."""
+    bytes_received: tuple[int, ...]
+    bytes_sent: tuple[int, ...]
+
+
+class Samples(Wire):
+    """What was sampled in the measuring phase: tables, each a column a quantity."""
+
+    iteration: IterationSamples | None = None
+    connection: ConnectionSamples | None = None
+    transfer: TransferSamples | None = None
+    request: tuple[RequestHistogram, ...] = ()
+    second: SecondSamples | None = None
+
+
+class PhaseTimes(Wire):
+    """A phase that took place."""
+
+    kind: PhaseKind
     start_ns: int
+    """By the clock of the run's first client."""
     end_ns: int
+
+
+class RecordNode(Wire):
+    """A node of the run."""
+
+    kind: Literal["host", "zone", "switch"]
+    group: str
+    """Of a host or a zone; a switch is a group of its own."""
+    clock: str
+    """The clock that its times are of. Times of different clocks must not be compared."""
+    read_at_ns: tuple[int, ...] | None = None
+    """When its counters were read at each edge, by that clock; None: at the edge itself."""
+
+
+class Edge(Wire):
+    """The start or the end of a phase: an instant at which the counters of all nodes are read."""
+
+    name: str
+    """`measure-start`, `measure-end` and the like."""
+    at_ns: int
+    """By the clock of the run's first client."""
+
+
+MEASURE_START: Final = "measure-start"
+MEASURE_END: Final = "measure-end"
+"""The edges of the measuring phase."""
+MAXIMA: Final = ("queue_bytes_max",)
+"""Readings that are the largest value so far, and not a count."""
+
+Readings = dict[str, tuple[int | None, ...]]
+"""Counter -> a value an edge; None: it was not read there."""
+
+
+class Series(Wire):
+    """What a sampler read of one node, port or connection: a column a counter, a value a sample."""
+
+    node: str
+    port: str | None = None
+    """None: the node's own."""
+    connection: int | None = None
+    """A row of ConnectionSamples; None: of no single one."""
+    instrument: InstrumentKind
+    at_ns: tuple[int, ...]
+    """By the node's clock."""
+    values: dict[str, tuple[int | None, ...]]
+    """Counters since the run began and states of the moment; None: it could not be read."""
 
 
 DISTURBED_ATTEMPTS: Final = "attempts that the machine disturbed, before the one that is shown"
@@ -383,13 +730,16 @@ class RunRecord(Wire):
     event a hop, which is slower and can express PAUSE. None: it was not simulated."""
     error: str | None = None
     checks: tuple[Check, ...] = ()
-    measure: Phase | None = None
-    bytes_received: int | None = None
-    """Application bytes that the client received in the measuring phase."""
-    iterations: IterationSamples | None = None
-    connections: ConnectionSamples | None = None
-    counters: dict[str, dict[str, int]] = {}
-    """Node or port -> counter -> its growth over the measuring phase (maxima: over the run)."""
+    nodes: dict[str, RecordNode] = {}
+    phases: tuple[PhaseTimes, ...] = ()
+    """One of them is the measuring phase, unless the run failed."""
+    samples: Samples = Samples()
+    edges: tuple[Edge, ...] = ()
+    counters: dict[str, Readings] = {}
+    """Node -> what it counted since the run began."""
+    ports: dict[str, dict[str, Readings]] = {}
+    """Node -> port or interface -> what it counted since the run began."""
+    series: tuple[Series, ...] = ()
     limits: tuple[TestbedLimit, ...] = ()
     """Whether the testbed itself was the limit; empty for the simulator, which has none."""
     reconciliation: tuple[Reconciliation, ...] = ()
@@ -398,6 +748,31 @@ class RunRecord(Wire):
     """What the run was made on, such as `kernel` and `testbed`; empty for the simulator."""
     scaled_by: str | None = None
     """What all link rates of the study were multiplied by, such as `1/20`; None: nothing."""
+
+    @property
+    def measure(self) -> PhaseTimes | None:
+        """The measuring phase; None: the run did not get there."""
+        return next((phase for phase in self.phases if phase.kind == "measure"), None)
+
+    @property
+    def bytes_received(self) -> int | None:
+        """Application bytes that all clients received in the measuring phase."""
+        table = self.samples.connection
+        return None if table is None else sum(table.bytes_received)
+
+    def growth(self, readings: Readings) -> dict[str, int]:
+        """How counters grew over the measuring phase; a maximum is that of the run so far. A counter
+        that was not read at one of the edges is not there: missing is not zero."""
+        names = [edge.name for edge in self.edges]
+        if MEASURE_START not in names or MEASURE_END not in names:
+            return {}
+        first, last = names.index(MEASURE_START), names.index(MEASURE_END)
+        pairs = {name: (values[first], values[last]) for name, values in readings.items()}
+        return {
+            name: end if name in MAXIMA else end - start
+            for name, (start, end) in pairs.items()
+            if start is not None and end is not None
+        }
 
 
 class EndRecord(Wire):

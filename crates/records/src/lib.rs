@@ -11,16 +11,19 @@ mod switch_plan;
 
 pub use agent::{
     AgentPlan, AgentRecord, AgentRecordSchema, AgentSchema, AgentWorkload, Command,
-    ConnectionCounters, ConnectionPlan, Direction, Endpoint, InstrumentPlan, PhaseName, ProbePlan,
-    RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token, TransferSize, Until,
+    ConnectionCounters, ConnectionPlan, Endpoint, InstrumentPlan, ProbePlan, RequestSchedule,
+    RequestsOf, Snapshot, SocketOptions, Token, TransferSize,
 };
 pub use plan::{
-    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic,
-    OffloadRule, Plan, PlanSchema, Recovery, RtoRule, Run, Switch, Tcp, Treatment, Workload,
+    Buffer, CongestionControl, Direction, Forwarding, Group, Host, Incast, Instrument,
+    InstrumentKind, Jitter, Link, Network, Nic, Node, OffloadRule, Phase, PhaseKind, Plan,
+    PlanSchema, Port, Probe, Recovery, Request, Roles, RtoRule, Run, Switch, Tcp, Transfer,
+    Treatment, Until, Workload, Zone,
 };
 pub use record::{
-    Check, ConnectionSamples, Counters, IterationSamples, Mode, Phase, Reconciliation, Record,
-    RecordSchema, RunRecord, Status, TestbedLimit,
+    Check, ConnectionSamples, Edge, IterationSamples, Mode, PhaseTimes, Readings, Reconciliation,
+    Record, RecordNode, RecordSchema, RequestHistogram, RunRecord, RunUnderWay, Samples,
+    SecondSamples, Series, Status, TestbedLimit, TransferSamples,
 };
 pub use switch_plan::{
     SwitchClock, SwitchPlan, SwitchPlanSchema, SwitchPort, SwitchPortCounters, SwitchRecord,

@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 /// The schema that this engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlanSchema {
-    /// The first one.
-    #[serde(rename = "netstudy/plan/1")]
-    V1,
+    /// A network is a graph, a workload binds roles to its nodes.
+    #[serde(rename = "netstudy/plan/2")]
+    V2,
 }
 
 /// Runs in the order in which they are to be made.
@@ -39,44 +39,101 @@ pub struct Run {
     pub replicate: u32,
     /// 16 hexadecimal digits.
     pub seed: String,
-    /// Hosts, switch and links.
+    /// Nodes and links.
     pub network: Network,
     /// What is done over them.
     pub workload: Workload,
+    /// Small requests beside the workload; none: there are none.
+    #[serde(default)]
+    pub probe: Option<Probe>,
+    /// What the run goes through, in order; one of them is [`PhaseKind::Measure`].
+    pub phases: Vec<Phase>,
+    /// What is sampled meanwhile. Counters are read at the edges of phases without being asked for.
+    #[serde(default)]
+    pub instruments: Vec<Instrument>,
 }
 
-/// Hosts that meet in one switch.
+/// A graph of hosts, zones and switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Groups of identical hosts.
-    pub hosts: Vec<HostGroup>,
-    /// The switch.
-    pub switch: Switch,
-    /// A link for each group of hosts.
+    /// What hosts have in common.
+    pub groups: Vec<Group>,
+    /// Hosts, zones and switches, each with a name of its own.
+    pub nodes: Vec<Node>,
+    /// Full-duplex links.
     pub links: Vec<Link>,
     /// The clocks of all hosts tick at the same instants.
     pub shared_clock: bool,
 }
 
-/// Identical hosts.
+/// Properties of identical hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HostGroup {
+pub struct Group {
     /// Name of the group.
     pub name: String,
-    /// How many there are.
-    pub count: u32,
     /// Profile from which the figures came.
     pub profile: String,
     /// Their TCP.
     pub tcp: Tcp,
-    /// Their network interface.
+    /// Their network interfaces.
     pub nic: Nic,
     /// Processor time of their processes in percent of one processor: for testbeds of real hosts, the
     /// simulator is not asked for it.
     #[serde(default)]
     pub cpu_quota_pct: Option<u32>,
+}
+
+/// A node of the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Node {
+    /// A host with its interfaces.
+    Host(Host),
+    /// An endpoint with an address of its own on a host, whose interfaces it shares.
+    Zone(Zone),
+    /// A switch.
+    Switch(Switch),
+}
+
+impl Node {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Host(host) => &host.name,
+            Self::Zone(zone) => &zone.name,
+            Self::Switch(switch) => &switch.name,
+        }
+    }
+}
+
+/// A host. Its interfaces are the ports that links name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Its group.
+    pub group: String,
+    /// The machine that it lives on; none: the testbed's own.
+    #[serde(default)]
+    pub machine: Option<String>,
+}
+
+/// A zone of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Zone {
+    /// Its name.
+    pub name: String,
+    /// Its group.
+    pub group: String,
+    /// The host that it is on.
+    pub host: String,
+    /// The host's interface that its address belongs to.
+    pub interface: String,
 }
 
 /// Congestion controls by name.
@@ -233,10 +290,12 @@ pub enum Forwarding {
     CutThrough,
 }
 
-/// The switch.
+/// A switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
+    /// Its name.
+    pub name: String,
     /// Profile from which the figures came.
     pub profile: String,
     /// Number of ports.
@@ -292,50 +351,236 @@ pub enum Buffer {
     },
 }
 
-/// A link from each host of a group to the switch.
+/// A full-duplex link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// The group and the switch.
-    pub between: (String, String),
-    /// Bit rate of either direction.
-    pub rate_bps: u64,
-    /// Propagation delay.
+    /// One end.
+    pub a: Port,
+    /// The other end.
+    pub b: Port,
+    /// Propagation delay, in either direction.
     pub delay_ns: u64,
     /// Largest IP packet.
     pub mtu_bytes: u32,
 }
 
-/// What is done over the network.
+/// An end of a link: an interface of a host, or a port of a switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// The host or the switch.
+    pub node: String,
+    /// Name of the interface or port, different from every other of that node.
+    pub name: String,
+    /// Bit rate at which this end sends.
+    pub rate_bps: u64,
+    /// The interface, where it is not that of the host's group; none at a switch.
+    #[serde(default)]
+    pub nic: Option<Nic>,
+}
+
+/// What is done over the network. Roles are bound to hosts and zones by name; `host@interface` says
+/// which interface of the host, where it has several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Workload {
     /// Synchronized reads.
     Incast(Incast),
+    /// Bulk transfers.
+    Transfer(Transfer),
+    /// Requests and responses.
+    Request(Request),
 }
 
-/// One client asks every server at once for a block, waits for all, repeats.
+/// Who asks and who answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Roles {
+    /// Those that open connections.
+    pub client: Vec<String>,
+    /// Those that listen.
+    pub server: Vec<String>,
+}
+
+impl Roles {
+    /// Who talks to whom where a workload does not say it otherwise: as many pairs as the larger role
+    /// has members, each role taken round and round.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let count = self.client.len().max(self.server.len());
+        let clients = self.client.iter().map(String::as_str).cycle();
+        clients.zip(self.server.iter().map(String::as_str).cycle()).take(count)
+    }
+}
+
+/// One client asks every server at once for a block, waits for all, repeats. Phases count iterations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Incast {
-    /// Group of the client: one host.
-    pub client: String,
-    /// Group of the servers.
-    pub servers: String,
+    /// One client, some servers.
+    pub roles: Roles,
     /// Unstriped: what each server sends. Striped: what all of them send together.
     pub block_bytes: u64,
     /// Whether the block is spread over the servers.
     pub striped: bool,
-    /// Iterations of the measuring phase.
-    pub iterations: u32,
-    /// Iterations before it.
-    pub warmup_iterations: u32,
     /// Size of a request.
     pub request_bytes: u64,
     /// Time between the request to one server and that to the next.
     pub request_spacing_ns: u64,
     /// Delay between a server's receipt of a request and its first byte.
     pub start_jitter: Jitter,
+}
+
+/// Which way the bytes of a transfer go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the server to the client.
+    Get,
+    /// From the client to the server.
+    Put,
+    /// Both ways at once over the same connection.
+    Both,
+}
+
+/// Each pair of client and server moves bytes, one transfer after the other. Phases count the transfers
+/// of each flow, or last for a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transfer {
+    /// Clients and servers, joined as [`Roles::pairs`] says.
+    pub roles: Roles,
+    /// Which way.
+    pub direction: Direction,
+    /// Bytes of a transfer each way; none: it goes on until the phase ends.
+    pub size_bytes: Option<u64>,
+    /// Connections of each pair, all at once.
+    pub flows: u32,
+    /// Size of the request that asks for a transfer, and of the answer that confirms one.
+    pub request_bytes: u64,
+    /// Time between the end of a transfer and the next of the same flow.
+    pub pause_ns: u64,
+}
+
+/// Each pair of client and server exchanges requests and responses. Phases count the requests of each
+/// connection, or last for a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Clients and servers, joined as [`Roles::pairs`] says.
+    pub roles: Roles,
+    /// Size of a request.
+    pub request_bytes: u64,
+    /// Size of a response.
+    pub response_bytes: u64,
+    /// Connections of each pair.
+    pub connections: u32,
+    /// Requests of a connection that may wait for their responses.
+    pub outstanding: u32,
+    /// Time between a response and the request that takes its place.
+    pub think_ns: u64,
+    /// A request each so often, answered or not; none: the next one follows an answer.
+    #[serde(default)]
+    pub every_ns: Option<u64>,
+    /// Whether each request has a connection of its own.
+    #[serde(default)]
+    pub new_connections: bool,
+}
+
+/// Small requests at a fixed interval, on a connection of their own for each pair of the workload:
+/// they tell what others would wait while the workload goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// Time from one request to the next, answered or not.
+    pub every_ns: u64,
+    /// Size of a request.
+    pub request_bytes: u64,
+    /// Size of a response.
+    pub response_bytes: u64,
+}
+
+/// What happens in a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseKind {
+    /// The application's data are loaded.
+    Load,
+    /// The application is set up.
+    Configure,
+    /// The application gathers statistics of its own data.
+    GatherStatistics,
+    /// Nothing but the probe, before the workload begins.
+    Idle,
+    /// The workload runs, and no sample is kept.
+    WarmUp,
+    /// The workload rests until nothing is under way; it begins again with the next phase.
+    Stop,
+    /// The application's data are brought back to their first state.
+    Reset,
+    /// The workload runs and is measured: one window for all instruments.
+    Measure,
+    /// The workload has ended; what is under way ends.
+    CoolDown,
+}
+
+/// A phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// What happens in it.
+    pub kind: PhaseKind,
+    /// When it ends; none: when what it does is done.
+    #[serde(default)]
+    pub until: Option<Until>,
+}
+
+/// When a phase ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Until {
+    /// After so many of what the workload counts.
+    Count {
+        /// How many.
+        count: u32,
+    },
+    /// After a time.
+    Time {
+        /// How long.
+        ns: u64,
+    },
+}
+
+/// What an instrument reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InstrumentKind {
+    /// Processor, memory, disk and interfaces of a host, as sar does.
+    Host,
+    /// Connections of a host: smoothed and minimum round-trip time, congestion window, as `TCP_INFO` does.
+    Tcp,
+    /// Ports of a switch, by the switch itself.
+    Ports,
+    /// Ports of a switch, by SNMP.
+    Snmp,
+}
+
+/// Something that is sampled at an interval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instrument {
+    /// What is read.
+    pub kind: InstrumentKind,
+    /// Of which node.
+    pub node: String,
+    /// Of which port; none: all of them.
+    #[serde(default)]
+    pub port: Option<String>,
+    /// Time between two samples.
+    pub every_ns: u64,
+    /// The node that asks; none: the node itself.
+    #[serde(default)]
+    pub from: Option<String>,
 }
 
 /// A random delay.

@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Treatment;
+use crate::{InstrumentKind, PhaseKind, Treatment};
 
 /// The schema that this engine writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordSchema {
-    /// The first one.
-    #[serde(rename = "netstudy/record/1")]
-    V1,
+    /// Samples by kind, counters at the edges of phases.
+    #[serde(rename = "netstudy/record/2")]
+    V2,
 }
 
 /// One line of the engine's output.
@@ -48,13 +48,14 @@ pub enum Record {
     },
 }
 
-/// How far the run is that is being made.
+/// How far the run is that is being made, in what its workload counts, or in milliseconds where its phases
+/// last for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunUnderWay {
-    /// Iterations that have ended.
-    pub iterations_done: u32,
-    /// Iterations in all, warm-up included.
-    pub iterations: u32,
+    /// What is done.
+    pub done: u64,
+    /// All that there is to do, warm-up included.
+    pub of: u64,
 }
 
 /// What became of a run.
@@ -90,13 +91,49 @@ pub struct Check {
     pub detail: String,
 }
 
-/// The measuring phase, the same for all instruments.
+/// A phase that took place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phase {
-    /// Virtual time of its start.
+pub struct PhaseTimes {
+    /// Which.
+    pub kind: PhaseKind,
+    /// When it began, by the clock of the run's first client.
     pub start_ns: u64,
-    /// Virtual time of its end.
+    /// When it ended.
     pub end_ns: u64,
+}
+
+/// A node of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordNode {
+    /// `host`, `zone` or `switch`.
+    pub kind: String,
+    /// The group of a host; a switch is a group of its own.
+    pub group: String,
+    /// The clock that its times are of. Times of different clocks must not be compared.
+    pub clock: String,
+    /// When its counters were read at each edge, by that clock; none: at the edge itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_at_ns: Option<Vec<u64>>,
+}
+
+/// What was sampled in the measuring phase: tables, each a column a quantity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Samples {
+    /// A row an iteration of an incast.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<IterationSamples>,
+    /// A row a connection of the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionSamples>,
+    /// A row a transfer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<TransferSamples>,
+    /// Latencies of requests, a histogram each kind of request, client and phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request: Vec<RequestHistogram>,
+    /// A row a connection and second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<SecondSamples>,
 }
 
 /// One value an iteration of the measuring phase.
@@ -108,23 +145,108 @@ pub struct IterationSamples {
     /// a kernel, which only count.
     #[serde(default)]
     pub dropped_packets: Option<Vec<u64>>,
-    /// Segments that hosts sent again.
+    /// Segments that the servers sent again.
     pub retransmissions: Vec<u64>,
-    /// Expiries of hosts' retransmission timers.
+    /// Expiries of the servers' retransmission timers.
     pub timeouts: Vec<u64>,
 }
 
-/// One value a connection over the measuring phase, in the order of the servers.
+/// One value a connection of the workload over the measuring phase, in the order of the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionSamples {
+    /// The node that opened it.
+    pub client: Vec<String>,
+    /// The node that listened.
+    pub server: Vec<String>,
+    /// Application bytes that the client received, each of them verified where the testbed is real.
+    pub bytes_received: Vec<u64>,
+    /// Application bytes of the client that the server received, requests included.
+    pub bytes_sent: Vec<u64>,
+    /// Time that the client spent in what it was asked to do: from the start of each iteration, transfer or
+    /// request to its last byte.
+    pub busy_ns: Vec<u64>,
+    /// Segments sent again by the ends that send data: the server's where clients only ask, the client's
+    /// where they send, both where both do.
+    pub retransmissions: Vec<u64>,
+    /// Expiries of those ends' retransmission timers.
+    pub timeouts: Vec<u64>,
+}
+
+/// One value a transfer that ended in the measuring phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransferSamples {
+    /// Its connection: the row of [`ConnectionSamples`].
+    pub connection: Vec<u32>,
+    /// When it was due, by the clock of its client.
+    pub start_ns: Vec<u64>,
+    /// When the client knew that all bytes were there.
+    pub end_ns: Vec<u64>,
     /// Application bytes that the client received.
     pub bytes_received: Vec<u64>,
-    /// Time that the client waited for them: from the start of each iteration to their last byte.
-    pub receiving_ns: Vec<u64>,
-    /// Segments that the server sent again.
-    pub retransmissions: Vec<u64>,
-    /// Expiries of the server's retransmission timer.
-    pub timeouts: Vec<u64>,
+    /// Application bytes that the client sent.
+    pub bytes_sent: Vec<u64>,
+}
+
+/// Latencies of the requests of one client: a log-linear histogram (HdrHistogram).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestHistogram {
+    /// `request`, `probe`, or an operation of an application.
+    pub operation: String,
+    /// The phase that the requests were due in.
+    pub phase: PhaseKind,
+    /// The node that asked.
+    pub client: String,
+    /// The node that answered.
+    pub server: String,
+    /// Requests.
+    pub count: u64,
+    /// Requests that had no answer when the phase was over, and are in no bucket.
+    pub unanswered: u64,
+    /// The shortest latency.
+    pub min_ns: u64,
+    /// The longest one.
+    pub max_ns: u64,
+    /// The sum of all.
+    pub sum_ns: u64,
+    /// Decimal digits that buckets keep.
+    pub significant_digits: u8,
+    /// The highest latency of each bucket that is not empty, ascending.
+    pub value_ns: Vec<u64>,
+    /// Requests in it.
+    pub requests: Vec<u64>,
+}
+
+/// What a connection carried in each second of the measuring phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondSamples {
+    /// The row of [`ConnectionSamples`].
+    pub connection: Vec<u32>,
+    /// Start of the second, from the start of the phase.
+    pub start_ns: Vec<u64>,
+    /// Application bytes that the client received.
+    pub bytes_received: Vec<u64>,
+    /// Application bytes of the client that the server received, or accepted for sending where only the
+    /// client knows.
+    pub bytes_sent: Vec<u64>,
+}
+
+/// What a sampler read of one node, port or connection: a column a counter, a value a sample.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// Whose.
+    pub node: String,
+    /// Which port of it; none: the node's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<String>,
+    /// Which connection, as a row of [`ConnectionSamples`]; none: of no single one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<u32>,
+    /// What read it.
+    pub instrument: InstrumentKind,
+    /// When, by the node's clock.
+    pub at_ns: Vec<u64>,
+    /// Counters since the run began and states of the moment, by name; none: it could not be read.
+    pub values: BTreeMap<String, Vec<Option<u64>>>,
 }
 
 /// Something that a testbed of real machines can do only so much of, and how much a run took.
@@ -166,8 +288,17 @@ pub struct Reconciliation {
     pub holds: bool,
 }
 
-/// Growth of counters by node or port over the measuring phase.
-pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+/// Readings by name: a value an edge of [`RunRecord::edges`]; none: it was not read there.
+pub type Readings = BTreeMap<String, Vec<Option<u64>>>;
+
+/// The start or the end of phases: an instant at which the counters of all nodes are read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge {
+    /// `measure-start`, `measure-end` and the like.
+    pub name: String,
+    /// When, by the clock of the run's first client.
+    pub at_ns: u64,
+}
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -188,16 +319,27 @@ pub struct RunRecord {
     pub error: Option<String>,
     /// The laws.
     pub checks: Vec<Check>,
-    /// When it was measured.
-    pub measure: Option<Phase>,
-    /// Application bytes that the client received in the measuring phase.
-    pub bytes_received: Option<u64>,
-    /// What each iteration gave.
-    pub iterations: Option<IterationSamples>,
-    /// What each connection gave.
-    pub connections: Option<ConnectionSamples>,
-    /// What the nodes counted.
-    pub counters: Counters,
+    /// Its nodes.
+    #[serde(default)]
+    pub nodes: BTreeMap<String, RecordNode>,
+    /// Its phases; one of them is the measuring phase.
+    #[serde(default)]
+    pub phases: Vec<PhaseTimes>,
+    /// What was measured.
+    #[serde(default)]
+    pub samples: Samples,
+    /// When counters were read.
+    #[serde(default)]
+    pub edges: Vec<Edge>,
+    /// What the nodes counted since the run began.
+    #[serde(default)]
+    pub counters: BTreeMap<String, Readings>,
+    /// What their ports and interfaces counted: node, port, counter.
+    #[serde(default)]
+    pub ports: BTreeMap<String, BTreeMap<String, Readings>>,
+    /// What samplers read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Series>,
     /// Whether the testbed was the limit; the simulator has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<TestbedLimit>,

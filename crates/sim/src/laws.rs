@@ -5,7 +5,7 @@ use netstudy_records::Check;
 use netstudy_tcp::Segment;
 use netstudy_units::Duration;
 
-use crate::snapshot::Outcome;
+use crate::measure::Outcome;
 use crate::wiring::HostKind;
 
 /// What was asked for is what was received.
@@ -32,12 +32,12 @@ pub(crate) fn below_line_rate(client: &HostKind, bytes: u64, took: Duration) -> 
 
 /// No frame appears, and none vanishes.
 pub(crate) fn frames_conserved(outcome: &Outcome) -> Check {
-    let ports = [&outcome.end.client_port, &outcome.end.server_ports];
-    let judged: u64 = ports.iter().map(|port| port.frames_forwarded + port.frames_dropped).sum();
-    let accounted = judged + outcome.frames_under_way;
+    let ports = outcome.end.nodes.iter().map(|node| &node.port);
+    let judged: u64 = ports.map(|port| port.frames_forwarded + port.frames_dropped).sum();
+    let accounted = judged + outcome.rest.frames_under_way;
     Check {
         law: "frames sent are forwarded, dropped or under way".to_owned(),
-        holds: outcome.frames_sent == accounted,
-        detail: format!("sent {}, accounted for {accounted}", outcome.frames_sent),
+        holds: outcome.rest.frames_sent == accounted,
+        detail: format!("sent {}, accounted for {accounted}", outcome.rest.frames_sent),
     }
 }

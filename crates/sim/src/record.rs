@@ -1,7 +1,7 @@
 //! From what a run gave to its record.
 
 use std::collections::BTreeMap;
-use std::iter::repeat;
+use std::ops::Range;
 
 use netstudy_fabric::{PauseCounters, PortCounters};
 use netstudy_records as records;
@@ -9,11 +9,14 @@ use netstudy_records::{Phase, RunRecord, Status};
 use netstudy_tcp::Counters;
 use netstudy_workload::IncastConfig;
 
-use crate::hosts::NicCounters;
 use crate::laws;
-use crate::modes::mode;
-use crate::snapshot::{Connection, Outcome};
+use crate::measure::{Connection, Outcome, Snapshot};
+use crate::network::{NicCounters, NodeCounters};
+use crate::run::mode;
 use crate::wiring::Star;
+
+/// The index of the client; the servers follow.
+const CLIENT: usize = 0;
 
 /// The record of a run that was not made, or did not end, because of `error`.
 pub(crate) fn of_failure(run: &records::Run, error: String) -> RunRecord {
@@ -28,12 +31,13 @@ pub(crate) fn of_outcome(
     outcome: Outcome,
 ) -> RunRecord {
     let records::Workload::Incast(incast) = &run.workload;
-    let bytes_received = outcome.end.client.bytes_received - outcome.base.client.bytes_received;
+    let received = |snapshot: &Snapshot| snapshot.tcp[CLIENT].bytes_received;
+    let bytes_received = received(&outcome.end) - received(&outcome.base);
     let expected_bytes = config.iteration_bytes() * u64::from(incast.iterations);
     let took = outcome.measure_to.since(outcome.measure_from);
     let checks = vec![
         laws::all_bytes_arrived(bytes_received, expected_bytes),
-        laws::below_line_rate(&star.client, bytes_received, took),
+        laws::below_line_rate(&star.hosts[CLIENT], bytes_received, took),
         laws::frames_conserved(&outcome),
     ];
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
@@ -74,47 +78,59 @@ fn empty(run: &records::Run) -> RunRecord {
     }
 }
 
-/// How each connection's counters grew; a run without warm-up has nothing to take off.
+/// How each connection's counters grew.
 fn connections(outcome: &Outcome) -> records::ConnectionSamples {
     let grown = |value: fn(&Connection) -> u64| {
-        let base = outcome.base.connections.iter().map(value).chain(repeat(0));
-        let end = outcome.end.connections.iter().map(value);
-        end.zip(base).map(|(end, base)| end - base).collect::<Vec<_>>()
+        let pairs = outcome.end.connections.iter().zip(&outcome.base.connections);
+        pairs.map(|(end, base)| value(end) - value(base)).collect::<Vec<_>>()
     };
     records::ConnectionSamples {
-        bytes_received: grown(|c| c.bytes_received),
+        bytes_received: grown(|c| c.ends[0].bytes_received),
         receiving_ns: grown(|c| c.receiving.as_ps()).iter().map(|ps| ps / 1000).collect(),
-        retransmissions: grown(|c| c.retransmissions),
-        timeouts: grown(|c| c.timeouts),
+        retransmissions: grown(|c| c.ends[1].segments_retransmitted),
+        timeouts: grown(|c| c.ends[1].timeouts),
     }
 }
 
 fn counters(run: &records::Run, incast: &records::Incast, outcome: &Outcome) -> records::Counters {
-    let (base, end) = (&outcome.base, &outcome.end);
     let switch = "switch";
     debug_assert!(run.network.hosts.iter().all(|group| group.name != switch));
-    let client = Growth::default()
-        .of(host_counters, &base.client, &end.client)
-        .of(nic_counters, &base.client_nic, &end.client_nic)
-        .of(pause_counters, &base.client_pauses, &end.client_pauses);
-    let servers = Growth::default()
-        .of(host_counters, &base.servers, &end.servers)
-        .of(nic_counters, &base.server_nics, &end.server_nics)
-        .of(pause_counters, &base.server_pauses, &end.server_pauses);
-    let client_port = Growth::default()
-        .of(port_counters, &base.client_port, &end.client_port)
-        .of(pause_counters, &base.client_port_pauses, &end.client_port_pauses)
-        .with("queue_bytes_max", outcome.client_queue_bytes_max);
-    let server_ports = Growth::default()
-        .of(port_counters, &base.server_ports, &end.server_ports)
-        .of(pause_counters, &base.server_port_pauses, &end.server_port_pauses)
-        .with("queue_bytes_max", outcome.server_queue_bytes_max);
-    BTreeMap::from([
-        (incast.client.clone(), client.0),
-        (incast.servers.clone(), servers.0),
-        (format!("{switch}.{}", incast.client), client_port.0),
-        (format!("{switch}.{}", incast.servers), server_ports.0),
-    ])
+    let groups = [(&incast.client, 0..1), (&incast.servers, 1..outcome.end.nodes.len())];
+    groups
+        .into_iter()
+        .flat_map(|(name, hosts)| {
+            let [base, end] =
+                [&outcome.base, &outcome.end].map(|snapshot| Group::new(snapshot, hosts.clone()));
+            let queue_bytes_max = outcome.rest.queue_bytes_max[hosts].iter().max();
+            let at_hosts = Growth::default()
+                .of(host_counters, &base.tcp, &end.tcp)
+                .of(nic_counters, &base.node.nic, &end.node.nic)
+                .of(pause_counters, &base.node.pauses, &end.node.pauses);
+            let at_ports = Growth::default()
+                .of(port_counters, &base.node.port, &end.node.port)
+                .of(pause_counters, &base.node.port_pauses, &end.node.port_pauses)
+                .with("queue_bytes_max", queue_bytes_max.copied().unwrap_or(0));
+            [(name.clone(), at_hosts.0), (format!("{switch}.{name}"), at_ports.0)]
+        })
+        .collect()
+}
+
+/// The counters of several hosts, summed up.
+#[derive(Default)]
+struct Group {
+    tcp: Counters,
+    node: NodeCounters,
+}
+
+impl Group {
+    fn new(snapshot: &Snapshot, hosts: Range<usize>) -> Self {
+        let mut group = Self::default();
+        for (tcp, node) in snapshot.tcp[hosts.clone()].iter().zip(&snapshot.nodes[hosts]) {
+            group.tcp.add(tcp);
+            group.node.add(node);
+        }
+        group
+    }
 }
 
 /// Counters of a node or port by name, as they grew.

@@ -1,6 +1,6 @@
 //! From a plan's network to links, switch ports and TCP configurations.
 //!
-//! Port 0 of the switch leads to the client; port i + 1 leads to the server with the index i.
+//! Host 0 is the client; host i + 1 is the server with the index i.
 
 use netstudy_fabric::stepped::PausePolicy;
 use netstudy_fabric::{Link, PauseMarks, ethernet};
@@ -10,9 +10,11 @@ use netstudy_units::{Duration, Rate, Serializer};
 
 use netstudy_random::Stream;
 
-/// One kind of host: its link, its interface, its TCP.
+/// A host: its link, its interface, its TCP.
 #[derive(Clone, Debug)]
 pub(crate) struct HostKind {
+    /// The name of its streams of random numbers.
+    pub(crate) name: String,
     pub(crate) link: Link,
     pub(crate) send_latency: Duration,
     pub(crate) receive: ReceiveKind,
@@ -67,12 +69,10 @@ impl ReceiveKind {
     }
 }
 
-/// A star: one client and some servers around a switch.
+/// A star: hosts around a switch, each behind the port with its index.
 #[derive(Clone, Debug)]
 pub(crate) struct Star {
-    pub(crate) client: HostKind,
-    pub(crate) server: HostKind,
-    pub(crate) servers: u32,
+    pub(crate) hosts: Vec<HostKind>,
     pub(crate) switch_latency: Duration,
     /// Its marks count bytes of an ingress.
     pub(crate) switch_pause: PausePolicy,
@@ -102,10 +102,11 @@ impl Star {
         if incast.request_bytes == 0 || incast.block_bytes < u64::from(servers.count) {
             return Err("requests and blocks need at least one byte a server".to_owned());
         }
+        let client = HostKind::new(network, client, "client".to_owned())?;
+        let server = HostKind::new(network, servers, String::new())?;
+        let server = |number| HostKind { name: format!("server/{number}"), ..server.clone() };
         Ok(Self {
-            client: HostKind::new(network, client)?,
-            server: HostKind::new(network, servers)?,
-            servers: servers.count,
+            hosts: std::iter::once(client).chain((1..hosts).map(server)).collect(),
             switch_latency: Duration::from_ns(network.switch.latency_ns),
             switch_pause: switch_pause(&network.switch)?,
             ecn_threshold_bytes: network.switch.ecn_threshold_bytes.unwrap_or(u64::MAX),
@@ -115,36 +116,37 @@ impl Star {
 
     /// Whether any interface has [`crate::limits`].
     pub(crate) fn is_limited(&self) -> bool {
-        self.client.receive.is_limited() || self.server.receive.is_limited()
+        self.hosts.iter().any(|host| host.receive.is_limited())
     }
 
     /// The links behind the switch's ports.
     pub(crate) fn port_links(&self) -> Vec<Link> {
-        let mut links = vec![self.server.link; self.servers as usize + 1];
-        links[0] = self.client.link;
-        links
+        self.hosts.iter().map(|host| host.link).collect()
     }
 
     /// Whether frames that enter over `link` may leave before they are in whole: no egress may be
     /// faster, or it would run out of bits.
     pub(crate) fn cuts_through(&self, link: &Link) -> bool {
-        let fastest = self.client.link.rate().max(self.server.link.rate());
-        self.cut_through && link.rate() >= fastest
+        self.cut_through && self.hosts.iter().all(|host| link.rate() >= host.link.rate())
     }
 
     /// Room that a frame must find that comes by `port`: that of the largest one where it is let in
     /// before its end is there, else none beyond its own.
     pub(crate) fn reserved_bytes(&self, port: u32) -> u32 {
-        let host = if port == 0 { &self.client } else { &self.server };
-        if !self.cuts_through(&host.link) {
+        if !self.cuts_through(&self.hosts[port as usize].link) {
             return 0;
         }
-        ethernet::frame_bytes(self.client.tcp.mtu_bytes.max(self.server.tcp.mtu_bytes))
+        let mtu_bytes = self.hosts.iter().map(|host| host.tcp.mtu_bytes).max();
+        ethernet::frame_bytes(mtu_bytes.unwrap_or(0))
     }
 }
 
 impl HostKind {
-    fn new(network: &records::Network, group: &records::HostGroup) -> Result<Self, String> {
+    fn new(
+        network: &records::Network,
+        group: &records::HostGroup,
+        name: String,
+    ) -> Result<Self, String> {
         let link = network
             .links
             .iter()
@@ -154,6 +156,7 @@ impl HostKind {
             return Err(format!("the link of {:?} has a rate of 0", group.name));
         }
         Ok(Self {
+            name,
             link: Link::new(Rate::from_bps(link.rate_bps), Duration::from_ns(link.delay_ns)),
             send_latency: Duration::from_ns(group.nic.send_latency_ns),
             receive: receive_kind(&group.nic)?,
@@ -165,10 +168,10 @@ impl HostKind {
         })
     }
 
-    /// The TCP of one such host: its retransmission clock ticks in a phase of its own, unless all hosts
+    /// The TCP of the host: its retransmission clock ticks in a phase of its own, unless all hosts
     /// have one clock.
-    pub(crate) fn tcp_with_phase(&self, seed: &str, host: &str) -> Config {
-        let whose = if self.shares_clock { "hosts" } else { host };
+    pub(crate) fn tcp_with_phase(&self, seed: &str) -> Config {
+        let whose = if self.shares_clock { "hosts" } else { &self.name };
         let mut clock = Stream::new(seed, &format!("{whose}/clock"));
         Config { clock_phase: clock.uniform_span(self.tcp.clock_tick), ..self.tcp }
     }
@@ -323,9 +326,7 @@ mod tests {
         }
         let phases = |run: &records::Run| {
             let star = Star::new(run).expect("the lab's network fits");
-            let hosts =
-                [(&star.client, "client"), (&star.server, "server/1"), (&star.server, "server/2")];
-            hosts.map(|(kind, name)| kind.tcp_with_phase(&run.seed, name).clock_phase)
+            [0, 1, 2].map(|host| star.hosts[host].tcp_with_phase(&run.seed).clock_phase)
         };
         let [client, first, second] = phases(&run);
         assert!(client != first && first != second && second != client);

@@ -23,7 +23,7 @@ pub trait Application {
     /// [`Traffic::closed`].
     fn closed(&mut self, now: Time, connection: u32) -> bool;
     /// [`Traffic::owed`].
-    fn owed(&self, connection: u32) -> Option<Owed>;
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed>;
 }
 
 impl<T: Traffic> Application for T {
@@ -59,7 +59,7 @@ impl<T: Traffic> Application for T {
         Traffic::closed(self, now, connection)
     }
 
-    fn owed(&self, connection: u32) -> Option<Owed> {
-        Traffic::owed(self, connection)
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        Traffic::owed(self, connection, received)
     }
 }

@@ -212,10 +212,21 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
         }
     }
 
-    fn owed(&self, connection: u32) -> Option<Owed> {
+    fn answers(&self) -> bool {
+        self.workload.answers()
+    }
+
+    fn receiving(&self, connection: u32) -> Duration {
         match connection.checked_sub(self.connections) {
-            None => self.workload.owed(connection),
-            Some(own) => self.companion.owed(own),
+            None => self.workload.receiving(connection),
+            Some(own) => self.companion.receiving(own),
+        }
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.owed(connection, received),
+            Some(own) => self.companion.owed(own, received),
         }
     }
 }

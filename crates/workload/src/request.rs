@@ -208,8 +208,8 @@ impl Requests {
         answers > 0
     }
 
-    fn owed(&self, connection: u32) -> Option<Owed> {
-        let Line { asked, received, .. } = &self.lines[connection as usize];
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        let asked = &self.lines[connection as usize].asked;
         let bytes = self.shape.response_bytes;
         (!asked.is_empty()).then(|| Owed {
             message: received / bytes + 1,
@@ -301,8 +301,8 @@ impl Traffic for RequestClient {
         ended
     }
 
-    fn owed(&self, connection: u32) -> Option<Owed> {
-        self.requests.owed(connection)
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        self.requests.owed(connection, received)
     }
 }
 
@@ -310,15 +310,14 @@ impl Traffic for RequestClient {
 #[derive(Clone, Debug)]
 pub struct RequestServer {
     shape: RequestShape,
-    received: Vec<u64>,
     outbox: Outbox,
 }
 
 impl RequestServer {
-    /// A server with so many connections.
+    /// A server that has not been asked for anything.
     #[must_use]
-    pub fn new(shape: RequestShape, connections: u32) -> Self {
-        Self { shape, received: vec![0; connections as usize], outbox: Outbox::default() }
+    pub fn new(shape: RequestShape) -> Self {
+        Self { shape, outbox: Outbox::default() }
     }
 }
 
@@ -332,7 +331,6 @@ impl Traffic for RequestServer {
     }
 
     fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
-        self.received[connection as usize] = total;
         let asked = total / self.shape.request_bytes - before / self.shape.request_bytes;
         if asked > 0 {
             let bytes = asked * self.shape.response_bytes;
@@ -341,8 +339,12 @@ impl Traffic for RequestServer {
         asked > 0
     }
 
-    fn owed(&self, connection: u32) -> Option<Owed> {
-        Owed::of_request(self.received[connection as usize], self.shape.request_bytes)
+    fn answers(&self) -> bool {
+        true
+    }
+
+    fn owed(&self, _connection: u32, received: u64) -> Option<Owed> {
+        Owed::of_request(received, self.shape.request_bytes)
     }
 }
 
@@ -391,8 +393,8 @@ impl Traffic for Probe {
         self.requests.received(now, connection, total)
     }
 
-    fn owed(&self, connection: u32) -> Option<Owed> {
-        self.requests.owed(connection)
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        self.requests.owed(connection, received)
     }
 }
 

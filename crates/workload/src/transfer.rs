@@ -418,8 +418,8 @@ impl Traffic for TransferClient {
         false
     }
 
-    fn owed(&self, connection: u32) -> Option<Owed> {
-        let Flow { exchanges, received, .. } = self.flows[connection as usize];
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        let Flow { exchanges, .. } = self.flows[connection as usize];
         let bytes = self.config.shape.answered();
         (received < exchanges * bytes).then(|| Owed {
             message: received / bytes + 1,
@@ -433,15 +433,14 @@ impl Traffic for TransferClient {
 #[derive(Clone, Debug)]
 pub struct TransferServer {
     shape: TransferShape,
-    received: Vec<u64>,
     outbox: Outbox,
 }
 
 impl TransferServer {
-    /// A server with so many connections.
+    /// A server that has not been asked for anything.
     #[must_use]
-    pub fn new(shape: TransferShape, connections: u32) -> Self {
-        Self { shape, received: vec![0; connections as usize], outbox: Outbox::default() }
+    pub fn new(shape: TransferShape) -> Self {
+        Self { shape, outbox: Outbox::default() }
     }
 }
 
@@ -455,7 +454,6 @@ impl Traffic for TransferServer {
     }
 
     fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
-        self.received[connection as usize] = total;
         let bytes = self.shape.due_answer(total) - self.shape.due_answer(before);
         if bytes > 0 {
             self.outbox.push(now, Action::Write { connection, bytes });
@@ -463,7 +461,11 @@ impl Traffic for TransferServer {
         bytes > 0
     }
 
-    fn owed(&self, connection: u32) -> Option<Owed> {
-        Owed::of_request(self.received[connection as usize], self.shape.asked())
+    fn answers(&self) -> bool {
+        self.shape.direction == Direction::Get
+    }
+
+    fn owed(&self, _connection: u32, received: u64) -> Option<Owed> {
+        Owed::of_request(received, self.shape.asked())
     }
 }

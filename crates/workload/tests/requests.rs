@@ -29,7 +29,7 @@ fn closed(outstanding: u32, think: Duration) -> Schedule {
 fn with_run(config: &RequestConfig, look: impl FnOnce(&Pipes<'_>)) {
     config.check().expect("it can be carried out");
     let mut client = RequestClient::new(config);
-    let mut server = RequestServer::new(config.shape, config.connections);
+    let mut server = RequestServer::new(config.shape);
     let joined: Vec<(End, End)> = (0..config.connections).map(|n| ((0, n), (1, n))).collect();
     let mut pipes = Pipes::new(vec![&mut client, &mut server], &joined, LATENCY, PER_BYTE);
     pipes.run();
@@ -167,9 +167,9 @@ fn with_probed_run(
 ) -> Beside<TransferClient, Probe> {
     let (mut client, shape) = probed(idle, hold);
     let mut server = Beside::new(
-        TransferServer::new(shape, 2),
+        TransferServer::new(shape),
         2,
-        RequestServer::new(PROBE_SHAPE, 1),
+        RequestServer::new(PROBE_SHAPE),
         Duration::ZERO,
         hold,
     );

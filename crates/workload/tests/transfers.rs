@@ -58,13 +58,15 @@ fn pair<'a>(
 
 fn with_run(config: &TransferConfig, look: impl FnOnce(&Pipes<'_>)) {
     let mut client = TransferClient::new(config);
-    let mut server = TransferServer::new(config.shape, config.connections);
+    let mut server = TransferServer::new(config.shape);
     let mut pipes = pair(config, &mut client, &mut server);
     pipes.run();
     look(&pipes);
+    let ends = (0..config.connections).map(|connection| (0, connection));
+    let arrived: Vec<u64> = ends.map(|end| pipes.arrived(end)).collect();
     for connection in 0..config.connections {
-        assert_eq!(Application::owed(&client, connection), None, "nothing is left to come");
-        assert_eq!(Application::owed(&server, connection), None);
+        let owed = Application::owed(&client, connection, arrived[connection as usize]);
+        assert_eq!(owed, None, "nothing is left to come");
     }
 }
 
@@ -155,7 +157,7 @@ fn transfers_repeat_until_the_time_is_over_and_the_last_one_is_ended() {
 fn flows_of_a_client_and_clients_of_a_server_go_side_by_side() {
     let config = TransferConfig { connections: 2, ..fixed(Direction::Get, 1, 2) };
     let mut clients = [TransferClient::new(&config), TransferClient::new(&config)];
-    let mut server = TransferServer::new(config.shape, 4);
+    let mut server = TransferServer::new(config.shape);
     let [one, other] = &mut clients;
     let joined = [((0, 0), (2, 0)), ((0, 1), (2, 1)), ((1, 0), (2, 2)), ((1, 1), (2, 3))];
     let mut pipes = Pipes::new(vec![one, other, &mut server], &joined, LATENCY, PER_BYTE);
@@ -173,7 +175,7 @@ fn flows_of_a_client_and_clients_of_a_server_go_side_by_side() {
 fn a_client_gets_from_several_servers() {
     let config = TransferConfig { connections: 2, ..fixed(Direction::Both, 0, 1) };
     let mut client = TransferClient::new(&config);
-    let mut servers = [1; 2].map(|connections| TransferServer::new(config.shape, connections));
+    let mut servers = [(); 2].map(|()| TransferServer::new(config.shape));
     let [one, other] = &mut servers;
     let joined = [((0, 0), (1, 0)), ((0, 1), (2, 0))];
     let mut pipes = Pipes::new(vec![&mut client, one, other], &joined, LATENCY, PER_BYTE);
@@ -187,7 +189,7 @@ fn a_client_that_holds_waits_for_the_controller_while_all_is_quiet() {
     let mut config = fixed(Direction::Put, 1, 1);
     config.phases.hold = true;
     let mut client = TransferClient::new(&config);
-    let mut server = TransferServer::new(config.shape, 1);
+    let mut server = TransferServer::new(config.shape);
     let mut pipes = pair(&config, &mut client, &mut server);
     pipes.run();
     assert_eq!(pipes.when(0, Told::Hold), at(2000) + takes(MB) + takes(REQUEST));
@@ -275,13 +277,13 @@ fn what_cannot_be_carried_out_is_refused_with_the_reason() {
 fn who_is_waited_for_is_known_with_the_message() {
     let config = fixed(Direction::Put, 0, 2);
     let mut client = TransferClient::new(&config);
-    let mut server = TransferServer::new(config.shape, 1);
+    let mut server = TransferServer::new(config.shape);
     while client.poll(Time::ZERO).is_some() {}
     Application::opened(&mut client, at(1), 0);
     while client.poll(at(1)).is_some() {}
-    let owed = Application::owed(&client, 0).expect("the confirmation");
+    let owed = Application::owed(&client, 0, 0).expect("the confirmation");
     assert_eq!((owed.message, owed.bytes, owed.missing), (1, REQUEST, REQUEST));
     Application::received(&mut server, at(2), 0, 0, 400_000);
-    let owed = Application::owed(&server, 0).expect("the rest of the payload");
+    let owed = Application::owed(&server, 0, 400_000).expect("the rest of the payload");
     assert_eq!((owed.message, owed.bytes, owed.missing), (1, MB, 600_000));
 }

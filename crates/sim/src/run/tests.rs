@@ -1,4 +1,4 @@
-//! Frames for a private egress are judged as soon as they are sent ([`SwitchBuffer::PRIVATE_EGRESS`]):
+//! Frames for a private egress are judged as soon as they are sent ([`netstudy_fabric::SwitchBuffer::PRIVATE_EGRESS`]):
 //! that must not show.
 
 #[path = "../../tests/lab/mod.rs"]
@@ -6,59 +6,13 @@ pub(crate) mod lab;
 
 use std::ops::ControlFlow;
 
-use netstudy_fabric::switch::{Arrival, OutputQueued};
-use netstudy_fabric::{Chance, Grant, SwitchBuffer, Verdict};
 use netstudy_records::{
     Buffer, CongestionControl, Forwarding, Jitter, Mode, Recovery, RtoRule, Run, RunRecord,
 };
-use netstudy_units::Time;
 use proptest::prelude::*;
 
-use super::try_run_by;
+use super::{Manner, carry_out};
 use crate::Progress;
-use crate::hosts::Frame;
-use crate::incast::Simulation;
-use crate::limits::Unlimited;
-use crate::modes::{OnIteration, simulate};
-use crate::parties::Setup;
-use crate::snapshot::Outcome;
-
-/// A switch that is offered every frame in the order of time.
-struct InOrder<B>(B);
-
-impl<B: SwitchBuffer<Frame>> SwitchBuffer<Frame> for InOrder<B> {
-    fn offer(&mut self, arrival: &Arrival, frame: &Frame) -> Verdict {
-        self.0.offer(arrival, frame)
-    }
-
-    fn next_grant(&self) -> Time {
-        self.0.next_grant()
-    }
-
-    fn grant(&mut self, chance: &mut impl Chance) -> Option<Grant<Frame>> {
-        self.0.grant(chance)
-    }
-
-    fn held(&self) -> usize {
-        self.0.held()
-    }
-
-    fn queue_bytes_max(&self, egress: u32) -> u64 {
-        self.0.queue_bytes_max(egress)
-    }
-}
-
-fn simulate_in_order(
-    buffer: &Buffer,
-    setup: &Setup<'_>,
-    on_iteration: &mut OnIteration<'_>,
-) -> Result<Outcome, String> {
-    let Buffer::OutputQueued { port_buffer_bytes } = *buffer else {
-        unreachable!("the other architectures have no private egress");
-    };
-    let switch = OutputQueued::new(&setup.star.port_links(), port_buffer_bytes);
-    Simulation::<_, Unlimited, _>::run(setup, InOrder(switch), (), on_iteration)
-}
 
 pub(crate) struct Silent;
 
@@ -167,12 +121,11 @@ proptest! {
 
     #[test]
     fn judging_private_frames_at_once_gives_the_same_record(run in scenario(port_buffers())) {
-        let at_once = try_run_by(
-            |buffer, setup, each| simulate(Mode::ClosedForm, buffer, setup, (), each),
-            &run,
-            &mut Silent,
-        );
-        let in_order = try_run_by(simulate_in_order, &run, &mut Silent);
+        let made = |sends_ahead| {
+            let manner = Manner { mode: Mode::ClosedForm, sends_ahead, observer: () };
+            carry_out(&run, manner, &mut Silent)
+        };
+        let (at_once, in_order) = (made(true), made(false));
         let (at_once, in_order) = (comparable(at_once), comparable(in_order));
         prop_assert_eq!(at_once, in_order);
     }

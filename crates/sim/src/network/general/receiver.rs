@@ -12,8 +12,8 @@ use netstudy_tcp::{Flags, Segment};
 use netstudy_units::{Duration, Time};
 
 use super::events::{Event, Events};
-use crate::hosts::Frame;
-use crate::jitter::ReceiveJitter;
+use crate::network::Frame;
+use crate::network::jitter::ReceiveJitter;
 use crate::wiring::ReceiveKind;
 
 /// What lies between a wire and a TCP.
@@ -145,7 +145,7 @@ impl Receiver {
             self.deliver(now, frame, events);
             return;
         }
-        let same = |merged: &Merged| merged.frame.connection == frame.connection;
+        let same = |merged: &Merged| merged.frame.to == frame.to;
         let mut held = self.merging.iter().position(same);
         if let Some(index) = held
             && !self.merging[index].takes(&frame.segment, self.kind.merge_bytes)

@@ -5,12 +5,13 @@ use netstudy_units::{Duration, Time};
 
 use super::events::{Event, Events};
 use super::receiver::Receiver;
-use crate::hosts::{CUT_THROUGH_BYTES, Frame, NicCounters};
+use crate::host::EndIndex;
+use crate::network::{CUT_THROUGH_BYTES, Frame, NicCounters};
 use crate::wiring::HostKind;
 
 /// The interface of a host, behind a port of the switch.
 #[derive(Clone, Debug)]
-pub(super) struct Interface {
+pub(crate) struct Interface {
     place: usize,
     wire: PausingWire<Frame>,
     /// When the frame on the wire is no longer counted as waiting: its last bit has left, or so much of
@@ -24,14 +25,8 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    /// The interface of the host `host` in the run with the seed `seed`.
-    pub(super) fn new(
-        kind: &HostKind,
-        cuts_through: bool,
-        place: usize,
-        seed: &str,
-        host: &str,
-    ) -> Self {
+    /// The interface of a host in the run with the seed `seed`.
+    pub(super) fn new(kind: &HostKind, cuts_through: bool, place: usize, seed: &str) -> Self {
         let wire = Wire::new(kind.link).with_interval(kind.receive.frame_interval);
         Self {
             place,
@@ -40,7 +35,7 @@ impl Interface {
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
             cuts_through,
-            receiver: Receiver::new(&kind.receive, place, seed, host),
+            receiver: Receiver::new(&kind.receive, place, seed, &kind.name),
             counters: NicCounters::default(),
         }
     }
@@ -63,20 +58,14 @@ impl Interface {
     }
 
     /// TCP sends a segment; it is dropped when too many wait.
-    pub(super) fn send(
-        &mut self,
-        now: Time,
-        connection: u32,
-        segment: Segment,
-        events: &mut Events,
-    ) {
+    pub(super) fn send(&mut self, now: Time, to: EndIndex, segment: Segment, events: &mut Events) {
         if self.waiting() + usize::from(self.on_wire_until > now) >= self.queue_frames {
             self.counters.queue_drops += 1;
             return;
         }
         self.counters.frames_sent += 1;
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
-        let frame = Frame { arrival: Time::NEVER, connection, frame_bytes, segment };
+        let frame = Frame { arrival: Time::NEVER, to, frame_bytes, segment };
         self.wire.push(now + self.send_latency, frame_bytes, frame);
         self.plan_start(events);
     }

@@ -7,11 +7,9 @@ use netstudy_tcp::Segment;
 use netstudy_units::Time;
 use proptest::prelude::*;
 
-use crate::hosts::Frame;
-use crate::modes::simulate;
-use crate::observe::{Moment, Observer};
+use crate::network::{Frame, Moment, Observer};
 use crate::run::tests::{Silent, cases, lab, scenario};
-use crate::run::try_run_by;
+use crate::run::{Manner, carry_out};
 
 /// Everything that happened to every frame, by place and kind in the order of time.
 #[derive(Debug, Default, PartialEq)]
@@ -19,7 +17,7 @@ struct Trace(BTreeMap<Moment, Vec<(Time, u32, Segment)>>);
 
 impl Observer for Trace {
     fn note(&mut self, moment: Moment, at: Time, frame: &Frame) {
-        self.0.entry(moment).or_default().push((at, frame.connection, frame.segment));
+        self.0.entry(moment).or_default().push((at, frame.to.0, frame.segment));
     }
 }
 
@@ -42,17 +40,10 @@ impl Trace {
 /// What a run gave in `mode`, and its trace until it ended.
 fn traced(run: &Run, mode: Mode) -> (Result<RunRecord, String>, Trace) {
     let mut trace = Trace::default();
-    let mut end = Time::NEVER;
-    let record = try_run_by(
-        |buffer, setup, on_iteration| {
-            let outcome = simulate(mode, buffer, setup, &mut trace, on_iteration);
-            end = outcome.as_ref().map_or(Time::NEVER, |outcome| outcome.measure_to);
-            outcome
-        },
-        run,
-        &mut Silent,
-    );
-    (record, trace.until(end))
+    let manner = Manner { mode, sends_ahead: true, observer: &mut trace };
+    let record = carry_out(run, manner, &mut Silent);
+    let end = record.as_ref().ok().and_then(|record| record.measure);
+    (record, trace.until(end.map_or(Time::NEVER, |end| Time::from_ps(end.end_ns * 1000))))
 }
 
 /// The record without what depends on how far hosts are ahead of the clock when counters are read; what

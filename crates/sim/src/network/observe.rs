@@ -2,7 +2,7 @@
 
 use netstudy_units::Time;
 
-use crate::hosts::Frame;
+use super::Frame;
 
 /// Something that happens to a frame. Ports are those of the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

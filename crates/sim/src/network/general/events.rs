@@ -3,8 +3,8 @@ use std::collections::BinaryHeap;
 
 use netstudy_units::Time;
 
-use crate::agenda::lot;
-use crate::hosts::Frame;
+use crate::network::Frame;
+use crate::network::agenda::lot;
 
 /// Something that is to happen at a place: at a port of the switch, or at the host behind it.
 ///
@@ -32,8 +32,6 @@ pub(super) enum Event {
     Delivered(Frame),
     /// Something may begin to leave the host.
     Start,
-    /// The counters are to be read.
-    Read,
 }
 
 impl Event {
@@ -49,7 +47,6 @@ impl Event {
             Self::Poll => 7,
             Self::Delivered(_) => 8,
             Self::Start => 9,
-            Self::Read => 10,
         }
     }
 }
@@ -139,7 +136,7 @@ mod tests {
         events.put(at, 2, Event::PauseAtSwitch(1));
         events.put(at, 2, Event::PauseAtSwitch(2));
         events.put(at, 1, Event::PauseAtSwitch(3));
-        events.put(Time::from_ps(4), 9, Event::Read);
+        events.put(Time::from_ps(4), 9, Event::Poll);
         events.put(Time::NEVER, 0, Event::Start);
         let mut taken = Vec::new();
         while let Some((place, event)) = events.take() {

@@ -38,8 +38,8 @@ pub struct Beside<A, B> {
 enum Stage {
     /// The companion is alone until then.
     Alone(Time),
-    /// It comes to rest: the workload is to begin.
-    Resting,
+    /// It comes to rest since then: the workload is to begin.
+    Resting(Time),
     /// It waits for the controller, as the workload will between its phases.
     Held,
     /// Both are under way.
@@ -139,9 +139,9 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
         let companion = self.companion.next_action();
         match self.stage {
             Stage::Alone(until) => companion.min(until),
-            Stage::Resting if self.companion.is_at_rest() => Time::ZERO,
+            Stage::Resting(since) if self.companion.is_at_rest() => since,
             Stage::RestingBefore(_, since) if self.companion.is_at_rest() => since,
-            Stage::Resting | Stage::Held | Stage::RestingBefore(..) => companion,
+            Stage::Resting(_) | Stage::Held | Stage::RestingBefore(..) => companion,
             Stage::Both => companion.min(self.workload.next_action()),
         }
     }
@@ -150,10 +150,10 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
         match self.stage {
             Stage::Alone(until) if until <= now => {
                 self.companion.rest();
-                self.stage = Stage::Resting;
+                self.stage = Stage::Resting(now);
                 self.poll(now)
             }
-            Stage::Resting if self.companion.is_at_rest() => {
+            Stage::Resting(_) if self.companion.is_at_rest() => {
                 if self.hold {
                     self.stage = Stage::Held;
                     return Some(Action::Hold);
@@ -165,7 +165,7 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
                 self.stage = Stage::Both;
                 Some(action)
             }
-            Stage::Alone(_) | Stage::Resting | Stage::Held | Stage::RestingBefore(..) => {
+            Stage::Alone(_) | Stage::Resting(_) | Stage::Held | Stage::RestingBefore(..) => {
                 self.poll_companion(now)
             }
             Stage::Both => self.poll_workload(now).or_else(|| self.poll_companion(now)),

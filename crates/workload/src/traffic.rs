@@ -96,7 +96,8 @@ impl Owed {
 /// [`Self::next_action`] may be earlier than before: who hears `false` need not ask.
 pub trait Traffic {
     /// Whether it wants to hear of acknowledged bytes; who does not pays nothing for them. A driver
-    /// that does not hear of each acknowledgment tells of them before it calls [`Self::poll`].
+    /// that does not hear of each acknowledgment tells of them before it calls [`Self::poll`] for
+    /// something that is due at an instant.
     const HEARS_ACKNOWLEDGMENTS: bool = false;
 
     /// When something is due; [`Time::NEVER`] if nothing is.

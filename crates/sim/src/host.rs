@@ -12,15 +12,7 @@ use netstudy_workload::{Action, Traffic};
 
 use crate::measure::Measure;
 use crate::network::Network;
-use crate::wiring::{HostKind, Star};
-
-/// The applications of all hosts, by the index of the host, and the connections between them.
-pub(crate) struct Applications<T> {
-    pub(crate) hosts: Vec<T>,
-    /// The host that opens each connection, and its peer. An application numbers those of its
-    /// connections in this order.
-    pub(crate) connections: Vec<[usize; 2]>,
-}
+use crate::wiring::{Member, Wiring};
 
 /// Names one end of a connection: twice the number of the connection, and one more for the end that
 /// does not open it.
@@ -71,13 +63,13 @@ pub(crate) struct Hosts<T> {
 const APPLICATION: usize = 0;
 
 impl<T: Traffic> Host<T> {
-    fn new(app: T, kind: &HostKind, name: &str, seed: &str, ends: Vec<EndIndex>) -> Self {
+    fn new(app: T, member: &Member, seed: &str, ends: Vec<EndIndex>) -> Self {
         let mut timers = Schedule::new(ends.len() + 1);
         let due = app.next_action();
         timers.set(APPLICATION, due);
         Self {
-            read_at_once_pct: if app.answers() { 0 } else { kind.read_at_once_pct },
-            reads: Stream::new(seed, &format!("{name}/reads")),
+            read_at_once_pct: if app.answers() { 0 } else { member.read_at_once_pct },
+            reads: Stream::new(seed, &format!("{}/reads", member.stream)),
             app,
             ends,
             timers,
@@ -98,28 +90,32 @@ const fn is_closed_by_peer(state: State) -> bool {
 }
 
 impl<T: Traffic> Hosts<T> {
+    /// The hosts of a network, each with its application; the connections are between them by their
+    /// index.
     pub(crate) fn new(
-        star: &Star,
+        wiring: &Wiring,
         seed: &str,
-        applications: Applications<T>,
+        applications: Vec<T>,
+        connections: &[[usize; 2]],
         measure: Measure,
     ) -> Self {
-        let Applications { hosts, connections } = applications;
-        let mut ends_of = vec![Vec::new(); hosts.len()];
+        let mut ends_of = vec![Vec::new(); applications.len()];
         let mut ends = Vec::with_capacity(2 * connections.len());
-        for (host, side) in connections.iter().flat_map(|pair| pair.iter().zip(0..2)) {
-            let tcp = star.hosts[*host].tcp_with_phase(seed);
-            let tcp = if side == 0 { Endpoint::connect(tcp) } else { Endpoint::listen(tcp) };
-            let number = ends_of[*host].len() as u32;
-            ends_of[*host].push(EndIndex(ends.len() as u32));
-            ends.push(End { tcp, host: *host as u32, number, due: Time::NEVER });
+        for (connection, pair) in connections.iter().enumerate() {
+            for (&host, side) in pair.iter().zip(0..2) {
+                let tcp = wiring.tcp(host, connection, seed);
+                let tcp = if side == 0 { Endpoint::connect(tcp) } else { Endpoint::listen(tcp) };
+                let number = ends_of[host].len() as u32;
+                ends_of[host].push(EndIndex(ends.len() as u32));
+                ends.push(End { tcp, host: host as u32, number, due: Time::NEVER });
+            }
         }
-        let mut timers = Schedule::new(hosts.len());
-        let hosts: Box<[_]> = hosts
+        let mut timers = Schedule::new(applications.len());
+        let hosts: Box<[_]> = applications
             .into_iter()
-            .zip(&star.hosts)
+            .zip(&wiring.members)
             .zip(ends_of)
-            .map(|((app, kind), ends)| Host::new(app, kind, &kind.name, seed, ends))
+            .map(|((app, member), ends)| Host::new(app, member, seed, ends))
             .collect();
         for (index, host) in hosts.iter().enumerate() {
             timers.set(index, host.due);

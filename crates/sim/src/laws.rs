@@ -1,12 +1,11 @@
-//! The conservation laws that every run is held against.
+//! The conservation laws of a network: every run over it is held against them.
 
 use netstudy_fabric::ethernet;
 use netstudy_records::Check;
 use netstudy_tcp::Segment;
-use netstudy_units::Duration;
 
 use crate::measure::Outcome;
-use crate::wiring::HostKind;
+use crate::wiring::{Star, Wiring};
 
 /// What was asked for is what was received.
 pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
@@ -17,16 +16,25 @@ pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
     }
 }
 
-/// Payload cannot come faster than full frames carry it.
-pub(crate) fn below_line_rate(client: &HostKind, bytes: u64, took: Duration) -> Check {
-    let mtu = client.tcp.mtu_bytes;
-    let payload = mtu - Segment::BASE_HEADER_BYTES;
-    let frame = client.link.serialization(ethernet::frame_bytes(mtu));
-    let least = u128::from(bytes) * u128::from(frame.as_ps()) / u128::from(payload);
+/// Payload cannot come faster than full frames carry it over the link of each host. Shown is the host
+/// that came nearest.
+pub(crate) fn below_line_rate(wiring: &Wiring, star: &Star<'_>, outcome: &Outcome) -> Check {
+    let took = outcome.measure_to.since(outcome.measure_from);
+    let least = |host: usize| {
+        let bytes = outcome.received(host);
+        let line = &star.lines[host];
+        let mtu = line.mtu_bytes;
+        let frame = line.down.serialization(ethernet::frame_bytes(mtu));
+        let payload = u128::from(mtu - Segment::BASE_HEADER_BYTES);
+        (u128::from(bytes) * u128::from(frame.as_ps()) / payload, bytes)
+    };
+    let nearest = (0..star.lines.len()).map(|host| (least(host), host)).max();
+    let ((least_ps, bytes), host) = nearest.unwrap_or_default();
+    let name = wiring.name_of(host);
     Check {
-        law: "goodput stays below what the client's link can carry".to_owned(),
-        holds: u128::from(took.as_ps()) >= least,
-        detail: format!("{bytes} B in {took}, at least {} ns on the wire", least / 1000),
+        law: "goodput stays below what each host's link can carry".to_owned(),
+        holds: u128::from(took.as_ps()) >= least_ps,
+        detail: format!("{name}: {bytes} B in {took}, at least {} ns on the wire", least_ps / 1000),
     }
 }
 

@@ -15,7 +15,6 @@
 extern crate self as netstudy_sim;
 
 mod applications;
-mod buffers;
 mod host;
 mod laws;
 mod measure;
@@ -24,6 +23,4 @@ mod record;
 mod run;
 mod wiring;
 
-pub use buffers::{OverSwitch, SwitchSetup, over_switch};
-pub use network::CUT_THROUGH_BYTES;
 pub use run::{Progress, run, useful_packets};

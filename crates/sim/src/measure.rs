@@ -8,7 +8,7 @@ use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
-use crate::host::Hosts;
+use crate::host::{End, Hosts};
 use crate::network::{Counted, NodeCounters, Rest};
 
 /// Hears of each iteration that has ended, and says whether to go on.
@@ -26,6 +26,13 @@ pub(crate) struct Outcome {
     pub(crate) base: Snapshot,
     pub(crate) end: Snapshot,
     pub(crate) rest: Rest,
+}
+
+impl Outcome {
+    /// Bytes that a host received in the measuring phase.
+    pub(crate) fn received(&self, host: usize) -> u64 {
+        self.end.tcp[host].bytes_received - self.base.tcp[host].bytes_received
+    }
 }
 
 /// All counters of a moment.
@@ -48,17 +55,12 @@ pub(crate) struct Connection {
 }
 
 impl Snapshot {
-    /// Before anything was counted.
-    fn zero(hosts: usize, connections: usize) -> Self {
-        Self {
-            tcp: vec![Counters::default(); hosts],
-            nodes: vec![NodeCounters::default(); hosts],
-            connections: vec![Connection::default(); connections],
-        }
-    }
-
     fn new<T: Traffic>(hosts: &Hosts<T>, network: &impl Counted) -> Self {
-        let mut snapshot = Self::zero(hosts.len(), hosts.ends().count() / 2);
+        let mut snapshot = Self {
+            tcp: vec![Counters::default(); hosts.len()],
+            nodes: (0..hosts.len()).map(|host| network.node(host)).collect(),
+            connections: vec![Connection::default(); hosts.ends().count() / 2],
+        };
         for (index, end) in hosts.ends().enumerate() {
             let connection = &mut snapshot.connections[index / 2];
             connection.ends[index % 2] = *end.tcp.counters();
@@ -68,14 +70,11 @@ impl Snapshot {
                 connection.receiving = app.receiving(number);
             }
         }
-        for (host, node) in snapshot.nodes.iter_mut().enumerate() {
-            *node = network.node(host);
-        }
         snapshot
     }
 }
 
-/// Counters whose growth is reported for each iteration.
+/// Counters whose growth is reported for each iteration; those of TCP are of the ends that send data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     dropped_packets: u64,
@@ -87,7 +86,10 @@ impl Totals {
     fn new<T: Traffic>(hosts: &Hosts<T>, network: &impl Counted) -> Self {
         let dropped = (0..hosts.len()).map(|host| network.node(host).port.frames_dropped);
         let mut totals = Self { dropped_packets: dropped.sum(), ..Self::default() };
-        for end in hosts.ends() {
+        let senders = hosts.measure.senders;
+        let counts = |(index, end): (usize, _)| senders[index % 2].then_some(end);
+        for end in hosts.ends().enumerate().filter_map(counts) {
+            let end: &End = end;
             totals.retransmissions += end.tcp.counters().segments_retransmitted;
             totals.timeouts += end.tcp.counters().timeouts;
         }
@@ -98,14 +100,15 @@ impl Totals {
 /// Collects what is measured. Applications note it at their own time, which may lie ahead of the clock;
 /// counters are read when the clock gets there.
 pub(crate) struct Measure {
+    /// Whether the end that opens a connection sends data, and whether its peer does: whose
+    /// retransmissions and timeouts are sampled.
+    senders: [bool; 2],
     /// What was noted and not read, in the order of time.
     noted: VecDeque<(Time, Action)>,
     /// When the first of them was noted; [`Time::NEVER`] if there is none.
     due: Time,
     /// What was read last was noted then.
     last: Time,
-    /// Something has ended before the measuring phase.
-    is_warm: bool,
     /// Counters at the start of the measuring phase.
     base: Option<Snapshot>,
     from: Time,
@@ -116,7 +119,7 @@ pub(crate) struct Measure {
 
 impl Measure {
     /// For so many iterations in the measuring phase.
-    pub(crate) fn new(iterations: u32) -> Self {
+    pub(crate) fn new(senders: [bool; 2], iterations: u32) -> Self {
         let room = || Vec::with_capacity(iterations as usize);
         let samples = IterationSamples {
             completion_ns: room(),
@@ -125,10 +128,10 @@ impl Measure {
             timeouts: room(),
         };
         Self {
+            senders,
             noted: VecDeque::new(),
             due: Time::NEVER,
             last: Time::ZERO,
-            is_warm: false,
             base: None,
             from: Time::ZERO,
             before: Totals::default(),
@@ -176,7 +179,6 @@ impl Measure {
             self.samples.retransmissions.push(now.retransmissions - self.before.retransmissions);
             self.samples.timeouts.push(now.timeouts - self.before.timeouts);
         }
-        self.is_warm = true;
         self.before = now;
     }
 }
@@ -199,33 +201,30 @@ impl<T: Traffic> Hosts<T> {
             }
             Action::Begin => {
                 // What opens connections belongs to the first phase, if nothing was warmed up.
-                self.measure.base = Some(if self.measure.is_warm {
-                    Snapshot::new(self, network)
-                } else {
-                    Snapshot::zero(self.len(), self.ends().count() / 2)
-                });
+                self.measure.base = Some(Snapshot::new(self, network));
+                self.measure.before = Totals::new(self, network);
                 self.measure.from = at;
             }
-            Action::End => return Ok(Some(self.outcome(at, network))),
+            Action::End => return self.outcome(at, network).map(Some),
             _ => {}
         }
         self.measure.last = at;
         Ok(None)
     }
 
-    fn outcome(&mut self, measure_to: Time, network: &impl Counted) -> Outcome {
+    fn outcome(&mut self, measure_to: Time, network: &impl Counted) -> Result<Outcome, String> {
         let end = Snapshot::new(self, network);
         let measure = &mut self.measure;
+        let base = measure.base.take().ok_or("the measuring phase ended before it began")?;
         let samples = std::mem::take(&mut measure.samples);
         let dropped_packets = Some(std::mem::take(&mut measure.dropped_packets));
-        let zero = || Snapshot::zero(end.tcp.len(), end.connections.len());
-        Outcome {
+        Ok(Outcome {
             samples: IterationSamples { dropped_packets, ..samples },
             measure_from: measure.from,
             measure_to,
-            base: measure.base.take().unwrap_or_else(zero),
+            base,
             end,
             rest: network.rest(),
-        }
+        })
     }
 }

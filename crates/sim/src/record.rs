@@ -1,22 +1,21 @@
 //! From what a run gave to its record.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use netstudy_fabric::{PauseCounters, PortCounters};
 use netstudy_records as records;
-use netstudy_records::{Phase, RunRecord, Status};
+use netstudy_records::{
+    Check, ConnectionSamples, Edge, Mode, Node, PhaseKind, PhaseTimes, Readings, RecordNode,
+    RunRecord, Samples, Status,
+};
 use netstudy_tcp::Counters;
-use netstudy_workload::IncastConfig;
 
-use crate::laws;
+use crate::applications::Cast;
 use crate::measure::{Connection, Outcome, Snapshot};
-use crate::network::{NicCounters, NodeCounters};
-use crate::run::mode;
-use crate::wiring::Star;
+use crate::network::NodeCounters;
+use crate::wiring::{Star, Wiring};
 
-/// The index of the client; the servers follow.
-const CLIENT: usize = 0;
+/// The clock of all nodes.
+const CLOCK: &str = "simulation";
 
 /// The record of a run that was not made, or did not end, because of `error`.
 pub(crate) fn of_failure(run: &records::Run, error: String) -> RunRecord {
@@ -26,32 +25,31 @@ pub(crate) fn of_failure(run: &records::Run, error: String) -> RunRecord {
 /// The record of a run that came to its end.
 pub(crate) fn of_outcome(
     run: &records::Run,
-    star: &Star,
-    config: &IncastConfig,
+    wiring: &Wiring,
+    star: &Star<'_>,
+    cast: &Cast,
+    mode: Mode,
+    checks: Vec<Check>,
     outcome: Outcome,
 ) -> RunRecord {
-    let records::Workload::Incast(incast) = &run.workload;
-    let received = |snapshot: &Snapshot| snapshot.tcp[CLIENT].bytes_received;
-    let bytes_received = received(&outcome.end) - received(&outcome.base);
-    let expected_bytes = config.iteration_bytes() * u64::from(incast.iterations);
-    let took = outcome.measure_to.since(outcome.measure_from);
-    let checks = vec![
-        laws::all_bytes_arrived(bytes_received, expected_bytes),
-        laws::below_line_rate(&star.hosts[CLIENT], bytes_received, took),
-        laws::frames_conserved(&outcome),
-    ];
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
+    let (from, to) = (outcome.measure_from.as_ns(), outcome.measure_to.as_ns());
+    let edge = |name: &str, at_ns| Edge { name: name.to_owned(), at_ns };
+    let (counters, ports) = counters(wiring, star, [&outcome.base, &outcome.end]);
     RunRecord {
         status,
+        mode: Some(mode),
         checks,
-        measure: Some(Phase {
-            start_ns: outcome.measure_from.as_ns(),
-            end_ns: outcome.measure_to.as_ns(),
-        }),
-        bytes_received: Some(bytes_received),
-        connections: Some(connections(&outcome)),
-        counters: counters(run, incast, &outcome),
-        iterations: Some(outcome.samples),
+        nodes: run.network.nodes.iter().map(record_node).collect(),
+        phases: phases(run, from, to),
+        edges: vec![edge("measure-start", from), edge("measure-end", to)],
+        counters,
+        ports,
+        samples: Samples {
+            connection: Some(connections(wiring, cast, &outcome)),
+            iteration: Some(outcome.samples),
+            ..Samples::default()
+        },
         ..empty(run)
     }
 }
@@ -63,14 +61,16 @@ fn empty(run: &records::Run) -> RunRecord {
         replicate: run.replicate,
         seed: run.seed.clone(),
         status: Status::Ok,
-        mode: Some(mode(run)),
+        mode: None,
         error: None,
         checks: Vec::new(),
-        measure: None,
-        bytes_received: None,
-        iterations: None,
-        connections: None,
+        nodes: BTreeMap::new(),
+        phases: Vec::new(),
+        samples: Samples::default(),
+        edges: Vec::new(),
         counters: BTreeMap::new(),
+        ports: BTreeMap::new(),
+        series: Vec::new(),
         limits: Vec::new(),
         reconciliation: Vec::new(),
         environment: BTreeMap::new(),
@@ -78,86 +78,82 @@ fn empty(run: &records::Run) -> RunRecord {
     }
 }
 
+fn record_node(node: &Node) -> (String, RecordNode) {
+    let (kind, group) = match node {
+        Node::Host(host) => ("host", &host.group),
+        Node::Zone(zone) => ("zone", &zone.group),
+        Node::Switch(switch) => ("switch", &switch.name),
+    };
+    let (kind, group, clock) = (kind.to_owned(), group.clone(), CLOCK.to_owned());
+    (node.name().to_owned(), RecordNode { kind, group, clock, read_at_ns: None })
+}
+
+/// Connections are opened in the first phase.
+fn phases(run: &records::Run, measure_from: u64, measure_to: u64) -> Vec<PhaseTimes> {
+    let warms_up = run.phases.iter().any(|phase| phase.kind == PhaseKind::WarmUp);
+    let warmup = PhaseTimes { kind: PhaseKind::WarmUp, start_ns: 0, end_ns: measure_from };
+    let measure =
+        PhaseTimes { kind: PhaseKind::Measure, start_ns: measure_from, end_ns: measure_to };
+    warms_up.then_some(warmup).into_iter().chain([measure]).collect()
+}
+
 /// How each connection's counters grew.
-fn connections(outcome: &Outcome) -> records::ConnectionSamples {
-    let grown = |value: fn(&Connection) -> u64| {
+fn connections(wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> ConnectionSamples {
+    let grown = |value: &dyn Fn(&Connection) -> u64| {
         let pairs = outcome.end.connections.iter().zip(&outcome.base.connections);
         pairs.map(|(end, base)| value(end) - value(base)).collect::<Vec<_>>()
     };
-    records::ConnectionSamples {
-        bytes_received: grown(|c| c.ends[0].bytes_received),
-        receiving_ns: grown(|c| c.receiving.as_ps()).iter().map(|ps| ps / 1000).collect(),
-        retransmissions: grown(|c| c.ends[1].segments_retransmitted),
-        timeouts: grown(|c| c.ends[1].timeouts),
-    }
-}
-
-fn counters(run: &records::Run, incast: &records::Incast, outcome: &Outcome) -> records::Counters {
-    let switch = "switch";
-    debug_assert!(run.network.hosts.iter().all(|group| group.name != switch));
-    let groups = [(&incast.client, 0..1), (&incast.servers, 1..outcome.end.nodes.len())];
-    groups
-        .into_iter()
-        .flat_map(|(name, hosts)| {
-            let [base, end] =
-                [&outcome.base, &outcome.end].map(|snapshot| Group::new(snapshot, hosts.clone()));
-            let queue_bytes_max = outcome.rest.queue_bytes_max[hosts].iter().max();
-            let at_hosts = Growth::default()
-                .of(host_counters, &base.tcp, &end.tcp)
-                .of(nic_counters, &base.node.nic, &end.node.nic)
-                .of(pause_counters, &base.node.pauses, &end.node.pauses);
-            let at_ports = Growth::default()
-                .of(port_counters, &base.node.port, &end.node.port)
-                .of(pause_counters, &base.node.port_pauses, &end.node.port_pauses)
-                .with("queue_bytes_max", queue_bytes_max.copied().unwrap_or(0));
-            [(name.clone(), at_hosts.0), (format!("{switch}.{name}"), at_ports.0)]
+    let of_senders = |value: fn(&Counters) -> u64| {
+        grown(&|connection: &Connection| {
+            let ends = connection.ends.iter().zip(cast.senders);
+            ends.filter(|(_, sends)| *sends).map(|(end, _)| value(end)).sum()
         })
-        .collect()
-}
-
-/// The counters of several hosts, summed up.
-#[derive(Default)]
-struct Group {
-    tcp: Counters,
-    node: NodeCounters,
-}
-
-impl Group {
-    fn new(snapshot: &Snapshot, hosts: Range<usize>) -> Self {
-        let mut group = Self::default();
-        for (tcp, node) in snapshot.tcp[hosts.clone()].iter().zip(&snapshot.nodes[hosts]) {
-            group.tcp.add(tcp);
-            group.node.add(node);
-        }
-        group
+    };
+    let name = |pair: &[usize; 2], side: usize| wiring.name_of(pair[side]).to_owned();
+    let names = |side| cast.connections.iter().map(|pair| name(pair, side)).collect();
+    ConnectionSamples {
+        client: names(0),
+        server: names(1),
+        bytes_received: grown(&|c| c.ends[0].bytes_received),
+        bytes_sent: grown(&|c| c.ends[1].bytes_received),
+        busy_ns: grown(&|c| c.receiving.as_ps()).iter().map(|ps| ps / 1000).collect(),
+        retransmissions: of_senders(|end| end.segments_retransmitted),
+        timeouts: of_senders(|end| end.timeouts),
     }
 }
 
-/// Counters of a node or port by name, as they grew.
-#[derive(Default)]
-struct Growth(BTreeMap<String, u64>);
+type ByNode = BTreeMap<String, Readings>;
+type ByPort = BTreeMap<String, BTreeMap<String, Readings>>;
 
-impl Growth {
-    /// Adds how the counters that `named` reads grew from `base` to `end`.
-    fn of<C, const N: usize>(
-        mut self,
-        named: fn(&C) -> [(&str, u64); N],
-        base: &C,
-        end: &C,
-    ) -> Self {
-        for ((name, end), (_, base)) in named(end).into_iter().zip(named(base)) {
-            self = self.with(name, end - base);
-        }
-        self
+/// What hosts counted, and the ports of interfaces and of the switch, at the two edges.
+fn counters(wiring: &Wiring, star: &Star<'_>, edges: [&Snapshot; 2]) -> (ByNode, ByPort) {
+    let mut counters = ByNode::new();
+    let mut ports = ByPort::new();
+    for (number, line) in star.lines.iter().enumerate() {
+        let node = wiring.name_of(number);
+        let ends = &wiring.topology.cables()[line.at.cable].ends;
+        let [own, far] = [&ends[line.at.end], &ends[1 - line.at.end]];
+        let tcp = edges.map(|edge| host_counters(&edge.tcp[number]));
+        let nic = edges.map(|edge| nic_counters(&edge.nodes[number]));
+        let port = edges.map(|edge| port_counters(&edge.nodes[number]));
+        counters.insert(node.to_owned(), readings(tcp).chain(readings(nic)).collect());
+        ports.entry(node.to_owned()).or_default().insert(own.name.clone(), readings(nic).collect());
+        let switch = ports.entry(star.switch.name.clone()).or_default();
+        switch.insert(far.name.clone(), readings(port).collect());
     }
-
-    fn with(mut self, name: &str, value: u64) -> Self {
-        self.0.insert(name.to_owned(), value);
-        self
-    }
+    (counters, ports)
 }
 
-fn host_counters(c: &Counters) -> [(&str, u64); 13] {
+/// Of the same counters at each edge.
+fn readings<const N: usize>(
+    edges: [[(&'static str, u64); N]; 2],
+) -> impl Iterator<Item = (String, Vec<Option<u64>>)> {
+    let [base, end] = edges;
+    let both = base.into_iter().zip(end);
+    both.map(|((name, base), (_, end))| (name.to_owned(), vec![Some(base), Some(end)]))
+}
+
+fn host_counters(c: &Counters) -> [(&'static str, u64); 13] {
     [
         ("segments_sent", c.segments_sent),
         ("segments_received", c.segments_received),
@@ -175,20 +171,25 @@ fn host_counters(c: &Counters) -> [(&str, u64); 13] {
     ]
 }
 
-fn nic_counters(c: &NicCounters) -> [(&str, u64); 2] {
-    [("nic_queue_drops", c.queue_drops), ("ring_drops", c.ring_drops)]
-}
-
-fn pause_counters(c: &PauseCounters) -> [(&str, u64); 2] {
-    [("pauses_sent", c.pauses_sent), ("pauses_received", c.pauses_received)]
-}
-
-fn port_counters(c: &PortCounters) -> [(&str, u64); 5] {
+fn nic_counters(node: &NodeCounters) -> [(&'static str, u64); 4] {
     [
-        ("frames_forwarded", c.frames_forwarded),
-        ("bytes_forwarded", c.bytes_forwarded),
-        ("frames_dropped", c.frames_dropped),
-        ("bytes_dropped", c.bytes_dropped),
-        ("frames_marked", c.frames_marked),
+        ("nic_queue_drops", node.nic.queue_drops),
+        ("ring_drops", node.nic.ring_drops),
+        ("pauses_sent", node.pauses.pauses_sent),
+        ("pauses_received", node.pauses.pauses_received),
+    ]
+}
+
+fn port_counters(node: &NodeCounters) -> [(&'static str, u64); 8] {
+    let (port, pauses) = (&node.port, &node.port_pauses);
+    [
+        ("frames_forwarded", port.frames_forwarded),
+        ("bytes_forwarded", port.bytes_forwarded),
+        ("frames_dropped", port.frames_dropped),
+        ("bytes_dropped", port.bytes_dropped),
+        ("frames_marked", port.frames_marked),
+        ("pauses_sent", pauses.pauses_sent),
+        ("pauses_received", pauses.pauses_received),
+        ("queue_bytes_max", node.queue_bytes_max),
     ]
 }

@@ -2,24 +2,23 @@
 
 use std::ops::ControlFlow;
 
-use netstudy_fabric::SwitchBuffer;
 use netstudy_fabric::stepped::Architecture;
+use netstudy_fabric::{OverSwitch, SwitchBuffer, SwitchSetup, over_switch};
 use netstudy_records as records;
-use netstudy_records::{Mode, RunRecord};
+use netstudy_records::{Mode, RunRecord, Workload};
 use netstudy_tcp::Segment;
-use netstudy_units::Duration;
 use netstudy_workload::{IncastConfig, Traffic};
 
-use crate::applications;
-use crate::buffers::{OverSwitch, SwitchSetup, over_switch};
-use crate::host::{Applications, Hosts};
+use crate::applications::{self, Cast};
+use crate::host::Hosts;
+use crate::laws;
 use crate::measure::{Measure, OnIteration, Outcome};
 use crate::network::general::General;
 use crate::network::limits::{Limited, Limits, Unlimited};
 use crate::network::star::{self, Star};
 use crate::network::{Frame, Observer};
 use crate::record;
-use crate::wiring;
+use crate::wiring::{self, Wiring};
 
 /// Told of each iteration that has ended.
 pub trait Progress {
@@ -30,29 +29,19 @@ pub trait Progress {
 /// Makes one run. A run that cannot be made, or does not end, is a record as well.
 #[must_use]
 pub fn run(run: &records::Run, progress: &mut dyn Progress) -> RunRecord {
-    let manner = Manner { mode: mode(run), sends_ahead: true, observer: () };
+    let manner = Manner { mode: None, sends_ahead: true, observer: () };
     carry_out(run, manner, progress).unwrap_or_else(|error| record::of_failure(run, error))
-}
-
-/// The mode of a run: closed form, unless it has what only one event a hop can express.
-pub(crate) fn mode(run: &records::Run) -> Mode {
-    let switch = &run.network.switch;
-    let needs_hops = |nic: &records::Nic| {
-        nic.honours_pause || nic.pause_high_frames.is_some() || nic.receive_merge_bytes > 0
-    };
-    let per_hop = switch.honours_pause
-        || switch.pause_high_bytes.is_some()
-        || run.network.hosts.iter().any(|group| needs_hops(&group.nic));
-    if per_hop { Mode::PerHop } else { Mode::ClosedForm }
 }
 
 /// Data packets that a run carries when none is lost, warm-up included.
 #[must_use]
 pub fn useful_packets(run: &records::Run) -> u64 {
-    let records::Workload::Incast(incast) = &run.workload;
-    let servers = run.network.hosts.iter().find(|group| group.name == incast.servers);
-    let config = workload(incast, servers.map_or(0, |group| group.count));
-    packets_per_iteration(&config, &run.network) * u64::from(config.iterations)
+    match &run.workload {
+        Workload::Incast(incast) => applications::incast_config(run, incast).map_or(0, |config| {
+            packets_per_iteration(&config, &run.network) * u64::from(config.iterations)
+        }),
+        Workload::Transfer(_) | Workload::Request(_) => 0,
+    }
 }
 
 fn packets_per_iteration(config: &IncastConfig, network: &records::Network) -> u64 {
@@ -62,22 +51,10 @@ fn packets_per_iteration(config: &IncastConfig, network: &records::Network) -> u
     (0..config.servers).map(|server| config.response_bytes(server).div_ceil(mss)).sum()
 }
 
-fn workload(incast: &records::Incast, servers: u32) -> IncastConfig {
-    IncastConfig {
-        servers,
-        block_bytes: incast.block_bytes,
-        striped: incast.striped,
-        iterations: incast.warmup_iterations + incast.iterations,
-        warmup_iterations: incast.warmup_iterations,
-        hold: false,
-        request_bytes: incast.request_bytes,
-        request_spacing: Duration::from_ns(incast.request_spacing_ns),
-    }
-}
-
 /// How a run is carried out. Its outcome does not depend on it.
 pub(crate) struct Manner<O> {
-    pub(crate) mode: Mode,
+    /// None: in closed form, unless the run has what only one event a hop can express.
+    pub(crate) mode: Option<Mode>,
     /// In closed form: frames are judged as soon as they are sent, where they may be.
     pub(crate) sends_ahead: bool,
     /// Hears of each frame.
@@ -90,57 +67,97 @@ pub(crate) fn carry_out(
     manner: Manner<impl Observer>,
     progress: &mut dyn Progress,
 ) -> Result<RunRecord, String> {
-    let records::Workload::Incast(incast) = &run.workload;
-    let star = wiring::Star::new(run)?;
-    let config = workload(incast, star.hosts.len() as u32 - 1);
+    refuse_beside(run)?;
+    let cast = Cast::new(&run.workload)?;
+    let wiring = Wiring::new(run, &cast.participants, &cast.connections)?;
+    let star = wiring.star(&cast.connections).ok_or("the network is no star of hosts")?;
+    let mode = manner.mode.unwrap_or_else(|| mode(&star));
+    let Workload::Incast(incast) = &run.workload else { unreachable!("it has no cast") };
+    let config = applications::incast_config(run, incast)?;
     let packets = packets_per_iteration(&config, &run.network);
+    let measured = config.iterations - config.warmup_iterations;
     let execution = Execution {
+        wiring: &wiring,
         star: &star,
         seed: &run.seed,
         applications: applications::incast(&config, &incast.start_jitter, &run.seed),
-        measure: Measure::new(incast.iterations),
+        cast: &cast,
+        measure: Measure::new(cast.senders, measured),
+        mode,
         manner,
         on_iteration: &mut || progress.iteration(packets),
     };
-    let links = star.port_links();
-    let switch = SwitchSetup {
-        links: &links,
-        marked_above_bytes: star.ecn_threshold_bytes,
-        reserved_bytes: &|port| star.reserved_bytes(port),
-    };
-    let outcome = over_switch(&run.network.switch.buffer, &switch, execution)?;
-    Ok(record::of_outcome(run, &star, &config, outcome))
+    let outcome = execution.run()?;
+    let client = outcome.received(0);
+    let mut checks =
+        vec![laws::all_bytes_arrived(client, config.iteration_bytes() * u64::from(measured))];
+    checks.push(laws::below_line_rate(&wiring, &star, &outcome));
+    checks.push(laws::frames_conserved(&outcome));
+    Ok(record::of_outcome(run, &wiring, &star, &cast, mode, checks, outcome))
+}
+
+/// The mode of a run over a star.
+fn mode(star: &wiring::Star<'_>) -> Mode {
+    if star.has_closed_form() { Mode::ClosedForm } else { Mode::PerHop }
+}
+
+/// What a plan may ask for beside its workload and is not simulated.
+fn refuse_beside(run: &records::Run) -> Result<(), String> {
+    if run.probe.is_some() {
+        return Err("the simulator sends no probe beside a workload".to_owned());
+    }
+    match run.instruments.first() {
+        Some(instrument) => Err(format!("the simulator has no instrument {:?}", instrument.kind)),
+        None => Ok(()),
+    }
 }
 
 /// Applications that are to be carried out over a star.
 struct Execution<'a, T, O> {
-    star: &'a wiring::Star,
+    wiring: &'a Wiring,
+    star: &'a wiring::Star<'a>,
     seed: &'a str,
-    applications: Applications<T>,
+    applications: Vec<T>,
+    cast: &'a Cast,
     measure: Measure,
+    mode: Mode,
     manner: Manner<O>,
     on_iteration: &'a mut OnIteration<'a>,
 }
 
 impl<T: Traffic, O: Observer> Execution<'_, T, O> {
+    fn run(self) -> Result<Outcome, String> {
+        let switch = self.star.switch;
+        let star = self.star;
+        let setup = SwitchSetup {
+            links: &star.port_links(),
+            marked_above_bytes: switch.ecn_threshold_bytes,
+            reserved_bytes: &|port| star.reserved_bytes(port),
+        };
+        over_switch(&switch.buffer, &setup, self)
+    }
+
     fn in_closed_form<L: Limits>(
         self,
         buffer: impl SwitchBuffer<Frame>,
     ) -> Result<Outcome, String> {
-        let Self { star, seed, applications, measure, manner, on_iteration } = self;
-        let mut ahead = star::who_sends_ahead(star.hosts.len(), &applications.connections);
-        if !manner.sends_ahead {
+        let connections = &self.cast.connections;
+        let mut ahead = star::who_sends_ahead(self.applications.len(), connections);
+        if !self.manner.sends_ahead {
             ahead.fill(false);
         }
-        let mut hosts = Hosts::new(star, seed, applications, measure);
-        let network = Star::<_, L, _>::new(star, seed, &ahead, buffer, manner.observer);
-        network.run(&mut hosts, on_iteration)
+        let observer = self.manner.observer;
+        let network = Star::<_, L, _>::new(self.star, self.seed, &ahead, buffer, observer);
+        let (applications, measure) = (self.applications, self.measure);
+        let mut hosts = Hosts::new(self.wiring, self.seed, applications, connections, measure);
+        network.run(&mut hosts, self.on_iteration)
     }
 
     fn per_hop(self, architecture: impl Architecture<Frame>) -> Result<Outcome, String> {
-        let Self { star, seed, applications, measure, manner, on_iteration } = self;
-        let mut hosts = Hosts::new(star, seed, applications, measure);
-        General::new(star, seed, architecture, manner.observer).run(&mut hosts, on_iteration)
+        let network = General::new(self.star, self.seed, architecture, self.manner.observer);
+        let (applications, connections) = (self.applications, &self.cast.connections);
+        let mut hosts = Hosts::new(self.wiring, self.seed, applications, connections, self.measure);
+        network.run(&mut hosts, self.on_iteration)
     }
 }
 
@@ -153,7 +170,7 @@ impl<T: Traffic, O: Observer> OverSwitch<Frame> for Execution<'_, T, O> {
         closed_form: impl FnOnce() -> B,
         stepped: impl FnOnce() -> A,
     ) -> Self::Output {
-        match self.manner.mode {
+        match self.mode {
             Mode::PerHop => self.per_hop(stepped()),
             Mode::ClosedForm if self.star.is_limited() => {
                 self.in_closed_form::<Limited>(closed_form())

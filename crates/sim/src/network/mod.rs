@@ -17,7 +17,6 @@ use netstudy_units::Time;
 
 use crate::host::{EndIndex, Hosts};
 
-pub use nic::CUT_THROUGH_BYTES;
 pub(crate) use observe::{Moment, Observer};
 
 /// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that
@@ -48,25 +47,16 @@ pub(crate) struct NodeCounters {
     pub(crate) pauses: PauseCounters,
     pub(crate) port: PortCounters,
     pub(crate) port_pauses: PauseCounters,
-}
-
-impl NodeCounters {
-    pub(crate) const fn add(&mut self, other: &Self) {
-        self.nic.add(&other.nic);
-        self.pauses.add(&other.pauses);
-        self.port.add(&other.port);
-        self.port_pauses.add(&other.port_pauses);
-    }
+    /// Most bytes that ever waited for the port.
+    pub(crate) queue_bytes_max: u64,
 }
 
 /// What is read once, when a run has ended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) frames_sent: u64,
     /// Frames that are neither at a host nor judged by the switch.
     pub(crate) frames_under_way: u64,
-    /// Most bytes that ever waited for the port to each host.
-    pub(crate) queue_bytes_max: Vec<u64>,
 }
 
 /// A segment in its frame, on the way to the switch or held there.
@@ -89,12 +79,4 @@ pub(crate) struct NicCounters {
     pub(crate) queue_drops: u64,
     /// Frames received that found the ring full.
     pub(crate) ring_drops: u64,
-}
-
-impl NicCounters {
-    pub(crate) const fn add(&mut self, other: &Self) {
-        self.frames_sent += other.frames_sent;
-        self.queue_drops += other.queue_drops;
-        self.ring_drops += other.ring_drops;
-    }
 }

@@ -1,6 +1,6 @@
 //! The interface of a host, in closed form.
 
-use netstudy_fabric::{Transmitter, ethernet};
+use netstudy_fabric::{CUT_THROUGH_BYTES, Transmitter, ethernet};
 use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
@@ -9,7 +9,7 @@ use super::jitter::ReceiveJitter;
 use super::limits::{Limits, Unlimited};
 use super::{Frame, NicCounters};
 use crate::host::EndIndex;
-use crate::wiring::HostKind;
+use crate::wiring::InterfaceKind;
 
 /// The interface of a host: a FIFO onto its link.
 #[derive(Clone, Debug)]
@@ -36,16 +36,12 @@ pub(crate) struct Nic<L = Unlimited> {
     counters: NicCounters,
 }
 
-/// What a switch that cuts through must have of a frame: the first 64 bytes, which say that it is no
-/// fragment (IEEE 802.3, 4.2.4.2.2).
-pub const CUT_THROUGH_BYTES: u32 = 64;
-
 /// Fewer frames ahead are not worth a look at which of them have left.
 const LOOK_AT_MIN: usize = 64;
 
 impl<L: Limits> Nic<L> {
     /// The interface of a host in the run with the seed `seed`.
-    pub(crate) fn new(kind: &HostKind, cuts_through: bool, seed: &str) -> Self {
+    pub(crate) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         let receives_at_once = kind.receive.costs_no_time();
         Self {
             limits: L::new(&kind.receive),
@@ -57,7 +53,7 @@ impl<L: Limits> Nic<L> {
             receive_frame: kind.receive.per_frame,
             receive_rate: kind.receive.rate,
             receives_at_once,
-            jitter: ReceiveJitter::new(&kind.receive, seed, &kind.name),
+            jitter: ReceiveJitter::new(&kind.receive, seed, &kind.stream),
             processor_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,

@@ -102,23 +102,25 @@ fn mark(ecn: Ecn, port: &mut PortCounters) -> Ecn {
 impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
     /// `sends_ahead` says of each host whether its frames are judged as soon as they are sent.
     pub(crate) fn new(
-        star: &wiring::Star,
+        star: &wiring::Star<'_>,
         seed: &str,
         sends_ahead: &[bool],
         buffer: B,
         observer: O,
     ) -> Self {
-        let line = |(kind, &sends_ahead): (&wiring::HostKind, &bool)| Line {
-            nic: Nic::new(kind, star.cuts_through(&kind.link), seed),
+        let switch = star.switch;
+        let line = |(line, &sends_ahead): (&wiring::Line<'_>, &bool)| Line {
+            nic: Nic::new(line.interface, switch.cuts_through(&line.interface.link), seed),
             to_switch: Ring::new(),
             sends_ahead,
             port: PortCounters::default(),
         };
+        let stream = |name| Stream::new(seed, &format!("{}/{name}", switch.name));
         Self {
-            arrivals: Agenda::new(Stream::new(seed, "switch/arrivals").bits()),
-            lines: star.hosts.iter().zip(sends_ahead).map(line).collect(),
-            switch: Switch { buffer, latency: star.switch_latency, observer },
-            arbitration: Stream::new(seed, "switch/arbitration"),
+            arrivals: Agenda::new(stream("arrivals").bits()),
+            lines: star.lines.iter().zip(sends_ahead).map(line).collect(),
+            switch: Switch { buffer, latency: switch.latency, observer },
+            arbitration: stream("arbitration"),
         }
     }
 
@@ -257,16 +259,19 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
 impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted for Star<B, L, O> {
     fn node(&self, host: usize) -> NodeCounters {
         let line = &self.lines[host];
-        NodeCounters { nic: *line.nic.counters(), port: line.port, ..NodeCounters::default() }
+        NodeCounters {
+            nic: *line.nic.counters(),
+            port: line.port,
+            queue_bytes_max: self.switch.buffer.queue_bytes_max(host as u32),
+            ..NodeCounters::default()
+        }
     }
 
     fn rest(&self) -> Rest {
         let on_the_way: usize = self.lines.iter().map(|line| line.to_switch.len()).sum();
-        let ports = 0..self.lines.len() as u32;
         Rest {
             frames_sent: self.lines.iter().map(|line| line.nic.counters().frames_sent).sum(),
             frames_under_way: on_the_way as u64,
-            queue_bytes_max: ports.map(|port| self.switch.buffer.queue_bytes_max(port)).collect(),
         }
     }
 }

@@ -40,9 +40,9 @@ impl Trace {
 /// What a run gave in `mode`, and its trace until it ended.
 fn traced(run: &Run, mode: Mode) -> (Result<RunRecord, String>, Trace) {
     let mut trace = Trace::default();
-    let manner = Manner { mode, sends_ahead: true, observer: &mut trace };
+    let manner = Manner { mode: Some(mode), sends_ahead: true, observer: &mut trace };
     let record = carry_out(run, manner, &mut Silent);
-    let end = record.as_ref().ok().and_then(|record| record.measure);
+    let end = record.as_ref().ok().map(lab::measure);
     (record, trace.until(end.map_or(Time::NEVER, |end| Time::from_ps(end.end_ns * 1000))))
 }
 
@@ -50,17 +50,20 @@ fn traced(run: &Run, mode: Mode) -> (Result<RunRecord, String>, Trace) {
 /// they did until then is in the trace.
 fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     record.map(|mut record| {
+        record.mode = None;
         record.counters.clear();
+        record.ports.clear();
         for check in &mut record.checks {
             check.detail.clear();
         }
-        if let Some(samples) = &mut record.iterations {
+        if let Some(samples) = &mut record.samples.iteration {
             samples.retransmissions.clear();
             samples.timeouts.clear();
         }
-        if let Some(connections) = &mut record.connections {
+        if let Some(connections) = &mut record.samples.connection {
             connections.retransmissions.clear();
             connections.timeouts.clear();
+            connections.bytes_sent.clear();
         }
         record
     })
@@ -128,9 +131,9 @@ fn scenarios() -> impl Strategy<Value = Run> {
     let hosts = (limits(), limits());
     (scenario(buffers()), tcp, 0..60_000_u64, hosts).prop_map(
         |(mut run, (whole_tcp, control, ecn), threshold, hosts)| {
-            limit(&mut run.network.hosts[0].nic, hosts.0);
-            limit(&mut run.network.hosts[1].nic, hosts.1);
-            for group in &mut run.network.hosts {
+            limit(&mut run.network.groups[0].nic, hosts.0);
+            limit(&mut run.network.groups[1].nic, hosts.1);
+            for group in &mut run.network.groups {
                 if let Some(profile) = whole_tcp {
                     group.tcp = lab::whole_tcp(profile);
                 }
@@ -139,7 +142,7 @@ fn scenarios() -> impl Strategy<Value = Run> {
                     group.tcp.congestion_control = control;
                 }
             }
-            run.network.switch.ecn_threshold_bytes = (threshold > 9_000).then_some(threshold);
+            lab::switch(&mut run).ecn_threshold_bytes = (threshold > 9_000).then_some(threshold);
             run
         },
     )
@@ -153,17 +156,17 @@ fn in_step(servers: u32, buffer: Buffer) -> Run {
     const FRAME_NS: u64 = 1538;
     let mut run = lab::run(servers, buffer);
     for link in &mut run.network.links {
-        link.rate_bps = 8_000_000_000;
+        lab::set_rate(link, 8_000_000_000);
         link.delay_ns = FRAME_NS;
         link.mtu_bytes = 1500;
     }
-    for group in &mut run.network.hosts {
+    for group in &mut run.network.groups {
         group.nic.receive_frame_ns = FRAME_NS;
         group.nic.interrupt_delay_ns = 4 * FRAME_NS;
         group.nic.receive_ring_frames = Some(5);
     }
     lab::incast(&mut run).block_bytes = 400_000;
-    lab::incast(&mut run).iterations = 3;
+    lab::set_iterations(&mut run, 0, 3);
     run
 }
 

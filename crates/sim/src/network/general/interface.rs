@@ -1,13 +1,13 @@
 use netstudy_fabric::stepped::{PausingWire, Sent, Wire};
-use netstudy_fabric::{Link, PauseCounters, ethernet};
+use netstudy_fabric::{CUT_THROUGH_BYTES, Link, PauseCounters, ethernet};
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Time};
 
 use super::events::{Event, Events};
 use super::receiver::Receiver;
 use crate::host::EndIndex;
-use crate::network::{CUT_THROUGH_BYTES, Frame, NicCounters};
-use crate::wiring::HostKind;
+use crate::network::{Frame, NicCounters};
+use crate::wiring::InterfaceKind;
 
 /// The interface of a host, behind a port of the switch.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Interface {
 
 impl Interface {
     /// The interface of a host in the run with the seed `seed`.
-    pub(super) fn new(kind: &HostKind, cuts_through: bool, place: usize, seed: &str) -> Self {
+    pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, place: usize, seed: &str) -> Self {
         let wire = Wire::new(kind.link).with_interval(kind.receive.frame_interval);
         Self {
             place,
@@ -35,7 +35,7 @@ impl Interface {
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
             cuts_through,
-            receiver: Receiver::new(&kind.receive, place, seed, &kind.name),
+            receiver: Receiver::new(&kind.receive, place, seed, &kind.stream),
             counters: NicCounters::default(),
         }
     }

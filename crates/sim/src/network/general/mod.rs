@@ -22,7 +22,7 @@ use netstudy_workload::Traffic;
 use super::{Counted, Frame, Moment, Network, NodeCounters, Observer, Rest};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnIteration, Outcome};
-use crate::wiring::{self, HostKind};
+use crate::wiring;
 use events::{Event, Events};
 use interface::Interface;
 
@@ -49,17 +49,19 @@ impl Mark for Frame {
 }
 
 impl<A: Architecture<Frame>, O: Observer> General<A, O> {
-    pub(crate) fn new(star: &wiring::Star, seed: &str, architecture: A, observer: O) -> Self {
-        let links = star.port_links();
-        let interface = |(place, kind): (usize, &HostKind)| {
-            Interface::new(kind, star.cuts_through(&kind.link), place, seed)
+    pub(crate) fn new(star: &wiring::Star<'_>, seed: &str, architecture: A, observer: O) -> Self {
+        let (links, switch) = (star.port_links(), star.switch);
+        let interface = |(place, line): (usize, &wiring::Line<'_>)| {
+            let cuts_through = switch.cuts_through(&line.interface.link);
+            Interface::new(line.interface, cuts_through, place, seed)
         };
+        let stream = |name| Stream::new(seed, &format!("{}/{name}", switch.name));
         Self {
-            switch: Stepped::new(&links, architecture, star.switch_pause),
-            events: Events::new(Stream::new(seed, "switch/arrivals").bits()),
-            switch_latency: star.switch_latency,
-            arbitration: Stream::new(seed, "switch/arbitration"),
-            interfaces: star.hosts.iter().enumerate().map(interface).collect(),
+            switch: Stepped::new(&links, architecture, switch.pause),
+            events: Events::new(stream("arrivals").bits()),
+            switch_latency: switch.latency,
+            arbitration: stream("arbitration"),
+            interfaces: star.lines.iter().enumerate().map(interface).collect(),
             now: Time::ZERO,
             links,
             observer,
@@ -186,16 +188,15 @@ impl<A: Architecture<Frame>, O: Observer> Counted for General<A, O> {
             pauses: *nic.pauses(),
             port: *self.switch.counters(port),
             port_pauses: *self.switch.pauses(port),
+            queue_bytes_max: self.switch.queue_bytes_max(port),
         }
     }
 
     fn rest(&self) -> Rest {
         let waiting: usize = self.interfaces.iter().map(Interface::waiting).sum();
-        let ports = 0..self.links.len() as u32;
         Rest {
             frames_sent: self.interfaces.iter().map(|nic| nic.counters().frames_sent).sum(),
             frames_under_way: waiting as u64 + self.events.frames_to_switch(),
-            queue_bytes_max: ports.map(|port| self.switch.queue_bytes_max(port)).collect(),
         }
     }
 }

@@ -124,6 +124,8 @@ impl ReceiveKind {
 pub(crate) struct Star<'a> {
     pub(crate) switch: &'a SwitchKind,
     pub(crate) lines: Vec<Line<'a>>,
+    /// Ends of all links of the run.
+    pub(crate) cable_ends: usize,
 }
 
 /// The two directions of the link of a member.
@@ -134,7 +136,6 @@ pub(crate) struct Line<'a> {
     pub(crate) at: CableEnd,
     /// From the switch to the interface.
     pub(crate) down: Link,
-    pub(crate) mtu_bytes: u32,
 }
 
 impl Wiring {
@@ -191,6 +192,11 @@ impl Wiring {
         &self.topology.nodes()[self.members[member].side.node].name
     }
 
+    /// Whether any interface has [`crate::network::limits`].
+    pub(crate) fn is_limited(&self) -> bool {
+        self.interfaces.iter().any(|interface| interface.receive.is_limited())
+    }
+
     /// The star that the members form; none if they form another network.
     pub(crate) fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
         let [switch] = &self.switches[..] else { return None };
@@ -213,10 +219,10 @@ impl Wiring {
                 interface: &self.interfaces[*interface],
                 at,
                 down: self.topology.link(at.far()),
-                mtu_bytes: self.topology.cables()[at.cable].mtu_bytes,
             })
         });
-        Some(Star { switch, lines: lines.collect::<Option<_>>()? })
+        let cable_ends = 2 * self.topology.cables().len();
+        Some(Star { switch, lines: lines.collect::<Option<_>>()?, cable_ends })
     }
 }
 
@@ -231,11 +237,6 @@ impl Star<'_> {
             !pauses(&line.interface.pause) && line.interface.receive.merge_bytes == 0
         };
         !pauses(&self.switch.pause) && self.lines.iter().all(is_plain)
-    }
-
-    /// Whether any interface has [`crate::network::limits`].
-    pub(crate) fn is_limited(&self) -> bool {
-        self.lines.iter().any(|line| line.interface.receive.is_limited())
     }
 
     /// The links behind the switch's ports.
@@ -291,6 +292,30 @@ impl SwitchKind {
             return 0;
         }
         ethernet::frame_bytes(self.mtu_bytes_max)
+    }
+}
+
+impl InterfaceKind {
+    /// What packets meet that never leave the host: the processor and its latencies.
+    pub(crate) fn inside(&self) -> Self {
+        Self {
+            stream: format!("{}/inside", self.stream),
+            link: Link::new(self.link.rate(), Duration::ZERO),
+            receive: ReceiveKind {
+                ring_frames: usize::MAX,
+                frame_interval: Duration::ZERO,
+                merge_bytes: 0,
+                ..self.receive
+            },
+            pause: PausePolicy::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether a packet that stays inside is with its receiver as soon as it is sent.
+    pub(crate) fn takes_no_time_inside(&self) -> bool {
+        let Self { send_latency, receive, .. } = self;
+        *send_latency + receive.latency == Duration::ZERO && receive.costs_no_time()
     }
 }
 

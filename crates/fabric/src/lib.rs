@@ -10,6 +10,7 @@
 
 extern crate alloc;
 
+mod buffers;
 mod link;
 mod pause;
 mod schedule;
@@ -17,7 +18,8 @@ pub mod stepped;
 pub mod switch;
 mod transmitter;
 
-pub use link::{Link, ethernet};
+pub use buffers::{BufferConfig, OverSwitch, SwitchSetup, over_switch};
+pub use link::{CUT_THROUGH_BYTES, Link, ethernet};
 pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseMarks, PauseRequests, pause_time};
 pub use schedule::Schedule;
 pub use switch::{Chance, Grant, PortCounters, SwitchBuffer, Verdict};

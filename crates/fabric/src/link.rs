@@ -18,6 +18,10 @@ pub mod ethernet {
     }
 }
 
+/// What a switch that cuts through must have of a frame: the first 64 bytes, which say that it is no
+/// fragment (IEEE 802.3, 4.2.4.2.2).
+pub const CUT_THROUGH_BYTES: u32 = 64;
+
 /// One direction of a full-duplex Ethernet link.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {

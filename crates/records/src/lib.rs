@@ -5,6 +5,7 @@
 //! are tested against the examples in `schema/examples/`.
 
 mod agent;
+mod buffer;
 mod plan;
 mod record;
 mod switch_plan;

@@ -1,6 +1,6 @@
 //! Hosts: connections, and the interface by which their segments leave.
 
-use netstudy_fabric::{Transmitter, ethernet};
+use netstudy_fabric::{CUT_THROUGH_BYTES, Transmitter, ethernet};
 use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
@@ -63,10 +63,6 @@ pub(crate) struct Nic<L = Unlimited> {
     look_at: usize,
     counters: NicCounters,
 }
-
-/// What a switch that cuts through must have of a frame: the first 64 bytes, which say that it is no
-/// fragment (IEEE 802.3, 4.2.4.2.2).
-pub const CUT_THROUGH_BYTES: u32 = 64;
 
 /// Fewer frames ahead are not worth a look at which of them have left.
 const LOOK_AT_MIN: usize = 64;

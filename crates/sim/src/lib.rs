@@ -16,7 +16,6 @@ extern crate self as netstudy_sim;
 
 mod agenda;
 mod barrier;
-mod buffers;
 mod hops;
 mod hosts;
 mod incast;
@@ -31,6 +30,4 @@ mod run;
 mod snapshot;
 mod wiring;
 
-pub use buffers::{OverSwitch, SwitchSetup, over_switch};
-pub use hosts::CUT_THROUGH_BYTES;
 pub use run::{Progress, run, useful_packets};

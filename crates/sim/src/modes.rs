@@ -2,12 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use netstudy_fabric::SwitchBuffer;
 use netstudy_fabric::stepped::Architecture;
+use netstudy_fabric::{OverSwitch, SwitchBuffer, SwitchSetup, over_switch};
 use netstudy_records as records;
 use netstudy_records::{Buffer, Mode};
 
-use crate::buffers::{OverSwitch, SwitchSetup, over_switch};
 use crate::hops::Hops;
 use crate::hosts::Frame;
 use crate::incast::Simulation;
@@ -45,7 +44,7 @@ pub(crate) fn simulate(
         marked_above_bytes: setup.star.ecn_threshold_bytes,
         reserved_bytes: &reserved,
     };
-    over_switch(buffer, &switch, Execution { mode, setup, observer, on_iteration })
+    over_switch(&buffer.into(), &switch, Execution { mode, setup, observer, on_iteration })
 }
 
 /// A set-up that is to be carried out.

@@ -7,12 +7,13 @@ use std::os::fd::OwnedFd;
 
 use netstudy_fabric::stepped::{Architecture, Departure, PausePolicy, Sent, Stepped};
 use netstudy_fabric::switch::Arrival;
-use netstudy_fabric::{SwitchBuffer, ethernet};
+use netstudy_fabric::{
+    CUT_THROUGH_BYTES, OverSwitch, SwitchBuffer, SwitchSetup, ethernet, over_switch,
+};
 use netstudy_random::Stream;
 use netstudy_records::{
     Command, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
 };
-use netstudy_sim::{CUT_THROUGH_BYTES, OverSwitch, SwitchSetup, over_switch};
 use netstudy_units::{Duration, Time};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;
@@ -61,7 +62,7 @@ pub(crate) fn carry_out(
         marked_above_bytes: plan.ecn_threshold_bytes.unwrap_or(u64::MAX),
         reserved_bytes: &|port| checked.reserved_bytes(port),
     };
-    over_switch(&plan.buffer, &setup, Work { checked, control, clock })
+    over_switch(&(&plan.buffer).into(), &setup, Work { checked, control, clock })
 }
 
 /// Keeps the process on one processor.

@@ -1,11 +1,11 @@
 use netstudy_fabric::stepped::{PausingWire, Sent, Wire};
-use netstudy_fabric::{Link, PauseCounters, ethernet};
+use netstudy_fabric::{CUT_THROUGH_BYTES, Link, PauseCounters, ethernet};
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Time};
 
 use super::events::{Event, Events};
 use super::receiver::Receiver;
-use crate::hosts::{CUT_THROUGH_BYTES, Frame, NicCounters};
+use crate::hosts::{Frame, NicCounters};
 use crate::wiring::HostKind;
 
 /// The interface of a host, behind a port of the switch.

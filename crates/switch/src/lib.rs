@@ -14,6 +14,7 @@
 mod addresses;
 mod clock;
 mod control;
+mod element;
 mod frame;
 mod interfaces;
 mod lateness;
@@ -23,7 +24,9 @@ mod plan;
 mod pool;
 mod port;
 mod receiver;
+mod routes;
 mod sender;
+mod series;
 mod switch;
 mod waiting;
 

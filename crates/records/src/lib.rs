@@ -11,8 +11,9 @@ mod record;
 mod switch_plan;
 
 pub use agent::{
-    AgentPlan, AgentRecord, AgentRecordSchema, AgentRole, AgentSchema, Command, Endpoint,
-    PhaseName, ProbePlan, Snapshot, SocketOptions, Token,
+    AgentPlan, AgentRecord, AgentRecordSchema, AgentSchema, AgentWorkload, Command,
+    ConnectionCounters, ConnectionPlan, Direction, Endpoint, InstrumentPlan, PhaseName, ProbePlan,
+    RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token, TransferSize, Until,
 };
 pub use plan::{
     Buffer, CongestionControl, Direction, Forwarding, Group, Host, Incast, Instrument,

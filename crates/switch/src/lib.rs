@@ -14,7 +14,6 @@
 mod addresses;
 mod clock;
 mod control;
-mod element;
 mod frame;
 mod interfaces;
 mod lateness;
@@ -24,7 +23,6 @@ mod plan;
 mod pool;
 mod port;
 mod receiver;
-mod routes;
 mod sender;
 mod series;
 mod switch;

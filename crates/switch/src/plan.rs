@@ -1,87 +1,82 @@
 //! The plan of the switches, read and checked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use netstudy_fabric::topology::{
+    Attachment, Cable, CableEnd, Graph, Port, Topology, TopologyError,
+};
 use netstudy_fabric::{CUT_THROUGH_BYTES, Link, ethernet};
-use netstudy_records::{Buffer, Forwarding, SwitchElement, SwitchLink, SwitchLinkEnd, SwitchPlan};
+use netstudy_records::{Buffer, Forwarding, SwitchElement, SwitchLinkEnd, SwitchPlan};
 use netstudy_units::{Duration, Rate};
 
 use crate::Failure;
-use crate::addresses::{self, Mac};
+use crate::addresses::{self, Addresses, Mac};
 use crate::control::Control;
-use crate::routes::Routes;
+use crate::frame;
 
 /// IP packets that Ethernet may have to carry (RFC 791) and that an IP header can speak of.
 const MTU_BYTES: std::ops::RangeInclusive<u32> = 576..=65_535;
 
-/// A plan that can be carried out, as far as it says itself.
+/// A plan that can be carried out, as far as it says itself. Switches are numbered as in the plan, and
+/// hosts' interfaces as in the topology: "a host" is one of these from here on.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) plan: SwitchPlan,
-    /// The ends of all links: those of link n are 2n and 2n + 1.
-    pub(crate) ends: Vec<End>,
-    /// The ends at hosts, in order.
+    pub(crate) topology: Topology,
     pub(crate) hosts: Vec<HostEnd>,
-    /// By switch: the end at each of its ports.
-    pub(crate) ports: Vec<Vec<usize>>,
-    pub(crate) routes: Routes,
-}
-
-/// An end of a link.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
-    pub(crate) place: Place,
-    /// The direction that leaves here.
-    pub(crate) link: Link,
-    /// What is between the first bit of a frame, after its way, and the instant at which who is here
-    /// judges it, where that is not its last bit: a switch that cuts through needs less of it.
-    pub(crate) judges_at: Option<Duration>,
-    /// Largest frame of the link as a packet socket sees it.
-    pub(crate) socket_bytes_max: usize,
-}
-
-/// Where an end is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// At a host, as its number among [`Checked::hosts`].
-    Host(usize),
-    /// At a port of a switch.
-    Switch { switch: usize, port: u32 },
+    pub(crate) addresses: Addresses,
+    /// By [`CableEnd::number`]: what is between the first bit of a frame that comes there and the instant
+    /// at which the switch judges it, where that is not its last bit: one that cuts through needs less.
+    judges_after: Vec<Option<Duration>>,
 }
 
 /// An end at a host.
 #[derive(Clone, Debug)]
 pub(crate) struct HostEnd {
-    pub(crate) end: usize,
+    pub(crate) at: CableEnd,
     /// The interface in the network namespace of this process.
     pub(crate) interface: String,
     /// For messages.
     pub(crate) name: String,
-}
-
-/// The other end of the same link.
-pub(crate) const fn far(end: usize) -> usize {
-    end ^ 1
+    /// The longest frame of its link as a packet socket sees it.
+    pub(crate) socket_bytes_max: usize,
 }
 
 impl Checked {
     /// The end's description in the plan.
-    pub(crate) fn described(&self, end: usize) -> &SwitchLinkEnd {
-        described(&self.plan.links, end)
+    pub(crate) fn described(&self, at: CableEnd) -> &SwitchLinkEnd {
+        described(&self.plan, at)
+    }
+
+    /// The largest packet of a link.
+    pub(crate) fn mtu_bytes(&self, at: CableEnd) -> u32 {
+        self.plan.links[at.cable].mtu_bytes
+    }
+
+    /// The largest packet of all links.
+    pub(crate) fn mtu_bytes_max(&self) -> u32 {
+        self.plan.links.iter().map(|link| link.mtu_bytes).max().unwrap_or_default()
     }
 
     /// The links of a switch, by port.
     pub(crate) fn links(&self, switch: usize) -> Vec<Link> {
-        self.ports[switch].iter().map(|&end| self.ends[end].link).collect()
+        let ports = &self.topology.switches()[switch].ports;
+        ports.iter().map(|&at| self.topology.link(at)).collect()
+    }
+
+    /// See [`Self::judges_after`].
+    pub(crate) fn judges_after(&self, at: CableEnd) -> Option<Duration> {
+        self.judges_after[at.number()]
     }
 
     /// Whether a frame that leaves a host by its end `from` finds a way to the host `to`.
-    pub(crate) fn leads(&self, from: usize, to: u32) -> bool {
-        match self.ends[far(from)].place {
-            Place::Host(host) => host as u32 == to,
-            Place::Switch { switch, port } => {
-                self.routes.egress(switch, to).is_some_and(|egress| egress != port)
+    pub(crate) fn leads(&self, from: CableEnd, to: usize) -> bool {
+        match self.topology.attachment(from.far()) {
+            Attachment::Interface(host) => host == to,
+            Attachment::SwitchPort { switch, port } => {
+                let egress = self.topology.switches()[switch].egress(to);
+                egress.is_some_and(|egress| egress != port)
             }
         }
     }
@@ -89,20 +84,14 @@ impl Checked {
     /// Room that a frame must find that comes by a port: that of the largest one where it is let in
     /// before its end is there, else none beyond its own.
     pub(crate) fn reserved_bytes(&self, switch: usize, port: u32) -> u32 {
-        let end = self.ports[switch][port as usize];
-        let mtu_bytes = self.plan.links[end / 2].mtu_bytes;
-        self.ends[end].judges_at.map_or(0, |_| ethernet::frame_bytes(mtu_bytes))
-    }
-
-    /// The largest packet of all links.
-    pub(crate) fn mtu_bytes(&self) -> u32 {
-        self.plan.links.iter().map(|link| link.mtu_bytes).max().unwrap_or_default()
+        let at = self.topology.switches()[switch].ports[port as usize];
+        self.judges_after(at).map_or(0, |_| ethernet::frame_bytes(self.mtu_bytes(at)))
     }
 }
 
-fn described(links: &[SwitchLink], end: usize) -> &SwitchLinkEnd {
-    let link = &links[end / 2];
-    if end.is_multiple_of(2) { &link.a } else { &link.b }
+fn described(plan: &SwitchPlan, at: CableEnd) -> &SwitchLinkEnd {
+    let link = &plan.links[at.cable];
+    if at.end == 0 { &link.a } else { &link.b }
 }
 
 /// Reads the first line of input.
@@ -117,31 +106,16 @@ fn check(plan: SwitchPlan) -> Result<Checked, String> {
         return Err("links: there is none".to_owned());
     }
     check_switches(&plan.switches)?;
-    let mut found = Found::new(&plan);
-    for (place, link) in plan.links.iter().enumerate() {
-        found.add(place, link)?;
-    }
+    check_links(&plan)?;
     check_sampled(&plan)?;
-    let Found { mut ends, hosts, macs, ports, .. } = found;
-    for (switch, description) in plan.switches.iter().enumerate() {
-        if description.forwarding == Forwarding::CutThrough {
-            cut_through(&ports[switch], &mut ends);
-        }
-    }
-    let routes = Routes::new(&ends, &ports, &macs).map_err(|circle| {
-        let [a, b] = circle.map(|switch| &plan.switches[switch].name);
-        format!("links: the switches {a:?} and {b:?} are on a circle")
-    })?;
-    Ok(Checked { plan, ends, hosts, ports, routes })
+    let topology = topology(&plan).map_err(|error| format!("links: {error}"))?;
+    let (hosts, macs) = hosts(&plan, &topology)?;
+    let judges_after = judges_after(&plan, &topology);
+    Ok(Checked { plan, topology, hosts, addresses: Addresses::new(&macs), judges_after })
 }
 
 fn check_switches(switches: &[SwitchElement]) -> Result<(), String> {
-    let mut names = BTreeSet::new();
     for (place, switch) in switches.iter().enumerate() {
-        if !names.insert(&switch.name) {
-            let name = &switch.name;
-            return Err(format!("switches[{place}].name: {name:?} is that of an earlier switch"));
-        }
         check_buffer(&switch.buffer).map_err(|why| format!("switches[{place}].{why}"))?;
     }
     Ok(())
@@ -156,6 +130,34 @@ fn check_buffer(buffer: &Buffer) -> Result<(), String> {
             Err(format!("buffer.random_arbitration_pct: {percent} is above 100"))
         }
         _ => Ok(()),
+    }
+}
+
+fn check_links(plan: &SwitchPlan) -> Result<(), String> {
+    for (place, link) in plan.links.iter().enumerate() {
+        if !MTU_BYTES.contains(&link.mtu_bytes) {
+            let (least, most) = (MTU_BYTES.start(), MTU_BYTES.end());
+            let mtu_bytes = link.mtu_bytes;
+            return Err(format!(
+                "links[{place}].mtu_bytes: {mtu_bytes} is outside of {least} to {most}"
+            ));
+        }
+        for (side, end) in [("a", &link.a), ("b", &link.b)] {
+            check_end(plan, end).map_err(|why| format!("links[{place}].{side}.{why}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_end(plan: &SwitchPlan, end: &SwitchLinkEnd) -> Result<(), String> {
+    if end.rate_bps == 0 {
+        return Err("rate_bps: it is 0, and nothing would ever leave".to_owned());
+    }
+    let is_switch = plan.switches.iter().any(|switch| switch.name == end.node);
+    match (is_switch, &end.host) {
+        (true, None) | (false, Some(_)) => Ok(()),
+        (true, Some(_)) => Err(format!("host: {:?} is a switch", end.node)),
+        (false, None) => Err(format!("node: there is no switch {:?}", end.node)),
     }
 }
 
@@ -178,100 +180,79 @@ fn check_sampled(plan: &SwitchPlan) -> Result<(), String> {
     Ok(())
 }
 
-/// What has been found in the links.
-struct Found<'a> {
-    switches: &'a [SwitchElement],
-    ends: Vec<End>,
-    hosts: Vec<HostEnd>,
-    /// By host.
-    macs: Vec<Mac>,
-    ports: Vec<Vec<usize>>,
-    /// Names that must not be there twice: the field, and its value.
-    seen: BTreeSet<(&'static str, String)>,
+/// The graph of the plan. Its switches come first, so that they keep their numbers.
+fn topology(plan: &SwitchPlan) -> Result<Topology, TopologyError> {
+    let mut graph = Graph::default();
+    let mut numbers = BTreeMap::new();
+    for switch in &plan.switches {
+        numbers.insert(&switch.name, graph.add_switch(&switch.name)?);
+    }
+    for end in plan.links.iter().flat_map(|link| [&link.a, &link.b]) {
+        if !numbers.contains_key(&end.node) {
+            numbers.insert(&end.node, graph.add_host(&end.node)?);
+        }
+    }
+    for link in &plan.links {
+        let ends = [&link.a, &link.b];
+        graph.connect(Cable {
+            ends: ends.map(|end| Port { node: numbers[&end.node], name: end.port.clone() }),
+            rates: ends.map(|end| Rate::from_bps(end.rate_bps)),
+            delay: Duration::from_ns(link.delay_ns),
+            mtu_bytes: link.mtu_bytes,
+        })?;
+    }
+    graph.build()
 }
 
-impl<'a> Found<'a> {
-    fn new(plan: &'a SwitchPlan) -> Self {
-        Self {
-            switches: &plan.switches,
-            ends: Vec::new(),
-            hosts: Vec::new(),
-            macs: Vec::new(),
-            ports: vec![Vec::new(); plan.switches.len()],
-            seen: BTreeSet::new(),
+/// The hosts' ends, and the address at each.
+fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<(Vec<HostEnd>, Vec<Mac>), String> {
+    let (mut hosts, mut macs) = (Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    for interface in topology.interfaces() {
+        let at = interface.at;
+        let end = described(plan, at);
+        let Some(host) = &end.host else { continue };
+        let field = |name: &str| {
+            let side = if at.end == 0 { "a" } else { "b" };
+            format!("links[{}].{side}.host.{name}", at.cable)
+        };
+        for (name, value) in [("interface", &host.interface), ("mac", &host.mac)] {
+            if !seen.insert((name, value)) {
+                return Err(format!("{}: {value:?} is that of an earlier end", field(name)));
+            }
         }
-    }
-
-    fn add(&mut self, place: usize, link: &SwitchLink) -> Result<(), String> {
-        if !MTU_BYTES.contains(&link.mtu_bytes) {
-            let (least, most) = (MTU_BYTES.start(), MTU_BYTES.end());
-            let mtu_bytes = link.mtu_bytes;
-            return Err(format!(
-                "links[{place}].mtu_bytes: {mtu_bytes} is outside of {least} to {most}"
-            ));
-        }
-        for (side, end) in [("a", &link.a), ("b", &link.b)] {
-            self.add_end(link, end).map_err(|why| format!("links[{place}].{side}.{why}"))?;
-        }
-        Ok(())
-    }
-
-    fn add_end(&mut self, link: &SwitchLink, end: &SwitchLinkEnd) -> Result<(), String> {
-        if end.rate_bps == 0 {
-            return Err("rate_bps: it is 0, and nothing would ever leave".to_owned());
-        }
-        let name = format!("{:?} of {:?}", end.port, end.node);
-        self.only_once("port", &name)?;
-        let number = self.ends.len();
-        let switch = self.switches.iter().position(|switch| switch.name == end.node);
-        let place =
-            match (switch, &end.host) {
-                (Some(switch), None) => {
-                    self.ports[switch].push(number);
-                    Place::Switch { switch, port: self.ports[switch].len() as u32 - 1 }
-                }
-                (None, Some(host)) => {
-                    self.only_once("host.interface", &format!("{:?}", host.interface))?;
-                    self.only_once("host.mac", &format!("{:?}", host.mac))?;
-                    self.macs.push(addresses::parse(&host.mac).ok_or_else(|| {
-                        format!("host.mac: {:?} is no Ethernet address", host.mac)
-                    })?);
-                    let interface = host.interface.clone();
-                    self.hosts.push(HostEnd { end: number, interface, name });
-                    Place::Host(self.hosts.len() - 1)
-                }
-                (Some(_), Some(_)) => return Err(format!("host: {:?} is a switch", end.node)),
-                (None, None) => return Err(format!("node: there is no switch {:?}", end.node)),
-            };
-        let delay = Duration::from_ns(link.delay_ns);
-        self.ends.push(End {
-            place,
-            link: Link::new(Rate::from_bps(end.rate_bps), delay),
-            judges_at: None,
-            socket_bytes_max: link.mtu_bytes as usize + crate::frame::HEADER_BYTES,
+        macs.push(
+            addresses::parse(&host.mac).ok_or_else(|| {
+                format!("{}: {:?} is no Ethernet address", field("mac"), host.mac)
+            })?,
+        );
+        hosts.push(HostEnd {
+            at,
+            interface: host.interface.clone(),
+            name: format!("{:?} of {:?}", end.port, end.node),
+            socket_bytes_max: plan.links[at.cable].mtu_bytes as usize + frame::HEADER_BYTES,
         });
-        Ok(())
     }
-
-    fn only_once(&mut self, field: &'static str, value: &str) -> Result<(), String> {
-        if self.seen.insert((field, value.to_owned())) {
-            Ok(())
-        } else {
-            Err(format!("{field}: {value} is that of an earlier end"))
-        }
-    }
+    Ok((hosts, macs))
 }
 
 /// A switch that cuts through judges a frame by its header, where it comes as fast as any egress sends:
 /// a faster one would run out of bits.
-fn cut_through(ports: &[usize], ends: &mut [End]) {
-    let fastest = ports.iter().map(|&end| ends[end].link.rate()).max();
-    for &end in ports {
-        let from = ends[far(end)].link;
-        if Some(from.rate()) >= fastest {
-            ends[end].judges_at = Some(from.serialization(CUT_THROUGH_BYTES));
+fn judges_after(plan: &SwitchPlan, topology: &Topology) -> Vec<Option<Duration>> {
+    let mut found = vec![None; 2 * plan.links.len()];
+    for (description, switch) in plan.switches.iter().zip(topology.switches()) {
+        if description.forwarding != Forwarding::CutThrough {
+            continue;
+        }
+        let fastest = switch.ports.iter().map(|&at| topology.link(at).rate()).max();
+        for at in &switch.ports {
+            let from = topology.link(at.far());
+            if Some(from.rate()) >= fastest {
+                found[at.number()] = Some(from.serialization(CUT_THROUGH_BYTES));
+            }
         }
     }
+    found
 }
 
 #[cfg(test)]
@@ -294,10 +275,11 @@ mod tests {
     fn the_example_can_be_carried_out() {
         let checked = check(example()).expect("it can");
         assert_eq!(checked.hosts.len(), 4);
-        assert_eq!(checked.ports, [[1, 4], [3, 5]]);
-        assert_eq!(checked.ends[4].link.delay(), Duration::from_us(10));
-        assert_eq!(checked.ends[5].link.rate(), Rate::from_bps(250_000_000));
-        assert_eq!(checked.mtu_bytes(), 9000);
+        let right = checked.links(1);
+        assert_eq!(right[1].rate(), Rate::from_bps(250_000_000));
+        assert_eq!(right[1].delay(), Duration::from_us(10));
+        assert_eq!(checked.mtu_bytes_max(), 9000);
+        assert!(checked.leads(checked.hosts[0].at, 1) && !checked.leads(checked.hosts[0].at, 3));
     }
 
     #[test]
@@ -325,7 +307,7 @@ mod tests {
         let doubled = complaint(|plan| plan.links[1].a.host = plan.links[0].a.host.clone());
         assert_eq!(doubled, "links[1].a.host.interface: \"p0\" is that of an earlier end");
         let port = complaint(|plan| plan.links[2].a.port = "p1".to_owned());
-        assert_eq!(port, "links[2].a.port: \"p1\" of \"left\" is that of an earlier end");
+        assert_eq!(port, "links: the port \"p1\" of \"left\" has two links");
         let alpha = complaint(|plan| {
             if let Buffer::SharedMemory { alpha, .. } = &mut plan.switches[0].buffer {
                 *alpha = 0.0;
@@ -337,13 +319,13 @@ mod tests {
     }
 
     #[test]
-    fn switches_in_a_circle_are_refused() {
+    fn switches_in_a_cycle_are_refused() {
         let circle = complaint(|plan| {
             let mut link = plan.links[2].clone();
             link.a.port = "p3".to_owned();
             link.b.port = "p3".to_owned();
             plan.links.push(link);
         });
-        assert_eq!(circle, "links: the switches \"left\" and \"right\" are on a circle");
+        assert!(circle.starts_with("links: the switches \"left\" and \"right\""), "{circle}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use netstudy_fabric::topology::CableEnd;
 use netstudy_records::{SwitchPortCounters, SwitchRecord};
 use netstudy_units::{Duration, Time};
 
@@ -39,12 +40,12 @@ impl Series {
             let mut switches = checked.plan.switches.iter();
             let switch = switches.position(|switch| switch.name == sampling.switch);
             let switch = switch.expect("the plan was checked");
-            let is_meant = |&(_, &end): &(u32, &usize)| {
-                let name = &checked.described(end).port;
+            let is_meant = |&(_, &at): &(u32, &CableEnd)| {
+                let name = &checked.described(at).port;
                 sampling.port.as_ref().is_none_or(|port| port == name)
             };
-            let ports: Vec<u32> =
-                (0..).zip(&checked.ports[switch]).filter(is_meant).map(|(port, _)| port).collect();
+            let ends = &checked.topology.switches()[switch].ports;
+            let ports: Vec<u32> = (0..).zip(ends).filter(is_meant).map(|(port, _)| port).collect();
             let values = ports.iter().map(|_| Default::default()).collect();
             let every = Duration::from_ns(sampling.every_ns);
             Self { switch, ports, every, due: Time::ZERO, at_ns: Vec::new(), values }
@@ -80,7 +81,7 @@ impl Series {
     /// The record of each port.
     pub(crate) fn records(&self, checked: &Checked) -> Vec<SwitchRecord> {
         let record = |(columns, &port): (&[Vec<u64>; COLUMNS.len()], &u32)| {
-            let end = checked.ports[self.switch][port as usize];
+            let end = checked.topology.switches()[self.switch].ports[port as usize];
             let named = COLUMNS.iter().zip(columns);
             let values: BTreeMap<_, _> =
                 named.map(|((name, _), column)| ((*name).to_owned(), column.clone())).collect();

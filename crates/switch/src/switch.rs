@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 
-use netstudy_fabric::stepped::{Departure, Sent};
+use netstudy_fabric::stepped::{Departure, PausePolicy, Sent, Stepped};
 use netstudy_fabric::switch::Arrival;
-use netstudy_fabric::{Schedule, ethernet};
+use netstudy_fabric::topology::{Attachment, CableEnd};
+use netstudy_fabric::{AnyArchitecture, Link, Schedule, SwitchSetup, ethernet};
 use netstudy_random::Stream;
 use netstudy_records::{
     Command, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
@@ -20,12 +21,11 @@ use nix::unistd::Pid;
 use crate::addresses;
 use crate::clock::{self, Clock, RealtimeOffset};
 use crate::control::Control;
-use crate::element::{Element, element};
 use crate::frame::{self, Frame};
 use crate::lateness::Lateness;
 use crate::losses::{self, Losses, Lost};
 use crate::outbox::Outbox;
-use crate::plan::{Checked, Place, far};
+use crate::plan::{Checked, HostEnd};
 use crate::pool::Pool;
 use crate::receiver::{Received, Receiver};
 use crate::sender::{self, Sender, Written};
@@ -77,7 +77,7 @@ struct Arrived {
     /// Of frames that arrive at the same time, the one noticed first comes first.
     number: u64,
     /// The end of the link by which it comes.
-    end: usize,
+    end: CableEnd,
     frame: Frame,
 }
 
@@ -87,6 +87,19 @@ struct Came {
     frames: u64,
     bytes: u64,
     unaddressed: u64,
+}
+
+/// The switch of the plan with that number.
+fn fabric(checked: &Checked, switch: usize) -> Stepped<Frame, AnyArchitecture<Frame>> {
+    let description = &checked.plan.switches[switch];
+    let links: Vec<Link> = checked.links(switch);
+    let setup = SwitchSetup {
+        links: &links,
+        marked_above_bytes: description.ecn_threshold_bytes.unwrap_or(u64::MAX),
+        reserved_bytes: &|port| checked.reserved_bytes(switch, port),
+    };
+    let architecture = AnyArchitecture::new(&(&description.buffer).into(), &setup);
+    Stepped::new(&links, architecture, PausePolicy::default())
 }
 
 struct Switches<'a> {
@@ -103,7 +116,7 @@ struct Switches<'a> {
     numbered: u64,
     /// By host: when all that it has handed over has come over the wire.
     ingress_free_at: Vec<Time>,
-    elements: Vec<Box<dyn Element>>,
+    fabrics: Vec<Stepped<Frame, AnyArchitecture<Frame>>>,
     /// By switch.
     arbitration: Vec<Stream>,
     /// When each switch next has something to do.
@@ -127,20 +140,21 @@ struct Switches<'a> {
 
 impl<'a> Switches<'a> {
     fn new(checked: &'a Checked, clock: Clock) -> Result<Self, Failure> {
-        let Checked { plan, ends, hosts, .. } = checked;
+        let Checked { plan, topology, hosts, .. } = checked;
         let sockets = hosts.iter().map(port::open).collect::<Result<Vec<_>, _>>()?;
-        let buffer_bytes = checked.mtu_bytes() as usize + frame::HEADER_BYTES;
-        let to_host = |host: &crate::plan::HostEnd| &ends[far(host.end)].link;
-        let allowed = |host: &crate::plan::HostEnd| {
-            let mtu_bytes = plan.links[host.end / 2].mtu_bytes;
-            let full_frame = to_host(host).serialization(ethernet::frame_bytes(mtu_bytes));
-            full_frame.max(INTERRUPT_MODERATION)
+        let buffer_bytes = checked.mtu_bytes_max() as usize + frame::HEADER_BYTES;
+        let to_host = |host: &HostEnd| topology.link(host.at.far());
+        let allowed = |host: &HostEnd| {
+            let full_frame = ethernet::frame_bytes(checked.mtu_bytes(host.at));
+            to_host(host).serialization(full_frame).max(INTERRUPT_MODERATION)
         };
-        let soonest = |host: &crate::plan::HostEnd| {
-            to_host(host).serialization(ethernet::MIN_FRAME_BYTES) + to_host(host).delay()
+        let soonest = |host: &HostEnd| {
+            let link = to_host(host);
+            link.serialization(ethernet::MIN_FRAME_BYTES) + link.delay()
         };
-        let switches = 0..plan.switches.len();
-        let stream = |number: usize| format!("{}/arbitration", plan.switches[number].name);
+        let arbitration = |switch: &netstudy_records::SwitchElement| {
+            Stream::new(&plan.seed, &format!("{}/arbitration", switch.name))
+        };
         let mut made = Self {
             checked,
             clock,
@@ -151,8 +165,8 @@ impl<'a> Switches<'a> {
             arrived: BinaryHeap::with_capacity(1024),
             numbered: 0,
             ingress_free_at: vec![Time::ZERO; hosts.len()],
-            elements: switches.clone().map(|number| element(checked, number)).collect(),
-            arbitration: switches.map(|number| Stream::new(&plan.seed, &stream(number))).collect(),
+            fabrics: (0..plan.switches.len()).map(|switch| fabric(checked, switch)).collect(),
+            arbitration: plan.switches.iter().map(arbitration).collect(),
             steps: Schedule::new(plan.switches.len().max(1)),
             now: Time::ZERO,
             outbox: Outbox::new(hosts.len(), 1024),
@@ -160,7 +174,7 @@ impl<'a> Switches<'a> {
             allowed: hosts.iter().map(allowed).collect(),
             lateness: Lateness::new(),
             losses: Losses::begin(Vec::new()),
-            came: vec![Came::default(); ends.len()],
+            came: vec![Came::default(); 2 * plan.links.len()],
             drops: vec![Vec::with_capacity(DROPS_READY); plan.switches.len()],
             series: Series::all(checked),
         };
@@ -279,19 +293,19 @@ impl<'a> Switches<'a> {
 
     fn take_in(&mut self, host: usize, received: Received, offset: RealtimeOffset) {
         let Received { place, bytes, stamp, cut_off } = received;
-        let from = self.checked.hosts[host].end;
+        let HostEnd { at: from, socket_bytes_max, .. } = self.checked.hosts[host];
         let buffer = self.receiver.buffer(place);
         let to = addresses::destination(&buffer[..bytes])
-            .and_then(|mac| self.checked.routes.host(mac))
-            .filter(|&to| self.checked.leads(from, to));
-        let came = &mut self.came[far(from)];
+            .and_then(|mac| self.checked.addresses.host(mac))
+            .filter(|&to| self.checked.leads(from, to as usize));
+        let came = &mut self.came[from.far().number()];
         came.frames += 1;
         came.bytes += u64::from(frame::wire_bytes(bytes as u32));
         let Some(to) = to else {
             came.unaddressed += 1;
             return;
         };
-        if cut_off || bytes > self.checked.ends[from].socket_bytes_max {
+        if cut_off || bytes > socket_bytes_max {
             self.losses.too_long += 1;
             return;
         }
@@ -313,7 +327,7 @@ impl<'a> Switches<'a> {
         if !self.checked.plan.paced_ingress {
             return (sent, sent);
         }
-        let link = &self.checked.ends[self.checked.hosts[host].end].link;
+        let link = self.checked.topology.link(self.checked.hosts[host].at);
         let begins = sent.max(self.ingress_free_at[host]);
         let ends = begins + link.serialization(frame::wire_bytes(bytes));
         self.ingress_free_at[host] = ends;
@@ -321,16 +335,16 @@ impl<'a> Switches<'a> {
     }
 
     /// A frame leaves by an end: its first bit at `begins`, its last one at `ends`.
-    fn send_over(&mut self, from: usize, begins: Time, ends: Time, frame: Frame) {
-        let (to, delay) = (far(from), self.checked.ends[from].link.delay());
-        let there = &self.checked.ends[to];
-        match there.place {
-            Place::Host(host) => self.outbox.put(host, ends + delay, frame),
-            Place::Switch { .. } => {
-                let judged = there.judges_at.map_or(ends, |after| (begins + after).min(ends));
+    fn send_over(&mut self, from: CableEnd, begins: Time, ends: Time, frame: Frame) {
+        let (to, delay) = (from.far(), self.checked.topology.link(from).delay());
+        match self.checked.topology.attachment(to) {
+            Attachment::Interface(host) => self.outbox.put(host, ends + delay, frame),
+            Attachment::SwitchPort { .. } => {
+                let header = self.checked.judges_after(to).map_or(ends, |after| begins + after);
+                let at = header.min(ends) + delay;
                 let number = self.numbered;
                 self.numbered += 1;
-                self.arrived.push(Reverse(Arrived { at: judged + delay, number, end: to, frame }));
+                self.arrived.push(Reverse(Arrived { at, number, end: to, frame }));
             }
         }
     }
@@ -359,38 +373,39 @@ impl<'a> Switches<'a> {
     }
 
     fn step(&mut self, switch: usize) {
-        let departure = self.elements[switch].step(self.now, &mut self.arbitration[switch]);
+        let departure = self.fabrics[switch].step(self.now, &mut self.arbitration[switch]);
         if let Some(Departure { egress, sent: Sent::Frame(frame), departs }) = departure {
-            let from = self.checked.ports[switch][egress as usize];
-            let takes = self.checked.ends[from].link.serialization(frame::wire_bytes(frame.bytes));
+            let from = self.checked.topology.switches()[switch].ports[egress as usize];
+            let link = self.checked.topology.link(from);
+            let takes = link.serialization(frame::wire_bytes(frame.bytes));
             self.send_over(from, departs.saturating_sub(takes), departs, frame);
         }
-        self.steps.set(switch, self.elements[switch].next_step());
+        self.steps.set(switch, self.fabrics[switch].next_step());
     }
 
     fn offer(&mut self, arrived: &Arrived) {
         let Arrived { end, frame, .. } = *arrived;
-        let Place::Switch { switch, port: ingress } = self.checked.ends[end].place else { return };
-        let Some(egress) = self.checked.routes.egress(switch, frame.to) else { return };
+        let topology = &self.checked.topology;
+        let Attachment::SwitchPort { switch, port: ingress } = topology.attachment(end) else {
+            return;
+        };
+        let egress = topology.switches()[switch].egress(frame.to as usize);
+        let egress = egress.expect("there is a way to whom a frame was taken in for");
         let frame_bytes = frame::wire_bytes(frame.bytes);
-        if !self.is_first_switch(end) {
-            let came = &mut self.came[end];
+        if let Attachment::SwitchPort { .. } = topology.attachment(end.far()) {
+            // What comes from a host was counted when it was received.
+            let came = &mut self.came[end.number()];
             came.frames += 1;
             came.bytes += u64::from(frame_bytes);
         }
         let latency = Duration::from_ns(self.checked.plan.switches[switch].latency_ns);
         let arrival =
             Arrival { now: self.now, ready: self.now + latency, ingress, egress, frame_bytes };
-        if !self.elements[switch].offer(&arrival, frame) {
+        if !self.fabrics[switch].offer(&arrival, frame) {
             self.drops[switch].push((self.now, egress));
             self.pool.give_back(frame.slot);
         }
-        self.steps.set(switch, self.elements[switch].next_step());
-    }
-
-    /// Whether what comes by an end comes from a host: that was counted when it was received.
-    fn is_first_switch(&self, end: usize) -> bool {
-        matches!(self.checked.ends[far(end)].place, Place::Host(_))
+        self.steps.set(switch, self.fabrics[switch].next_step());
     }
 
     // ---- out
@@ -456,20 +471,20 @@ impl<'a> Switches<'a> {
 
     /// By switch and port.
     fn counters(&self) -> BTreeMap<String, BTreeMap<String, SwitchPortCounters>> {
-        let of_switch = |(switch, ends): (usize, &Vec<usize>)| {
-            let of_port = |(port, &end): (u32, &usize)| {
-                let name = self.checked.described(end).port.clone();
-                (name, self.port_counters(switch, port))
+        let of_switch = |(switch, description): (usize, &netstudy_records::SwitchElement)| {
+            let ports = &self.checked.topology.switches()[switch].ports;
+            let of_port = |(port, &at): (u32, &CableEnd)| {
+                (self.checked.described(at).port.clone(), self.port_counters(switch, port))
             };
-            let name = self.checked.plan.switches[switch].name.clone();
-            (name, (0..).zip(ends).map(of_port).collect())
+            (description.name.clone(), (0..).zip(ports).map(of_port).collect())
         };
-        self.checked.ports.iter().enumerate().map(of_switch).collect()
+        self.checked.plan.switches.iter().enumerate().map(of_switch).collect()
     }
 
     fn port_counters(&self, switch: usize, port: u32) -> SwitchPortCounters {
-        let counted = self.elements[switch].counters(port);
-        let came = self.came[self.checked.ports[switch][port as usize]];
+        let counted = self.fabrics[switch].counters(port);
+        let at = self.checked.topology.switches()[switch].ports[port as usize];
+        let came = self.came[at.number()];
         SwitchPortCounters {
             frames_received: came.frames,
             bytes_received: came.bytes,
@@ -478,7 +493,7 @@ impl<'a> Switches<'a> {
             frames_dropped: counted.frames_dropped,
             bytes_dropped: counted.bytes_dropped,
             frames_marked: counted.frames_marked,
-            queue_bytes_max: self.elements[switch].queue_bytes_max(port),
+            queue_bytes_max: self.fabrics[switch].queue_bytes_max(port),
             frames_unaddressed: came.unaddressed,
         }
     }
@@ -518,7 +533,7 @@ impl<'a> Switches<'a> {
 
     fn clock_record(&self, lost: Lost) -> SwitchClock {
         let lateness = &self.lateness;
-        let complaint = lost.complaint(self.checked.mtu_bytes());
+        let complaint = lost.complaint(self.checked.mtu_bytes_max());
         let why = complaint.or_else(|| lateness.complaint());
         SwitchClock {
             departures: lateness.departures(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netstudy.plan.make import useful_packets
+from netstudy.plan import useful_packets
 from tools.bench import scenarios, training
 
 

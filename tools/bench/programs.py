@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from netstudy import wire
 from netstudy.analysis.samples import dropped_in_all
-from netstudy.plan.make import HEADER_BYTES
+from netstudy.plan import HEADER_BYTES
 from tools.bench import scenarios
 from tools.bench.usage import Job
 

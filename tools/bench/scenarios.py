@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.plan import make_plan
-from netstudy.plan.make import useful_packets
+from netstudy.plan import useful_packets
 from netstudy.study import load
 from netstudy.testbed.engine import find_engine
 from tools.bench import usage

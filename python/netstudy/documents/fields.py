@@ -125,6 +125,18 @@ class Quantity(Scalar):
 
 
 @dataclass(frozen=True)
+class Positive(Quantity):
+    """A number with a unit, above 0."""
+
+    def parse(self, value: object) -> int | float:
+        """Read in the base unit of the dimension."""
+        number = super().parse(value)
+        if number == 0:
+            raise UnitError(f'"{value}": must be above 0')
+        return number
+
+
+@dataclass(frozen=True)
 class Mtu(Scalar):
     """Bytes of an IP packet; the one size that may be written without its unit, as everywhere."""
 
@@ -296,6 +308,13 @@ SizeValue = Annotated[int, Typed(_SIZE, refs=False)]
 Duration = Annotated[int | Ref, Typed(_DURATION)]
 """nanoseconds."""
 DurationValue = Annotated[int, Typed(_DURATION, refs=False)]
+_POSITIVE_SIZE = Positive(SIZE, parse_size)
+PositiveSize = Annotated[int | Ref, Typed(_POSITIVE_SIZE)]
+"""bytes, at least one."""
+_POSITIVE_DURATION = Positive(DURATION, parse_duration)
+PositiveDuration = Annotated[int | Ref, Typed(_POSITIVE_DURATION)]
+"""nanoseconds, at least one."""
+PositiveDurationValue = Annotated[int, Typed(_POSITIVE_DURATION, refs=False)]
 Percent = Annotated[float | Ref, Typed(_PERCENT)]
 _PACKET_RATE = Quantity(PACKET_RATE, parse_packet_rate)
 PacketRate = Annotated[int | Ref, Typed(_PACKET_RATE)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from netstudy.documents.fields import (
     Choice,
@@ -25,8 +26,11 @@ from netstudy.documents.fields import (
     Words,
     WordsValue,
 )
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.problems import Path
 from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
+from netstudy.study.places import LinkEnd, Place, PlaceValue
 
 CongestionControl = Annotated[
     str | Ref,
@@ -164,10 +168,10 @@ NicOrName = Annotated[Nic, Short("profile")]
 
 
 class Zone(Model):
-    """A partition of a host with its own stack: a zone, a container, a guest."""
+    """A partition of a host with an address of its own: a zone, a container, a guest."""
 
-    interface: WordsValue | None = None
-    """The interface that the zone owns."""
+    interface: NameValue | None = None
+    """The host's interface that its address belongs to; without it the first."""
 
 
 class Host(Model):
@@ -199,11 +203,32 @@ class Host(Model):
 HostOrName = Annotated[Host, Short("profile")]
 
 
+class EachWay(Model):
+    """The rate of a link whose two directions differ."""
+
+    up: Rate
+    """From the first of the two ends to the second; in `link`, from each host to the switch."""
+    down: Rate
+    """The other way."""
+
+
+def _ways(value: object) -> str:
+    return "=each way" if isinstance(value, dict | EachWay) else "=both ways"
+
+
+LinkRate = Annotated[
+    Annotated[Rate, Tag("=both ways")] | Annotated[EachWay, Tag("=each way")],
+    Discriminator(_ways),
+]
+"""One rate, or one each way."""
+
+
 class LinkProperties(Model):
     """What a link is like, whatever it joins."""
 
-    rate: Rate | None = None
-    """Bits a second in each direction; without it the switch port's line rate."""
+    rate: LinkRate | None = None
+    """Bits a second in each direction, or `{up: …, down: …}` where the two differ; without it what
+    both ends carry."""
     delay: Duration | None = None
     """Propagation time one way; without it 0."""
     mtu: MtuSize | None = None
@@ -211,16 +236,32 @@ class LinkProperties(Model):
     kind: LinkKind = "ethernet"
     """ethernet, or what stands in its place inside one machine."""
     nic: NicOrName | None = None
-    """The interface at both ends; without it the hosts' own."""
+    """The interface of the hosts at this link, as far as it differs from their own."""
     buffers: Count | None = None
     """Buffers of the driver at both ends."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_loss(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "loss" in value:
+            message = (
+                "this version loses no frames on a link; frames are lost where a switch's buffer is "
+                "full: make its port_buffer smaller, or a link behind it slower"
+            )
+            raise fault(message, "loss")
+        return value
+
 
 class Link(LinkProperties):
-    """A link between two host groups, or between a host group and the switch."""
+    """A link between hosts, between switches, or from one to the other.
 
-    between: tuple[NameValue, NameValue]
-    """Two names of hosts; `switch` is the switch."""
+    A host group with a count above 1 has a link from each of its hosts. Where the other end is a
+    single host, that one has one interface, behind a switch that is never the limit: `netstudy plan`
+    names it.
+    """
+
+    between: tuple[LinkEnd, LinkEnd]
+    """The two ends: host groups and switches, `host@interface` for one of several interfaces."""
 
     @field_validator("between", mode="before")
     @classmethod
@@ -231,14 +272,14 @@ class Link(LinkProperties):
 
 
 class Switch(Model):
-    """The switch: a profile, and what differs from it."""
+    """A switch: a profile, and what differs from it."""
 
     profile: Words
     """A switch of the hardware library."""
     snmp: Switched = False
     """Whether its counters can be read by SNMP."""
     ports: Count | None = None
-    """Ports that hosts can be linked to."""
+    """Ports that links can end at."""
     forwarding: Forwarding | None = None
     """Whether a frame leaves before it has fully come in."""
     latency: Duration | None = None
@@ -279,19 +320,26 @@ SwitchOrName = Annotated[Switch, Short("profile")]
 
 
 class Placement(Model):
-    """Where the two endpoints of a transfer sit: `host`, `host.zone` or `host.zone@interface`."""
+    """Where the two ends of a transfer sit: `host`, `host.zone` or `host.zone@interface`."""
 
-    sender: WordsValue
+    sender: PlaceValue
     """Where the data come from."""
-    receiver: WordsValue
+    receiver: PlaceValue
     """Where they go."""
 
 
-class Topology(Model):
-    """Hosts, the links between them, and a switch.
+SWITCH = "switch"
+"""The name of the one switch of the short form."""
+WIRE_PREFIX = "wire-"
+"""How the name of a switch begins that stands in for the one interface of a host; the host's follows."""
 
-    `client`, `server` and `link` are the short form of a star: the two host groups, and the link
-    from every host to the switch. `hosts` and `links` say the same at length, for other shapes.
+
+class Topology(Model):
+    """Hosts, switches, and the links between them.
+
+    `client`, `server`, `switch` and `link` are the short form of a star: the two host groups, and the
+    link from every host to the switch. `hosts`, `switches` and `links` say the same at length, for any
+    other graph without a loop of switches.
     """
 
     hosts: dict[NameValue, HostOrName] = Field(default_factory=dict)
@@ -301,29 +349,40 @@ class Topology(Model):
     server: HostOrName | None = None
     """Short for the host group `server`."""
     switch: SwitchOrName | None = None
-    """The switch that links meet in."""
+    """Short for one switch with the name `switch`."""
+    switches: dict[NameValue, SwitchOrName] = Field(default_factory=dict)
+    """Switches by name."""
     links: tuple[Link, ...] = ()
     """Links by the two ends they join."""
     link: LinkProperties | None = None
-    """Short for the same link from every host to the switch."""
+    """Short for the same link from every host to the one switch."""
     shared_clock: Switched = False
     """Whether the clocks of all hosts tick at the same instants, as those of containers of one
     machine do: then timers of several hosts fire together. Else each ticks in its own phase."""
     placement: dict[WordsValue, Placement] = Field(default_factory=dict)
-    """Named places of the two endpoints; a workload names one of them."""
+    """Named places of the two ends of a transfer; a workload names one of them."""
 
     @model_validator(mode="after")
     def _said_once(self) -> Topology:
         for short in ("client", "server"):
             if getattr(self, short) is not None and short in self.hosts:
                 raise fault("stands in hosts too; keep one of them", short)
-        if self.link is not None and self.links:
-            raise fault("is short for the same link to every host; keep it or links", "link")
-        if self.link is not None and self.switch is None:
-            raise fault("joins every host to the switch, and there is no switch", "link")
+        if self.switch is not None and self.switches:
+            raise fault("is short for the one switch; keep it or switches", SWITCH)
+        if self.link is not None:
+            self._check_short_link()
         if not self.groups:
             raise fault("needs at least one host: hosts, or client and server")
         return self
+
+    def _check_short_link(self) -> None:
+        if self.links:
+            raise fault("is short for the same link to every host; keep it or links", "link")
+        if not self.all_switches:
+            raise fault("joins every host to the switch, and there is no switch", "link")
+        if len(self.all_switches) > 1:
+            message = "joins every host to the one switch, and there are several; write links"
+            raise fault(message, "link")
 
     @property
     def groups(self) -> dict[str, Host]:
@@ -332,11 +391,43 @@ class Topology(Model):
         return {name: host for name, host in short.items() if host is not None} | self.hosts
 
     @property
+    def all_switches(self) -> dict[str, Switch]:
+        """Every switch by name, the short form included."""
+        return self.switches if self.switch is None else {SWITCH: self.switch}
+
+    @property
     def all_links(self) -> tuple[Link, ...]:
         """Every link, the short form included."""
+        return tuple(link for _, link in self.placed_links)
+
+    @property
+    def placed_links(self) -> Iterator[tuple[Path, Link]]:
+        """Every link with the path that leads to it, the short form included."""
         if self.link is None:
-            return self.links
+            yield from ((("links", index), link) for index, link in enumerate(self.links))
+            return
         given = {key: getattr(self.link, key) for key in LinkProperties.model_fields}
-        return tuple(
-            Link.model_construct(**given, between=(name, "switch")) for name in self.groups
-        )
+        (switch,) = self.all_switches
+        for name in self.groups:
+            yield ("link",), Link.model_construct(**given, between=(Place(name), Place(switch)))
+
+    def no_group(self, name: str, *others: str) -> str | None:
+        """What is wrong with the name of a host group, in words; None when it is there."""
+        known = [*self.groups, *others]
+        return None if name in known else f'no host "{name}"{did_you_mean(name, known)}'
+
+    def no_place(self, place: Place) -> str | None:
+        """What is wrong with a place at hosts, in words; None when it is there."""
+        if wrong := self.no_group(place.group):
+            return wrong
+        host = self.groups[place.group]
+        zones, interfaces = host.zones or {}, host.interfaces or ()
+        if place.zone and place.zone not in zones:
+            return f'host {place.group} has no zone "{place.zone}"{did_you_mean(place.zone, zones)}'
+        if place.interface and place.interface not in interfaces:
+            hint = did_you_mean(place.interface, interfaces)
+            return f'host {place.group} has no interface "{place.interface}"{hint}'
+        owned = zones[place.zone].interface if place.zone else None
+        if place.interface and owned not in (None, place.interface):
+            return f"the zone {place.zone} of {place.group} is at interface {owned}"
+        return None

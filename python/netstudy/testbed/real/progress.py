@@ -10,7 +10,7 @@ class Progress:
 
     def __init__(self, plan: wire.Plan) -> None:
         """Nothing has ended."""
-        from netstudy.plan.make import useful_packets
+        from netstudy.plan import useful_packets
 
         self._runs = plan.runs
         self._packets = [useful_packets(run) for run in plan.runs]

@@ -1,5 +1,5 @@
-"""The kernel as the switch: a bridge, and on each port a queue with the link's rate and bytes; and as
-the carrier of a link between two hosts.
+"""The kernel as the switch: a bridge, and on each port a queue with the link's rate and bytes. And
+as the carrier of a link between two hosts.
 
 The hierarchical token bucket (htb) gives the rate; below it a bfifo holds as many bytes as the
 port's buffer and drops what does not fit. The hosts' ends have the link's rate too, so that a burst
@@ -45,7 +45,7 @@ def _is_star(network: wire.Network) -> bool:
     if len(network.switches) != 1 or len(network.links) != len(network.hosts):
         return False
     ends = {end.node for link in network.links for end in link.ports}
-    return ends == {node.name for node in (*network.hosts, *network.switches)} and all(
+    return ends == {node.name for node in network.nodes} and all(
         network.switches[0].name in {end.node for end in link.ports} for link in network.links
     )
 

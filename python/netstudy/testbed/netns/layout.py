@@ -3,9 +3,9 @@
 Every host has a namespace of its own, with an interface `eth0`, `eth1` … for each of its links. The
 other end of a link that the switches carry, `p0`, `p1` …, is in their namespace; a link between two
 hosts that the kernel carries ends in both of theirs. A zone is an address more on its host's
-interface. All addresses are of one subnet. Nothing asks for an address: every host knows the others'
-from the start, so no broadcast disturbs a measurement. Where a host has several addresses, what comes
-from one of them leaves by the interface of that address.
+interface. All addresses are of one subnet. Nothing asks for an address: every host knows the
+others' from the start, so no broadcast disturbs a measurement. Where a host has several addresses,
+what comes from one of them leaves by the interface of that address.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
+from itertools import count
 from typing import Final, Literal
 
 from netstudy import wire
@@ -34,8 +35,8 @@ _SUBNET = IPv4Network("10.77.0.0/16")
 _FIRST_TABLE = 1_000
 """Routing tables of addresses, above those that the kernel names itself (0, 253 to 255)."""
 _LEAST_FRAME_NS = 24_000
-"""The kernel's queues keep to a rate at which a full frame takes as long: measured are 2.5 Gbit/s at
-an MTU of 9000 bytes and 500 Mbit/s at 1500. Faster links go through the switches' program."""
+"""The kernel's queues keep to a rate at which a full frame takes as long: measured are 2.5 Gbit/s
+at an MTU of 9000 bytes and 500 Mbit/s at 1500. Faster links go through the switches' program."""
 _FRAME_BYTES = 38
 """What a packet takes on the wire beside itself: IEEE 802.3, 3.1.1 and 4.4.2."""
 
@@ -56,8 +57,8 @@ SWITCHED_OFF: Final[Mapping[str, str]] = {
     "bridge/bridge-nf-call-iptables": "0",
     "bridge/bridge-nf-call-ip6tables": "0",
 }
-"""What would send frames of its own, look at others', or refuse those that come by another interface
-than answers leave by: a kernel that lacks it needs no switch."""
+"""What would send frames of its own, look at others', or refuse those that come by another
+interface than answers leave by: a kernel that lacks it needs no switch."""
 
 NAMESPACES_TO_COME: Final[Mapping[str, str]] = {"ipv4/tcp_child_ehash_entries": "16384"}
 """Each namespace made from here gets a table of connections of its own (Linux 6.1). Who lists the
@@ -189,19 +190,28 @@ class Layout:
             if one.node == node and (not port or one.interface.port == port)
         )
 
+    @cached_property
+    def _hosts(self) -> dict[str, Host]:
+        """By host and zone."""
+        return {one.node: host for host in self.hosts for one in host.addresses}
+
+    @cached_property
+    def _segments(self) -> dict[int, list[Address]]:
+        """Addresses that can reach each other."""
+        found: dict[int, list[Address]] = {}
+        for one in self.addresses:
+            segment = self.routes.segments[one.interface.host, one.interface.port]
+            found.setdefault(segment, []).append(one)
+        return found
+
     def host_of(self, node: str) -> Host:
         """The host of a host or a zone."""
-        return next(
-            host for host in self.hosts if node in {one.node for one in host.addresses}
-        )
+        return self._hosts[node]
 
     def reached_from(self, interface: Interface) -> Iterator[Address]:
         """Addresses of other hosts that share a segment with an interface."""
         segment = self.routes.segments[interface.host, interface.port]
-        for one in self.addresses:
-            key = (one.interface.host, one.interface.port)
-            if key[0] != interface.host and self.routes.segments[key] == segment:
-                yield one
+        return (one for one in self._segments[segment] if one.interface.host != interface.host)
 
 
 def make_layout(
@@ -215,14 +225,11 @@ def make_layout(
 
     Raises StudyError when there are more hosts than addresses.
     """
-    count = len(network.zones) + sum(
-        not isinstance(network.node(end.node), wire.Switch)
-        for link in network.links
-        for end in link.ports
-    )
-    if count > _SUBNET.num_addresses - 2:
-        raise StudyError(f"{count:,} addresses do not fit into {_SUBNET}")
-    interfaces = _interfaces(network, switching)
+    ends = _ends(network)
+    needed = len(network.zones) + sum(map(len, ends.values()))
+    if needed > _SUBNET.num_addresses - 2:
+        raise StudyError(f"{needed:,} addresses do not fit into {_SUBNET}")
+    interfaces = _interfaces(network, ends, switching)
     addresses = list(_addresses(network, interfaces, kernel))
     hosts = tuple(
         _host(node, network, interfaces[node.name], addresses, kernel) for node in network.hosts
@@ -230,53 +237,66 @@ def make_layout(
     return Layout(network, hosts, switching, receive_cpu)
 
 
-def _interfaces(network: wire.Network, switching: Switching) -> dict[str, list[Interface]]:
+_Ends = Mapping[str, list[tuple[wire.Port, wire.Port, wire.Link]]]
+"""Host -> its own end, the far end and the link, in the order of the links."""
+
+
+def _ends(network: wire.Network) -> _Ends:
+    found: dict[str, list[tuple[wire.Port, wire.Port, wire.Link]]]
+    found = {host.name: [] for host in network.hosts}
+    for link in network.links:
+        for end, far in ((link.a, link.b), (link.b, link.a)):
+            if end.node in found:
+                found[end.node].append((end, far, link))
+    return found
+
+
+def _interfaces(
+    network: wire.Network, ends: _Ends, switching: Switching
+) -> dict[str, list[Interface]]:
     """Host -> its interfaces, in the order of the links."""
-    found: dict[str, list[Interface]] = {}
-    places = _places(network)
-    number = 0
-    for host in network.hosts:
-        found[host.name] = []
-        for link in network.links:
-            for end, far in ((link.a, link.b), (link.b, link.a)):
-                if end.node != host.name:
-                    continue
-                number += 1
-                own, peer = places[end.node, end.name], places.get((far.node, far.name))
-                found[host.name].append(
-                    Interface(
-                        host=host.name,
-                        port=end.name,
-                        device=own,
-                        number=number,
-                        link=link,
-                        nic=end.nic or network.group(host.group).nic,
-                        peer=(far.node, peer)
-                        if peer is not None and is_direct(link, network, switching)
-                        else (SWITCHES, f"p{number - 1}"),
-                    )
-                )
-    return found
+    devices = {
+        (host, end.name): f"eth{place}"
+        for host, own in ends.items()
+        for place, (end, _, _) in enumerate(own)
+    }
+    numbers = count(1)
+    return {
+        host.name: [
+            _interface(next(numbers), network.group(host.group), one, devices, switching)
+            for one in ends[host.name]
+        ]
+        for host in network.hosts
+    }
 
 
-def _places(network: wire.Network) -> dict[tuple[str, str], str]:
-    """Host and port -> the name of the interface in the host's namespace."""
-    found: dict[tuple[str, str], str] = {}
-    for host in network.hosts:
-        own = [end for link in network.links for end in link.ports if end.node == host.name]
-        found |= {(host.name, end.name): f"eth{place}" for place, end in enumerate(own)}
-    return found
+def _interface(
+    number: int,
+    group: wire.Group,
+    joined: tuple[wire.Port, wire.Port, wire.Link],
+    devices: Mapping[tuple[str, str], str],
+    switching: Switching,
+) -> Interface:
+    end, far, link = joined
+    device = devices.get((far.node, far.name))
+    direct = device is not None and switching == "user-space" and is_exact(link)
+    return Interface(
+        host=end.node,
+        port=end.name,
+        device=devices[end.node, end.name],
+        number=number,
+        link=link,
+        nic=end.nic or group.nic,
+        peer=(far.node, device) if direct and device else (SWITCHES, f"p{number - 1}"),
+    )
 
 
-def is_direct(link: wire.Link, network: wire.Network, switching: Switching) -> bool:
-    """Whether the kernel alone carries a link: between two hosts, with a rate that its queues keep
-    to and without a delay, which they have no way to make."""
-    ends = [network.node(end.node) for end in link.ports]
-    if switching == "kernel" or link.delay_ns or not all(isinstance(end, wire.Host) for end in ends):
-        return False
+def is_exact(link: wire.Link) -> bool:
+    """Whether the kernel's queues can make a link: with a rate that they keep to, and without a
+    delay, for which they have no way."""
     frame_bits = 8 * (link.mtu_bytes + _FRAME_BYTES)
     fastest_bps = max(end.rate_bps for end in link.ports)
-    return frame_bits * 1_000_000_000 >= _LEAST_FRAME_NS * fastest_bps
+    return not link.delay_ns and frame_bits * 1_000_000_000 >= _LEAST_FRAME_NS * fastest_bps
 
 
 def _addresses(
@@ -320,8 +340,8 @@ def _host(
 
 def sysctls(layout: Layout) -> dict[str, Mapping[str, str]]:
     """Namespace -> file below /proc/sys/net -> text."""
-    own: dict[str, Mapping[str, str]] = dict.fromkeys(layout.namespaces, {})
-    return own | {host.node: host.tcp.sysctls for host in layout.hosts}
+    of_hosts = {host.node: host.tcp.sysctls for host in layout.hosts}
+    return {name: of_hosts.get(name, {}) for name in layout.namespaces}
 
 
 def make_namespaces(layout: Layout) -> list[str]:
@@ -358,7 +378,10 @@ def host_commands(host: Host, layout: Layout) -> list[str]:
     """Commands of `ip` in a host's namespace, once its interfaces are there."""
     return [
         "link set lo up",
-        *(f"address add {one.ip}/{_SUBNET.prefixlen} {_dev(one)} noprefixroute" for one in host.addresses),
+        *(
+            f"address add {one.ip}/{_SUBNET.prefixlen} {_dev(one)} noprefixroute"
+            for one in host.addresses
+        ),
         *(_up(one, layout) for one in host.interfaces),
         *_own_routes(host, layout),
         *(

@@ -142,7 +142,7 @@ def _counters(queue: Mapping[str, Any]) -> dict[str, int]:
 def switch_plan(
     run: wire.Run, layout: Layout, cpu: int | None, time_limit_ms: int
 ) -> switch_wire.SwitchPlan:
-    """What the process is told: every switch, and every link that the kernel alone does not carry."""
+    """What the process is told: all switches, and the links that the kernel does not carry."""
     hosts = {(one.host, one.port): one for one in layout.interfaces}
     direct = {id(one.link) for one in layout.interfaces if one.is_direct}
     return switch_wire.SwitchPlan(
@@ -179,11 +179,7 @@ def switch_plan(
     )
 
 
-def _end(
-    end: wire.Port, hosts: Mapping[tuple[str, str], Interface]
-) -> switch_wire.SwitchLinkEnd:
+def _end(end: wire.Port, hosts: Mapping[tuple[str, str], Interface]) -> switch_wire.SwitchLinkEnd:
     own = hosts.get((end.node, end.name))
-    host = own and switch_wire.SwitchHost(interface=own.peer[1], mac=own.mac)
-    return switch_wire.SwitchLinkEnd(
-        node=end.node, port=end.name, rate_bps=end.rate_bps, host=host
-    )
+    host = None if own is None else switch_wire.SwitchHost(interface=own.peer[1], mac=own.mac)
+    return switch_wire.SwitchLinkEnd(node=end.node, port=end.name, rate_bps=end.rate_bps, host=host)

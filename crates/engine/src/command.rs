@@ -65,7 +65,7 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     let plan = read_plan()?;
     let mut writer = Writer::new(io::stdout().lock(), plan.runs.len(), arguments.as_completed);
     writer.write(&Record::Engine {
-        schema: RecordSchema::V1,
+        schema: RecordSchema::V2,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         testbed: "sim".to_owned(),
     })?;

@@ -1,7 +1,12 @@
+//! Synchronized reads: one client asks every server at once for a block, waits for all, repeats.
+
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use netstudy_units::{Duration, Time};
+
+use crate::traffic::{Action, Sample, Traffic};
 
 /// A synchronized read: what the client asks for and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +19,8 @@ pub struct IncastConfig {
     pub striped: bool,
     /// How often all of it is done, warm-up included.
     pub iterations: u32,
+    /// How many of them are warm-up.
+    pub warmup_iterations: u32,
     /// Size of a request.
     pub request_bytes: u64,
     /// Time between the request to one server and that to the next.
@@ -90,6 +97,10 @@ impl Incast {
             receiving: vec![Duration::ZERO; servers],
             waiting_for: 0,
         }
+    }
+
+    const fn servers(&self) -> u32 {
+        self.responses.len() as u32
     }
 
     /// How long the parts of `server` took so far, each from the start of its iteration.
@@ -190,6 +201,193 @@ impl Responder {
     }
 }
 
+/// Draws the next of a series of delays.
+pub type Delays = Box<dyn FnMut() -> Duration + Send>;
+
+/// The application of one host of an incast. The client's connection i leads to the server i; a server
+/// has one connection, 0, which the client opens.
+pub enum IncastHost {
+    /// The client.
+    Client(IncastClient),
+    /// A server.
+    Server(IncastServer),
+}
+
+impl IncastHost {
+    /// The client.
+    #[must_use]
+    pub fn client(config: &IncastConfig) -> Self {
+        Self::Client(IncastClient::new(config))
+    }
+
+    /// The server `server`, which begins to answer each request after the next of the `delays`.
+    #[must_use]
+    pub fn server(config: &IncastConfig, server: u32, delays: Delays) -> Self {
+        Self::Server(IncastServer::new(config, server, delays))
+    }
+}
+
+impl Traffic for IncastHost {
+    fn next_action(&self) -> Time {
+        match self {
+            Self::Client(client) => client.next_action(),
+            Self::Server(server) => server.answer_at,
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        match self {
+            Self::Client(client) => client.poll(now),
+            Self::Server(server) => server.poll(now),
+        }
+    }
+
+    fn opened(&mut self, now: Time, _connection: u32) -> bool {
+        match self {
+            Self::Client(client) => client.opened(now),
+            Self::Server(_) => false,
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        match self {
+            Self::Client(client) => client.received(now, connection, before, total),
+            Self::Server(server) => server.received(now, total),
+        }
+    }
+
+    fn answers(&self) -> bool {
+        matches!(self, Self::Server(_))
+    }
+
+    fn receiving(&self, connection: u32) -> Duration {
+        match self {
+            Self::Client(client) => client.reads.receiving(connection),
+            Self::Server(_) => Duration::ZERO,
+        }
+    }
+}
+
+/// The client: opens its connections, and begins to ask when all are open.
+pub struct IncastClient {
+    reads: Incast,
+    request_bytes: u64,
+    warmup_iterations: u32,
+    next_connect: u32,
+    connecting: u32,
+    /// The measuring phase begins now.
+    begins: Option<Time>,
+    ended: Option<Completed>,
+    /// The last iteration has ended.
+    is_over: Option<Time>,
+}
+
+impl IncastClient {
+    fn new(config: &IncastConfig) -> Self {
+        Self {
+            reads: Incast::new(config),
+            request_bytes: config.request_bytes,
+            warmup_iterations: config.warmup_iterations,
+            next_connect: 0,
+            connecting: config.servers,
+            begins: None,
+            ended: None,
+            is_over: None,
+        }
+    }
+
+    fn next_action(&self) -> Time {
+        if self.next_connect < self.reads.servers() {
+            return Time::ZERO + self.reads.request_spacing * u64::from(self.next_connect);
+        }
+        let ended = self.ended.map(|ended| ended.ended);
+        ended.or(self.begins).or(self.is_over).unwrap_or_else(|| self.reads.next_request())
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        if self.next_action() > now {
+            return None;
+        }
+        if self.next_connect < self.reads.servers() {
+            self.next_connect += 1;
+            return Some(Action::Open { connection: self.next_connect - 1 });
+        }
+        if let Some(ended) = self.ended.take() {
+            if ended.iteration + 1 == self.warmup_iterations {
+                self.begins = Some(ended.ended);
+            }
+            if self.reads.is_done() {
+                self.is_over = Some(ended.ended);
+            }
+            let Completed { started, ended, .. } = ended;
+            return Some(Action::Sample(Sample::Iteration { started, ended }));
+        }
+        if self.begins.take().is_some() {
+            return Some(Action::Begin);
+        }
+        if self.is_over.take().is_some() {
+            return Some(Action::End);
+        }
+        let connection = self.reads.poll_request(now)?;
+        Some(Action::Write { connection, bytes: self.request_bytes })
+    }
+
+    fn opened(&mut self, now: Time) -> bool {
+        self.connecting -= 1;
+        let all = self.connecting == 0;
+        if all {
+            self.reads.start(now);
+            self.begins = (self.warmup_iterations == 0).then_some(now);
+        }
+        all
+    }
+
+    #[inline]
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        let ended = self.reads.handle_received(now, connection, before, total);
+        if ended.is_some() {
+            self.ended = ended;
+        }
+        ended.is_some()
+    }
+}
+
+/// A server: answers each request with its part of the block, some time after it has it whole.
+pub struct IncastServer {
+    requests: Responder,
+    response_bytes: u64,
+    delays: Delays,
+    answer_at: Time,
+}
+
+impl IncastServer {
+    fn new(config: &IncastConfig, server: u32, delays: Delays) -> Self {
+        Self {
+            requests: Responder::new(config.request_bytes),
+            response_bytes: config.response_bytes(server),
+            delays,
+            answer_at: Time::NEVER,
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        if self.answer_at > now {
+            return None;
+        }
+        self.answer_at = Time::NEVER;
+        Some(Action::Write { connection: 0, bytes: self.response_bytes })
+    }
+
+    fn received(&mut self, now: Time, total: u64) -> bool {
+        let asked = self.requests.poll_request(total);
+        if asked {
+            self.answer_at = now + (self.delays)();
+        }
+        asked
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +398,7 @@ mod tests {
             block_bytes: 10,
             striped,
             iterations: 2,
+            warmup_iterations: 1,
             request_bytes: 64,
             request_spacing: Duration::from_us(5),
         }

@@ -7,5 +7,5 @@ extern crate alloc;
 mod incast;
 mod traffic;
 
-pub use incast::{Completed, Incast, IncastConfig, Responder};
+pub use incast::{Completed, Delays, Incast, IncastConfig, IncastHost, Responder};
 pub use traffic::{Action, Sample, Traffic};

@@ -1,6 +1,6 @@
 //! What an application is to whatever drives it: the simulator, or the agent's poll loop.
 
-use netstudy_units::Time;
+use netstudy_units::{Duration, Time};
 
 /// What an application does next. It numbers its connections itself, from 0; who the peer of each is
 /// stands in the set-up.
@@ -100,6 +100,18 @@ pub trait Traffic {
     /// The peer's TCP has acknowledged `total` bytes since the connection was opened.
     fn acknowledged(&mut self, _now: Time, _connection: u32, _total: u64) -> bool {
         false
+    }
+
+    /// Whether it answers what it receives, as a server of requests does. The kernel takes such a
+    /// connection for interactive, whose reads send no acknowledgment by themselves
+    /// (`inet_csk_in_pingpong_mode` of Linux).
+    fn answers(&self) -> bool {
+        false
+    }
+
+    /// How long it has waited so far for what it asked for on that connection.
+    fn receiving(&self, _connection: u32) -> Duration {
+        Duration::ZERO
     }
 
     /// The peer has closed its direction.

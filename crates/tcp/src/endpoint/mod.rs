@@ -312,6 +312,13 @@ impl Endpoint {
         self.snd_una >= self.write_end
     }
 
+    /// Payload bytes that the peer has acknowledged.
+    #[must_use]
+    pub fn bytes_acknowledged(&self) -> u64 {
+        // The SYN takes the place of a byte, and so does a FIN behind all that was written.
+        self.snd_una.min(self.write_end).saturating_sub(1)
+    }
+
     /// Segments believed to be in the network.
     #[must_use]
     pub fn in_flight(&self) -> u32 {

@@ -1,4 +1,4 @@
-//! The two modes, frame by frame: what is computed when a frame enters a hop is what happens there.
+//! The networks, frame by frame: what is computed when a frame enters a hop is what happens there.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,9 @@ use netstudy_tcp::Segment;
 use netstudy_units::Time;
 use proptest::prelude::*;
 
-use crate::hosts::Frame;
-use crate::modes::simulate;
-use crate::observe::{Moment, Observer};
+use crate::network::{Frame, Moment, Observer};
 use crate::run::tests::{Silent, cases, lab, scenario};
-use crate::run::try_run_by;
+use crate::run::{Manner, carry_out};
 
 /// Everything that happened to every frame, by place and kind in the order of time.
 #[derive(Debug, Default, PartialEq)]
@@ -19,7 +17,7 @@ struct Trace(BTreeMap<Moment, Vec<(Time, u32, Segment)>>);
 
 impl Observer for Trace {
     fn note(&mut self, moment: Moment, at: Time, frame: &Frame) {
-        self.0.entry(moment).or_default().push((at, frame.connection, frame.segment));
+        self.0.entry(moment).or_default().push((at, frame.to.0, frame.segment));
     }
 }
 
@@ -39,37 +37,51 @@ impl Trace {
     }
 }
 
-/// What a run gave in `mode`, and its trace until it ended.
-fn traced(run: &Run, mode: Mode) -> (Result<RunRecord, String>, Trace) {
+/// A way to carry a run out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// In closed form.
+    Star,
+    /// By the general network.
+    General,
+    /// By the general network, whose interfaces and switches all go one step at a time.
+    Steps,
+}
+
+impl Way {
+    fn manner<O: Observer>(self, observer: O) -> Manner<O> {
+        let mode = if self == Self::Star { Mode::ClosedForm } else { Mode::PerHop };
+        Manner { mode: Some(mode), all_steps: self == Self::Steps, sends_ahead: true, observer }
+    }
+}
+
+/// What a run gave in one way, and its trace until it ended.
+fn traced(run: &Run, way: Way) -> (Result<RunRecord, String>, Trace) {
     let mut trace = Trace::default();
-    let mut end = Time::NEVER;
-    let record = try_run_by(
-        |buffer, setup, on_iteration| {
-            let outcome = simulate(mode, buffer, setup, &mut trace, on_iteration);
-            end = outcome.as_ref().map_or(Time::NEVER, |outcome| outcome.measure_to);
-            outcome
-        },
-        run,
-        &mut Silent,
-    );
-    (record, trace.until(end))
+    let manner = way.manner(&mut trace);
+    let record = carry_out(run, manner, &mut Silent);
+    let end = record.as_ref().ok().map(lab::measure);
+    (record, trace.until(end.map_or(Time::NEVER, |end| Time::from_ps(end.end_ns * 1000))))
 }
 
 /// The record without what depends on how far hosts are ahead of the clock when counters are read; what
 /// they did until then is in the trace.
 fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     record.map(|mut record| {
+        record.mode = None;
         record.counters.clear();
+        record.ports.clear();
         for check in &mut record.checks {
             check.detail.clear();
         }
-        if let Some(samples) = &mut record.iterations {
+        if let Some(samples) = &mut record.samples.iteration {
             samples.retransmissions.clear();
             samples.timeouts.clear();
         }
-        if let Some(connections) = &mut record.connections {
+        if let Some(connections) = &mut record.samples.connection {
             connections.retransmissions.clear();
             connections.timeouts.clear();
+            connections.bytes_sent.clear();
         }
         record
     })
@@ -137,9 +149,9 @@ fn scenarios() -> impl Strategy<Value = Run> {
     let hosts = (limits(), limits());
     (scenario(buffers()), tcp, 0..60_000_u64, hosts).prop_map(
         |(mut run, (whole_tcp, control, ecn), threshold, hosts)| {
-            limit(&mut run.network.hosts[0].nic, hosts.0);
-            limit(&mut run.network.hosts[1].nic, hosts.1);
-            for group in &mut run.network.hosts {
+            limit(&mut run.network.groups[0].nic, hosts.0);
+            limit(&mut run.network.groups[1].nic, hosts.1);
+            for group in &mut run.network.groups {
                 if let Some(profile) = whole_tcp {
                     group.tcp = lab::whole_tcp(profile);
                 }
@@ -148,7 +160,7 @@ fn scenarios() -> impl Strategy<Value = Run> {
                     group.tcp.congestion_control = control;
                 }
             }
-            run.network.switch.ecn_threshold_bytes = (threshold > 9_000).then_some(threshold);
+            lab::switch(&mut run).ecn_threshold_bytes = (threshold > 9_000).then_some(threshold);
             run
         },
     )
@@ -162,43 +174,90 @@ fn in_step(servers: u32, buffer: Buffer) -> Run {
     const FRAME_NS: u64 = 1538;
     let mut run = lab::run(servers, buffer);
     for link in &mut run.network.links {
-        link.rate_bps = 8_000_000_000;
+        lab::set_rate(link, 8_000_000_000);
         link.delay_ns = FRAME_NS;
         link.mtu_bytes = 1500;
     }
-    for group in &mut run.network.hosts {
+    for group in &mut run.network.groups {
         group.nic.receive_frame_ns = FRAME_NS;
         group.nic.interrupt_delay_ns = 4 * FRAME_NS;
         group.nic.receive_ring_frames = Some(5);
     }
     lab::incast(&mut run).block_bytes = 400_000;
-    lab::incast(&mut run).iterations = 3;
+    lab::set_iterations(&mut run, 0, 3);
     run
 }
 
+/// The frames of a run that is carried out in several ways, which have to agree.
+fn agreed(run: &Run, ways: &[Way]) -> Trace {
+    let (first, frames) = traced(run, ways[0]);
+    for &way in &ways[1..] {
+        let (record, others) = traced(run, way);
+        assert_eq!(comparable(record), comparable(first.clone()), "{way:?}, seed {}", run.seed);
+        assert_eq!(others, frames, "{way:?}, seed {}", run.seed);
+    }
+    frames
+}
+
 #[test]
-fn what_happens_at_the_same_time_happens_in_the_same_order_in_both_modes() {
+fn what_happens_at_the_same_time_happens_in_the_same_order_in_all_ways() {
     for buffer in [lab::GUARANTEED, lab::INGRESS, lab::DROP_TAIL] {
         for servers in [1, 4] {
             let run = in_step(servers, buffer.clone());
-            let (closed_form, frames) = traced(&run, Mode::ClosedForm);
-            let (per_hop, frames_per_hop) = traced(&run, Mode::PerHop);
+            let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
             assert!(frames.0.contains_key(&Moment::RingDropped(0)), "the ring is never full");
-            assert_eq!(comparable(per_hop), comparable(closed_form));
-            assert_eq!(frames_per_hop, frames);
         }
     }
+}
+
+/// What the hosts of a group may have beside: they honour pauses, ask for them above so many frames in
+/// a ring of so many, merge so many bytes, poll so many frames.
+type Pauses = (bool, Option<u32>, u32, u32, Option<u32>);
+
+fn pauses() -> impl Strategy<Value = Pauses> {
+    let merges = prop_oneof![Just(0_u32), 3_000..65_000_u32];
+    (any::<bool>(), prop::option::of(1..60_u32), 0..200_u32, merges, prop::option::of(1..20_u32))
+}
+
+fn pause(nic: &mut Nic, pauses: Pauses, quanta: u16) {
+    let (honours, high, beyond, merge_bytes, batch) = pauses;
+    nic.honours_pause = honours;
+    nic.pause_high_frames = high;
+    nic.pause_quanta = quanta;
+    nic.receive_merge_bytes = merge_bytes;
+    nic.poll_weight_frames = batch;
+    if let Some(high) = high {
+        nic.receive_ring_frames = Some(high + beyond);
+    }
+}
+
+/// Scenarios in which some hosts or the switch pause, or hosts merge segments.
+fn pausing_scenarios() -> impl Strategy<Value = Run> {
+    let switch = (any::<bool>(), prop::option::of(9_000..60_000_u64), 2..2_000_u16);
+    (scenarios(), pauses(), pauses(), switch).prop_map(
+        |(mut run, client, server, (honours, high, quanta))| {
+            pause(&mut run.network.groups[0].nic, client, quanta);
+            pause(&mut run.network.groups[1].nic, server, quanta);
+            let switch = lab::switch(&mut run);
+            switch.honours_pause = honours;
+            switch.pause_high_bytes = high;
+            switch.pause_quanta = quanta;
+            run
+        },
+    )
 }
 
 proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn every_frame_is_everywhere_at_the_same_time_in_both_modes(run in scenarios()) {
-        let (closed_form, frames) = traced(&run, Mode::ClosedForm);
-        let (per_hop, frames_per_hop) = traced(&run, Mode::PerHop);
-        prop_assert_eq!(comparable(per_hop), comparable(closed_form));
+    fn every_frame_is_everywhere_at_the_same_time_in_all_ways(run in scenarios()) {
+        let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
         prop_assert!(frames.len() > 0, "no frame was seen");
-        prop_assert_eq!(frames_per_hop, frames);
+    }
+
+    #[test]
+    fn what_need_not_go_one_step_at_a_time_may_do_so_beside_pauses(run in pausing_scenarios()) {
+        agreed(&run, &[Way::General, Way::Steps]);
     }
 }

@@ -1,43 +1,15 @@
-//! Hosts: connections, and the interface by which their segments leave.
+//! The interface of a host, in closed form.
 
 use netstudy_fabric::{CUT_THROUGH_BYTES, Transmitter, ethernet};
 use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
 
-use crate::jitter::ReceiveJitter;
-use crate::limits::{Limits, Unlimited};
-use crate::wiring::HostKind;
-
-/// A segment in its frame, on the way to the switch or held there.
-#[derive(Clone, Copy, Debug, Default)]
-#[allow(clippy::struct_field_names, reason = "the field's word for it")]
-pub(crate) struct Frame {
-    /// When the switch can judge it.
-    pub(crate) arrival: Time,
-    /// Index of its connection, which is that of the server.
-    pub(crate) connection: u32,
-    pub(crate) frame_bytes: u32,
-    pub(crate) segment: Segment,
-}
-
-/// What an interface counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NicCounters {
-    pub(crate) frames_sent: u64,
-    /// Frames to be sent that found the queue full.
-    pub(crate) queue_drops: u64,
-    /// Frames received that found the ring full.
-    pub(crate) ring_drops: u64,
-}
-
-impl NicCounters {
-    pub(crate) const fn add(&mut self, other: &Self) {
-        self.frames_sent += other.frames_sent;
-        self.queue_drops += other.queue_drops;
-        self.ring_drops += other.ring_drops;
-    }
-}
+use super::jitter::ReceiveJitter;
+use super::limits::{Limits, Unlimited};
+use super::{Frame, NicCounters};
+use crate::host::EndIndex;
+use crate::wiring::InterfaceKind;
 
 /// The interface of a host: a FIFO onto its link.
 #[derive(Clone, Debug)]
@@ -68,8 +40,8 @@ pub(crate) struct Nic<L = Unlimited> {
 const LOOK_AT_MIN: usize = 64;
 
 impl<L: Limits> Nic<L> {
-    /// The interface of the host `host` in the run with the seed `seed`.
-    pub(crate) fn new(kind: &HostKind, cuts_through: bool, seed: &str, host: &str) -> Self {
+    /// The interface of a host in the run with the seed `seed`.
+    pub(crate) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         let receives_at_once = kind.receive.costs_no_time();
         Self {
             limits: L::new(&kind.receive),
@@ -81,7 +53,7 @@ impl<L: Limits> Nic<L> {
             receive_frame: kind.receive.per_frame,
             receive_rate: kind.receive.rate,
             receives_at_once,
-            jitter: ReceiveJitter::new(&kind.receive, seed, host),
+            jitter: ReceiveJitter::new(&kind.receive, seed, &kind.stream),
             processor_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,
@@ -128,7 +100,7 @@ impl<L: Limits> Nic<L> {
     pub(crate) fn send(
         &mut self,
         now: Time,
-        connection: u32,
+        to: EndIndex,
         segment: Segment,
         on_the_way: &Ring<Frame>,
     ) -> Option<Frame> {
@@ -136,7 +108,7 @@ impl<L: Limits> Nic<L> {
             self.counters.queue_drops += 1;
             return None;
         }
-        Some(self.transmit(now, connection, segment))
+        Some(self.transmit(now, to, segment))
     }
 
     /// As [`Self::send`], for frames that are judged at once and are on no one's way.
@@ -144,24 +116,38 @@ impl<L: Limits> Nic<L> {
     pub(crate) fn send_ahead(
         &mut self,
         now: Time,
-        connection: u32,
+        to: EndIndex,
         segment: Segment,
     ) -> Option<Frame> {
+        let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let arrival = self.send_bytes_ahead(now, frame_bytes)?;
+        Some(Frame { arrival, to, frame_bytes, segment })
+    }
+
+    /// As [`Self::send_ahead`], for a frame that is kept elsewhere: when the switch can judge it.
+    #[inline(always)]
+    pub(crate) fn send_bytes_ahead(&mut self, now: Time, frame_bytes: u32) -> Option<Time> {
         if self.transmitter.free_at() <= now {
             self.ahead.clear();
         } else if self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now) {
             self.counters.queue_drops += 1;
             return None;
         }
-        let frame = self.transmit(now, connection, segment);
-        self.ahead.push_back(frame.arrival);
-        Some(frame)
+        let arrival = self.transmit_bytes(now, frame_bytes);
+        self.ahead.push_back(arrival);
+        Some(arrival)
     }
 
     #[inline(always)]
-    fn transmit(&mut self, now: Time, connection: u32, segment: Segment) -> Frame {
-        self.counters.frames_sent += 1;
+    fn transmit(&mut self, now: Time, to: EndIndex, segment: Segment) -> Frame {
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let arrival = self.transmit_bytes(now, frame_bytes);
+        Frame { arrival, to, frame_bytes, segment }
+    }
+
+    #[inline(always)]
+    fn transmit_bytes(&mut self, now: Time, frame_bytes: u32) -> Time {
+        self.counters.frames_sent += 1;
         let ready = self.limits.starts(now + self.send_latency, self.transmitter.free_at());
         let sent = self.transmitter.transmit(ready, frame_bytes);
         let judged = if self.cuts_through {
@@ -171,7 +157,7 @@ impl<L: Limits> Nic<L> {
         } else {
             sent
         };
-        Frame { arrival: judged + self.delay, connection, frame_bytes, segment }
+        judged + self.delay
     }
 
     /// Frames that the switch judges later than a frame leaving now are still queued.

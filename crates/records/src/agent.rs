@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Jitter;
+use crate::{Direction, Jitter, PhaseKind, Until};
 
 /// The schema of the plan that an agent reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,34 +150,6 @@ pub enum ConnectionPlan {
     },
 }
 
-/// How long a phase lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Until {
-    /// Until so many transfers or requests of each connection have ended; 0: the phase is empty.
-    Count {
-        /// How many.
-        count: u64,
-    },
-    /// What is begun in this time is ended.
-    Time {
-        /// The time.
-        duration_ns: u64,
-    },
-}
-
-/// Which way a transfer's payload goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// From the server to the client.
-    Get,
-    /// From the client to the server, whose application confirms it.
-    Put,
-    /// Both at once, each of the whole size.
-    Both,
-}
-
 /// How much a transfer carries, each way that it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -301,15 +273,19 @@ pub enum ProbePlan {
     Server {
         /// How many of the connections are the probe's.
         connections: u32,
-        /// Size of a request, and of a response.
-        bytes: u64,
+        /// Size of a request.
+        request_bytes: u64,
+        /// Size of a response.
+        response_bytes: u64,
     },
     /// Sends the requests. It rests between the phases.
     Client {
         /// How many of the connections are the probe's.
         connections: u32,
-        /// Size of a request, and of a response.
-        bytes: u64,
+        /// Size of a request.
+        request_bytes: u64,
+        /// Size of a response.
+        response_bytes: u64,
         /// Time between two requests of a connection.
         interval_ns: u64,
         /// Time in which it is alone, before the workload begins; 0: there is no such phase.
@@ -340,18 +316,6 @@ pub enum Command {
     Go,
     /// Write what is left to be written, and end.
     Stop,
-}
-
-/// Phases of a client, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PhaseName {
-    /// The probe is alone: there only if the plan has a time for it.
-    Idle,
-    /// Before anything is measured.
-    WarmUp,
-    /// The measuring phase.
-    Measure,
 }
 
 /// One line of an agent's output.
@@ -388,11 +352,12 @@ pub enum AgentRecord {
         /// Whether short writes are sent at once.
         no_delay: bool,
     },
-    /// A phase of a client has ended and nothing is under way any more. After the measuring phase the
-    /// client waits for [`Command::Stop`], after the others for [`Command::Go`].
+    /// A phase of a client has ended and nothing is under way any more: [`PhaseKind::Idle`] if the plan
+    /// has a time for it, [`PhaseKind::WarmUp`], [`PhaseKind::Measure`]. After the last one the client
+    /// waits for [`Command::Stop`], after the others for [`Command::Go`].
     Phase {
         /// Which.
-        name: PhaseName,
+        name: PhaseKind,
         /// When it began.
         from_ns: u64,
         /// When it ended.
@@ -466,7 +431,7 @@ pub enum AgentRecord {
         /// Whose requests.
         of: RequestsOf,
         /// The phase in which the requests were due.
-        phase: PhaseName,
+        phase: PhaseKind,
         /// How many.
         count: u64,
         /// The shortest; none: there was no request.

@@ -12,8 +12,8 @@ mod switch_plan;
 
 pub use agent::{
     AgentPlan, AgentRecord, AgentRecordSchema, AgentSchema, AgentWorkload, Command,
-    ConnectionCounters, ConnectionPlan, Endpoint, InstrumentPlan, PhaseName, ProbePlan,
-    RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token, TransferSize,
+    ConnectionCounters, ConnectionPlan, Endpoint, InstrumentPlan, ProbePlan, RequestSchedule,
+    RequestsOf, Snapshot, SocketOptions, Token, TransferSize,
 };
 pub use plan::{
     Buffer, CongestionControl, Direction, Forwarding, Group, Host, Incast, Instrument,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use netstudy_units::{Duration, Time};
 
-use crate::traffic::{Action, Sample, Traffic};
+use crate::traffic::{Action, Owed, Sample, Traffic};
 
 /// A synchronized read: what the client asks for and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub struct IncastConfig {
     pub iterations: u32,
     /// How many of them are warm-up.
     pub warmup_iterations: u32,
+    /// Whether the client waits for [`Traffic::go`] after the warm-up, so that counters can be read
+    /// while nothing is under way.
+    pub hold: bool,
     /// Size of a request.
     pub request_bytes: u64,
     /// Time between the request to one server and that to the next.
@@ -64,6 +67,8 @@ pub struct Incast {
     responses: Vec<u64>,
     iterations: u32,
     request_spacing: Duration,
+    /// No further iteration begins by itself after so many.
+    hold_after: Option<u32>,
     iteration: u32,
     started: Time,
     asked: u32,
@@ -90,6 +95,7 @@ impl Incast {
             responses,
             iterations,
             request_spacing,
+            hold_after: None,
             iteration: 0,
             started: Time::NEVER,
             asked: servers as u32,
@@ -161,10 +167,20 @@ impl Incast {
     fn complete(&mut self, now: Time) -> Completed {
         let completed = Completed { iteration: self.iteration, started: self.started, ended: now };
         self.iteration += 1;
-        if self.iteration < self.iterations {
+        if self.iteration < self.iterations && self.hold_after != Some(self.iteration) {
             self.start(now);
         }
         completed
+    }
+
+    fn owed(&self, server: u32, received: u64) -> Option<Owed> {
+        let bytes = self.responses[server as usize];
+        let is_owed = received < self.expected[server as usize];
+        is_owed.then(|| Owed {
+            message: received / bytes + 1,
+            bytes,
+            missing: bytes - received % bytes,
+        })
     }
 
     /// Whether all iterations have ended.
@@ -220,6 +236,12 @@ impl IncastHost {
         Self::Client(IncastClient::new(config))
     }
 
+    /// The client of servers that each send the given number of bytes.
+    #[must_use]
+    pub fn client_of(responses: Vec<u64>, config: &IncastConfig) -> Self {
+        Self::Client(IncastClient::of_responses(responses, config))
+    }
+
     /// The server `server`, which begins to answer each request after the next of the `delays`.
     #[must_use]
     pub fn server(config: &IncastConfig, server: u32, delays: Delays) -> Self {
@@ -239,6 +261,13 @@ impl Traffic for IncastHost {
         match self {
             Self::Client(client) => client.poll(now),
             Self::Server(server) => server.poll(now),
+        }
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        match self {
+            Self::Client(client) => client.go(now),
+            Self::Server(_) => false,
         }
     }
 
@@ -267,6 +296,13 @@ impl Traffic for IncastHost {
             Self::Server(_) => Duration::ZERO,
         }
     }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        match self {
+            Self::Client(client) => client.reads.owed(connection, received),
+            Self::Server(server) => Owed::of_request(received, server.requests.request_bytes),
+        }
+    }
 }
 
 /// The client: opens its connections, and begins to ask when all are open.
@@ -276,6 +312,9 @@ pub struct IncastClient {
     warmup_iterations: u32,
     next_connect: u32,
     connecting: u32,
+    hold: bool,
+    /// The warm-up is over, and the client holds.
+    holds: Option<Time>,
     /// The measuring phase begins now.
     begins: Option<Time>,
     ended: Option<Completed>,
@@ -285,12 +324,24 @@ pub struct IncastClient {
 
 impl IncastClient {
     fn new(config: &IncastConfig) -> Self {
+        Self::with(Incast::new(config), config)
+    }
+
+    fn of_responses(responses: Vec<u64>, config: &IncastConfig) -> Self {
+        let reads = Incast::of_responses(responses, config.iterations, config.request_spacing);
+        Self::with(reads, config)
+    }
+
+    fn with(mut reads: Incast, config: &IncastConfig) -> Self {
+        reads.hold_after = config.hold.then_some(config.warmup_iterations);
         Self {
-            reads: Incast::new(config),
+            connecting: reads.servers(),
+            reads,
             request_bytes: config.request_bytes,
             warmup_iterations: config.warmup_iterations,
             next_connect: 0,
-            connecting: config.servers,
+            hold: config.hold,
+            holds: None,
             begins: None,
             ended: None,
             is_over: None,
@@ -302,7 +353,8 @@ impl IncastClient {
             return Time::ZERO + self.reads.request_spacing * u64::from(self.next_connect);
         }
         let ended = self.ended.map(|ended| ended.ended);
-        ended.or(self.begins).or(self.is_over).unwrap_or_else(|| self.reads.next_request())
+        let told = ended.or(self.holds).or(self.begins).or(self.is_over);
+        told.unwrap_or_else(|| self.reads.next_request())
     }
 
     fn poll(&mut self, now: Time) -> Option<Action> {
@@ -315,13 +367,16 @@ impl IncastClient {
         }
         if let Some(ended) = self.ended.take() {
             if ended.iteration + 1 == self.warmup_iterations {
-                self.begins = Some(ended.ended);
+                self.end_warmup(ended.ended);
             }
             if self.reads.is_done() {
                 self.is_over = Some(ended.ended);
             }
             let Completed { started, ended, .. } = ended;
             return Some(Action::Sample(Sample::Iteration { started, ended }));
+        }
+        if self.holds.take().is_some() {
+            return Some(Action::Hold);
         }
         if self.begins.take().is_some() {
             return Some(Action::Begin);
@@ -336,11 +391,28 @@ impl IncastClient {
     fn opened(&mut self, now: Time) -> bool {
         self.connecting -= 1;
         let all = self.connecting == 0;
-        if all {
+        if all && self.warmup_iterations == 0 {
+            self.end_warmup(now);
+        }
+        if all && self.holds.is_none() {
             self.reads.start(now);
-            self.begins = (self.warmup_iterations == 0).then_some(now);
         }
         all
+    }
+
+    fn end_warmup(&mut self, now: Time) {
+        let what_follows = if self.hold { &mut self.holds } else { &mut self.begins };
+        *what_follows = Some(now);
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        let holds = self.hold && self.reads.iteration == self.warmup_iterations;
+        if holds {
+            self.hold = false;
+            self.begins = Some(now);
+            self.reads.start(now);
+        }
+        holds
     }
 
     #[inline]
@@ -399,6 +471,7 @@ mod tests {
             striped,
             iterations: 2,
             warmup_iterations: 1,
+            hold: false,
             request_bytes: 64,
             request_spacing: Duration::from_us(5),
         }

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, TypeAdapter
 
-from netstudy.wire import Jitter, NoJitter, Wire
+from netstudy.wire import Jitter, NoJitter, Until, Wire
 
 AGENT_SCHEMA: Final = "netstudy/agent/2"
 AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/2"
@@ -81,24 +81,6 @@ class AcceptConnection(Wire):
 ConnectionPlan = Annotated[OpenConnection | AcceptConnection, Field(discriminator="kind")]
 
 
-class UntilCount(Wire):
-    """A phase lasts until so many transfers or requests of each connection have ended."""
-
-    kind: Literal["count"] = "count"
-    count: int = Field(ge=0)
-    """0: the phase is empty."""
-
-
-class UntilTime(Wire):
-    """What is begun in the time of a phase is ended."""
-
-    kind: Literal["time"] = "time"
-    duration_ns: int = Field(gt=0)
-
-
-Until = Annotated[UntilCount | UntilTime, Field(discriminator="kind")]
-
-
 Direction = Literal["get", "put", "both"]
 """Which way a transfer's payload goes: from the server to the client; from the client to the
 server, whose application confirms it; both at once, each of the whole size."""
@@ -115,9 +97,9 @@ class Stream(Wire):
     """A transfer carries as much as goes in the time of the phase."""
 
     kind: Literal["stream"] = "stream"
-    chunk_bytes: int = Field(gt=0)
+    chunk_bytes: int = Field(default=65_536, gt=0)
     """Payload that is asked for, or confirmed, at a time."""
-    ahead_bytes: int = Field(gt=0)
+    ahead_bytes: int = Field(default=4_194_304, gt=0)
     """Payload asked for, or sent, before the first chunk of it is there: at least a chunk. Must
     exceed the bandwidth-delay product and the queues; more prolongs the end of the phase."""
 
@@ -236,8 +218,8 @@ class ProbeServer(Wire):
     kind: Literal["server"] = "server"
     connections: int = Field(default=1, gt=0)
     """How many are the probe's."""
-    bytes: int = Field(default=64, gt=0)
-    """Of a request, and of a response."""
+    request_bytes: int = Field(default=64, gt=0)
+    response_bytes: int = Field(default=64, gt=0)
 
 
 class ProbeClient(Wire):
@@ -246,8 +228,8 @@ class ProbeClient(Wire):
     kind: Literal["client"] = "client"
     connections: int = Field(default=1, gt=0)
     """How many are the probe's: the last of the plan."""
-    bytes: int = Field(default=64, gt=0)
-    """Of a request, and of a response."""
+    request_bytes: int = Field(default=64, gt=0)
+    response_bytes: int = Field(default=64, gt=0)
     interval_ns: int = Field(default=10_000_000, gt=0)
     """Between two requests of a connection."""
     idle_ns: int = Field(default=0, ge=0)

@@ -79,13 +79,18 @@ def _interval_ms(run: wire.Run, kind: wire.InstrumentKind, nodes: set[str]) -> i
 def _probe(run: wire.Run, part: Part) -> agent_wire.ProbePlan | None:
     if run.probe is None:
         return None
-    connections, size = len(part.probes), run.probe.request_bytes
+    probe, connections = run.probe, len(part.probes)
     if part.role == "server":
-        return agent_wire.ProbeServer(connections=connections, bytes=size)
+        return agent_wire.ProbeServer(
+            connections=connections,
+            request_bytes=probe.request_bytes,
+            response_bytes=probe.response_bytes,
+        )
     idle = run.until("idle")
     return agent_wire.ProbeClient(
         connections=connections,
-        bytes=size,
-        interval_ns=run.probe.every_ns,
+        request_bytes=probe.request_bytes,
+        response_bytes=probe.response_bytes,
+        interval_ns=probe.every_ns,
         idle_ns=idle.ns if isinstance(idle, wire.UntilTime) else 0,
     )

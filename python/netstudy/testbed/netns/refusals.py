@@ -90,8 +90,6 @@ def _of_run(run: wire.Run, switching: Switching) -> Iterator[str]:
 
 
 def _probe(run: wire.Run) -> Iterator[str]:
-    if run.probe is not None and run.probe.request_bytes != run.probe.response_bytes:
-        yield "Agents' probes are answered with as many bytes as they have: give both one size."
     if run.probe is None and run.until("idle") is not None:
         yield "In the phase 'idle' there is the probe alone, and the study has none."
     if run.probe is not None and isinstance(run.until("idle"), wire.UntilCount):

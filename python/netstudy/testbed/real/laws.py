@@ -15,6 +15,10 @@ _GAP_BYTES = 20
 """What the wire carries beside a frame: preamble with delimiter, gap (IEEE 802.3, 4.4.2)."""
 
 
+_TRAILING_BYTES = 2 * 90
+"""Of a connection: two acknowledgments, which come when its last byte was read."""
+
+
 @dataclass(frozen=True)
 class _End:
     """What one end of a link counted in the measuring phase; None: it was not read."""
@@ -113,19 +117,13 @@ def _on_wire(frames: int | None, size: int | None, more: int) -> int | None:
 
 
 def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
-    """Each direction of each link, over the measuring phase as its counters saw it, frames and gaps.
-    What a queue of the kernel let go at once after it was idle is allowed for."""
+    """Each direction of each link in the measuring phase, frames and gaps. What a queue of the kernel
+    let go at once after it was idle is allowed for, and the acknowledgments behind the last byte."""
     ports = port_growth(evidence)
-    over = [
-        (
-            evidence.agents[part].snapshots[wire.MEASURE_START].at_ns,
-            evidence.agents[part].snapshots[wire.MEASURE_END].at_ns,
-        )
-        for part in evidence.cast.parts
-    ]
-    span_ns = max(end for _, end in over) - min(start for start, _ in over)
+    span_ns = evidence.measure.end_ns - evidence.measure.start_ns
+    allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * len(evidence.cast.connections)
     shares = [
-        (8 * max(one.sent_bytes - evidence.burst_bytes, 0) * 1e9 / span_ns / one.port.rate_bps, one)
+        (8 * max(one.sent_bytes - allowed_bytes, 0) * 1e9 / span_ns / one.port.rate_bps, one)
         for link in evidence.run.network.links
         for one, _ in _both_ways(link, evidence, ports)
         if one.sent_bytes is not None

@@ -200,6 +200,8 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
     """Each drop of data is repaired by one retransmission; probes and needless ones come on top."""
     if "segments_retransmitted" not in found.sent or found.dropped is None:
         return
+    if len(found.evidence.sending) > 1:
+        return  # acknowledgments go the way of data and are dropped as well: nobody repairs them
     probes = found.sent.get("loss_probes", 0)
     doubles = found.sent.get("dsacked_segments_received", 0)
     timeouts = found.sent.get("timeouts", 0)
@@ -236,7 +238,9 @@ def _timeouts(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _into_switch(found: _Counted) -> Iterator[Reconciliation]:
-    sent = summed(growth(one, "interface") for one in found.senders)
+    sending = {one.host for one in found.senders}
+    interfaces = [one for one in found.evidence.interfaces.values() if one.host in sending]
+    sent = summed(growth(one, "interface") for one in interfaces)
     if "interface_packets_sent" in sent and len(found.ports) == 1 and found.receivers:
         port = found.to_receivers
         yield _compared(

@@ -69,12 +69,9 @@ class Traffic(ABC, Generic[WireT]):
 AnyTraffic = Traffic[Any]
 
 
-def until(run: wire.Run, kind: wire.PhaseKind) -> agent_wire.Until:
+def until(run: wire.Run, kind: wire.PhaseKind) -> wire.Until:
     """When a phase ends, as an agent is told; one that the run does not have is empty."""
-    found = run.until(kind)
-    if isinstance(found, wire.UntilTime):
-        return agent_wire.UntilTime(duration_ns=found.ns)
-    return agent_wire.UntilCount(count=found.count if found else 0)
+    return run.until(kind) or wire.UntilCount(count=0)
 
 
 def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.ConnectionSamples:

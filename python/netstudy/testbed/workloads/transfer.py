@@ -14,8 +14,10 @@ from netstudy.testbed.workloads.base import Traffic, connection_samples, histogr
 
 _CHUNK_BYTES = 65_536
 """Payload of an exchange of a stream: its request and confirmation are a thousandth of it."""
-_LEAST_AHEAD_BYTES = 1_048_576
-"""What a stream has asked for beyond what a path holds, so that no end is ever without work."""
+_LEAST_AHEAD_BYTES = 4 * _CHUNK_BYTES
+_TURN_NS = 1_000_000
+"""What a stream has asked for beyond what a path holds: four chunks, or what the path carries while
+hosts take their turn, so that no end is ever without work. It is what the end of a phase waits for."""
 
 
 class TransferTraffic(Traffic[wire.Transfer]):
@@ -80,8 +82,11 @@ class TransferTraffic(Traffic[wire.Transfer]):
         busy_ns: dict[int, int] = {}
         for _, row, start, end, _, _ in rows:
             busy_ns[row] = busy_ns.get(row, 0) + end - start
+        connections = connection_samples(evidence, busy_ns)
+        if _work(evidence.run).size_bytes is None:
+            connections = connections.model_copy(update=_within_time(evidence))
         return wire.Samples(
-            connection=connection_samples(evidence, busy_ns),
+            connection=connections,
             transfer=wire.TransferSamples(
                 connection=tuple(row for _, row, _, _, _, _ in rows),
                 start_ns=tuple(start for _, _, start, _, _, _ in rows),
@@ -100,6 +105,8 @@ class TransferTraffic(Traffic[wire.Transfer]):
         yield _arrived(evidence, work)
 
 
+_INSIDE_BPS = 100_000_000_000
+"""What a path inside of a host may carry."""
 _Transfer = tuple[AgentEvidence, int, int, int, int, int]
 """The client, the row of the connection, start and end, payload received and sent."""
 
@@ -114,10 +121,15 @@ def _size(run: wire.Run) -> agent_wire.TransferSize:
     if work.size_bytes is not None:
         return agent_wire.FixedSize(bytes=work.size_bytes)
     routes = Routes(run.network)
-    held = max(held_bytes(run.network, routes.route(*pair)) for pair in work.roles.pairs)
-    return agent_wire.Stream(
-        chunk_bytes=_CHUNK_BYTES, ahead_bytes=_LEAST_AHEAD_BYTES + 2 * min(held, _window(run))
-    )
+    ahead = max(_ahead_bytes(run, routes.route(*pair)) for pair in work.roles.pairs)
+    return agent_wire.Stream(chunk_bytes=_CHUNK_BYTES, ahead_bytes=ahead)
+
+
+def _ahead_bytes(run: wire.Run, route: Route) -> int:
+    """Twice what the path or a window holds, and what hosts need for their turn."""
+    slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
+    turn = max(_LEAST_AHEAD_BYTES, slowest_bps * _TURN_NS // 8_000_000_000)
+    return turn + 2 * min(held_bytes(run.network, route), _window(run))
 
 
 def held_bytes(network: wire.Network, route: Route) -> int:
@@ -158,6 +170,16 @@ def _transfers(evidence: Evidence) -> Iterator[_Transfer]:
         )
         for number, start, end, received, sent in zip(*columns, strict=True):
             yield client, client.part.rows[number], start, end, received, sent
+
+
+def _within_time(evidence: Evidence) -> dict[str, tuple[int, ...]]:
+    """Of streams: what came in the time of the phase, and not what was under way at its end."""
+    received = dict.fromkeys(evidence.cast.workload, 0)
+    sent = dict(received)
+    for _, row, _, _, came, went in _transfers(evidence):
+        received[row] += came
+        sent[row] += went
+    return {"bytes_received": tuple(received.values()), "bytes_sent": tuple(sent.values())}
 
 
 def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:

@@ -21,14 +21,15 @@ from pydantic import TypeAdapter
 from netstudy.analysis.metrics import METRICS
 from netstudy.cli import app
 from netstudy.hardware import HardwareLibrary
-from netstudy.plan import whole_tcp
-from netstudy.study import json_schema
+from netstudy.plan import make_plan, whole_tcp
+from netstudy.study import json_schema, load
 from netstudy.study.schema import schemas
 from netstudy.wire import Plan, Record
 from tools.schema_page import tables
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs/reference"
+EXAMPLES = ROOT / "schema/examples"
 VERBS = """\
 # Verbs
 
@@ -160,6 +161,22 @@ def tcp_example() -> str:
     return json.dumps(tcps, indent=1) + "\n"
 
 
+def plan_example() -> str:
+    """The plan of the two published switches with two servers."""
+    planned = make_plan(load(ROOT / "studies/incast"), only={"servers": [2]}).plan
+    runs = tuple(run for run in planned.runs if run.replicate == 1)
+    return _indented(planned.model_copy(update={"runs": runs}))
+
+
+def graph_example() -> str:
+    """A plan that has whatever a network can be made of."""
+    return _indented(make_plan(load(EXAMPLES / "study.yaml")).plan)
+
+
+def _indented(plan: Plan) -> str:
+    return plan.model_dump_json(by_alias=True, indent=1) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "metrics.md": metrics,
     "records.md": records,
@@ -172,7 +189,11 @@ PAGES: dict[str, Callable[[], str]] = {
 def generated() -> dict[Path, str]:
     """Every file that is written here, and what it must hold."""
     pages = {REFERENCE / name: page() for name, page in PAGES.items()}
-    examples = {ROOT / "schema/examples/tcp.json": tcp_example()}
+    examples = {
+        EXAMPLES / "tcp.json": tcp_example(),
+        EXAMPLES / "plan.json": plan_example(),
+        EXAMPLES / "graph-plan.json": graph_example(),
+    }
     return pages | examples | {ROOT / "schema" / name: text for name, text in schemas().items()}
 
 

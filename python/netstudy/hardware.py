@@ -1,8 +1,8 @@
 """Profiles of switches, hosts, network interfaces and TCPs: every figure with its source.
 
 A profile is one YAML file in a `hardware/` folder, or in a folder inside. Each figure says its
-value, whether it is documented, fitted on data or assumed, and from where; where sources differ,
-the others stand beside it. A study names a profile and may override a figure.
+value, whether it is documented, fitted on data, measured or assumed, and from where; where sources
+differ, the others stand beside it. A study names a profile and may override a figure.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 Kind = Literal["switch", "host", "nic", "tcp"]
 Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
-SourceKind = Literal["documented", "fitted", "assumed"]
+SourceKind = Literal["documented", "fitted", "measured", "assumed"]
 
 BUFFER_FIGURES: Mapping[str, tuple[str, ...]] = {
     "output-queued": ("port_buffer",),
@@ -73,9 +73,9 @@ class Figure(Model, Generic[T]):
 
     value: T
     source: SourceKind
-    """documented (by whom), fitted (on which data), or assumed (why)."""
+    """documented (by whom), fitted (on which data), measured (how), or assumed (why)."""
     from_: WordsValue = Field(alias="from")
-    """The document; or the data that it was fitted on; or the reason."""
+    """The document; the data that it was fitted on; what was measured, and how; or the reason."""
     interval: Annotated[tuple[T, ...], Field(json_schema_extra=_TWO)] = ()
     """Of a fitted figure: the lowest and the highest value that fit the data as well."""
     others: tuple[OtherValue, ...] = ()

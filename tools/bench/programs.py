@@ -61,7 +61,9 @@ def cells() -> list[Cell]:
 
 
 def _block_bytes() -> int:
-    return scenarios.peers()[0].workload.block_bytes
+    incast = scenarios.peers()[0].workload
+    assert isinstance(incast, wire.Incast), "the scenario is an incast"
+    return incast.block_bytes
 
 
 def _engine_job(cell: Cell, iterations: int, seed: int) -> Job:
@@ -91,14 +93,14 @@ def engine_outcome(output: str) -> Outcome:
 
 def from_record(record: wire.RunRecord) -> Outcome:
     """Goodput is a ratio of sums: all bytes by all time."""
-    assert record.iterations is not None, "a run that is ok has iterations"
+    assert record.samples.iteration is not None, "a run that is ok has iterations"
     assert record.bytes_received is not None, "a run that is ok has received"
     drops = dropped_in_all(record)
     assert drops is not None, "the simulator counts drops"
     return Outcome(
-        goodput_mbps=record.bytes_received * 8_000 / sum(record.iterations.completion_ns),
+        goodput_mbps=record.bytes_received * 8_000 / sum(record.samples.iteration.completion_ns),
         drops=drops,
-        timeouts=sum(record.iterations.timeouts),
+        timeouts=sum(record.samples.iteration.timeouts),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, count
 
@@ -42,6 +42,11 @@ class _Properties:
     delay_ns: int
     mtu_bytes: int
 
+    @property
+    def reversed(self) -> _Properties:
+        """As seen from the second end."""
+        return replace(self, up_bps=self.down_bps, down_bps=self.up_bps)
+
 
 @dataclass(frozen=True)
 class _End:
@@ -60,6 +65,13 @@ class _Joined:
     a: _End
     b: _End
     like: _Properties
+
+    @property
+    def from_its_host(self) -> _Joined:
+        """The same link with the host as its first end, however the study writes it."""
+        if self.a.interface is not None or self.b.interface is None:
+            return self
+        return _Joined(self.b, self.a, self.like.reversed)
 
 
 def node_names(group: str, count: int) -> tuple[str, ...]:
@@ -136,27 +148,26 @@ class Graph:
             for other in hosts[1] or (second.group,):
                 a = self._end(path, link, first, one)
                 b = self._end(path, link, second, other)
-                self._joined.append(_Joined(a, b, like))
+                self._joined.append(_Joined(a, b, like).from_its_host)
 
     def _join_by_wire(
         self, path: Path, link: Link, like: _Properties, hosts: list[tuple[str, ...]]
     ) -> None:
         """Several hosts and one: that one has a single interface, behind a wire-speed switch."""
         if min(map(len, hosts)) > 1:
-            said = " and ".join(f"{len(names):,} {end}" for names, end in zip(hosts, link.between))
+            ends = zip(hosts, link.between, strict=True)
+            said = " and ".join(f"{len(names):,} {end}" for names, end in ends)
             message = f"joins {said}; put a switch between them, and link each group to it"
             self.devices.refuse((*path, "between"), message)
         single = 0 if len(hosts[0]) == 1 else 1
         (host,), others = hosts[single], hosts[1 - single]
         switch = self._wire_switch(host, len(others) + 1)
-        direct = _Properties(like.up_bps, like.down_bps, 0, like.mtu_bytes)
+        inwards = like if single == 1 else like.reversed
         for name in others:
             far = self._end(path, link, link.between[1 - single], name)
-            ends = (far, switch) if single == 1 else (switch, far)
-            self._joined.append(_Joined(*ends, like))
+            self._joined.append(_Joined(far, switch, inwards))
         near = self._end(path, link, link.between[single], host)
-        ends = (switch, near) if single == 1 else (near, switch)
-        self._joined.append(_Joined(*ends, direct))
+        self._joined.append(_Joined(near, switch, replace(inwards.reversed, delay_ns=0)))
 
     def _wire_switch(self, host: str, ports: int) -> _End:
         first = f"{WIRE_PREFIX}{host}"
@@ -206,12 +217,15 @@ class Graph:
         limits: dict[str, int] = {}
         for end in link.between:
             limits |= self._line_rates(end.group, link)
+        at = (*path, "rate")
         if isinstance(link.rate, EachWay):
-            ways = {("rate", way): concrete(getattr(link.rate, way)) for way in ("up", "down")}
-        else:
-            ways = {("rate",): concrete(link.rate)}
-        rates = [self._rate((*path, *key), rate, limits) for key, rate in ways.items()]
-        return rates[0], rates[-1]
+            up_bps, down_bps = concrete(link.rate.up), concrete(link.rate.down)
+            return (
+                self._rate((*at, "up"), up_bps, limits),
+                self._rate((*at, "down"), down_bps, limits),
+            )
+        rate_bps = self._rate(at, concrete(link.rate), limits)
+        return rate_bps, rate_bps
 
     def _rate(self, path: Path, rate: int | None, limits: dict[str, int]) -> int:
         owner = min(limits, key=lambda end: limits[end], default=None)
@@ -300,9 +314,9 @@ class Graph:
         said = _listed([f"{count:,} {end}" for end, count in counts.items()])
         hosts = [end for end in counts if end in self.topology.groups]
         what = "hosts" if len(hosts) == len(counts) else "links"
-        message = f"{counts.total():,} {what} ({said}) need as many ports, and {switch.profile} has {ports}"
+        needed = f"{counts.total():,} {what} ({said}) need as many ports"
         path = (*self.host_path(hosts[-1]), "count") if hosts else self._switch_path(name)
-        self.devices.refuse(path, message)
+        self.devices.refuse(path, f"{needed}, and {switch.profile} has {ports}")
 
     def _ports(self, own: Switch) -> int:
         ports = concrete(own.ports)
@@ -319,7 +333,7 @@ class Graph:
                 taken[name] = self.host_path(group)
 
     def _check_loops(self) -> None:
-        """Switches must form trees: frames would go round for ever, and no testbed blocks a port."""
+        """Frames would go round for ever: no testbed has a protocol that blocks ports (STP)."""
         switches = self.topology.all_switches
         neighbours: dict[str, list[str]] = {name: [] for name in switches}
         for path, link in self.topology.placed_links:

@@ -221,7 +221,7 @@ class Study:
             values |= fields | {f"{name}.{key}": value for key, value in fields.items()}
         return values | dict(treatment)
 
-    def levels_at(self, path: Path, value: object) -> Iterator[tuple[Path, Level]]:
+    def levels_at(self, path: Path, value: Level | Ref | None) -> Iterator[tuple[Path, Level]]:
         """What a value of the file stands for, over all levels, each with its place."""
         if not isinstance(value, Ref):
             if value is not None:

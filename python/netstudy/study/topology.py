@@ -245,8 +245,8 @@ class LinkProperties(Model):
     def _has_no_loss(cls, value: Any) -> Any:
         if isinstance(value, dict) and "loss" in value:
             message = (
-                "this version loses no frames on a link; frames are lost where a switch's buffer is "
-                "full: make its port_buffer smaller, or a link behind it slower"
+                "this version loses no frames on a link, but where a switch's buffer is full: make "
+                "its port_buffer smaller, or a link behind it slower"
             )
             raise fault(message, "loss")
         return value
@@ -256,8 +256,8 @@ class Link(LinkProperties):
     """A link between hosts, between switches, or from one to the other.
 
     A host group with a count above 1 has a link from each of its hosts. Where the other end is a
-    single host, that one has one interface, behind a switch that is never the limit: `netstudy plan`
-    names it.
+    single host, that one has one interface, behind a switch that is never the limit: `netstudy
+    plan` names it.
     """
 
     between: tuple[LinkEnd, LinkEnd]
@@ -331,15 +331,16 @@ class Placement(Model):
 SWITCH = "switch"
 """The name of the one switch of the short form."""
 WIRE_PREFIX = "wire-"
-"""How the name of a switch begins that stands in for the one interface of a host; the host's follows."""
+"""How the name of a switch begins that stands in for the one interface of a host; the host's
+follows."""
 
 
 class Topology(Model):
     """Hosts, switches, and the links between them.
 
-    `client`, `server`, `switch` and `link` are the short form of a star: the two host groups, and the
-    link from every host to the switch. `hosts`, `switches` and `links` say the same at length, for any
-    other graph without a loop of switches.
+    `client`, `server`, `switch` and `link` are the short form of a star: the two host groups, and
+    the link from every host to the switch. `hosts`, `switches` and `links` say the same at length,
+    for any other graph without a loop of switches.
     """
 
     hosts: dict[NameValue, HostOrName] = Field(default_factory=dict)

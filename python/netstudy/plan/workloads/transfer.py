@@ -27,7 +27,8 @@ _CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
     "to": ("null",),
     "data path": (),
 }
-"""Key -> the levels that this version carries out: data are made in memory, sent by TCP, discarded."""
+"""Key -> the levels that this version carries out: data are made in memory, sent by TCP,
+discarded."""
 _FIELDS = {"from": "from_", "data path": "data_path"}
 
 
@@ -43,8 +44,9 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         for key, levels in _CARRIED_OUT.items():
             value = getattr(spec, _FIELDS.get(key, key))
             found = [level_text(level) for _, level in study.levels_at((*path, key), value)]
-            for level in dict.fromkeys(level for level in found if level not in levels):
-                yield f"A transfer's {key}: {level} is not carried out yet."
+            other = list(dict.fromkeys(level for level in found if level not in levels))
+            if other:
+                yield f"A transfer with {key}: {' or '.join(other)} is not carried out yet."
 
     def roles(self, spec: Transfer, topology: Topology, path: Path) -> Roles:
         """Named hosts, or those of a placement: a get is asked for by who receives."""

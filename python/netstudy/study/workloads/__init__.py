@@ -44,8 +44,8 @@ class Workload(Model):
     transactions: Transactions | None = None
     """Requests to an application."""
     probe: Annotated[Probe, Short("every", "a time such as 10 ms")] | None = None
-    """Latency under load: small requests on a connection of their own for each pair of the workload,
-    such as `probe: 10 ms`. With `procedure.idle` the idle network is probed before."""
+    """Latency under load: small requests on a connection of their own for each pair of the
+    workload, such as `probe: 10 ms`. With `procedure.idle` the idle network is probed before."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Workload:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
+from netstudy.study.levels import level_text
 from netstudy.study.places import Place, PlaceValue
 from netstudy.study.workloads.base import Spec
 
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from netstudy.study.model import Study
 
 Protocol = Annotated[str | Ref, Typed(Choice(("tcp", "ftp"), "a protocol"))]
-Direction = Annotated[str | Ref, Typed(Choice(("get", "put", "both"), "a direction"))]
+Direction = Annotated[
+    Literal["get", "put", "both"] | Ref, Typed(Choice(("get", "put", "both"), "a direction"))
+]
 Source = Annotated[
     str | Ref, Typed(Choice(("ram", "cache", "disk"), "a place that data come from"))
 ]
@@ -44,8 +47,8 @@ class Transfer(Spec):
     clients: PlaceValue = Place("client")
     """The hosts that ask for transfers."""
     servers: PlaceValue = Place("server")
-    """The hosts that they ask. The first client asks the first server, the second the second, and so
-    on; where there are fewer of one kind, these are taken round and round."""
+    """The hosts that they ask. The first client asks the first server, the second the second, and
+    so on; where there are fewer of one kind, these are taken round and round."""
     placement: Words | None = None
     """A placement of the topology that names both ends, in place of `clients` and `servers`."""
     protocol: Protocol = "tcp"
@@ -70,7 +73,8 @@ class Transfer(Spec):
     from_: Source | None = Field(default=None, alias="from")
     """Where the sender has the data: RAM disk, page cache, or disk; without it, made in memory."""
     to: Sink = "null"
-    """What the receiver does with them: keep them in a RAM disk, write them to disk, discard them."""
+    """What the receiver does with them: keep them in a RAM disk, write them to disk, discard
+    them."""
     data_path: DataPath | None = Field(default=None, alias="data path")
     """Whether the server copies the data through user space."""
 
@@ -85,9 +89,8 @@ class Transfer(Spec):
         known = study.topology.placement
         for place, name in study.levels_at((*path, "placement"), self.placement):
             if name not in known:
-                yield study.document.problem(
-                    place, f'no placement "{name}"{did_you_mean(name, known)}'
-                )
+                hint = did_you_mean(level_text(name), known)
+                yield study.document.problem(place, f'no placement "{name}"{hint}')
         if self.placement:
             for key in {"clients", "servers"} & self.model_fields_set:
                 message = "stands beside a placement, which names both ends; keep one of them"

@@ -82,6 +82,7 @@ pub(crate) fn incast_config(
         striped: incast.striped,
         iterations: warmup_iterations + iterations,
         warmup_iterations,
+        hold: false,
         request_bytes: incast.request_bytes,
         request_spacing: Duration::from_ns(incast.request_spacing_ns),
     })

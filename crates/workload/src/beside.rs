@@ -16,12 +16,17 @@ pub trait Companion: Traffic {
 
     /// Begins, or goes on.
     fn resume(&mut self, _now: Time) {}
+
+    /// Whether its connections are open.
+    fn is_open(&self) -> bool {
+        true
+    }
 }
 
 /// A workload with a companion, as one application: the connections of the workload come first.
 ///
-/// The phases are the workload's. The companion may be alone for some time before: what it does then
-/// is due before [`Self::workload_begins`]. Where the workload waits for the controller, and at its
+/// The phases are the workload's. The companion may be alone for some time before, from when its
+/// connections are open: what it does then is due before [`Self::workload_begins`]. Where the workload waits for the controller, and at its
 /// end, the companion comes to rest first.
 #[derive(Clone, Debug)]
 pub struct Beside<A, B> {
@@ -29,6 +34,7 @@ pub struct Beside<A, B> {
     /// Connections of the workload.
     connections: u32,
     companion: B,
+    idle: Duration,
     hold: bool,
     stage: Stage,
     begins: Time,
@@ -36,7 +42,7 @@ pub struct Beside<A, B> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The companion is alone until then.
+    /// The companion is alone until then; [`Time::NEVER`]: its connections are being opened.
     Alone(Time),
     /// It comes to rest since then: the workload is to begin.
     Resting(Time),
@@ -61,9 +67,9 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
     ) -> Self {
         companion.resume(Time::ZERO);
         let is_alone = idle > Duration::ZERO;
-        let stage = if is_alone { Stage::Alone(Time::ZERO + idle) } else { Stage::Both };
+        let stage = if is_alone { Stage::Alone(Time::NEVER) } else { Stage::Both };
         let begins = if is_alone { Time::NEVER } else { Time::ZERO };
-        Self { workload, connections, companion, hold, stage, begins }
+        Self { workload, connections, companion, idle, hold, stage, begins }
     }
 
     /// When the workload begins; [`Time::NEVER`] until it has.
@@ -148,7 +154,7 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
 
     fn poll(&mut self, now: Time) -> Option<Action> {
         match self.stage {
-            Stage::Alone(until) if until <= now => {
+            Stage::Alone(until) if until <= now && until <= self.companion.next_action() => {
                 self.companion.rest();
                 self.stage = Stage::Resting(now);
                 self.poll(now)
@@ -167,6 +173,10 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
             }
             Stage::Alone(_) | Stage::Resting(_) | Stage::Held | Stage::RestingBefore(..) => {
                 self.poll_companion(now)
+            }
+            // What is late comes in the order in which it was due.
+            Stage::Both if self.companion.next_action() < self.workload.next_action() => {
+                self.poll_companion(now).or_else(|| self.poll_workload(now))
             }
             Stage::Both => self.poll_workload(now).or_else(|| self.poll_companion(now)),
         }
@@ -187,7 +197,13 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
     fn opened(&mut self, now: Time, connection: u32) -> bool {
         match connection.checked_sub(self.connections) {
             None => self.workload.opened(now, connection),
-            Some(own) => self.companion.opened(now, own),
+            Some(own) => {
+                let begins = self.companion.opened(now, own);
+                if self.stage == Stage::Alone(Time::NEVER) && self.companion.is_open() {
+                    self.stage = Stage::Alone(now + self.idle);
+                }
+                begins
+            }
         }
     }
 

@@ -412,4 +412,8 @@ impl Companion for Probe {
         self.rests = false;
         self.start_if_ready(now);
     }
+
+    fn is_open(&self) -> bool {
+        self.opening == 0
+    }
 }

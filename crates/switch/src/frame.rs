@@ -25,6 +25,8 @@ pub(crate) struct Frame {
     pub(crate) slot: u32,
     /// Its bytes there.
     pub(crate) bytes: u32,
+    /// The host that it is for, by number.
+    pub(crate) to: u32,
     /// Whether its sender understands marks.
     pub(crate) subject_to_marks: bool,
     /// Whether it is to be marked when it is written.

@@ -173,7 +173,8 @@ class Graph:
     def _wire_switch(self, host: str, ports: int) -> _End:
         first = f"{WIRE_PREFIX}{host}"
         names = chain([first], (f"{first}-{n}" for n in count(2)))
-        name = next(name for name in names if name not in self._wires)
+        taken = self._wires.keys() | self.topology.all_switches.keys()
+        name = next(name for name in names if name not in taken)
         self._wires[name] = wire.Switch(
             name=name,
             profile=WIRE_SPEED,

@@ -324,6 +324,8 @@ class Topology(Model):
         zones, interfaces = host.zones or {}, host.interfaces or ()
         if place.zone and place.zone not in zones:
             return f'host {place.group} has no zone "{place.zone}"{did_you_mean(place.zone, zones)}'
+        if place.interface and not interfaces:
+            return f"host {place.group} names no interfaces; write interfaces: [{place.interface}]"
         if place.interface and place.interface not in interfaces:
             hint = did_you_mean(place.interface, interfaces)
             return f'host {place.group} has no interface "{place.interface}"{hint}'

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reasons import reasons
-from netstudy.analysis.samples import RunSample
+from netstudy.analysis.samples import RunSample, SeriesReader
 from netstudy.analysis.workloads import WorkloadAnalysis, metrics_of, workload_of
 from netstudy.analysis.workloads.base import Counted
 from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
@@ -85,26 +85,32 @@ class CellTable:
 
 def cell_table(folder: Folder) -> CellTable:
     """The cells of a results folder, finished or not; named levels in the order of its study."""
-    return pool_study(folder.study(), folder.plan(), folder.records())
+    return pool_study(folder.study(), folder.plan(), folder.records(), folder.series)
 
 
-def pool_study(study: Study, plan: Plan, records: Sequence[RunRecord]) -> CellTable:
+def pool_study(
+    study: Study, plan: Plan, records: Sequence[RunRecord], series: SeriesReader | None = None
+) -> CellTable:
     """The cells of a study that was carried out, named levels in its order."""
     order = {name: factor.names for name, factor in study.factors.items()}
-    return pool(plan, records, order)
+    return pool(plan, records, order, series)
 
 
 def pool(
-    plan: Plan, records: Sequence[RunRecord], levels: Mapping[str, Sequence[Level]] | None = None
+    plan: Plan,
+    records: Sequence[RunRecord],
+    levels: Mapping[str, Sequence[Level]] | None = None,
+    series: SeriesReader | None = None,
 ) -> CellTable:
-    """Pools records into cells. Without `levels`, named levels stand in the order of the plan."""
+    """Pools records into cells. Without `levels`, named levels stand in the order of the plan;
+    `series` reads what was sampled in a run, where the records do not have it."""
     by_run = {record.run: record for record in records}
     factors = _factors(plan, levels or {})
     groups: dict[tuple[tuple[str, Level], ...], list[Run]] = {}
     for run in plan.runs:
         groups.setdefault(_key(run.treatment), []).append(run)
     workload, metrics = workload_of(plan), metrics_of(plan)
-    rows = [_row(runs, by_run, workload, metrics) for runs in groups.values()]
+    rows = [_row(runs, by_run, workload, metrics, series) for runs in groups.values()]
     rows.sort(key=lambda row: _position(row.treatment, factors))
     cases = dict.fromkeys(case for run in plan.runs for case in run.cases)
     return CellTable(plan.study, factors, tuple(cases), workload, metrics, tuple(rows))
@@ -147,11 +153,12 @@ def _row(
     records: Mapping[str, RunRecord],
     workload: WorkloadAnalysis,
     metrics: Sequence[Metric],
+    series: SeriesReader | None,
 ) -> CellRow:
     samples: list[RunSample] = []
     problems: list[Problem] = []
     for run in planned:
-        outcome = _outcome(run, records.get(run.id), workload)
+        outcome = _outcome(run, records.get(run.id), workload, series)
         if isinstance(outcome, Problem):
             problems.append(outcome)
         else:
@@ -169,7 +176,12 @@ def _row(
     )
 
 
-def _outcome(run: Run, record: RunRecord | None, workload: WorkloadAnalysis) -> RunSample | Problem:
+def _outcome(
+    run: Run,
+    record: RunRecord | None,
+    workload: WorkloadAnalysis,
+    series: SeriesReader | None,
+) -> RunSample | Problem:
     if record is None:
         return Problem(run.id, run.replicate, "missing", "no record")
     if record.status == "failed":
@@ -180,7 +192,7 @@ def _outcome(run: Run, record: RunRecord | None, workload: WorkloadAnalysis) -> 
     if not workload.is_sampled(record):
         nothing = f"the record holds no {workload.counted.noun}s"
         return Problem(run.id, run.replicate, "failed", nothing)
-    return RunSample(run, record)
+    return RunSample(run, record, series)
 
 
 def is_limited(record: RunRecord) -> bool:

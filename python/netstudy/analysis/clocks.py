@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from netstudy.analysis.ideal import split
-from netstudy.analysis.samples import NS_PER_S, Floats, RunSample
+from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
 from netstudy.errors import NetstudyError
-from netstudy.wire import MEASURE_END, MEASURE_START, RunRecord, Series
+from netstudy.wire import MEASURE_END, MEASURE_START, RunRecord
 
 
 class ClockError(NetstudyError):
@@ -64,16 +64,15 @@ def window_of(run: RunSample, node: str) -> Window | None:
     return Window(clock, read_at[names.index(MEASURE_START)], read_at[names.index(MEASURE_END)])
 
 
-def inside(run: RunSample, series: Series, column: str) -> tuple[Floats, Floats] | None:
+def inside(run: RunSample, series: Sampled, column: str) -> tuple[Floats, Floats] | None:
     """What a sampler read in the measuring phase: times in s from its start, and values.
 
     Samples that could not be read are left out. None where there is no such column, or where its
     times cannot be placed.
     """
-    values, window = series.values.get(column), window_of(run, series.node)
+    values, window = series.columns.get(column), window_of(run, series.node)
     if values is None or window is None:
         return None
-    at = np.asarray(series.at_ns, dtype=np.float64)
-    read = np.array([np.nan if value is None else float(value) for value in values])
-    kept = (at >= window.start_ns) & (at <= window.end_ns) & ~np.isnan(read)
-    return (at[kept] - window.start_ns) / NS_PER_S, read[kept]
+    at = series.at_ns
+    kept = (at >= window.start_ns) & (at <= window.end_ns) & ~np.isnan(values)
+    return (at[kept] - window.start_ns) / NS_PER_S, values[kept]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netstudy.wire import ConnectionSamples, Run, RunRecord
+from netstudy.wire import ConnectionSamples, InstrumentKind, Run, RunRecord, Series
 
 Floats = NDArray[np.float64]
 Terms = tuple[Floats, Floats]
@@ -22,13 +24,43 @@ BYTES_PER_GB = 1e9
 DROP_COUNTER = "frames_dropped"
 
 
+SeriesReader = Callable[[str], Sequence[Series]]
+"""Reads the series of a run by its id."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A series as arrays."""
+
+    node: str
+    port: str | None
+    connection: int | None
+    at_ns: Floats
+    columns: Mapping[str, Floats]
+    """Counter or state -> its values; what could not be read is not a number."""
+
+    @classmethod
+    def of(cls, series: Series) -> Sampled:
+        """The same as the record has it."""
+        columns = {name: _floats(values) for name, values in series.values.items()}
+        at = np.asarray(series.at_ns, dtype=np.float64)
+        return cls(series.node, series.port, series.connection, at, columns)
+
+
+def _floats(values: Sequence[int | None]) -> Floats:
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class RunSample:
     """A run that gives numbers: its record, and the columns of its tables as arrays."""
 
     planned: Run
     record: RunRecord
+    read_series: SeriesReader | None = field(default=None, repr=False)
+    """Reads what was sampled; None: the record has it."""
     _columns: dict[tuple[str, str], Floats | None] = field(default_factory=dict, repr=False)
+    _sampled: dict[InstrumentKind, tuple[Sampled, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def run(self) -> str:
@@ -48,6 +80,14 @@ class RunSample:
             values = None if rows is None else getattr(rows, name)
             self._columns[key] = np.asarray(values, dtype=np.float64) if values else None
         return self._columns[key]
+
+    def sampled(self, instrument: InstrumentKind) -> tuple[Sampled, ...]:
+        """The series of an instrument; of all instruments they would fill the memory."""
+        if instrument not in self._sampled:
+            read = self.record.series if self.read_series is None else self.read_series(self.run)
+            chosen = (series for series in read if series.instrument == instrument)
+            self._sampled[instrument] = tuple(map(Sampled.of, chosen))
+        return self._sampled[instrument]
 
     @property
     def measure_s(self) -> float | None:

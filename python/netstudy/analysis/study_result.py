@@ -138,7 +138,7 @@ class StudyResult:
 def analyse(folder: Folder) -> StudyResult:
     """Reads a results folder, finished or not, and finds what it says."""
     study, plan, records = folder.study(), folder.plan(), folder.records()
-    cells = pool_study(study, plan, records)
+    cells = pool_study(study, plan, records, folder.series)
     testbed = _testbed(folder, records)
     comparing = _comparing(study, cells)
     published, unread = _published(study, cells.metrics)

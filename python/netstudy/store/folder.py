@@ -18,7 +18,7 @@ from netstudy.store.files import TEMPORARY_SUFFIX, sha256, storage, write_atomic
 from netstudy.store.invocation import Invocation
 from netstudy.store.lock import LOCK_NAME, is_locked, locked
 from netstudy.store.version1 import is_version1, lifted_engine, lifted_plan, lifted_record
-from netstudy.wire import EndRecord, EngineRecord, Plan, Run, RunRecord, to_json
+from netstudy.wire import EndRecord, EngineRecord, Plan, Run, RunRecord, Series, to_json
 
 if TYPE_CHECKING:
     from netstudy.study import Study
@@ -79,9 +79,19 @@ class Folder:
         )
 
     def records(self) -> list[RunRecord]:
-        """The records of the runs that are there, in the plan's order; missing ones are absent."""
+        """The records of the runs that are there, in the plan's order; missing ones are absent.
+
+        They are without their series, which `series` reads of one run at a time: those of 100 runs
+        of seven minutes take more than a gigabyte of memory (decision 0006).
+        """
         old = self._is_version1()
         return [self._record(run, old=old) for run in self.plan().runs if self._has(run)]
+
+    def series(self, run: str) -> tuple[Series, ...]:
+        """What was sampled in a run. Raises StudyError when there is no record of it."""
+        if self._is_version1():
+            return ()
+        return self._parsed(f"{RUNS}/{run}.json", RunRecord.model_validate_json).series
 
     def record_texts(self) -> Iterator[bytes]:
         """The records as they were written, in the plan's order."""
@@ -210,7 +220,9 @@ class Folder:
 
     def _record(self, run: Run, *, old: bool) -> RunRecord:
         def parse(text: bytes) -> RunRecord:
-            return lifted_record(text, run) if old else RunRecord.model_validate_json(text)
+            if old:
+                return lifted_record(text, run)
+            return RunRecord.model_validate_json(text).model_copy(update={"series": ()})
 
         try:
             return self._parsed(f"{RUNS}/{run.id}.json", parse)

@@ -99,6 +99,8 @@ class WorkloadAnalysis:
     """The columns of the main table of a study that names none."""
     figures: tuple[Metric, ...]
     """The figures of a study that names none."""
+    observed: tuple[Metric, ...]
+    """Told of first where nothing is compared."""
     compared_on: tuple[Metric, ...]
     """Compared where a study names none, the deciding one first."""
     chain: tuple[tuple[Metric, Metric], ...]

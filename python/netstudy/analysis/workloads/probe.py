@@ -9,9 +9,9 @@ from typing import Literal
 from netstudy.analysis.clocks import inside
 from netstudy.analysis.distribution import Histogram
 from netstudy.analysis.metrics import PROBE_CLOCK, TCP_INFO, Metric, Pooled, RatioOfSums
-from netstudy.analysis.samples import NS_PER_US, Floats, RunSample, Terms, one
+from netstudy.analysis.samples import NS_PER_US, Floats, RunSample, Sampled, Terms, one
 from netstudy.analysis.workloads.request import latencies, percentile
-from netstudy.wire import Plan, Series
+from netstudy.wire import Plan
 
 PROBE = "probe"
 SRTT, MIN_RTT = "srtt_us", "min_rtt_us"
@@ -98,11 +98,13 @@ UNANSWERED = _metric(
 )
 
 
-def tcp_series(run: RunSample, column: str) -> Iterator[tuple[Series, Floats, Floats]]:
+def tcp_series(run: RunSample, column: str) -> Iterator[tuple[Sampled, Floats, Floats]]:
     """The series of TCP_INFO that have samples of a column in the measuring phase: times in s from
     its start, and values."""
-    for series in run.record.series:
-        found = inside(run, series, column) if series.instrument == "tcp" else None
+    if not any(instrument.kind == "tcp" for instrument in run.planned.instruments):
+        return
+    for series in run.sampled("tcp"):
+        found = inside(run, series, column)
         if found is not None and found[0].size:
             yield series, *found
 

@@ -161,6 +161,7 @@ REQUESTS = WorkloadAnalysis(
     ),
     headline=(RATE, LATENCY_P50, LATENCY_P99, UNANSWERED),
     figures=(RATE, LATENCY_P50, LATENCY_P99),
+    observed=(RATE, LATENCY_P50, RETRANSMISSIONS),
     compared_on=(LATENCY_P50, LATENCY_P99, RATE),
     chain=((DROPS, RETRANSMISSIONS), (RETRANSMISSIONS, LATENCY_P99), (TIMEOUTS, LATENCY_P99)),
     counted=Counted("request", _requests),

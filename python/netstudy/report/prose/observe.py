@@ -29,9 +29,7 @@ def observations(found: PanelResult) -> list[Sentence]:
 
 def key_observations(found: PanelResult) -> list[Sentence]:
     """The ranges and the timeouts: what a summary says where nothing is compared."""
-    workload = found.workload
-    shown = dict.fromkeys((workload.deciding, workload.drops, workload.retransmissions))
-    ranges = [_range_sentence(found.panel, metric) for metric in shown]
+    ranges = [_range_sentence(found.panel, metric) for metric in found.workload.observed]
     return [*(one for one in ranges if one is not None), *_timeouts(found)]
 
 

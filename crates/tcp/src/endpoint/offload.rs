@@ -98,7 +98,7 @@ impl Endpoint {
         let window = u128::from(self.window.cwnd.max(self.sent.len())) * u128::from(self.mss);
         let paced = window * tenths * u128::from(BURST_TIME.as_ps())
             / (10 * u128::from(srtt.as_ps().max(1)));
-        let near = recovery::min_rtt(self).unwrap_or(srtt).times(NEAR);
+        let near = self.recovery.min_rtt().unwrap_or(srtt).times(NEAR);
         let extra = most.checked_shr(near.min(63) as u32).unwrap_or(0);
         let bytes = (paced.min(u128::from(most)) as u64 + extra).min(most);
         bytes.max(SEGMENTS_MIN * u64::from(self.mss))

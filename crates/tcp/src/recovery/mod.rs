@@ -109,11 +109,6 @@ trait Algorithm {
     fn flight_size(end: &Endpoint) -> u32 {
         end.sent.len().min(end.window.cwnd)
     }
-
-    /// The least round-trip time, if the algorithm keeps it.
-    fn min_rtt(_end: &Endpoint) -> Option<Duration> {
-        None
-    }
 }
 
 /// The algorithms that a connection can be given.
@@ -193,6 +188,12 @@ impl LossRecovery {
         }
     }
 
+    /// The least round-trip time, if the algorithm in use keeps it. Only [`Prr`] does: with the others its
+    /// state stays empty, so that nothing is asked here.
+    pub(crate) const fn min_rtt(&self) -> Option<Duration> {
+        self.prr.min_rtt()
+    }
+
     /// Whether the endpoint's fast path may be taken. It is compiled for [`Rfc`] alone: [`on_ack`] goes
     /// there directly, and `on_sent` is nothing but the start of the retransmission timer.
     pub(crate) fn has_fast_path(&self) -> bool {
@@ -254,10 +255,6 @@ pub(crate) fn enter_loss(end: &mut Endpoint, now: Time) {
 
 pub(crate) fn flight_size(end: &Endpoint) -> u32 {
     ask!(end.recovery.in_use, A => A::flight_size(end))
-}
-
-pub(crate) fn min_rtt(end: &Endpoint) -> Option<Duration> {
-    ask!(end.recovery.in_use, A => A::min_rtt(end))
 }
 
 /// A timeout by the RFCs: the threshold falls if this is another loss event, all that is not SACKed is

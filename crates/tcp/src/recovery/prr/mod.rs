@@ -58,6 +58,10 @@ impl State {
             undo: Undo::default(),
         }
     }
+
+    pub(super) const fn min_rtt(&self) -> Option<Duration> {
+        self.rack.min_rtt()
+    }
 }
 
 /// Proportional rate reduction (RFC 6937) and what Linux 6 has beside it.
@@ -126,9 +130,5 @@ impl Algorithm for Prr {
     /// The window is halved whether or not it is used (`tcp_reno_ssthresh`).
     fn flight_size(end: &Endpoint) -> u32 {
         end.window.cwnd
-    }
-
-    fn min_rtt(end: &Endpoint) -> Option<Duration> {
-        end.recovery.prr.rack.min_rtt()
     }
 }

@@ -259,9 +259,8 @@ impl<L: Limits, O: Observer> General<L, O> {
             egress,
             frame_bytes: packet.frame_bytes,
         };
-        if O::WATCHES {
-            self.note(Moment::Arrived(port as usize), self.now, &packet);
-        }
+        let place = switch.first_port + port as usize;
+        self.note(Moment::Arrived(place), self.now, &packet);
         self.offer(index as usize, &arrival, packet);
     }
 
@@ -301,7 +300,8 @@ impl<L: Limits, O: Observer> General<L, O> {
             }
             Verdict::Held => self.replan_switch(index),
             Verdict::Dropped => {
-                self.note(Moment::Dropped(arrival.egress as usize), self.now, &packet);
+                let place = self.switches[index].first_port + arrival.egress as usize;
+                self.note(Moment::Dropped(place), self.now, &packet);
                 self.packets.drop(&packet);
             }
         }
@@ -310,8 +310,10 @@ impl<L: Limits, O: Observer> General<L, O> {
     /// The last bit of a frame leaves a switch at `departs`.
     #[inline(always)]
     fn leave(&mut self, index: usize, egress: u32, departs: Time, packet: Packet) {
-        self.note(Moment::Left(egress as usize), departs, &packet);
-        let wire = self.switches[index].wires[egress as usize] as usize;
+        let switch = &self.switches[index];
+        let (wire, place) =
+            (switch.wires[egress as usize] as usize, switch.first_port + egress as usize);
+        self.note(Moment::Left(place), departs, &packet);
         let Wire { link, far, .. } = &self.wires[wire];
         let judged = match far {
             &Far::Switch { cuts_through, .. } => {
@@ -670,3 +672,6 @@ impl<L: Limits, O: Observer> Counted for General<L, O> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
 use netstudy_records::{
     Check, ConnectionSamples, Edge, Mode, Node, PhaseKind, PhaseTimes, Readings, RecordNode,
@@ -11,14 +12,15 @@ use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
 use crate::measure::{Connection, Outcome, Snapshot};
-use crate::network::NodeCounters;
-use crate::wiring::{Star, Wiring};
+use crate::network::EndCounters;
+use crate::wiring::Wiring;
 
 /// The clock of all nodes.
 const CLOCK: &str = "simulation";
 
 /// The record of a run that was not made, or did not end, because of `error`.
-pub(crate) fn of_failure(run: &records::Run, error: String) -> RunRecord {
+#[must_use]
+pub fn of_failure(run: &records::Run, error: String) -> RunRecord {
     RunRecord { status: Status::Failed, error: Some(error), ..empty(run) }
 }
 
@@ -26,7 +28,6 @@ pub(crate) fn of_failure(run: &records::Run, error: String) -> RunRecord {
 pub(crate) fn of_outcome(
     run: &records::Run,
     wiring: &Wiring,
-    star: &Star<'_>,
     cast: &Cast,
     mode: Mode,
     checks: Vec<Check>,
@@ -35,7 +36,7 @@ pub(crate) fn of_outcome(
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
     let (from, to) = (outcome.measure_from.as_ns(), outcome.measure_to.as_ns());
     let edge = |name: &str, at_ns| Edge { name: name.to_owned(), at_ns };
-    let (counters, ports) = counters(wiring, star, [&outcome.base, &outcome.end]);
+    let (counters, ports) = counters(wiring, [&outcome.base, &outcome.end]);
     RunRecord {
         status,
         mode: Some(mode),
@@ -125,21 +126,46 @@ fn connections(wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> ConnectionSam
 type ByNode = BTreeMap<String, Readings>;
 type ByPort = BTreeMap<String, BTreeMap<String, Readings>>;
 
-/// What hosts counted, and the ports of interfaces and of the switch, at the two edges.
-fn counters(wiring: &Wiring, star: &Star<'_>, edges: [&Snapshot; 2]) -> (ByNode, ByPort) {
-    let mut counters = ByNode::new();
+/// What hosts and zones counted, and the ports of interfaces and of switches, at the two edges. The
+/// interfaces of a host count for the host, and each by itself.
+fn counters(wiring: &Wiring, edges: [&Snapshot; 2]) -> (ByNode, ByPort) {
+    let topology = &wiring.topology;
+    let mut tcp: BTreeMap<&str, [Counters; 2]> = BTreeMap::new();
+    for number in 0..wiring.members.len() {
+        let sums = tcp.entry(wiring.name_of(number)).or_default();
+        for (sum, edge) in sums.iter_mut().zip(edges) {
+            sum.add(&edge.tcp[number]);
+        }
+    }
+    let mut nics: BTreeMap<&str, [EndCounters; 2]> = BTreeMap::new();
     let mut ports = ByPort::new();
-    for (number, line) in star.lines.iter().enumerate() {
-        let node = wiring.name_of(number);
-        let ends = &wiring.topology.cables()[line.at.cable].ends;
-        let [own, far] = [&ends[line.at.end], &ends[1 - line.at.end]];
-        let tcp = edges.map(|edge| host_counters(&edge.tcp[number]));
-        let nic = edges.map(|edge| nic_counters(&edge.nodes[number]));
-        let port = edges.map(|edge| port_counters(&edge.nodes[number]));
-        counters.insert(node.to_owned(), readings(tcp).chain(readings(nic)).collect());
-        ports.entry(node.to_owned()).or_default().insert(own.name.clone(), readings(nic).collect());
-        let switch = ports.entry(star.switch.name.clone()).or_default();
-        switch.insert(far.name.clone(), readings(port).collect());
+    for (cable, end) in (0..topology.cables().len()).flat_map(|cable| [(cable, 0), (cable, 1)]) {
+        let at = CableEnd { cable, end };
+        let port = &topology.cables()[cable].ends[end];
+        let node = topology.nodes()[port.node].name.as_str();
+        let counted = edges.map(|edge| edge.ends[at.number()]);
+        let readings: Readings = match topology.attachment(at) {
+            Attachment::Interface(_) => {
+                for (sum, one) in nics.entry(node).or_default().iter_mut().zip(&counted) {
+                    sum.nic.add(&one.nic);
+                    sum.pauses.add(&one.pauses);
+                }
+                readings(counted.each_ref().map(nic_counters)).collect()
+            }
+            Attachment::SwitchPort { .. } => {
+                readings(counted.each_ref().map(port_counters)).collect()
+            }
+        };
+        ports.entry(node.to_owned()).or_default().insert(port.name.clone(), readings);
+    }
+    let mut counters = ByNode::new();
+    for (node, edges) in &tcp {
+        let entry = counters.entry((*node).to_owned()).or_default();
+        entry.extend(readings(edges.each_ref().map(host_counters)));
+    }
+    for (node, edges) in &nics {
+        let entry = counters.entry((*node).to_owned()).or_default();
+        entry.extend(readings(edges.each_ref().map(nic_counters)));
     }
     (counters, ports)
 }
@@ -171,17 +197,17 @@ fn host_counters(c: &Counters) -> [(&'static str, u64); 13] {
     ]
 }
 
-fn nic_counters(node: &NodeCounters) -> [(&'static str, u64); 4] {
+fn nic_counters(end: &EndCounters) -> [(&'static str, u64); 4] {
     [
-        ("nic_queue_drops", node.nic.queue_drops),
-        ("ring_drops", node.nic.ring_drops),
-        ("pauses_sent", node.pauses.pauses_sent),
-        ("pauses_received", node.pauses.pauses_received),
+        ("nic_queue_drops", end.nic.queue_drops),
+        ("ring_drops", end.nic.ring_drops),
+        ("pauses_sent", end.pauses.pauses_sent),
+        ("pauses_received", end.pauses.pauses_received),
     ]
 }
 
-fn port_counters(node: &NodeCounters) -> [(&'static str, u64); 8] {
-    let (port, pauses) = (&node.port, &node.port_pauses);
+fn port_counters(end: &EndCounters) -> [(&'static str, u64); 8] {
+    let (port, pauses) = (&end.port, &end.pauses);
     [
         ("frames_forwarded", port.frames_forwarded),
         ("bytes_forwarded", port.bytes_forwarded),
@@ -190,6 +216,6 @@ fn port_counters(node: &NodeCounters) -> [(&'static str, u64); 8] {
         ("frames_marked", port.frames_marked),
         ("pauses_sent", pauses.pauses_sent),
         ("pauses_received", pauses.pauses_received),
-        ("queue_bytes_max", node.queue_bytes_max),
+        ("queue_bytes_max", end.queue_bytes_max),
     ]
 }

@@ -10,7 +10,7 @@ use netstudy_tcp::Segment;
 use netstudy_workload::{IncastConfig, Traffic};
 
 use crate::applications::{self, Cast};
-use crate::host::Hosts;
+use crate::host::Population;
 use crate::laws;
 use crate::measure::{Measure, OnIteration, Outcome};
 use crate::network::general::General;
@@ -29,7 +29,7 @@ pub trait Progress {
 /// Makes one run. A run that cannot be made, or does not end, is a record as well.
 #[must_use]
 pub fn run(run: &records::Run, progress: &mut dyn Progress) -> RunRecord {
-    let manner = Manner { mode: None, sends_ahead: true, observer: () };
+    let manner = Manner { mode: None, all_steps: false, sends_ahead: true, observer: () };
     carry_out(run, manner, progress).unwrap_or_else(|error| record::of_failure(run, error))
 }
 
@@ -53,8 +53,10 @@ fn packets_per_iteration(config: &IncastConfig, network: &records::Network) -> u
 
 /// How a run is carried out. Its outcome does not depend on it.
 pub(crate) struct Manner<O> {
-    /// None: in closed form, unless the run has what only one event a hop can express.
+    /// None: in closed form, if the network has one.
     pub(crate) mode: Option<Mode>,
+    /// Not in closed form: everything goes one step at a time.
+    pub(crate) all_steps: bool,
     /// In closed form: frames are judged as soon as they are sent, where they may be.
     pub(crate) sends_ahead: bool,
     /// Hears of each frame.
@@ -70,20 +72,20 @@ pub(crate) fn carry_out(
     refuse_beside(run)?;
     let cast = Cast::new(&run.workload)?;
     let wiring = Wiring::new(run, &cast.participants, &cast.connections)?;
-    let star = wiring.star(&cast.connections).ok_or("the network is no star of hosts")?;
-    let mode = manner.mode.unwrap_or_else(|| mode(&star));
+    let star = wiring.star(&cast.connections).filter(wiring::Star::has_closed_form);
+    let form = if star.is_some() { Mode::ClosedForm } else { Mode::PerHop };
+    let mode = manner.mode.unwrap_or(form);
     let Workload::Incast(incast) = &run.workload else { unreachable!("it has no cast") };
     let config = applications::incast_config(run, incast)?;
     let packets = packets_per_iteration(&config, &run.network);
     let measured = config.iterations - config.warmup_iterations;
     let execution = Execution {
         wiring: &wiring,
-        star: &star,
+        star: star.as_ref().filter(|_| mode == Mode::ClosedForm),
         seed: &run.seed,
         applications: applications::incast(&config, &incast.start_jitter, &run.seed),
         cast: &cast,
         measure: Measure::new(cast.senders, measured),
-        mode,
         manner,
         on_iteration: &mut || progress.iteration(packets),
     };
@@ -91,14 +93,9 @@ pub(crate) fn carry_out(
     let client = outcome.received(0);
     let mut checks =
         vec![laws::all_bytes_arrived(client, config.iteration_bytes() * u64::from(measured))];
-    checks.push(laws::below_line_rate(&wiring, &star, &outcome));
+    checks.push(laws::below_line_rate(&wiring, &outcome));
     checks.push(laws::frames_conserved(&outcome));
-    Ok(record::of_outcome(run, &wiring, &star, &cast, mode, checks, outcome))
-}
-
-/// The mode of a run over a star.
-fn mode(star: &wiring::Star<'_>) -> Mode {
-    if star.has_closed_form() { Mode::ClosedForm } else { Mode::PerHop }
+    Ok(record::of_outcome(run, &wiring, &cast, mode, checks, outcome))
 }
 
 /// What a plan may ask for beside its workload and is not simulated.
@@ -112,70 +109,79 @@ fn refuse_beside(run: &records::Run) -> Result<(), String> {
     }
 }
 
-/// Applications that are to be carried out over a star.
+/// Applications that are to be carried out over a network.
 struct Execution<'a, T, O> {
     wiring: &'a Wiring,
-    star: &'a wiring::Star<'a>,
+    /// The star to be carried out in closed form, if it is one.
+    star: Option<&'a wiring::Star<'a>>,
     seed: &'a str,
     applications: Vec<T>,
     cast: &'a Cast,
     measure: Measure,
-    mode: Mode,
     manner: Manner<O>,
     on_iteration: &'a mut OnIteration<'a>,
 }
 
 impl<T: Traffic, O: Observer> Execution<'_, T, O> {
+    /// Chooses the code for the network, the limits of interfaces and the buffer once, so that no choice
+    /// is left a packet.
     fn run(self) -> Result<Outcome, String> {
-        let switch = self.star.switch;
-        let star = self.star;
+        match (self.star, self.wiring.is_limited()) {
+            (Some(star), _) => self.in_closed_form(star),
+            (None, true) => self.by_events::<Limited>(),
+            (None, false) => self.by_events::<Unlimited>(),
+        }
+    }
+
+    fn by_events<L: Limits>(self) -> Result<Outcome, String> {
+        let Self { wiring, seed, manner, .. } = self;
+        let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.observer)?;
+        let (applications, measure) = (self.applications, self.measure);
+        let (lines, connections) = (vec![(); applications.len()], &self.cast.connections);
+        let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
+        network.run(&mut hosts.at_work(), self.on_iteration)
+    }
+
+    fn in_closed_form(self, star: &wiring::Star<'_>) -> Result<Outcome, String> {
         let setup = SwitchSetup {
             links: &star.port_links(),
-            marked_above_bytes: switch.ecn_threshold_bytes,
+            marked_above_bytes: star.switch.ecn_threshold_bytes,
             reserved_bytes: &|port| star.reserved_bytes(port),
         };
-        over_switch(&switch.buffer, &setup, self)
-    }
-
-    fn in_closed_form<L: Limits>(
-        self,
-        buffer: impl SwitchBuffer<Frame>,
-    ) -> Result<Outcome, String> {
-        let connections = &self.cast.connections;
-        let mut ahead = star::who_sends_ahead(self.applications.len(), connections);
-        if !self.manner.sends_ahead {
-            ahead.fill(false);
-        }
-        let observer = self.manner.observer;
-        let network = Star::<_, L, _>::new(self.star, self.seed, &ahead, buffer, observer);
-        let (applications, measure) = (self.applications, self.measure);
-        let mut hosts = Hosts::new(self.wiring, self.seed, applications, connections, measure);
-        network.run(&mut hosts, self.on_iteration)
-    }
-
-    fn per_hop(self, architecture: impl Architecture<Frame>) -> Result<Outcome, String> {
-        let network = General::new(self.star, self.seed, architecture, self.manner.observer);
-        let (applications, connections) = (self.applications, &self.cast.connections);
-        let mut hosts = Hosts::new(self.wiring, self.seed, applications, connections, self.measure);
-        network.run(&mut hosts, self.on_iteration)
+        over_switch(&star.switch.buffer, &setup, OverStar { star, execution: self })
     }
 }
 
-impl<T: Traffic, O: Observer> OverSwitch<Frame> for Execution<'_, T, O> {
+/// Applications that are to be carried out over a star in closed form.
+struct OverStar<'s, 'a, T, O> {
+    star: &'s wiring::Star<'s>,
+    execution: Execution<'a, T, O>,
+}
+
+impl<T: Traffic, O: Observer> OverStar<'_, '_, T, O> {
+    fn run<L: Limits>(self, buffer: impl SwitchBuffer<Frame>) -> Result<Outcome, String> {
+        let Self { star, execution } = self;
+        let Execution { wiring, seed, applications, cast, measure, manner, .. } = execution;
+        let connections = &cast.connections;
+        let lines = star::Line::<L>::all(star, seed, connections, manner.sends_ahead);
+        let network = Star::<_, L, _>::new(star, seed, buffer, manner.observer);
+        let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
+        network.run(&mut hosts.at_work(), execution.on_iteration)
+    }
+}
+
+impl<T: Traffic, O: Observer> OverSwitch<Frame> for OverStar<'_, '_, T, O> {
     type Output = Result<Outcome, String>;
 
-    /// Chooses the code for the limits of interfaces once, so that no choice is left a packet.
     fn over<B: SwitchBuffer<Frame>, A: Architecture<Frame>>(
         self,
         closed_form: impl FnOnce() -> B,
-        stepped: impl FnOnce() -> A,
+        _stepped: impl FnOnce() -> A,
     ) -> Self::Output {
-        match self.mode {
-            Mode::PerHop => self.per_hop(stepped()),
-            Mode::ClosedForm if self.star.is_limited() => {
-                self.in_closed_form::<Limited>(closed_form())
-            }
-            Mode::ClosedForm => self.in_closed_form::<Unlimited>(closed_form()),
+        if self.execution.wiring.is_limited() {
+            self.run::<Limited>(closed_form())
+        } else {
+            self.run::<Unlimited>(closed_form())
         }
     }
 }

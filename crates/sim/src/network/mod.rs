@@ -22,39 +22,59 @@ pub(crate) use observe::{Moment, Observer};
 /// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that
 /// arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
 pub(crate) trait Network<T>: Sized {
-    /// The end `from` sends a segment at `now`, unless its host's queue is full. The network may call
-    /// the receiving host before this returns, if it knows by now when the segment will be there.
-    fn send(&mut self, hosts: &mut Hosts<T>, now: Time, from: EndIndex, segment: Segment);
+    /// What it keeps at each host.
+    type Line;
 
-    /// As [`Self::send`], for bursts of the end `from` at `host`: none if the network may call the
-    /// receiving host at once.
-    fn outlet(&mut self, now: Time, host: usize, from: EndIndex) -> Option<impl Outlet>;
+    /// The end `from`, at `host`, sends a segment at `now`, unless the host's queue is full. The network
+    /// may call the receiving host before this returns, if it knows by now when the segment will be
+    /// there.
+    fn send(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Self::Line>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    );
+
+    /// As [`Self::send`], for a burst of an end at a host with the `line`: none if the network may call
+    /// the receiving host at once.
+    fn outlet<'a>(
+        &'a mut self,
+        line: &'a mut Self::Line,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a>;
 }
 
 /// What a network counts.
-pub(crate) trait Counted {
-    /// Of the interface of a host, and of the port that it is behind.
-    fn node(&self, host: usize) -> NodeCounters;
+pub(crate) trait Counted<T>: Network<T> {
+    /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`].
+    fn ends(&self, hosts: &Hosts<'_, T, Self::Line>) -> Vec<EndCounters>;
 
     /// What is read once, when a run has ended.
-    fn rest(&self) -> Rest;
+    fn rest(&self, hosts: &Hosts<'_, T, Self::Line>) -> Rest;
 }
 
-/// What is counted at the interface of a host, and at the port that it is behind.
+/// What is counted at one end of a link: by an interface, or by a port of a switch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NodeCounters {
+pub(crate) struct EndCounters {
+    /// Of an interface.
     pub(crate) nic: NicCounters,
-    pub(crate) pauses: PauseCounters,
+    /// Of a port.
     pub(crate) port: PortCounters,
-    pub(crate) port_pauses: PauseCounters,
-    /// Most bytes that ever waited for the port.
+    /// Of a port: most bytes that ever waited for it.
     pub(crate) queue_bytes_max: u64,
+    pub(crate) pauses: PauseCounters,
 }
 
 /// What is read once, when a run has ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) frames_sent: u64,
+    /// Of them, those that were dropped, or are with their host or forwarded to it.
+    pub(crate) frames_ended: u64,
     /// Frames that are neither at a host nor judged by the switch.
     pub(crate) frames_under_way: u64,
 }
@@ -79,4 +99,12 @@ pub(crate) struct NicCounters {
     pub(crate) queue_drops: u64,
     /// Frames received that found the ring full.
     pub(crate) ring_drops: u64,
+}
+
+impl NicCounters {
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.frames_sent += other.frames_sent;
+        self.queue_drops += other.queue_drops;
+        self.ring_drops += other.ring_drops;
+    }
 }

@@ -119,21 +119,35 @@ impl<L: Limits> Nic<L> {
         to: EndIndex,
         segment: Segment,
     ) -> Option<Frame> {
+        let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let arrival = self.send_bytes_ahead(now, frame_bytes)?;
+        Some(Frame { arrival, to, frame_bytes, segment })
+    }
+
+    /// As [`Self::send_ahead`], for a frame that is kept elsewhere: when the switch can judge it.
+    #[inline(always)]
+    pub(crate) fn send_bytes_ahead(&mut self, now: Time, frame_bytes: u32) -> Option<Time> {
         if self.transmitter.free_at() <= now {
             self.ahead.clear();
         } else if self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now) {
             self.counters.queue_drops += 1;
             return None;
         }
-        let frame = self.transmit(now, to, segment);
-        self.ahead.push_back(frame.arrival);
-        Some(frame)
+        let arrival = self.transmit_bytes(now, frame_bytes);
+        self.ahead.push_back(arrival);
+        Some(arrival)
     }
 
     #[inline(always)]
     fn transmit(&mut self, now: Time, to: EndIndex, segment: Segment) -> Frame {
-        self.counters.frames_sent += 1;
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let arrival = self.transmit_bytes(now, frame_bytes);
+        Frame { arrival, to, frame_bytes, segment }
+    }
+
+    #[inline(always)]
+    fn transmit_bytes(&mut self, now: Time, frame_bytes: u32) -> Time {
+        self.counters.frames_sent += 1;
         let ready = self.limits.starts(now + self.send_latency, self.transmitter.free_at());
         let sent = self.transmitter.transmit(ready, frame_bytes);
         let judged = if self.cuts_through {
@@ -143,7 +157,7 @@ impl<L: Limits> Nic<L> {
         } else {
             sent
         };
-        Frame { arrival: judged + self.delay, to, frame_bytes, segment }
+        judged + self.delay
     }
 
     /// Frames that the switch judges later than a frame leaving now are still queued.

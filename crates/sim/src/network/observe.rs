@@ -21,6 +21,9 @@ pub(crate) enum Moment {
 
 /// Is told of each moment of each frame. What it does not use is compiled away.
 pub(crate) trait Observer {
+    /// Whether it uses anything of that.
+    const WATCHES: bool = true;
+
     /// `moment` is at `at`, which may lie ahead of the clock.
     #[inline(always)]
     fn note(&mut self, _moment: Moment, _at: Time, _frame: &Frame) {}
@@ -28,10 +31,14 @@ pub(crate) trait Observer {
 
 /// Somebody watches from elsewhere.
 impl<O: Observer> Observer for &mut O {
+    const WATCHES: bool = O::WATCHES;
+
     fn note(&mut self, moment: Moment, at: Time, frame: &Frame) {
         (**self).note(moment, at, frame);
     }
 }
 
 /// Nobody watches.
-impl Observer for () {}
+impl Observer for () {
+    const WATCHES: bool = false;
+}

@@ -1,4 +1,4 @@
-//! The two modes, frame by frame: what is computed when a frame enters a hop is what happens there.
+//! The networks, frame by frame: what is computed when a frame enters a hop is what happens there.
 
 use std::collections::BTreeMap;
 
@@ -37,10 +37,28 @@ impl Trace {
     }
 }
 
-/// What a run gave in `mode`, and its trace until it ended.
-fn traced(run: &Run, mode: Mode) -> (Result<RunRecord, String>, Trace) {
+/// A way to carry a run out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// In closed form.
+    Star,
+    /// By the general network.
+    General,
+    /// By the general network, whose interfaces and switches all go one step at a time.
+    Steps,
+}
+
+impl Way {
+    fn manner<O: Observer>(self, observer: O) -> Manner<O> {
+        let mode = if self == Self::Star { Mode::ClosedForm } else { Mode::PerHop };
+        Manner { mode: Some(mode), all_steps: self == Self::Steps, sends_ahead: true, observer }
+    }
+}
+
+/// What a run gave in one way, and its trace until it ended.
+fn traced(run: &Run, way: Way) -> (Result<RunRecord, String>, Trace) {
     let mut trace = Trace::default();
-    let manner = Manner { mode: Some(mode), sends_ahead: true, observer: &mut trace };
+    let manner = way.manner(&mut trace);
     let record = carry_out(run, manner, &mut Silent);
     let end = record.as_ref().ok().map(lab::measure);
     (record, trace.until(end.map_or(Time::NEVER, |end| Time::from_ps(end.end_ns * 1000))))
@@ -56,13 +74,7 @@ fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
         for check in &mut record.checks {
             check.detail.clear();
         }
-        if let Some(samples) = &mut record.samples.iteration {
-            samples.retransmissions.clear();
-            samples.timeouts.clear();
-        }
         if let Some(connections) = &mut record.samples.connection {
-            connections.retransmissions.clear();
-            connections.timeouts.clear();
             connections.bytes_sent.clear();
         }
         record
@@ -170,29 +182,76 @@ fn in_step(servers: u32, buffer: Buffer) -> Run {
     run
 }
 
+/// The frames of a run that is carried out in several ways, which have to agree.
+fn agreed(run: &Run, ways: &[Way]) -> Trace {
+    let (first, frames) = traced(run, ways[0]);
+    for &way in &ways[1..] {
+        let (record, others) = traced(run, way);
+        assert_eq!(comparable(record), comparable(first.clone()), "{way:?}, seed {}", run.seed);
+        assert_eq!(others, frames, "{way:?}, seed {}", run.seed);
+    }
+    frames
+}
+
 #[test]
-fn what_happens_at_the_same_time_happens_in_the_same_order_in_both_modes() {
+fn what_happens_at_the_same_time_happens_in_the_same_order_in_all_ways() {
     for buffer in [lab::GUARANTEED, lab::INGRESS, lab::DROP_TAIL] {
         for servers in [1, 4] {
             let run = in_step(servers, buffer.clone());
-            let (closed_form, frames) = traced(&run, Mode::ClosedForm);
-            let (per_hop, frames_per_hop) = traced(&run, Mode::PerHop);
+            let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
             assert!(frames.0.contains_key(&Moment::RingDropped(0)), "the ring is never full");
-            assert_eq!(comparable(per_hop), comparable(closed_form));
-            assert_eq!(frames_per_hop, frames);
         }
     }
+}
+
+/// What the hosts of a group may have beside: they honour pauses, ask for them above so many frames in
+/// a ring of so many, merge so many bytes, poll so many frames.
+type Pauses = (bool, Option<u32>, u32, u32, Option<u32>);
+
+fn pauses() -> impl Strategy<Value = Pauses> {
+    let merges = prop_oneof![Just(0_u32), 3_000..65_000_u32];
+    (any::<bool>(), prop::option::of(1..60_u32), 0..200_u32, merges, prop::option::of(1..20_u32))
+}
+
+fn pause(nic: &mut Nic, pauses: Pauses, quanta: u16) {
+    let (honours, high, beyond, merge_bytes, batch) = pauses;
+    nic.honours_pause = honours;
+    nic.pause_high_frames = high;
+    nic.pause_quanta = quanta;
+    nic.receive_merge_bytes = merge_bytes;
+    nic.poll_weight_frames = batch;
+    if let Some(high) = high {
+        nic.receive_ring_frames = Some(high + beyond);
+    }
+}
+
+/// Scenarios in which some hosts or the switch pause, or hosts merge segments.
+fn pausing_scenarios() -> impl Strategy<Value = Run> {
+    let switch = (any::<bool>(), prop::option::of(9_000..60_000_u64), 2..2_000_u16);
+    (scenarios(), pauses(), pauses(), switch).prop_map(
+        |(mut run, client, server, (honours, high, quanta))| {
+            pause(&mut run.network.groups[0].nic, client, quanta);
+            pause(&mut run.network.groups[1].nic, server, quanta);
+            let switch = lab::switch(&mut run);
+            switch.honours_pause = honours;
+            switch.pause_high_bytes = high;
+            switch.pause_quanta = quanta;
+            run
+        },
+    )
 }
 
 proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn every_frame_is_everywhere_at_the_same_time_in_both_modes(run in scenarios()) {
-        let (closed_form, frames) = traced(&run, Mode::ClosedForm);
-        let (per_hop, frames_per_hop) = traced(&run, Mode::PerHop);
-        prop_assert_eq!(comparable(per_hop), comparable(closed_form));
+    fn every_frame_is_everywhere_at_the_same_time_in_all_ways(run in scenarios()) {
+        let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
         prop_assert!(frames.len() > 0, "no frame was seen");
-        prop_assert_eq!(frames_per_hop, frames);
+    }
+
+    #[test]
+    fn what_need_not_go_one_step_at_a_time_may_do_so_beside_pauses(run in pausing_scenarios()) {
+        agreed(&run, &[Way::General, Way::Steps]);
     }
 }

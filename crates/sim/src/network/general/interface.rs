@@ -1,151 +1,268 @@
+//! Interfaces of hosts. One that neither heeds nor sends PAUSE frames and merges nothing has a closed
+//! form ([`Nic`]): what is left of it as events is the hand-over of each segment to TCP. Any other goes
+//! one step at a time.
+
+use std::collections::VecDeque;
+
 use netstudy_fabric::stepped::{PausingWire, Sent, Wire};
-use netstudy_fabric::{CUT_THROUGH_BYTES, Link, PauseCounters, ethernet};
-use netstudy_tcp::Segment;
+use netstudy_fabric::{CUT_THROUGH_BYTES, Link, PauseCounters};
+use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
-use super::events::{Event, Events};
+use super::packets::{Packet, Packets};
 use super::receiver::Receiver;
-use crate::host::EndIndex;
-use crate::network::{Frame, NicCounters};
+use crate::network::NicCounters;
+use crate::network::limits::Limits;
+use crate::network::nic::Nic;
 use crate::wiring::InterfaceKind;
 
-/// The interface of a host, behind a port of the switch.
-#[derive(Clone, Debug)]
-pub(crate) struct Interface {
-    place: usize,
-    wire: PausingWire<Frame>,
+/// An interface, with its sending end of a link.
+pub(super) struct Interface<L> {
+    /// The wire that it sends by; none: its packets stay inside the host.
+    pub(super) wire: Option<usize>,
+    pub(super) form: Form<L>,
+}
+
+/// How an interface is carried out.
+#[allow(clippy::large_enum_variant, reason = "most are closed, and none is moved")]
+pub(super) enum Form<L> {
+    Closed(Closed<L>),
+    Stepped(Box<SteppedInterface>),
+}
+
+/// An interface in closed form.
+pub(super) struct Closed<L> {
+    pub(super) nic: Nic<L>,
+    /// How long a packet takes that stays inside, until the processor has it.
+    pub(super) send_latency: Duration,
+    /// Segments on their way to TCP.
+    pub(super) delivered: Ring<(Time, Packet)>,
+    /// Frames that will find the ring full, which the counters know already, and when.
+    ring_drops_ahead: VecDeque<Time>,
+}
+
+impl<L: Limits> Closed<L> {
+    /// Whether frames cut through the switch that it sends to, if it is one.
+    pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
+        Self {
+            nic: Nic::new(kind, cuts_through, seed),
+            send_latency: kind.send_latency,
+            delivered: Ring::new(),
+            ring_drops_ahead: VecDeque::new(),
+        }
+    }
+
+    /// A packet's last bit leaves the other end of the link at `departs`. When it is with TCP; none if
+    /// the ring is full.
+    #[inline(always)]
+    pub(super) fn receive(&mut self, departs: Time, packet: &Packet) -> Option<Time> {
+        let at = self.nic.receive(departs, packet.frame_bytes);
+        if at.is_none() {
+            self.ring_drops_ahead.push_back(departs + self.nic.delay());
+        }
+        at
+    }
+
+    /// What is counted until `now`.
+    fn counters(&self, now: Time) -> NicCounters {
+        let ahead = self.ring_drops_ahead.iter().filter(|&&at| at > now).count() as u64;
+        let counters = *self.nic.counters();
+        NicCounters { ring_drops: counters.ring_drops - ahead, ..counters }
+    }
+
+    /// Drops before `now` are counted for good.
+    pub(super) fn forget_drops(&mut self, now: Time) {
+        while self.ring_drops_ahead.front().is_some_and(|&at| at <= now) {
+            self.ring_drops_ahead.pop_front();
+        }
+    }
+}
+
+impl<L: Limits> Interface<L> {
+    pub(super) fn counters(&self, now: Time) -> NicCounters {
+        match &self.form {
+            Form::Closed(closed) => closed.counters(now),
+            Form::Stepped(stepped) => stepped.counters(),
+        }
+    }
+
+    pub(super) fn pauses(&self) -> PauseCounters {
+        match &self.form {
+            Form::Closed(_) => PauseCounters::default(),
+            Form::Stepped(stepped) => *stepped.wire.counters(),
+        }
+    }
+}
+
+/// An interface, one step at a time.
+pub(super) struct SteppedInterface {
+    wire: PausingWire<Packet>,
     /// When the frame on the wire is no longer counted as waiting: its last bit has left, or so much of
     /// it that the switch can judge it.
     on_wire_until: Time,
     queue_frames: usize,
     send_latency: Duration,
     cuts_through: bool,
+    /// Frames on their way here, and when their last bit is there.
+    arriving: Ring<(Time, Packet)>,
+    /// PAUSE frames on their way here.
+    pauses: Ring<(Time, u16)>,
     receiver: Receiver,
     counters: NicCounters,
 }
 
-impl Interface {
-    /// The interface of a host in the run with the seed `seed`.
-    pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, place: usize, seed: &str) -> Self {
+/// What an interface does next. The order is that of steps due at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// The processor has dealt with a frame.
+    Processed,
+    /// The interface has taken a frame in.
+    TakenIn,
+    /// A frame is there.
+    Arrive,
+    /// A PAUSE frame is there.
+    Pause,
+    /// A pause is to be asked for again.
+    Repeat,
+    /// The processor begins to poll.
+    Poll,
+    /// A segment is with TCP.
+    Deliver,
+    /// Something begins to leave.
+    Start,
+}
+
+/// What comes of a step.
+pub(super) enum Happening {
+    /// Nothing outside of the interface.
+    None,
+    /// This packet is with TCP.
+    Delivered(Packet),
+    /// The ring was full for this packet.
+    RingDropped(Packet),
+    /// This leaves until `departs`; the far end may judge it when what `judged` says has left.
+    Leaves { sent: Sent<Packet>, judged: Time, departs: Time },
+}
+
+impl SteppedInterface {
+    pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         let wire = Wire::new(kind.link).with_interval(kind.receive.frame_interval);
         Self {
-            place,
             wire: PausingWire::new(wire, kind.pause),
             on_wire_until: Time::ZERO,
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
             cuts_through,
-            receiver: Receiver::new(&kind.receive, place, seed, &kind.stream),
+            arriving: Ring::new(),
+            pauses: Ring::new(),
+            receiver: Receiver::new(&kind.receive, seed, &kind.stream),
             counters: NicCounters::default(),
         }
     }
 
-    pub(super) fn counters(&self) -> NicCounters {
+    fn counters(&self) -> NicCounters {
         NicCounters { ring_drops: self.receiver.ring_drops(), ..self.counters }
-    }
-
-    pub(super) const fn pauses(&self) -> &PauseCounters {
-        self.wire.counters()
     }
 
     const fn link(&self) -> &Link {
         self.wire.wire().link()
     }
 
-    /// Frames that have not begun to leave.
-    pub(super) fn waiting(&self) -> usize {
-        self.wire.wire().waiting()
+    /// Whether a segment can be sent at `now`; else it is counted as dropped.
+    pub(super) fn has_room(&mut self, now: Time) -> bool {
+        let waiting = self.wire.wire().waiting() + usize::from(self.on_wire_until > now);
+        let room = waiting < self.queue_frames;
+        self.counters.queue_drops += u64::from(!room);
+        room
     }
 
-    /// TCP sends a segment; it is dropped when too many wait.
-    pub(super) fn send(&mut self, now: Time, to: EndIndex, segment: Segment, events: &mut Events) {
-        if self.waiting() + usize::from(self.on_wire_until > now) >= self.queue_frames {
-            self.counters.queue_drops += 1;
-            return;
-        }
+    /// TCP sends a segment for which there is room.
+    pub(super) fn send(&mut self, now: Time, packet: Packet) {
         self.counters.frames_sent += 1;
-        let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
-        let frame = Frame { arrival: Time::NEVER, to, frame_bytes, segment };
-        self.wire.push(now + self.send_latency, frame_bytes, frame);
-        self.plan_start(events);
+        self.wire.push(now + self.send_latency, packet.frame_bytes, packet);
     }
 
-    fn plan_start(&self, events: &mut Events) {
-        events.put(self.wire.next_start(), self.place, Event::Start);
+    /// A frame is on its way, with its last bit here at `at`.
+    pub(super) fn expect(&mut self, at: Time, packet: Packet) {
+        self.arriving.push_back((at, packet));
     }
 
-    /// Begins to send what is due, if it is: a pause may have come in between.
-    pub(super) fn start(&mut self, now: Time, events: &mut Events) {
-        if self.wire.next_start() != now {
-            return;
-        }
-        let Some(start) = self.wire.start() else { return };
-        let delay = self.link().delay();
-        match start.sent {
-            Sent::Frame(mut frame) => {
-                self.on_wire_until = self.judged_from(now, start.departs);
-                frame.arrival = self.on_wire_until + delay;
-                events.put(frame.arrival, self.place, Event::AtSwitch(frame));
+    /// A PAUSE frame is on its way, here at `at`.
+    pub(super) fn expect_pause(&mut self, at: Time, quanta: u16) {
+        self.pauses.push_back((at, quanta));
+    }
+
+    fn next(&self) -> (Time, Step) {
+        let steps = [
+            (self.receiver.next_processed(), Step::Processed),
+            (self.receiver.next_taken_in(), Step::TakenIn),
+            (self.arriving.front().map_or(Time::NEVER, |&(at, _)| at), Step::Arrive),
+            (self.pauses.front().map_or(Time::NEVER, |&(at, _)| at), Step::Pause),
+            (self.wire.next_timeout(), Step::Repeat),
+            (self.receiver.next_poll(), Step::Poll),
+            (self.receiver.next_delivered(), Step::Deliver),
+            (self.wire.next_start(), Step::Start),
+        ];
+        steps.into_iter().min().expect("there are eight of them")
+    }
+
+    /// When [`Self::step`] has something to do; [`Time::NEVER`] if nothing is under way.
+    pub(super) fn next_step(&self) -> Time {
+        self.next().0
+    }
+
+    /// Does what is due at `now`, at [`Self::next_step`].
+    pub(super) fn step(&mut self, now: Time, packets: &mut Packets) -> Happening {
+        match self.next().1 {
+            Step::Processed => {
+                self.receiver.processed(now, packets);
+                self.note_level(now);
             }
-            Sent::Pause(quanta) => {
-                events.put(start.departs + delay, self.place, Event::PauseAtSwitch(quanta));
+            Step::TakenIn => self.receiver.taken_in(now),
+            Step::Arrive => return self.arrive(now),
+            Step::Pause => {
+                if let Some((_, quanta)) = self.pauses.pop_front() {
+                    self.wire.handle_pause(now, quanta);
+                }
             }
+            Step::Repeat => {
+                self.wire.handle_timeout(now);
+            }
+            Step::Poll => self.receiver.poll(now),
+            Step::Deliver => {
+                return self
+                    .receiver
+                    .take_delivered()
+                    .map_or(Happening::None, Happening::Delivered);
+            }
+            Step::Start => return self.start(now),
         }
-        self.plan_start(events);
+        Happening::None
     }
 
-    /// When so much has left of a frame that begins to leave at `now` as the switch must have of it.
-    fn judged_from(&self, now: Time, departs: Time) -> Time {
-        if self.cuts_through {
-            return now + self.link().serialization(CUT_THROUGH_BYTES);
+    /// A frame is there, for the ring.
+    fn arrive(&mut self, now: Time) -> Happening {
+        let Some((_, packet)) = self.arriving.pop_front() else { return Happening::None };
+        let taken = self.receiver.arrive(now, packet);
+        self.note_level(now);
+        if taken { Happening::None } else { Happening::RingDropped(packet) }
+    }
+
+    /// The ring has changed: the peer may have to pause, or to go on.
+    fn note_level(&mut self, now: Time) {
+        self.wire.handle_level(now, || self.receiver.in_ring() as u64);
+    }
+
+    fn start(&mut self, now: Time) -> Happening {
+        let Some(start) = self.wire.start() else { return Happening::None };
+        let (sent, departs) = (start.sent, start.departs);
+        let mut judged = departs;
+        if let Sent::Frame(_) = sent {
+            if self.cuts_through {
+                judged = now + self.link().serialization(CUT_THROUGH_BYTES);
+            }
+            self.on_wire_until = judged;
         }
-        departs
-    }
-
-    /// A frame is there. Whether the ring takes it.
-    pub(super) fn arrive(&mut self, now: Time, frame: Frame, events: &mut Events) -> bool {
-        let taken = self.receiver.arrive(now, frame, events);
-        self.note_level(now, events);
-        taken
-    }
-
-    pub(super) fn taken_in(&mut self, now: Time, events: &mut Events) {
-        self.receiver.taken_in(now, events);
-    }
-
-    pub(super) fn poll(&mut self, now: Time, events: &mut Events) {
-        self.receiver.poll(now, events);
-    }
-
-    pub(super) fn processed(&mut self, now: Time, events: &mut Events) {
-        self.receiver.processed(now, events);
-        self.note_level(now, events);
-    }
-
-    /// The ring has changed: the switch may have to pause, or to go on.
-    fn note_level(&mut self, now: Time, events: &mut Events) {
-        if self.wire.handle_level(now, || self.receiver.in_ring() as u64) {
-            self.plan_request(events);
-        }
-    }
-
-    /// Asks again for a pause, if that is due.
-    pub(super) fn repeat_pause(&mut self, now: Time, events: &mut Events) {
-        if self.wire.handle_timeout(now) {
-            self.plan_request(events);
-        }
-    }
-
-    /// A PAUSE frame is to be sent.
-    fn plan_request(&self, events: &mut Events) {
-        self.plan_start(events);
-        events.put(self.wire.next_timeout(), self.place, Event::RepeatPause);
-    }
-
-    /// A PAUSE frame of `quanta` is there.
-    pub(super) fn handle_pause(&mut self, now: Time, quanta: u16, events: &mut Events) {
-        if self.wire.handle_pause(now, quanta) {
-            self.plan_start(events);
-        }
+        Happening::Leaves { sent, judged, departs }
     }
 }

@@ -6,30 +6,33 @@
 //! `net_rx_action`). In a batch, segments of a connection that follow each other may be merged into one
 //! (GRO, `tcp_gro_receive`); what is merged goes to TCP at the end of the batch at the latest.
 
-use std::collections::VecDeque;
-
+use netstudy_ring::Ring;
 use netstudy_tcp::{Flags, Segment};
 use netstudy_units::{Duration, Time};
 
-use super::events::{Event, Events};
-use crate::network::Frame;
+use super::packets::{Packet, Packets};
 use crate::network::jitter::ReceiveJitter;
 use crate::wiring::ReceiveKind;
 
-/// What lies between a wire and a TCP.
+/// What lies between a wire and a TCP, one step at a time: `next_*` says when a step is due.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
-    place: usize,
     kind: ReceiveKind,
     jitter: Option<Box<ReceiveJitter>>,
     /// Frames that the interface has not taken in yet.
-    outside: VecDeque<Frame>,
+    outside: Ring<Packet>,
+    /// When it has taken in the first of them.
+    taken_in_at: Time,
     /// Frames that wait for the processor; it deals with the first, if it polls.
-    inside: VecDeque<Frame>,
+    inside: Ring<Packet>,
     processor: Processor,
+    /// When the processor has dealt with what it polls, or is interrupted.
+    processor_at: Time,
     /// Frames of the batch that the processor has dealt with.
     batch: u32,
     merging: Vec<Merged>,
+    /// Segments on their way to TCP.
+    delivered: Ring<(Time, Packet)>,
     ring_drops: u64,
 }
 
@@ -44,28 +47,31 @@ enum Processor {
 /// Segments that became one.
 #[derive(Clone, Copy, Debug)]
 struct Merged {
-    frame: Frame,
+    packet: Packet,
     /// Payload of the first of them.
     unit_bytes: u32,
 }
 
 impl Receiver {
-    pub(super) fn new(kind: &ReceiveKind, place: usize, seed: &str, host: &str) -> Self {
+    /// That of the interface `name` in the run with the seed `seed`.
+    pub(super) fn new(kind: &ReceiveKind, seed: &str, name: &str) -> Self {
         Self {
-            place,
             kind: *kind,
-            jitter: ReceiveJitter::new(kind, seed, host),
-            outside: VecDeque::new(),
-            inside: VecDeque::new(),
+            jitter: ReceiveJitter::new(kind, seed, name),
+            outside: Ring::new(),
+            taken_in_at: Time::NEVER,
+            inside: Ring::new(),
             processor: Processor::Idle,
+            processor_at: Time::NEVER,
             batch: 0,
             merging: Vec::new(),
+            delivered: Ring::new(),
             ring_drops: 0,
         }
     }
 
     /// Descriptors in use.
-    pub(super) fn in_ring(&self) -> usize {
+    pub(super) const fn in_ring(&self) -> usize {
         self.outside.len() + self.inside.len()
     }
 
@@ -73,105 +79,129 @@ impl Receiver {
         self.ring_drops
     }
 
+    /// When the processor has dealt with a frame; [`Time::NEVER`] while it deals with none.
+    pub(super) fn next_processed(&self) -> Time {
+        if self.processor == Processor::Polls { self.processor_at } else { Time::NEVER }
+    }
+
+    /// When the interface has taken in a frame.
+    pub(super) const fn next_taken_in(&self) -> Time {
+        self.taken_in_at
+    }
+
+    /// When the processor begins to poll.
+    pub(super) fn next_poll(&self) -> Time {
+        if self.processor == Processor::Called { self.processor_at } else { Time::NEVER }
+    }
+
+    /// When a segment is with TCP.
+    pub(super) fn next_delivered(&self) -> Time {
+        self.delivered.front().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
     /// A frame is there. Whether the ring takes it.
-    pub(super) fn arrive(&mut self, now: Time, frame: Frame, events: &mut Events) -> bool {
+    pub(super) fn arrive(&mut self, now: Time, packet: Packet) -> bool {
         if self.in_ring() >= self.kind.ring_frames {
             self.ring_drops += 1;
             return false;
         }
         if self.kind.frame_interval == Duration::ZERO {
-            self.take_in(now, frame, events);
+            self.take_in(now, packet);
             return true;
         }
-        self.outside.push_back(frame);
+        self.outside.push_back(packet);
         if self.outside.len() == 1 {
-            events.put(now + self.kind.frame_interval, self.place, Event::TakenIn);
+            self.taken_in_at = now + self.kind.frame_interval;
         }
         true
     }
 
     /// The interface has taken in the first of the frames outside.
-    pub(super) fn taken_in(&mut self, now: Time, events: &mut Events) {
-        let frame = self.outside.pop_front().expect("it is taking one in");
-        if !self.outside.is_empty() {
-            events.put(now + self.kind.frame_interval, self.place, Event::TakenIn);
-        }
-        self.take_in(now, frame, events);
+    pub(super) fn taken_in(&mut self, now: Time) {
+        let packet = self.outside.pop_front().expect("it is taking one in");
+        let more = !self.outside.is_empty();
+        self.taken_in_at = if more { now + self.kind.frame_interval } else { Time::NEVER };
+        self.take_in(now, packet);
     }
 
-    fn take_in(&mut self, now: Time, frame: Frame, events: &mut Events) {
-        self.inside.push_back(frame);
+    fn take_in(&mut self, now: Time, packet: Packet) {
+        self.inside.push_back(packet);
         if self.processor == Processor::Idle {
             self.processor = Processor::Called;
-            events.put(now + self.kind.interrupt_delay, self.place, Event::Poll);
+            self.processor_at = now + self.kind.interrupt_delay;
         }
     }
 
     /// The processor begins with the first frame inside.
-    pub(super) fn poll(&mut self, now: Time, events: &mut Events) {
+    pub(super) fn poll(&mut self, now: Time) {
         self.processor = Processor::Polls;
         let first = self.inside.front().expect("it was called for a frame");
-        let cost = self.kind.processor_time(first.frame_bytes);
-        events.put(now + cost, self.place, Event::Processed);
+        self.processor_at = now + self.kind.processor_time(first.frame_bytes);
     }
 
     /// The processor has dealt with a frame.
-    pub(super) fn processed(&mut self, now: Time, events: &mut Events) {
-        let frame = self.inside.pop_front().expect("it was dealing with one");
-        self.hand_over(now, frame, events);
+    pub(super) fn processed(&mut self, now: Time, packets: &mut Packets) {
+        let packet = self.inside.pop_front().expect("it was dealing with one");
+        self.hand_over(now, packet, packets);
         self.batch += 1;
         if self.inside.is_empty() || self.kind.batch_frames == Some(self.batch) {
             self.batch = 0;
             for merged in std::mem::take(&mut self.merging) {
-                self.deliver(now, merged.frame, events);
+                self.deliver(now, merged.packet);
             }
         }
         if self.inside.is_empty() {
             self.processor = Processor::Idle;
         } else {
-            self.poll(now, events);
+            self.poll(now);
         }
     }
 
-    fn deliver(&mut self, now: Time, frame: Frame, events: &mut Events) {
+    /// The first segment on its way to TCP is there.
+    pub(super) fn take_delivered(&mut self) -> Option<Packet> {
+        self.delivered.pop_front().map(|(_, packet)| packet)
+    }
+
+    fn deliver(&mut self, now: Time, packet: Packet) {
         let ready = now + self.kind.latency;
         let at = self.jitter.as_mut().map_or(ready, |jitter| jitter.put_off(ready));
-        events.put(at, self.place, Event::Delivered(frame));
+        self.delivered.push_back((at, packet));
     }
 
     /// Merges a frame with those before it, or lets it pass behind them.
-    fn hand_over(&mut self, now: Time, frame: Frame, events: &mut Events) {
+    fn hand_over(&mut self, now: Time, packet: Packet, packets: &mut Packets) {
         if self.kind.merge_bytes == 0 {
-            self.deliver(now, frame, events);
+            self.deliver(now, packet);
             return;
         }
-        let same = |merged: &Merged| merged.frame.to == frame.to;
-        let mut held = self.merging.iter().position(same);
+        let segment = packets.segment(&packet);
+        let mut held = self.merging.iter().position(|merged| merged.packet.to == packet.to);
         if let Some(index) = held
-            && !self.merging[index].takes(&frame.segment, self.kind.merge_bytes)
+            && !self.merging[index].takes(&segment, self.kind.merge_bytes, packets)
         {
             let merged = self.merging.remove(index);
-            self.deliver(now, merged.frame, events);
+            self.deliver(now, merged.packet);
             held = None;
         }
         match held {
             Some(index) => {
                 // A shorter segment, or the end of a write, is the last of a burst: nothing follows that
                 // could be merged.
-                let ends_write = frame.segment.flags.contains(Flags::PSH);
-                let is_last = ends_write || frame.segment.len < self.merging[index].unit_bytes;
-                let held = &mut self.merging[index].frame.segment;
-                held.len += frame.segment.len;
-                held.flags = held.flags | frame.segment.flags;
+                let ends_write = segment.flags.contains(Flags::PSH);
+                let is_last = ends_write || segment.len < self.merging[index].unit_bytes;
+                let held = packets.segment_mut(&self.merging[index].packet);
+                held.len += segment.len;
+                held.flags = held.flags | segment.flags;
+                packets.drop(&packet);
                 if is_last {
                     let merged = self.merging.remove(index);
-                    self.deliver(now, merged.frame, events);
+                    self.deliver(now, merged.packet);
                 }
             }
-            None if is_plain(&frame.segment) && !frame.segment.flags.contains(Flags::PSH) => {
-                self.merging.push(Merged { frame, unit_bytes: frame.segment.len });
+            None if is_plain(&segment) && !segment.flags.contains(Flags::PSH) => {
+                self.merging.push(Merged { packet, unit_bytes: segment.len });
             }
-            None => self.deliver(now, frame, events),
+            None => self.deliver(now, packet),
         }
     }
 }
@@ -188,8 +218,8 @@ impl Merged {
     /// Whether `next` continues it: the same but for its place, as `tcp_gro_receive` asks. Timestamps
     /// may differ, since the kernel compares them by its much coarser clock; the first one stays, which is
     /// the one to be echoed (RFC 7323, 4.3).
-    fn takes(&self, next: &Segment, merge_bytes: u32) -> bool {
-        let held = &self.frame.segment;
+    fn takes(&self, next: &Segment, merge_bytes: u32, packets: &Packets) -> bool {
+        let held = packets.segment(&self.packet);
         is_plain(next)
             && next.seq == held.seq + u64::from(held.len)
             && next.len <= self.unit_bytes

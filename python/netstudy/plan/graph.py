@@ -330,8 +330,9 @@ class Graph:
         self.devices.refuse(path, f"{needed}, and {switch.profile} has {ports}")
 
     def _ports(self, own: Switch) -> int:
-        ports = concrete(own.ports)
-        return self.devices.switch_profile(own).figures.ports.value if ports is None else ports
+        ports: int | None = concrete(own.ports)
+        profile = self.devices.switch_profile(own).figures
+        return int(profile.ports.value) if ports is None else ports
 
     def _check_names(self) -> None:
         taken = {name: self._switch_path(name) for name in self.topology.all_switches}

@@ -332,7 +332,7 @@ class Graph:
     def _ports(self, own: Switch) -> int:
         ports: int | None = concrete(own.ports)
         profile = self.devices.switch_profile(own).figures
-        return int(profile.ports.value) if ports is None else ports
+        return profile.ports.value if ports is None else ports
 
     def _check_names(self) -> None:
         taken = {name: self._switch_path(name) for name in self.topology.all_switches}

@@ -113,7 +113,7 @@ class Knob:
 
 KNOBS = (
     Knob(
-        "network.switch.buffer.alpha",
+        "network.nodes.buffer.alpha",
         "arista-7124s",
         "figures",
         "alpha",
@@ -121,7 +121,7 @@ KNOBS = (
         (0.5, 0.75, 0.85, 1.0),
     ),
     Knob(
-        "network.switch.buffer.ingress_guarantee_frames",
+        "network.nodes.buffer.ingress_guarantee_frames",
         "arista-7124s",
         "figures",
         "ingress_guarantee",
@@ -129,7 +129,7 @@ KNOBS = (
         (0, 1, 2),
     ),
     Knob(
-        "network.hosts.tcp.read_at_once_pct",
+        "network.groups.tcp.read_at_once_pct",
         "ucs-c200-rhel54",
         "tcp",
         "read_at_once",
@@ -137,7 +137,7 @@ KNOBS = (
         (10, 20, 30, 40),
     ),
     Knob(
-        "network.hosts.nic.interrupt_delay_ns",
+        "network.groups.nic.interrupt_delay_ns",
         "ucs-c200-rhel54",
         "nic",
         "interrupt_delay",
@@ -145,7 +145,7 @@ KNOBS = (
         (0, 15_000, 30_000, 60_000),
     ),
     Knob(
-        "network.hosts.nic.receive_frame_ns",
+        "network.groups.nic.receive_frame_ns",
         "ucs-c200-rhel54",
         "nic",
         "receive_per_frame",
@@ -153,7 +153,7 @@ KNOBS = (
         (500, 700, 1_000),
     ),
     Knob(
-        "network.switch.buffer.ingress_buffer_bytes",
+        "network.nodes.buffer.ingress_buffer_bytes",
         "nexus-5010",
         "figures",
         "ingress_buffer",
@@ -161,7 +161,7 @@ KNOBS = (
         (73_728, 82_944, 92_160, 101_376),
     ),
     Knob(
-        "network.switch.buffer.egress_buffer_bytes",
+        "network.nodes.buffer.egress_buffer_bytes",
         "nexus-5010",
         "figures",
         "egress_buffer",
@@ -169,7 +169,7 @@ KNOBS = (
         (9_216, 18_432, 27_648, 36_864),
     ),
     Knob(
-        "network.switch.buffer.random_arbitration_pct",
+        "network.nodes.buffer.random_arbitration_pct",
         "nexus-5010",
         "figures",
         "random_arbitration",
@@ -328,7 +328,7 @@ def fit(base: trial.Plan, simulate: Simulator) -> Chosen:
 def interval(knob: Knob, chosen: Chosen, base: trial.Plan, simulate: Simulator) -> Interval:
     """The values around the chosen one that fit as well, all other figures being held."""
     best = errors(simulate(with_chosen(base, chosen)))
-    iterations = base["runs"][0]["workload"]["iterations"]
+    iterations = trial.iterations(base["runs"][0])
     values = sorted({*knob.values, chosen[knob]})
     good = {
         value

@@ -54,6 +54,18 @@ def plan(
     return made
 
 
+def switch(run: Run) -> dict[str, Any]:
+    """The one switch of a run."""
+    (found,) = (node for node in run["network"]["nodes"] if node["kind"] == "switch")
+    return dict(found)
+
+
+def iterations(run: Run) -> int:
+    """Iterations that a run is measured for."""
+    (measure,) = (phase for phase in run["phases"] if phase["kind"] == "measure")
+    return int(measure["until"]["count"])
+
+
 def places(run: Run, path: str) -> Iterator[tuple[dict[str, Any], str]]:
     """Where a dotted path leads in a run, through every item of a list: a map and its key."""
     *way, last = path.split(".")

@@ -20,17 +20,25 @@ def lines(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "role"),
+    ("name", "workload"),
     [
-        ("agent-client.json", wire.IncastClientRole),
-        ("agent-server.json", wire.IncastServerRole),
+        ("agent-client.json", wire.IncastClient),
+        ("agent-server.json", wire.IncastServer),
     ],
 )
-def test_an_example_plan_survives_reading_and_writing(name: str, role: type) -> None:
+def test_an_example_plan_survives_reading_and_writing(name: str, workload: type) -> None:
     text = (EXAMPLES / name).read_text(encoding="utf-8")
     plan = wire.AgentPlan.model_validate_json(text)
-    assert isinstance(plan.role, role)
+    assert isinstance(plan.workload, workload)
     assert json.loads(to_json(plan)) == json.loads(text)
+
+
+def test_the_example_workloads_hold_one_of_each_kind() -> None:
+    texts = lines("agent-workloads.jsonl")
+    workloads = [wire.AGENT_WORKLOAD.validate_json(text) for text in texts]
+    assert [to_json(workload) for workload in workloads] == texts
+    kinds = get_args(get_args(wire.AgentWorkload)[0])
+    assert {type(workload) for workload in workloads} == set(kinds)
 
 
 def test_the_example_records_hold_one_of_each_kind() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netstudy import wire
-from netstudy.plan.make import useful_packets
+from netstudy.plan import useful_packets
 from netstudy.testbed.real.progress import Progress
 
 

@@ -232,13 +232,13 @@ def test_what_is_written_can_be_read(hardware: Path) -> None:
 
 
 def reads_at_once(plan: trial.Plan) -> list[int]:
-    hosts = [host for run in plan["runs"] for host in run["network"]["hosts"]]
-    return [host["tcp"]["read_at_once_pct"] for host in hosts]
+    groups = [group for run in plan["runs"] for group in run["network"]["groups"]]
+    return [group["tcp"]["read_at_once_pct"] for group in groups]
 
 
 def test_a_changed_plan_leaves_the_first_as_it_was() -> None:
     base = trial.plan(1, 1, (2,))
-    other = trial.changed(base, {"network.hosts.tcp.read_at_once_pct": 7, "network.x.y": 1})
+    other = trial.changed(base, {"network.groups.tcp.read_at_once_pct": 7, "network.x.y": 1})
     assert reads_at_once(other) == [7] * 4
     assert 7 not in reads_at_once(base)
     assert "x" not in other["runs"][0]["network"]

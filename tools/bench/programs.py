@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from netstudy import wire
 from netstudy.analysis.samples import dropped_in_all
-from netstudy.plan.make import HEADER_BYTES
+from netstudy.units import header_bytes
 from tools.bench import scenarios
 from tools.bench.usage import Job
 
@@ -25,7 +25,11 @@ class Cell:
 
     def packets(self, iterations: int) -> int:
         """Useful data packets: the full-sized segments that must be carried at least."""
-        return self.servers * iterations * -(-_block_bytes() // (self.mtu - HEADER_BYTES))
+        return (
+            self.servers
+            * iterations
+            * -(-_block_bytes() // (self.mtu - header_bytes(timestamps=True)))
+        )
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,9 @@ def cells() -> list[Cell]:
 
 
 def _block_bytes() -> int:
-    return scenarios.peers()[0].workload.block_bytes
+    incast = scenarios.peers()[0].workload
+    assert isinstance(incast, wire.Incast), "the scenario is an incast"
+    return incast.block_bytes
 
 
 def _engine_job(cell: Cell, iterations: int, seed: int) -> Job:

@@ -5,7 +5,7 @@ use std::hint;
 use netstudy_units::{Duration, Time};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use nix::time::{ClockId, clock_gettime};
 
 /// How long before an instant sleeping ends and polling the clock begins. Longer would be more exact
 /// where a processor is idle, and take time from the other hosts where they share it.
@@ -49,16 +49,6 @@ impl Clock {
         while self.now() < due {
             hint::spin_loop();
         }
-    }
-
-    /// Returns at `due`, not before.
-    pub(crate) fn sleep_until(self, due: Time) {
-        if !self.is_near(due) {
-            // Broken off by a signal, it is made up for below.
-            let flags = ClockNanosleepFlags::TIMER_ABSTIME;
-            let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, flags, &self.wake_up(due));
-        }
-        self.spin_until(due);
     }
 }
 

@@ -1,11 +1,11 @@
 //! What the controller wants: a thread that reads its commands, so that traffic never waits for
 //! them, and that ends the process when nobody is there to stop it.
 
-use std::net::{Shutdown, TcpStream};
+use std::collections::VecDeque;
+use std::mem;
 use std::os::fd::AsFd;
 use std::process;
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,14 +27,12 @@ const GRACE: Duration = Duration::from_secs(1);
 const ENDED_EARLY: i32 = 3;
 
 /// What the thread of the traffic hears.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The measuring phase may begin.
+    /// The next phase may begin.
     Go,
-    /// It is over.
+    /// The traffic is over.
     Interrupted(Interruption),
-    /// The client is there.
-    Connected(TcpStream),
 }
 
 /// Why the traffic is over.
@@ -46,50 +44,37 @@ pub(crate) enum Interruption {
     TimeLimit,
 }
 
-/// How the thread of the traffic is reached when it waits for the network.
+/// What the controller has said to the thread of the traffic, which waits for the network.
 #[derive(Debug)]
-pub(crate) struct Interrupts {
-    interruption: OnceLock<Interruption>,
-    /// Readable when the traffic is over.
+pub(crate) struct Events {
+    said: Mutex<VecDeque<Event>>,
+    /// Readable when something was said.
     wake: EventFd,
-    /// What the thread waits on, if that is one connection.
-    connection: OnceLock<TcpStream>,
 }
 
-impl Interrupts {
+impl Events {
     fn new() -> Result<Self, Failure> {
         let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)
             .map_err(Failure::run("an event descriptor"))?;
-        Ok(Self { interruption: OnceLock::new(), wake, connection: OnceLock::new() })
+        Ok(Self { said: Mutex::default(), wake })
     }
 
-    /// Whether the traffic is over, and why.
-    pub(crate) fn interruption(&self) -> Option<Interruption> {
-        self.interruption.get().copied()
-    }
-
-    /// Readable when the traffic is over.
+    /// Readable when something was said.
     pub(crate) fn wake(&self) -> &EventFd {
         &self.wake
     }
 
-    /// `connection` is shut down when the traffic is over, so that nobody waits on it.
-    pub(crate) fn shut_down_then(&self, connection: TcpStream) {
-        let connection = self.connection.get_or_init(|| connection);
-        if self.interruption().is_some() {
-            let _ = connection.shutdown(Shutdown::Both);
-        }
+    /// What was said and not heard yet.
+    pub(crate) fn hear(&self) -> VecDeque<Event> {
+        // Empty if it was read already.
+        let _ = self.wake.read();
+        mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn interrupt(&self, why: Interruption) {
-        // The first reason stays.
-        let _ = self.interruption.set(why);
-        // Adding one to a counter that nobody reads cannot block before 2^64 of them.
+    fn say(&self, event: Event) {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+        // Adding one to a counter cannot block before 2^64 of them.
         let _ = self.wake.write(1);
-        if let Some(connection) = self.connection.get() {
-            // It fails if the other end is gone, and nobody waits then.
-            let _ = connection.shutdown(Shutdown::Both);
-        }
     }
 }
 
@@ -99,8 +84,7 @@ pub(crate) struct Control {
     terminations: SignalFd,
     deadline: Instant,
     time_limit_ms: u64,
-    interrupts: Arc<Interrupts>,
-    events: Sender<Event>,
+    events: Arc<Events>,
     output: Arc<Output>,
     snapshots: Snapshots,
 }
@@ -117,18 +101,16 @@ impl Control {
     pub(crate) fn start(
         lines: Lines,
         time_limit_ms: u64,
-        events: Sender<Event>,
         output: Arc<Output>,
         snapshots: Snapshots,
-    ) -> Result<Arc<Interrupts>, Failure> {
-        let interrupts = Arc::new(Interrupts::new()?);
+    ) -> Result<Arc<Events>, Failure> {
+        let events = Arc::new(Events::new()?);
         let control = Self {
             lines,
             terminations: take_over_terminations()?,
             deadline: Instant::now() + Duration::from_millis(time_limit_ms),
             time_limit_ms,
-            interrupts: Arc::clone(&interrupts),
-            events,
+            events: Arc::clone(&events),
             output,
             snapshots,
         };
@@ -136,7 +118,7 @@ impl Control {
             .name("control".to_owned())
             .spawn(move || control.run())
             .map_err(Failure::run("starting a thread"))?;
-        Ok(interrupts)
+        Ok(events)
     }
 
     fn run(mut self) {
@@ -164,10 +146,9 @@ impl Control {
                 let snapshot = self.snapshots.take(name);
                 self.answer(&AgentRecord::Snapshot(snapshot));
             }
-            // Whoever does not wait for it any more does not need it.
-            Ok(Command::Go) => drop(self.events.send(Event::Go)),
+            Ok(Command::Go) => self.events.say(Event::Go),
             Ok(Command::Stop) => {
-                self.interrupt(Interruption::Stop);
+                self.events.say(Event::Interrupted(Interruption::Stop));
                 return Some(Interruption::Stop);
             }
             Err(error) => self.end(&format!("a command on standard input: {error}")),
@@ -179,12 +160,6 @@ impl Control {
         if self.output.write(record).is_err() {
             self.end("nobody reads the records");
         }
-    }
-
-    fn interrupt(&self, why: Interruption) {
-        self.interrupts.interrupt(why);
-        // The thread of the traffic may have ended by itself.
-        let _ = self.events.send(Event::Interrupted(why));
     }
 
     /// Waits until something is to be done.
@@ -213,7 +188,7 @@ impl Control {
     }
 
     fn give_up(&self) {
-        self.interrupt(Interruption::TimeLimit);
+        self.events.say(Event::Interrupted(Interruption::TimeLimit));
         thread::sleep(GRACE);
         self.end(&time_limit_message(self.time_limit_ms));
     }

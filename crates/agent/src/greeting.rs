@@ -1,33 +1,41 @@
-//! How client and server of a run know each other.
+//! How the two ends of a connection know each other.
 //!
-//! The client's first bytes on a connection are the run's token. The server answers them with one
-//! byte, or closes the connection.
-
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
+//! The first bytes of whoever opens it are the run's token and the number that the connection has at
+//! the other end, which answers them with one byte, or closes the connection.
 
 use netstudy_records::Token;
 use subtle::ConstantTimeEq;
 
-/// The server's answer: the client is welcome.
-const WELCOME: u8 = 6;
+/// The answer: the peer is welcome.
+pub(crate) const WELCOME: u8 = 6;
+/// Bytes of a greeting.
+pub(crate) const LENGTH: usize = Token::LENGTH + 4;
 
-/// The client's part.
-pub(crate) fn greet(mut stream: &TcpStream, token: &Token) -> io::Result<()> {
-    stream.write_all(token.as_bytes())?;
-    let mut answer = [0];
-    stream.read_exact(&mut answer)?;
-    if answer == [WELCOME] { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+/// The greeting on a connection that has this number at the other end.
+pub(crate) fn greeting(token: &Token, peer_number: u32) -> [u8; LENGTH] {
+    let mut greeting = [0; LENGTH];
+    greeting[..Token::LENGTH].copy_from_slice(token.as_bytes());
+    greeting[Token::LENGTH..].copy_from_slice(&peer_number.to_be_bytes());
+    greeting
 }
 
-/// The server's part. Whether the client knew the token.
-pub(crate) fn welcome(mut stream: &TcpStream, token: &Token) -> io::Result<bool> {
-    let mut said = [0; Token::LENGTH];
-    stream.read_exact(&mut said)?;
+/// The number of the connection in a greeting; none: it does not know the token.
+pub(crate) fn number(greeting: &[u8; LENGTH], token: &Token) -> Option<u32> {
+    let (said, number) = greeting.split_at(Token::LENGTH);
     // In a time that tells nothing of how much of it was right.
-    if !bool::from(said[..].ct_eq(token.as_bytes())) {
-        return Ok(false);
+    let knows = bool::from(said.ct_eq(token.as_bytes()));
+    knows.then(|| u32::from_be_bytes(number.try_into().expect("four bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_greeting_with_another_token_tells_no_number() {
+        let token = |digit: &str| Token::try_from(digit.repeat(32)).expect("a token");
+        let said = greeting(&token("a"), 7);
+        assert_eq!(number(&said, &token("a")), Some(7));
+        assert_eq!(number(&said, &token("b")), None);
     }
-    stream.write_all(&[WELCOME])?;
-    Ok(true)
 }

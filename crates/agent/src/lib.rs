@@ -1,67 +1,61 @@
 //! The real traffic of a study: one process in each host, the kernel's own TCP between them.
 //!
-//! One thread makes the traffic ([`client`], [`server`]) and hears nothing but the network; a second
-//! one ([`control`]) reads the controller's commands and sees to it that the process ends. What is
-//! asked for and when an iteration is over, `netstudy-workload` knows: the same patterns that the
-//! simulator follows. `docs/concepts/real-traffic.md` tells more.
+//! One thread makes the traffic ([`driver`]); a second one ([`control`]) reads the controller's
+//! commands, takes snapshots and sees to it that the process ends; samplers have threads of their own.
+//! What is asked for and when a phase is over, the applications of `netstudy-workload` know: the same
+//! ones that the simulator drives. `docs/concepts/real-traffic.md` tells more.
 
-mod client;
+mod application;
 mod clock;
+mod connection;
 mod control;
+mod door;
+mod driver;
 mod failure;
 mod greeting;
 mod input;
 mod lateness;
-mod listener;
 mod output;
 mod pattern;
 mod plan;
 mod progress;
+mod recorder;
 mod sampling;
-mod server;
 mod socket;
+mod tallies;
 mod tcp_info;
 
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use failure::Failure;
-use netstudy_records::{AgentPlan, AgentRecord, AgentRecordSchema, AgentRole};
+use netstudy_records::{AgentPlan, AgentRecord, AgentRecordSchema, Endpoint};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::control::{Control, Event, Interrupts};
+use crate::control::{Control, Events};
 use crate::input::Lines;
 use crate::output::Output;
 use crate::sampling::Snapshots;
+use crate::tallies::{SeriesSampler, Tallies};
 
-/// What client and server have in common.
+/// What the thread of the traffic works with.
 struct Agent<'a> {
     plan: &'a AgentPlan,
     output: Arc<Output>,
-    events: Receiver<Event>,
-    interrupts: Arc<Interrupts>,
-    /// When the time limit is reached.
-    deadline: Instant,
+    events: Arc<Events>,
+    tallies: Arc<Tallies>,
 }
 
 impl Agent<'_> {
-    fn ready(&self, address: std::net::IpAddr, port: Option<u16>) -> AgentRecord {
+    fn ready(&self, listening: Vec<Endpoint>) -> AgentRecord {
         AgentRecord::Ready {
-            schema: AgentRecordSchema::V1,
+            schema: AgentRecordSchema::V2,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             node: self.plan.node.clone(),
             pid: std::process::id(),
-            address,
-            port,
+            listening,
         }
-    }
-
-    /// How long an operation may wait: a little longer than the process may last, so that the reason
-    /// is the time limit.
-    fn patience(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now()) + Duration::from_millis(100)
     }
 }
 
@@ -82,30 +76,38 @@ pub fn run() -> Result<(), Failure> {
 fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     let mut lines = Lines::of_stdin().map_err(Failure::run("standard input"))?;
     let line = lines.wait().map_err(Failure::run("standard input"))?;
-    let plan = plan::read(&line.ok_or_else(|| Failure::Plan("there is none".to_owned()))?)?;
+    let line = line.ok_or_else(|| Failure::Plan("there is none".to_owned()))?;
+    let plan::Checked { plan, application, workload_connections } = plan::read(&line)?;
     if let Some(cpu) = plan.cpu {
         stay_on(cpu)?;
     }
+    tcp_info::check_kernel()?;
     clock::make_sleeps_exact().map_err(Failure::run("PR_SET_TIMERSLACK"))?;
-    let deadline = Instant::now() + Duration::from_millis(plan.time_limit_ms);
-    let (sender, events) = mpsc::channel();
-    let interrupts = Control::start(
-        lines,
-        plan.time_limit_ms,
-        sender.clone(),
-        Arc::clone(output),
-        Snapshots::new(&plan.probe),
-    )?;
-    let agent = Agent { plan: &plan, output: Arc::clone(output), events, interrupts, deadline };
+    let tallies = Arc::new(Tallies::default());
+    let snapshots = Snapshots::new(&plan.instruments, Arc::clone(&tallies));
+    let events = Control::start(lines, plan.time_limit_ms, Arc::clone(output), snapshots)?;
     let sampler = sampling::start(&plan)?;
-    match &plan.role {
-        AgentRole::IncastServer { .. } => server::run(&agent, sender)?,
-        AgentRole::IncastClient { .. } => client::run(&agent)?,
+    let series = start_series(&plan, &tallies)?;
+    let agent = Agent { plan: &plan, output: Arc::clone(output), events, tallies };
+    driver::run(&agent, application, workload_connections)?;
+    for record in series.map(SeriesSampler::stop).into_iter().flatten() {
+        output.write(&record)?;
     }
     if let Some(sampler) = sampler {
         output.write(&sampling::record(&sampler.stop()))?;
     }
     Ok(())
+}
+
+/// Samples `TCP_INFO` at the interval of the plan; none if it has none.
+fn start_series(
+    plan: &AgentPlan,
+    tallies: &Arc<Tallies>,
+) -> Result<Option<SeriesSampler>, Failure> {
+    let Some(interval_ms) = plan.instruments.connections_interval_ms else { return Ok(None) };
+    SeriesSampler::start(Arc::clone(tallies), Duration::from_millis(interval_ms))
+        .map(Some)
+        .map_err(Failure::run("starting a thread"))
 }
 
 /// Keeps this process, and threads that it starts, on one processor.

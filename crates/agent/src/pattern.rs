@@ -1,17 +1,16 @@
-//! What the bytes of a stream are, so that the receiver can tell whether they are the right ones.
+//! What the bytes of a connection are, so that the receiver can tell whether they are the right ones.
 //!
-//! Both ends hold the same random bytes. A message is cut into chunks, and each chunk of a connection,
-//! over all its messages, is a piece of them that begins elsewhere: bytes that are lost, doubled,
-//! reordered or left over from another message do not match. Nothing is computed a byte: the sender
-//! hands out slices, the receiver compares them.
+//! Both ends hold the same random bytes. What a connection carries in one direction is cut into chunks,
+//! and each chunk is a piece of them that begins elsewhere: bytes that are lost, doubled or reordered do
+//! not match. Nothing is computed a byte: the sender hands out slices, the receiver compares them.
 
 use std::ops::Range;
 
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
-/// Largest chunk. Pieces of twice as many random bytes begin at as many places before one of them
-/// does so again: after 16 GiB of large messages, or 131,072 small ones.
+/// Size of a chunk. Pieces of twice as many random bytes begin at as many places before one of them
+/// does so again: after 16 GiB.
 pub(crate) const CHUNK_BYTES: usize = 128 * 1024;
 
 /// An odd number near the golden section of the chunk: starts of chunks near each other are far apart.
@@ -24,61 +23,38 @@ pub(crate) fn random_bytes() -> Vec<u8> {
     bytes
 }
 
-/// Where a connection is in its stream of messages in one direction.
-#[derive(Clone, Debug, Default)]
+/// Where a connection is in its bytes of one direction.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
-    /// Chunks that were begun on this connection.
-    chunks: u64,
-    /// Place in the random bytes of the next byte of the chunk.
-    place: usize,
-    /// What is left of the chunk.
-    chunk_left: usize,
-    /// What is left of the message, the chunk included.
-    message_left: u64,
+    passed: u64,
 }
 
 impl Cursor {
-    /// Begins the next message, of `bytes`.
-    pub(crate) fn begin(&mut self, bytes: u64) {
-        debug_assert!(self.message_left == 0, "a message ends before the next one");
-        self.message_left = bytes;
-        self.begin_chunk();
+    /// Bytes that were passed.
+    pub(crate) const fn passed(self) -> u64 {
+        self.passed
     }
 
-    fn begin_chunk(&mut self) {
-        self.place = (self.chunks * STRIDE % CHUNK_BYTES as u64) as usize;
-        self.chunk_left = self.message_left.min(CHUNK_BYTES as u64) as usize;
-        self.chunks += 1;
+    /// The next bytes in the random ones: to the end of the chunk, and `most` of them at most.
+    pub(crate) fn piece(self, most: u64) -> Range<usize> {
+        let (chunk, within) =
+            (self.passed / CHUNK_BYTES as u64, self.passed as usize % CHUNK_BYTES);
+        let place = (chunk * STRIDE % CHUNK_BYTES as u64) as usize + within;
+        place..place + most.min((CHUNK_BYTES - within) as u64) as usize
     }
 
-    /// What is left of the message.
-    pub(crate) const fn left(&self) -> u64 {
-        self.message_left
+    /// Passes so many bytes.
+    pub(crate) const fn advance(&mut self, bytes: usize) {
+        self.passed += bytes as u64;
     }
 
-    /// The next bytes of the message in the random ones: to the end of its chunk.
-    pub(crate) const fn piece(&self) -> Range<usize> {
-        self.place..self.place + self.chunk_left
-    }
-
-    /// Passes `bytes` of [`Self::piece`].
-    pub(crate) fn advance(&mut self, bytes: usize) {
-        self.place += bytes;
-        self.chunk_left -= bytes;
-        self.message_left -= bytes as u64;
-        if self.chunk_left == 0 && self.message_left > 0 {
-            self.begin_chunk();
-        }
-    }
-
-    /// Passes `received`, if those are the next bytes of the message; else says which one is not.
+    /// Passes `received`, if those are the next bytes; else says which one is not.
     pub(crate) fn verify(&mut self, random: &[u8], received: &[u8]) -> Result<(), Mismatch> {
         let mut rest = received;
         while !rest.is_empty() {
-            let piece = &random[self.piece()];
-            let (now, later) = rest.split_at(rest.len().min(piece.len()));
-            let piece = &piece[..now.len()];
-            if now.is_empty() || now != piece {
+            let piece = &random[self.piece(rest.len() as u64)];
+            let (now, later) = rest.split_at(piece.len());
+            if now != piece {
                 let equal = now.iter().zip(piece).take_while(|(is, must)| is == must).count();
                 return Err(Mismatch { at: received.len() - rest.len() + equal });
             }
@@ -89,7 +65,7 @@ impl Cursor {
     }
 }
 
-/// A received byte is not what was sent, or more came than a message has.
+/// A received byte is not what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
     /// The first such byte among those that were looked at.
@@ -100,24 +76,20 @@ pub(crate) struct Mismatch {
 mod tests {
     use super::*;
 
-    fn stream(random: &[u8], messages: &[u64]) -> Vec<u8> {
+    fn stream(random: &[u8], bytes: u64) -> Vec<u8> {
         let mut cursor = Cursor::default();
-        let mut bytes = Vec::new();
-        for &message in messages {
-            cursor.begin(message);
-            while cursor.left() > 0 {
-                let piece = cursor.piece();
-                bytes.extend_from_slice(&random[piece.clone()]);
-                cursor.advance(piece.len());
-            }
+        let mut stream = Vec::new();
+        while cursor.passed() < bytes {
+            let piece = cursor.piece(bytes - cursor.passed());
+            stream.extend_from_slice(&random[piece.clone()]);
+            cursor.advance(piece.len());
         }
-        bytes
+        stream
     }
 
-    /// Where the receiver of one message stops it.
+    /// Where the receiver stops.
     fn mismatch(random: &[u8], received: &[u8]) -> Option<usize> {
         let mut cursor = Cursor::default();
-        cursor.begin(received.len() as u64);
         let mut passed = 0;
         // In reads that end at other places than chunks.
         for read in received.chunks(100_003) {
@@ -129,21 +101,21 @@ mod tests {
         None
     }
 
-    const MESSAGE: u64 = 5 * CHUNK_BYTES as u64 + 1;
+    const BYTES: u64 = 5 * CHUNK_BYTES as u64 + 1;
 
     #[test]
     fn what_was_sent_matches() {
         let random = random_bytes();
-        assert_eq!(mismatch(&random, &stream(&random, &[MESSAGE])), None);
+        assert_eq!(mismatch(&random, &stream(&random, BYTES)), None);
     }
 
     #[test]
     fn loss_doubling_and_reordering_are_found_at_their_place() {
         let random = random_bytes();
-        let sent = stream(&random, &[MESSAGE + 1]);
-        let end = MESSAGE as usize;
+        let sent = stream(&random, BYTES + 1);
+        let end = BYTES as usize;
         for at in [0, 1, 70_000, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES] {
-            for size in [1, 1448, 2 * 1448, CHUNK_BYTES] {
+            for size in [1, 64, 1448, 2 * 1448, CHUNK_BYTES] {
                 let lost = [&sent[..at], &sent[at + size..]].concat();
                 let doubled = [&sent[..at + size], &sent[at..end - size]].concat();
                 let swapped = [
@@ -168,7 +140,7 @@ mod tests {
     #[test]
     fn a_message_is_not_taken_for_another() {
         let random = random_bytes();
-        let sent = stream(&random, &[1448; 1000]);
+        let sent = stream(&random, 1448 * 1000);
         let mut messages: Vec<_> = sent.chunks(1448).collect();
         messages.sort_unstable();
         messages.dedup();
@@ -180,18 +152,8 @@ mod tests {
         let mut places = vec![false; CHUNK_BYTES];
         let mut cursor = Cursor::default();
         for _ in 0..CHUNK_BYTES {
-            cursor.begin(1);
-            assert!(!std::mem::replace(&mut places[cursor.piece().start], true));
-            cursor.advance(1);
+            assert!(!std::mem::replace(&mut places[cursor.piece(1).start], true));
+            cursor.advance(CHUNK_BYTES);
         }
-    }
-
-    #[test]
-    fn more_than_the_message_is_a_mismatch() {
-        let random = random_bytes();
-        let sent = stream(&random, &[11]);
-        let mut cursor = Cursor::default();
-        cursor.begin(10);
-        assert_eq!(cursor.verify(&random, &sent), Err(Mismatch { at: 10 }));
     }
 }

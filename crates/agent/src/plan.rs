@@ -1,54 +1,101 @@
 //! What a plan must obey beyond its form.
 
-use netstudy_records::{AgentPlan, AgentRole};
+use netstudy_records::{AgentPlan, AgentWorkload, ConnectionPlan, ProbePlan};
+use netstudy_workload::Application;
 
+use crate::application;
 use crate::failure::Failure;
 
+/// A plan that can be carried out, and the application that it asks for.
+pub(crate) struct Checked {
+    pub(crate) plan: AgentPlan,
+    pub(crate) application: Box<dyn Application>,
+    /// How many of the connections are the workload's.
+    pub(crate) workload_connections: u32,
+}
+
 /// The plan in `line`.
-pub(crate) fn read(line: &[u8]) -> Result<AgentPlan, Failure> {
+pub(crate) fn read(line: &[u8]) -> Result<Checked, Failure> {
     let mut text = serde_json::Deserializer::from_slice(line);
     let plan: AgentPlan = serde_path_to_error::deserialize(&mut text)
         .map_err(|error| Failure::Plan(error.to_string()))?;
     text.end().map_err(|error| Failure::Plan(error.to_string()))?;
-    check(&plan).map_err(Failure::Plan)?;
-    Ok(plan)
+    check(plan).map_err(Failure::Plan)
 }
 
-fn check(plan: &AgentPlan) -> Result<(), String> {
+fn check(plan: AgentPlan) -> Result<Checked, String> {
     positive("time_limit_ms", plan.time_limit_ms)?;
-    if plan.probe.interval_ms == Some(0) {
-        return Err("probe.interval_ms must be at least 1".to_owned());
-    }
-    match &plan.role {
-        AgentRole::IncastServer { request_bytes, response_bytes, .. } => {
-            positive("role.request_bytes", *request_bytes)?;
-            positive("role.response_bytes", *response_bytes)
-        }
-        AgentRole::IncastClient {
-            servers,
-            request_bytes,
-            response_bytes,
-            iterations,
-            silence_limit_ms,
-            progress_interval_ms,
-            ..
-        } => {
-            positive("role.silence_limit_ms", u64::from(silence_limit_ms.unwrap_or(1)))?;
-            let interval_ms = progress_interval_ms.unwrap_or(1);
-            positive("role.progress_interval_ms", u64::from(interval_ms))?;
-            positive("role.request_bytes", *request_bytes)?;
-            positive("role.iterations", u64::from(*iterations))?;
-            if servers.is_empty() || servers.len() != response_bytes.len() {
+    positive("silence_limit_ms", u64::from(plan.silence_limit_ms.unwrap_or(1)))?;
+    positive("progress_interval_ms", u64::from(plan.progress_interval_ms.unwrap_or(1)))?;
+    let instruments = &plan.instruments;
+    let interval_ms = |interval_ms: Option<u64>| interval_ms.unwrap_or(1);
+    positive("instruments.counters_interval_ms", interval_ms(instruments.counters_interval_ms))?;
+    positive(
+        "instruments.connections_interval_ms",
+        interval_ms(instruments.connections_interval_ms),
+    )?;
+    let workload_connections = application::workload_connections(&plan)?;
+    check_workload(&plan.workload, workload_connections as usize)?;
+    check_directions(&plan, workload_connections as usize)?;
+    let application = application::of(&plan).map_err(|why| format!("workload: {why}"))?;
+    Ok(Checked { plan, application, workload_connections })
+}
+
+/// What applications do not check themselves.
+fn check_workload(workload: &AgentWorkload, connections: usize) -> Result<(), String> {
+    match workload {
+        AgentWorkload::IncastServer { request_bytes, response_bytes, .. } => {
+            positive("workload.request_bytes", *request_bytes)?;
+            positive("workload.response_bytes", *response_bytes)?;
+            if connections != 1 {
                 return Err(format!(
-                    "role.response_bytes has {} values for {} role.servers; there must be as many, \
-                     and at least one",
-                    response_bytes.len(),
-                    servers.len()
+                    "an incast-server has one connection beside those of the probe, not \
+                     {connections}"
                 ));
             }
-            response_bytes.iter().try_for_each(|&bytes| positive("role.response_bytes", bytes))
+        }
+        AgentWorkload::IncastClient { request_bytes, response_bytes, iterations, .. } => {
+            positive("workload.request_bytes", *request_bytes)?;
+            positive("workload.iterations", u64::from(*iterations))?;
+            if response_bytes.len() != connections {
+                return Err(format!(
+                    "workload.response_bytes has {} values for {connections} connections; there \
+                     must be as many",
+                    response_bytes.len(),
+                ));
+            }
+            for &bytes in response_bytes {
+                positive("workload.response_bytes", bytes)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Clients open connections, servers accept them.
+fn check_directions(plan: &AgentPlan, workload_connections: usize) -> Result<(), String> {
+    let asks = match plan.workload {
+        AgentWorkload::IncastClient { .. }
+        | AgentWorkload::TransferClient { .. }
+        | AgentWorkload::RequestClient { .. } => true,
+        AgentWorkload::IncastServer { .. }
+        | AgentWorkload::TransferServer { .. }
+        | AgentWorkload::RequestServer { .. } => false,
+    };
+    let probes = matches!(plan.probe, Some(ProbePlan::Client { .. }));
+    for (number, connection) in plan.connections.iter().enumerate() {
+        let is_ours = matches!(connection, ConnectionPlan::Open { .. });
+        let (part, opens) =
+            if number < workload_connections { ("workload", asks) } else { ("probe", probes) };
+        if is_ours != opens {
+            let kind = if opens { "open" } else { "accept" };
+            return Err(format!(
+                "connections[{number}] is one of the {part}, and must be of the kind '{kind}'"
+            ));
         }
     }
+    Ok(())
 }
 
 fn positive(field: &str, value: u64) -> Result<(), String> {
@@ -67,27 +114,63 @@ mod tests {
     #[test]
     fn the_examples_can_be_carried_out() {
         for name in ["agent-client.json", "agent-server.json"] {
-            read(example(name).as_bytes()).expect("a good plan");
+            assert!(read(example(name).as_bytes()).is_ok(), "{name} is a good plan");
         }
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         for (name, from, to, field) in [
-            ("agent-client.json", "[262144, 262143]", "[262144]", "role.response_bytes"),
-            ("agent-client.json", "262143", "0", "role.response_bytes"),
-            ("agent-client.json", "\"iterations\": 20", "\"iterations\": 0", "role.iterations"),
+            ("agent-client.json", "[262144, 262143]", "[262144]", "workload.response_bytes"),
+            ("agent-client.json", "262143", "0", "workload.response_bytes"),
+            ("agent-client.json", "\"iterations\": 20", "\"iterations\": 0", "workload.iterations"),
+            ("agent-client.json", "\"connections\": 1", "\"connections\": 3", "connections has 3"),
+            ("agent-client.json", "10000000", "0", "probe.interval_ns"),
             ("agent-server.json", "\"request_bytes\": 64", "\"request_bytes\": 0", "request_bytes"),
-            ("agent-server.json", "\"interval_ms\": null", "\"interval_ms\": 0", "interval_ms"),
+            (
+                "agent-server.json",
+                "\"counters_interval_ms\": null",
+                "\"counters_interval_ms\": 0",
+                "counters_interval_ms",
+            ),
+            (
+                "agent-server.json",
+                "{\"kind\": \"accept\", \"local\": \"10.77.1.1\", \"peer\": \"10.77.0.1\"},",
+                "",
+                "none is the workload's",
+            ),
             ("agent-server.json", "60000", "0", "time_limit_ms"),
             ("agent-server.json", "\"token\"", "\"tokn\"", "tokn"),
             ("agent-server.json", "\"no_delay\": true", "\"no_delay\": 1", "socket.no_delay"),
-            ("agent-server.json", "\"port\": 0", "\"port\": 70000", "role"),
+            ("agent-server.json", "\"port\": 0", "\"port\": 70000", "port"),
         ] {
             let text = example(name).replacen(from, to, 1);
-            let failure = read(text.as_bytes()).expect_err("a bad plan");
+            let failure = read(text.as_bytes()).err().expect("a bad plan");
             assert_eq!(failure.exit_code(), 2);
             assert!(failure.to_string().contains(field), "{failure}");
         }
+    }
+
+    #[test]
+    fn every_example_of_a_workload_can_be_carried_out() {
+        for workload in example("agent-workloads.jsonl").lines() {
+            let name = if workload.contains("client") { "client" } else { "server" };
+            let text = example(&format!("agent-{name}.json"));
+            let mut plan: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            plan["workload"] = serde_json::from_str(workload).expect("JSON");
+            let checked = read(plan.to_string().as_bytes());
+            assert!(checked.is_ok(), "{workload}: {}", checked.err().expect("a reason"));
+        }
+    }
+
+    #[test]
+    fn who_opens_a_connection_is_checked() {
+        let text = example("agent-server.json");
+        let mut plan: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        plan["workload"] = serde_json::json!({"kind": "incast-client", "request_bytes": 64, "response_bytes": [1],
+                "iterations": 1, "warmup_iterations": 0, "request_spacing_ns": 0});
+        let failure = read(plan.to_string().as_bytes()).err().expect("a bad plan").to_string();
+        assert!(failure.contains("connections[0] is one of the workload"), "{failure}");
+        assert!(failure.contains("'open'"), "{failure}");
     }
 }

@@ -1,29 +1,35 @@
 //! Counters of the host as records.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use netstudy_probe::{Probe, Sampler, Samples, Sources};
-use netstudy_records::{AgentPlan, AgentRecord, ProbePlan, Snapshot};
+use netstudy_records::{AgentPlan, AgentRecord, InstrumentPlan, Snapshot};
 
 use crate::failure::Failure;
+use crate::tallies::Tallies;
 
 /// What is read: all that the kernel tells, of the network only the interfaces of the plan.
-fn sources(plan: &ProbePlan) -> Sources {
+fn sources(plan: &InstrumentPlan) -> Sources {
     Sources::all().with_interfaces(plan.interfaces.clone())
 }
 
 /// Takes snapshots when it is told to.
-pub(crate) struct Snapshots(Probe);
+pub(crate) struct Snapshots {
+    host: Probe,
+    connections: Arc<Tallies>,
+}
 
 impl Snapshots {
-    pub(crate) fn new(plan: &ProbePlan) -> Self {
-        Self(Probe::open(sources(plan)))
+    pub(crate) fn new(plan: &InstrumentPlan, connections: Arc<Tallies>) -> Self {
+        Self { host: Probe::open(sources(plan)), connections }
     }
 
     /// All counters now, under the name `name`.
     pub(crate) fn take(&mut self, name: String) -> Snapshot {
-        let taken = self.0.take();
+        let connections = self.connections.counters();
+        let taken = self.host.take();
         let missing = taken.missing.iter().map(|(source, why)| (source.to_string(), why.clone()));
         Snapshot {
             name,
@@ -31,6 +37,7 @@ impl Snapshots {
             counters: taken.counters(),
             gauges: taken.gauges(),
             missing: missing.collect(),
+            connections,
             cost_ns: taken.cost_ns,
             raw: taken.raw(),
         }
@@ -39,10 +46,10 @@ impl Snapshots {
 
 /// Samples at the interval of the plan; none if it has none.
 pub(crate) fn start(plan: &AgentPlan) -> Result<Option<Sampler>, Failure> {
-    let Some(interval_ms) = plan.probe.interval_ms else { return Ok(None) };
+    let Some(interval_ms) = plan.instruments.counters_interval_ms else { return Ok(None) };
     // As many as the agent's time allows, and the first.
     let samples_max = (plan.time_limit_ms / interval_ms + 1) as usize;
-    Sampler::start(sources(&plan.probe), Duration::from_millis(interval_ms), samples_max)
+    Sampler::start(sources(&plan.instruments), Duration::from_millis(interval_ms), samples_max)
         .map(Some)
         .map_err(Failure::run("starting a thread"))
 }

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::time::Duration;
 
 use netstudy_records::{AgentRecord, Endpoint, SocketOptions};
 use nix::errno::Errno;
@@ -14,7 +13,7 @@ use nix::sys::socket::{
 
 use crate::failure::Failure;
 
-/// Listens at `address`, and nowhere else.
+/// Listens at `address`, and nowhere else. Nothing on it waits.
 pub(crate) fn listen_at(
     address: SocketAddr,
     options: &SocketOptions,
@@ -26,33 +25,19 @@ pub(crate) fn listen_at(
     Ok(fd.into())
 }
 
-/// A connection from `from` to `to`. Each operation on it that waits for longer than `patience` is
-/// an error.
-pub(crate) fn connect_to(
+/// Begins to open a connection from `from` to `to`: it is open, or has failed, when it is writable.
+pub(crate) fn begin_to_connect(
     from: IpAddr,
     to: SocketAddr,
     options: &SocketOptions,
-    patience: Duration,
 ) -> Result<TcpStream, Failure> {
     let fd = open(from, options)?;
     bind(fd.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(from, 0)))
         .map_err(Failure::run(format_args!("using the address {from}").to_string()))?;
-    let stream = TcpStream::from(fd);
-    set_patience(&stream, patience)?;
-    // SO_SNDTIMEO bounds it as well: socket(7).
-    connect(stream.as_raw_fd(), &SockaddrStorage::from(to)).map_err(|error| {
-        let why = if error == Errno::EINPROGRESS { Errno::ETIMEDOUT } else { error };
-        Failure::Run(format!("connecting to server {to}: {}", why.desc()))
-    })?;
-    Ok(stream)
-}
-
-/// Each operation on `stream` that waits for longer than `patience` is an error.
-pub(crate) fn set_patience(stream: &TcpStream, patience: Duration) -> Result<(), Failure> {
-    stream
-        .set_read_timeout(Some(patience))
-        .and_then(|()| stream.set_write_timeout(Some(patience)))
-        .map_err(Failure::run("bounding the time of a connection's operations"))
+    match connect(fd.as_raw_fd(), &SockaddrStorage::from(to)) {
+        Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => Ok(TcpStream::from(fd)),
+        Err(error) => Err(Failure::Run(format!("connecting to server {to}: {}", error.desc()))),
+    }
 }
 
 /// Options are set before anything else: buffers bound the window scale that is agreed on when a
@@ -62,8 +47,9 @@ fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
         IpAddr::V4(_) => AddressFamily::Inet,
         IpAddr::V6(_) => AddressFamily::Inet6,
     };
-    let fd = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
-        .map_err(Failure::run("opening a socket"))?;
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let fd =
+        socket(family, SockType::Stream, flags, None).map_err(Failure::run("opening a socket"))?;
     if let Some(name) = &options.congestion_control {
         setsockopt(&fd, sockopt::TcpCongestion, &OsString::from(name))
             .map_err(Failure::run(format!("the kernel refuses the congestion control '{name}'")))?;
@@ -125,14 +111,22 @@ fn read<O: nix::sys::socket::GetSockOpt>(
 }
 
 /// What the kernel says of an open connection.
-pub(crate) fn describe(stream: &TcpStream) -> Result<AgentRecord, Failure> {
+pub(crate) fn describe(connection: u32, stream: &TcpStream) -> Result<AgentRecord, Failure> {
+    let local = stream.local_addr().map_err(Failure::run("this end of a connection"))?;
     let peer = stream.peer_addr().map_err(Failure::run("the other end of a connection"))?;
     let congestion_control = read(stream, sockopt::TcpCongestion, "TCP_CONGESTION")?;
     Ok(AgentRecord::Connection {
-        peer: Endpoint { address: peer.ip(), port: peer.port() },
+        connection,
+        local: endpoint(local),
+        peer: endpoint(peer),
         congestion_control: congestion_control.to_string_lossy().into_owned(),
         send_buffer_bytes: read(stream, sockopt::SndBuf, "SO_SNDBUF")? as u64,
         receive_buffer_bytes: read(stream, sockopt::RcvBuf, "SO_RCVBUF")? as u64,
         no_delay: read(stream, sockopt::TcpNoDelay, "TCP_NODELAY")?,
     })
+}
+
+/// `address` as records have it.
+pub(crate) fn endpoint(address: SocketAddr) -> Endpoint {
+    Endpoint { address: address.ip(), port: address.port() }
 }

@@ -1,19 +1,20 @@
 //! What the kernel counts for one connection (`TCP_INFO`).
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::mem::offset_of;
 use std::os::fd::AsFd;
 
+use netstudy_probe::parse::Fields;
+use netstudy_probe::parse::tcp_info::TcpInfo;
 use nix::errno::Errno;
 use nix::getsockopt_impl;
 use nix::sys::socket::{GetSockOpt, sockopt};
 
 use crate::failure::Failure;
 
-const TOTAL_RETRANS: usize = offset_of!(libc::tcp_info, tcpi_total_retrans);
-const TOTAL_RTO: usize = offset_of!(libc::tcp_info, tcpi_total_rto);
 /// As much of the structure as is looked at: the kernel cuts it there.
-const BYTES: usize = TOTAL_RTO + 2;
+const BYTES: usize = offset_of!(libc::tcp_info, tcpi_total_rto) + 2;
 
 #[derive(Clone, Copy)]
 struct Head;
@@ -22,6 +23,22 @@ getsockopt_impl!(Head, libc::IPPROTO_TCP, libc::TCP_INFO, HeadBytes, sockopt::Ge
 
 /// `tcpi_total_rto` is there since Linux 6.7.
 const KERNEL_MIN: (u32, u32) = (6, 7);
+
+/// Names of ours, and the kernel's without its `tcpi_`.
+pub(crate) const NAMES: [(&str, &str); 12] = [
+    ("srtt_us", "rtt"),
+    ("rttvar_us", "rttvar"),
+    ("min_rtt_us", "min_rtt"),
+    ("rto_us", "rto"),
+    ("cwnd_segments", "snd_cwnd"),
+    ("ssthresh_segments", "snd_ssthresh"),
+    ("delivery_rate_bytes_per_s", "delivery_rate"),
+    ("retransmissions", "total_retrans"),
+    ("timeouts", "total_rto"),
+    ("tcp_bytes_sent", "bytes_sent"),
+    ("tcp_bytes_acked", "bytes_acked"),
+    ("tcp_bytes_received", "bytes_received"),
+];
 
 /// Whether the kernel tells what is looked at here.
 pub(crate) fn check_kernel() -> Result<(), Failure> {
@@ -54,17 +71,39 @@ pub(crate) struct Losses {
 
 /// What `connection` has repaired so far.
 pub(crate) fn losses(connection: &impl AsFd) -> Result<Losses, Errno> {
-    let head = Head.get(connection)?;
-    let retransmissions: [u8; 4] = head[TOTAL_RETRANS..TOTAL_RETRANS + 4].try_into().expect("4");
-    let timeouts: [u8; 2] = head[TOTAL_RTO..TOTAL_RTO + 2].try_into().expect("2");
-    Ok(Losses {
-        retransmissions: u32::from_ne_bytes(retransmissions).into(),
-        timeouts: u16::from_ne_bytes(timeouts).into(),
-    })
+    let info = read(connection)?;
+    Ok(Losses { retransmissions: told(&info, "total_retrans"), timeouts: told(&info, "total_rto") })
+}
+
+/// Bytes of `connection` that its peer has acknowledged.
+pub(crate) fn bytes_acknowledged(connection: &impl AsFd) -> Result<u64, Errno> {
+    Ok(told(&read(connection)?, "bytes_acked"))
+}
+
+/// Values by [`NAMES`], in their order.
+pub(crate) fn values(connection: &impl AsFd) -> Result<[u64; NAMES.len()], Errno> {
+    let info = read(connection)?;
+    Ok(NAMES.map(|(_, field)| told(&info, field)))
+}
+
+/// Values by name.
+pub(crate) fn by_name(connection: &impl AsFd) -> Result<BTreeMap<String, u64>, Errno> {
+    let names = NAMES.iter().map(|(name, _)| (*name).to_owned());
+    Ok(names.zip(values(connection)?).collect())
+}
+
+fn read(connection: &impl AsFd) -> Result<TcpInfo, Errno> {
+    Ok(TcpInfo::new(&Head.get(connection)?))
+}
+
+/// All that is looked at is there in kernels that [`check_kernel`] lets pass.
+fn told(info: &TcpInfo, field: &str) -> u64 {
+    info.field(field).unwrap_or_else(|| unreachable!("TCP_INFO has {field}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
@@ -84,5 +123,17 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let stream = TcpStream::connect(listener.local_addr().expect("an address"));
         assert_eq!(losses(&stream.expect("a connection")), Ok(Losses::default()));
+    }
+
+    #[test]
+    fn bytes_are_told_by_name_at_both_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let mut client = TcpStream::connect(address).expect("a connection");
+        let (mut server, _) = listener.accept().expect("it comes");
+        client.write_all(&[0; 5000]).expect("it takes them");
+        server.read_exact(&mut [0; 5000]).expect("they come");
+        assert_eq!(by_name(&server).expect("it tells")["tcp_bytes_received"], 5000);
+        assert_eq!(by_name(&client).expect("it tells")["tcp_bytes_sent"], 5000);
     }
 }

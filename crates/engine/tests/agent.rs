@@ -4,15 +4,22 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use netstudy_records::{
-    AgentPlan, AgentRecord, AgentRole, AgentSchema, Endpoint, Jitter, PhaseName, ProbePlan,
-    SocketOptions, Token,
+    AgentPlan, AgentRecord, AgentSchema, AgentWorkload, ConnectionCounters, ConnectionPlan,
+    Direction, Endpoint, InstrumentPlan, Jitter, PhaseKind, ProbePlan, RequestSchedule, RequestsOf,
+    Snapshot, SocketOptions, Token, TransferSize, Until,
 };
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const TOKEN: &str = "000102030405060708090a0b0c0d0e0f";
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 const REQUEST_BYTES: u64 = 64;
+/// The token, and the number of a connection.
+const GREETING_BYTES: usize = Token::LENGTH + 4;
+/// Time in which both ends come to rest.
+const QUIET: Duration = Duration::from_millis(100);
 /// No test comes near it, unless something hangs.
 const TIME_LIMIT_MS: u64 = 60_000;
 
@@ -68,9 +75,25 @@ impl Agent {
         }
     }
 
-    fn phase(&mut self, wanted: PhaseName) -> u64 {
+    fn phase(&mut self, wanted: PhaseKind) -> Phase {
         self.until(|record| match record {
-            AgentRecord::Phase { name, at_ns } if name == wanted => Some(at_ns),
+            AgentRecord::Phase { name, from_ns, to_ns, bytes_received, bytes_sent }
+                if name == wanted =>
+            {
+                Some(Phase { from_ns, to_ns, bytes_received, bytes_sent })
+            }
+            _ => None,
+        })
+    }
+
+    fn go(&mut self) {
+        self.tell(r#"{"command":"go"}"#);
+    }
+
+    fn snapshot(&mut self, name: &str) -> Snapshot {
+        self.tell(&format!(r#"{{"command":"snapshot","name":"{name}"}}"#));
+        self.until(|record| match record {
+            AgentRecord::Snapshot(snapshot) => Some(snapshot),
             _ => None,
         })
     }
@@ -110,6 +133,15 @@ impl Agent {
     }
 }
 
+/// What a client says of a phase at its end.
+#[derive(Debug)]
+struct Phase {
+    from_ns: u64,
+    to_ns: u64,
+    bytes_received: Vec<u64>,
+    bytes_sent: Vec<u64>,
+}
+
 impl Drop for Agent {
     fn drop(&mut self) {
         // A test that fails leaves nothing running.
@@ -118,27 +150,43 @@ impl Drop for Agent {
     }
 }
 
-fn plan(node: &str, role: AgentRole) -> AgentPlan {
+fn plan(node: &str, connections: Vec<ConnectionPlan>, workload: AgentWorkload) -> AgentPlan {
     AgentPlan {
-        schema: AgentSchema::V1,
+        schema: AgentSchema::V2,
         run: "0123456789ab".to_owned(),
         node: node.to_owned(),
         token: Token::try_from(TOKEN.to_owned()).expect("a token"),
         time_limit_ms: TIME_LIMIT_MS,
+        silence_limit_ms: None,
+        progress_interval_ms: None,
         cpu: None,
         socket: SocketOptions { no_delay: true, ..SocketOptions::default() },
-        probe: ProbePlan { interval_ms: None, interfaces: vec!["lo".to_owned()] },
-        role,
+        instruments: InstrumentPlan {
+            interfaces: vec!["lo".to_owned()],
+            ..InstrumentPlan::default()
+        },
+        port: 0,
+        connections,
+        workload,
+        probe: None,
     }
+}
+
+/// Connections that the client opens to a server.
+fn accepted(count: usize) -> Vec<ConnectionPlan> {
+    vec![ConnectionPlan::Accept { local: SERVER, peer: CLIENT }; count]
+}
+
+/// A connection to the one with the number `peer_number` of a server.
+fn opened(peer: Endpoint, peer_number: u32) -> ConnectionPlan {
+    ConnectionPlan::Open { local: CLIENT, peer, peer_number }
 }
 
 fn server_plan(response_bytes: u64) -> AgentPlan {
     plan(
         "server-1",
-        AgentRole::IncastServer {
-            address: IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)),
-            port: 0,
-            client: CLIENT,
+        accepted(1),
+        AgentWorkload::IncastServer {
             request_bytes: REQUEST_BYTES,
             response_bytes,
             start_jitter: Jitter::None,
@@ -151,16 +199,13 @@ fn server_plan(response_bytes: u64) -> AgentPlan {
 fn client_plan(servers: &[Endpoint], response_bytes: &[u64], iterations: u32) -> AgentPlan {
     plan(
         "client",
-        AgentRole::IncastClient {
-            address: CLIENT,
-            servers: servers.to_vec(),
+        servers.iter().map(|&server| opened(server, 0)).collect(),
+        AgentWorkload::IncastClient {
             request_bytes: REQUEST_BYTES,
             response_bytes: response_bytes.to_vec(),
             iterations,
             warmup_iterations: 2,
             request_spacing_ns: 5000,
-            silence_limit_ms: None,
-            progress_interval_ms: None,
         },
     )
 }
@@ -169,9 +214,9 @@ fn client_plan(servers: &[Endpoint], response_bytes: &[u64], iterations: u32) ->
 fn ready(plan: &AgentPlan) -> (Agent, Endpoint) {
     let mut agent = Agent::start(plan);
     match agent.record() {
-        AgentRecord::Ready { address, port: Some(port), node, .. } => {
+        AgentRecord::Ready { listening, node, .. } => {
             assert_eq!(node, plan.node);
-            (agent, Endpoint { address, port })
+            (agent, listening[0])
         }
         other => panic!("{other:?}"),
     }
@@ -185,12 +230,13 @@ fn servers(response_bytes: &[u64]) -> (Vec<Agent>, Vec<Endpoint>) {
 struct Outcome {
     iterations: Vec<(u64, u64)>,
     requests: Vec<[Vec<u64>; 4]>,
+    /// Bytes that came in all phases.
     verified_bytes: u64,
 }
 
-fn outcome(records: Vec<AgentRecord>) -> Outcome {
-    let mut outcome =
-        Outcome { iterations: Vec::new(), requests: Vec::new(), verified_bytes: u64::MAX };
+fn outcome(records: Vec<AgentRecord>, phases: &[Phase]) -> Outcome {
+    let verified_bytes = phases.iter().flat_map(|phase| &phase.bytes_received).sum();
+    let mut outcome = Outcome { iterations: Vec::new(), requests: Vec::new(), verified_bytes };
     for record in records {
         match record {
             AgentRecord::Iterations { started_ns, ended_ns } => {
@@ -199,19 +245,23 @@ fn outcome(records: Vec<AgentRecord>) -> Outcome {
             AgentRecord::Requests { intended_ns, sent_ns, first_byte_ns, done_ns, .. } => {
                 outcome.requests.push([intended_ns, sent_ns, first_byte_ns, done_ns]);
             }
-            AgentRecord::Verified { bytes } => outcome.verified_bytes = bytes,
             _ => {}
         }
     }
     outcome
 }
 
-/// A whole run: warm-up, snapshot, measuring phase, stop.
+/// The phases of a client, one after the other.
+fn lead(client: &mut Agent) -> [Phase; 2] {
+    let warmup = client.phase(PhaseKind::WarmUp);
+    client.go();
+    [warmup, client.phase(PhaseKind::Measure)]
+}
+
+/// A whole run: warm-up, measuring phase, stop.
 fn run(mut client: Agent) -> Outcome {
-    client.phase(PhaseName::WarmedUp);
-    client.tell(r#"{"command":"go"}"#);
-    client.phase(PhaseName::Measured);
-    outcome(client.stop())
+    let phases = lead(&mut client);
+    outcome(client.stop(), &phases)
 }
 
 fn served(records: &[AgentRecord]) -> &AgentRecord {
@@ -272,14 +322,11 @@ fn a_thousand_iterations_arrive_whole_and_in_order() {
 fn it_works_over_ipv6() {
     let loopback = IpAddr::V6(Ipv6Addr::LOCALHOST);
     let mut server_plan = server_plan(1000);
-    let AgentRole::IncastServer { address, client, .. } = &mut server_plan.role else {
-        unreachable!()
-    };
-    (*address, *client) = (loopback, loopback);
+    server_plan.connections = vec![ConnectionPlan::Accept { local: loopback, peer: loopback }];
     let (server, endpoint) = ready(&server_plan);
     let mut client_plan = client_plan(&[endpoint], &[1000], 10);
-    let AgentRole::IncastClient { address, .. } = &mut client_plan.role else { unreachable!() };
-    *address = loopback;
+    client_plan.connections =
+        vec![ConnectionPlan::Open { local: loopback, peer: endpoint, peer_number: 0 }];
     assert_eq!(run(Agent::start(&client_plan)).verified_bytes, 12_000);
     server.stop();
 }
@@ -309,13 +356,13 @@ fn assert_large_messages_arrive(zero_copy: bool) {
     let bytes = 50_000_001;
     let mut server_plan = server_plan(bytes);
     server_plan.socket.zero_copy = zero_copy;
-    let AgentRole::IncastServer { request_bytes, .. } = &mut server_plan.role else {
+    let AgentWorkload::IncastServer { request_bytes, .. } = &mut server_plan.workload else {
         unreachable!()
     };
     *request_bytes = 300_000;
     let (server, endpoint) = ready(&server_plan);
     let mut client_plan = client_plan(&[endpoint], &[bytes], 2);
-    let AgentRole::IncastClient { request_bytes, .. } = &mut client_plan.role else {
+    let AgentWorkload::IncastClient { request_bytes, .. } = &mut client_plan.workload else {
         unreachable!()
     };
     *request_bytes = 300_000;
@@ -326,7 +373,9 @@ fn assert_large_messages_arrive(zero_copy: bool) {
 #[test]
 fn a_server_waits_as_long_as_its_stream_of_chance_says() {
     let mut plan = server_plan(1000);
-    let AgentRole::IncastServer { start_jitter, seed, .. } = &mut plan.role else { unreachable!() };
+    let AgentWorkload::IncastServer { start_jitter, seed, .. } = &mut plan.workload else {
+        unreachable!()
+    };
     *start_jitter = Jitter::Uniform { max_ns: 3_000_000 };
     let mut stream = netstudy_random::Stream::new(seed, "server/1/start");
     let jitter = start_jitter.clone();
@@ -396,7 +445,9 @@ fn a_client_with_another_token_is_not_served() {
     let other = TOKEN.replace('0', "f");
     plan.token = Token::try_from(other.clone()).expect("a token");
     let mut client = Agent::start(&plan);
-    assert!(matches!(client.record(), AgentRecord::Ready { port: None, .. }));
+    assert!(
+        matches!(client.record(), AgentRecord::Ready { listening, .. } if listening.is_empty())
+    );
     let message = client.error();
     assert!(
         message.contains(&format!("server {}:{}", endpoint.address, endpoint.port)),
@@ -413,12 +464,12 @@ fn a_client_with_another_token_is_not_served() {
 #[test]
 fn a_connection_from_another_address_is_closed_at_once() {
     let mut plan = server_plan(1000);
-    let AgentRole::IncastServer { client, .. } = &mut plan.role else { unreachable!() };
-    *client = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
+    let peer = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
+    plan.connections = vec![ConnectionPlan::Accept { local: SERVER, peer }];
     let (server, endpoint) = ready(&plan);
     // From 127.0.0.1, and it even knows the token.
     let mut stranger = connected(endpoint);
-    let _ = stranger.write_all(TOKEN.as_bytes());
+    let _ = stranger.write_all(&greeting(0));
     assert!(is_closed(&mut stranger));
     assert_eq!(refused(&server.stop()), (1, 0));
 }
@@ -427,18 +478,23 @@ fn a_connection_from_another_address_is_closed_at_once() {
 fn a_second_connection_of_the_client_is_closed_at_once() {
     let (server, endpoint) = ready(&server_plan(1000));
     let mut client = Agent::start(&client_plan(&[endpoint], &[1000], 1));
-    client.phase(PhaseName::WarmedUp);
+    let warmup = client.phase(PhaseKind::WarmUp);
     let mut second = connected(endpoint);
-    let _ = second.write_all(TOKEN.as_bytes());
+    let _ = second.write_all(&greeting(0));
     assert!(is_closed(&mut second));
-    client.tell(r#"{"command":"go"}"#);
-    client.phase(PhaseName::Measured);
-    assert_eq!(outcome(client.stop()).verified_bytes, 3000);
+    client.go();
+    let phases = [warmup, client.phase(PhaseKind::Measure)];
+    assert_eq!(outcome(client.stop(), &phases).verified_bytes, 3000);
     assert_eq!(refused(&server.stop()), (0, 1));
 }
 
 fn connected(endpoint: Endpoint) -> TcpStream {
     TcpStream::connect(SocketAddr::new(endpoint.address, endpoint.port)).expect("it listens")
+}
+
+/// What whoever knows the token says first, on the connection with a number.
+fn greeting(number: u32) -> Vec<u8> {
+    [TOKEN.as_bytes(), &number.to_be_bytes()].concat()
 }
 
 /// Whether nothing but the end comes.
@@ -485,7 +541,7 @@ fn false_server(answer: Vec<u8>) -> (Endpoint, thread::JoinHandle<()>) {
     let address = listener.local_addr().expect("an address");
     let thread = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("the client comes");
-        stream.read_exact(&mut [0; Token::LENGTH]).expect("the token");
+        stream.read_exact(&mut [0; GREETING_BYTES]).expect("the token");
         stream.write_all(&[6]).expect("the welcome");
         stream.read_exact(&mut [0; REQUEST_BYTES as usize]).expect("a request");
         stream.write_all(&answer).expect("the answer");
@@ -526,8 +582,7 @@ fn a_server_that_never_answers_is_named_at_the_time_limit() {
 fn a_server_that_falls_silent_is_named_long_before_the_time_limit() {
     let (endpoint, thread) = false_server(Vec::new());
     let mut plan = client_plan(&[endpoint], &[1000], 1);
-    let AgentRole::IncastClient { silence_limit_ms, .. } = &mut plan.role else { unreachable!() };
-    *silence_limit_ms = Some(200);
+    plan.silence_limit_ms = Some(200);
     let mut client = Agent::start(&plan);
     let message = client.error();
     assert!(message.contains("nothing has come for 200 ms: server 127.0.0.3:"), "{message}");
@@ -541,14 +596,11 @@ fn a_client_gives_signs_of_life_in_the_middle_of_an_iteration() {
     let bytes = 1_000_000_000_000;
     let (servers, endpoints) = servers(&[bytes]);
     let mut plan = client_plan(&endpoints, &[bytes], 1);
-    let AgentRole::IncastClient { progress_interval_ms, .. } = &mut plan.role else {
-        unreachable!()
-    };
-    *progress_interval_ms = Some(1);
+    plan.progress_interval_ms = Some(1);
     let mut client = Agent::start(&plan);
     let mut sign = || {
         client.until(|record| match record {
-            AgentRecord::Progress { at_ns, iterations, bytes } => Some((at_ns, iterations, bytes)),
+            AgentRecord::Progress { at_ns, samples, bytes } => Some((at_ns, samples, bytes)),
             _ => None,
         })
     };
@@ -557,7 +609,7 @@ fn a_client_gives_signs_of_life_in_the_middle_of_an_iteration() {
         assert!(next.0 - one.0 >= 1_000_000, "an interval apart: {signs:?}");
         assert!(next.2 > one.2, "more has come: {signs:?}");
     }
-    assert!(signs.iter().all(|&(_, iterations, _)| iterations == 0));
+    assert!(signs.iter().all(|&(_, samples, _)| samples == 0));
     client.stop();
     drop(servers);
 }
@@ -568,8 +620,7 @@ fn a_server_that_does_not_welcome_its_client_is_named_long_before_the_time_limit
     let address = listener.local_addr().expect("an address");
     let endpoint = Endpoint { address: address.ip(), port: address.port() };
     let mut plan = client_plan(&[endpoint], &[1000], 1);
-    let AgentRole::IncastClient { silence_limit_ms, .. } = &mut plan.role else { unreachable!() };
-    *silence_limit_ms = Some(200);
+    plan.silence_limit_ms = Some(200);
     let mut client = Agent::start(&plan);
     let message = client.error();
     assert!(message.contains(&format!("server {address} does not welcome")), "{message}");
@@ -619,7 +670,7 @@ fn stop_ends_a_client_in_the_middle_of_its_traffic() {
     let mut client = Agent::start(&client_plan(&endpoints, &[bytes], 1));
     client.record();
     client.record();
-    let outcome = outcome(client.stop());
+    let outcome = outcome(client.stop(), &[]);
     assert_eq!(outcome.iterations, []);
     // Its client is gone or it is stopped: one of both comes first.
     drop(servers);
@@ -630,20 +681,13 @@ fn snapshots_are_taken_while_nothing_and_while_something_happens() {
     let (mut server, endpoint) = ready(&server_plan(100_000));
     // Long enough for some samples, on a busy machine as well.
     let mut plan = client_plan(&[endpoint], &[100_000], 3000);
-    plan.probe.interval_ms = Some(1);
+    plan.instruments.counters_interval_ms = Some(1);
     let mut client = Agent::start(&plan);
-    client.phase(PhaseName::WarmedUp);
-    let mut snapshot = |name: &str| {
-        server.tell(&format!(r#"{{"command":"snapshot","name":"{name}"}}"#));
-        server.until(|record| match record {
-            AgentRecord::Snapshot(snapshot) => Some(snapshot),
-            _ => None,
-        })
-    };
-    let start = snapshot("measure-start");
-    client.tell(r#"{"command":"go"}"#);
-    client.phase(PhaseName::Measured);
-    let end = snapshot("measure-end");
+    client.phase(PhaseKind::WarmUp);
+    let start = server.snapshot("measure-start");
+    client.go();
+    client.phase(PhaseKind::Measure);
+    let end = server.snapshot("measure-end");
     assert_eq!([start.name.as_str(), end.name.as_str()], ["measure-start", "measure-end"]);
     // All tests share a namespace. This counter is the namespace's: others may have sent as well,
     // but none takes away from it, as a connection that closes does from sums over those that are open.
@@ -662,11 +706,381 @@ fn snapshots_are_taken_while_nothing_and_while_something_happens() {
     server.stop();
 }
 
+const MB: u64 = 1_000_000;
+const COUNT_1: Until = Until::Count { count: 1 };
+
+fn ms(ms: u64) -> Until {
+    Until::Time { ns: ms * 1_000_000 }
+}
+
+const STREAM: TransferSize = TransferSize::Stream { chunk_bytes: 65_536, ahead_bytes: 4 << 20 };
+
+fn transfer_server(clients: usize, direction: Direction, size: TransferSize) -> AgentPlan {
+    let workload = AgentWorkload::TransferServer { direction, size, request_bytes: REQUEST_BYTES };
+    plan("server-1", accepted(clients), workload)
+}
+
+fn transfer_client(
+    connections: Vec<ConnectionPlan>,
+    direction: Direction,
+    size: TransferSize,
+    [warmup, measure]: [Until; 2],
+) -> AgentPlan {
+    let request_bytes = REQUEST_BYTES;
+    let workload = AgentWorkload::TransferClient {
+        direction,
+        size,
+        request_bytes,
+        pause_ns: 0,
+        warmup,
+        measure,
+    };
+    plan("client", connections, workload)
+}
+
+/// Connection, bytes received, bytes sent, start and end of each transfer.
+fn transfers(records: &[AgentRecord]) -> Vec<(u32, u64, u64, u64, u64)> {
+    let found = records.iter().find_map(|record| match record {
+        AgentRecord::Transfers { connection, bytes_received, bytes_sent, started_ns, ended_ns } => {
+            let row = |at: usize| {
+                (connection[at], bytes_received[at], bytes_sent[at], started_ns[at], ended_ns[at])
+            };
+            Some((0..connection.len()).map(row).collect())
+        }
+        _ => None,
+    });
+    found.expect("a client says what it transferred")
+}
+
+/// What was counted of each connection between two snapshots.
+fn grown(before: &Snapshot, after: &Snapshot) -> Vec<(u64, u64)> {
+    let bytes = |one: &ConnectionCounters| (one.bytes_received, one.bytes_sent);
+    let pairs = before.connections.iter().map(bytes).zip(after.connections.iter().map(bytes));
+    pairs.map(|(before, after)| (after.0 - before.0, after.1 - before.1)).collect()
+}
+
+#[test]
+fn a_transfer_goes_either_way_and_both_ways_on_several_flows() {
+    let size = TransferSize::Fixed { bytes: 5 * MB };
+    for (direction, received, sent) in [
+        (Direction::Get, 5 * MB, 0),
+        (Direction::Put, 0, 5 * MB),
+        (Direction::Both, 5 * MB, 5 * MB),
+    ] {
+        let (mut server, endpoint) = ready(&transfer_server(2, direction, size));
+        let flows = vec![opened(endpoint, 0), opened(endpoint, 1)];
+        let until = [COUNT_1, Until::Count { count: 3 }];
+        let mut client = Agent::start(&transfer_client(flows, direction, size, until));
+        client.phase(PhaseKind::WarmUp);
+        let before = [client.snapshot("measure-start"), server.snapshot("measure-start")];
+        client.go();
+        let phase = client.phase(PhaseKind::Measure);
+        // The client may have a byte before its server has counted it.
+        thread::sleep(QUIET);
+        let after = [client.snapshot("measure-end"), server.snapshot("measure-end")];
+
+        let head = |bytes: u64, other: u64| if other > 0 { bytes + REQUEST_BYTES } else { bytes };
+        // With its payload the client sends requests, and the server confirmations.
+        let each = (head(received, sent), head(sent, received));
+        let phases = [(3 * each.0, 3 * each.1); 2];
+        assert_eq!(grown(&before[0], &after[0]), phases, "{direction:?}");
+        let mirrored = phases.map(|(received, sent)| (sent, received));
+        assert_eq!(grown(&before[1], &after[1]), mirrored, "{direction:?}, the server");
+        assert_eq!(phase.bytes_received, phases.map(|phase| phase.0));
+        assert_eq!(phase.bytes_sent, phases.map(|phase| phase.1));
+
+        let found = transfers(&client.stop());
+        assert_eq!(found.len(), 6, "three of each flow: {found:?}");
+        for (_, got, put, started, ended) in found {
+            assert_eq!((got, put), (received, sent), "{direction:?}");
+            let is_within = phase.from_ns <= started && started < ended && ended <= phase.to_ns;
+            assert!(is_within, "{started} to {ended} in {phase:?}");
+        }
+        server.stop();
+    }
+}
+
+#[test]
+fn tcp_counts_what_the_applications_do() {
+    let size = TransferSize::Fixed { bytes: 2 * MB };
+    let (mut server, endpoint) = ready(&transfer_server(1, Direction::Get, size));
+    let connections = vec![opened(endpoint, 0)];
+    let until = [COUNT_1, COUNT_1];
+    let mut client = Agent::start(&transfer_client(connections, Direction::Get, size, until));
+    client.phase(PhaseKind::WarmUp);
+    for agent in [&mut client, &mut server] {
+        let snapshot = agent.snapshot("measure-start");
+        let [own] = &snapshot.connections[..] else { panic!("{:?}", snapshot.connections) };
+        // Of the greeting and its answer TCP alone knows.
+        let greeted = own.tcp["tcp_bytes_received"] - own.bytes_received;
+        assert!([1, GREETING_BYTES as u64].contains(&greeted), "{own:?}");
+        assert!(own.tcp["tcp_bytes_acked"] >= own.bytes_sent, "{own:?}");
+        assert!(own.tcp["srtt_us"] > 0 && own.tcp["cwnd_segments"] > 0, "{own:?}");
+    }
+    client.go();
+    client.phase(PhaseKind::Measure);
+    client.stop();
+    server.stop();
+}
+
+#[test]
+fn a_stream_lasts_for_its_time() {
+    for (direction, zero_copy) in
+        [(Direction::Get, false), (Direction::Get, true), (Direction::Put, false)]
+    {
+        let mut server_plan = transfer_server(2, direction, STREAM);
+        server_plan.socket.zero_copy = zero_copy;
+        let (server, endpoint) = ready(&server_plan);
+        let flows = vec![opened(endpoint, 0), opened(endpoint, 1)];
+        let until = [ms(20), ms(100)];
+        let mut client = Agent::start(&transfer_client(flows, direction, STREAM, until));
+        let [_, phase] = lead(&mut client);
+        let found = transfers(&client.stop());
+        assert_eq!(found.len(), 2, "one of each flow");
+        for (connection, received, sent, started, ended) in found {
+            assert!(ended - started >= 100_000_000, "{started} to {ended}");
+            let of_phase = match direction {
+                Direction::Get => [received, phase.bytes_received[connection as usize]],
+                _ => [sent, phase.bytes_sent[connection as usize]],
+            };
+            // What is under way when the time is over still comes.
+            assert!(of_phase[0] > 0 && of_phase[0] <= of_phase[1], "{of_phase:?}");
+            assert!(of_phase[1] - of_phase[0] <= 4 << 20, "{of_phase:?}");
+        }
+        server.stop();
+    }
+}
+
+#[test]
+fn a_stream_of_both_directions_is_one_connection() {
+    let (server, endpoint) = ready(&transfer_server(1, Direction::Both, STREAM));
+    let connections = vec![opened(endpoint, 0)];
+    let until = [Until::Count { count: 0 }, ms(50)];
+    let mut client = Agent::start(&transfer_client(connections, Direction::Both, STREAM, until));
+    lead(&mut client);
+    let [(_, received, sent, ..)] = transfers(&client.stop())[..] else { panic!("one") };
+    assert!(received > 0 && sent > 0, "{received} and {sent}");
+    server.stop();
+}
+
+#[test]
+fn several_clients_put_to_one_server_with_several_addresses() {
+    let size = TransferSize::Fixed { bytes: MB };
+    let other_address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 4));
+    let mut server_plan = transfer_server(2, Direction::Put, size);
+    server_plan.connections[1] = ConnectionPlan::Accept { local: other_address, peer: CLIENT };
+    let mut server = Agent::start(&server_plan);
+    let AgentRecord::Ready { listening, .. } = server.record() else { panic!("it is ready") };
+    assert_eq!(
+        listening.iter().map(|one| one.address).collect::<Vec<_>>(),
+        [SERVER, other_address]
+    );
+    let mut clients: Vec<_> = (0..)
+        .zip(&listening)
+        .map(|(number, &endpoint)| {
+            let connections = vec![opened(endpoint, number)];
+            let until = [COUNT_1, Until::Count { count: 10 }];
+            Agent::start(&transfer_client(connections, Direction::Put, size, until))
+        })
+        .collect();
+    for client in &mut clients {
+        client.phase(PhaseKind::WarmUp);
+    }
+    for client in &mut clients {
+        client.go();
+    }
+    for mut client in clients {
+        client.phase(PhaseKind::Measure);
+        assert_eq!(transfers(&client.stop()).len(), 10);
+    }
+    let received: u64 =
+        server.snapshot("end").connections.iter().map(|one| one.bytes_received).sum();
+    assert_eq!(received, 2 * 11 * MB);
+    assert_eq!(refused(&server.stop()), (0, 0));
+}
+
+#[test]
+fn a_connection_to_another_address_of_the_server_is_closed_at_once() {
+    let mut server_plan = server_plan(1000);
+    let other_address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 4));
+    server_plan.connections.push(ConnectionPlan::Accept { local: other_address, peer: CLIENT });
+    server_plan.workload = AgentWorkload::RequestServer { request_bytes: 1, response_bytes: 1 };
+    let (server, endpoint) = ready(&server_plan);
+    // Its number belongs to the other address.
+    let mut stranger = connected(endpoint);
+    stranger.write_all(&greeting(1)).expect("it takes it");
+    assert!(is_closed(&mut stranger));
+    assert_eq!(refused(&server.stop()), (0, 1));
+}
+
+fn request_server(connections: usize) -> AgentPlan {
+    let workload = AgentWorkload::RequestServer { request_bytes: 100, response_bytes: 1000 };
+    plan("server-1", accepted(connections), workload)
+}
+
+fn request_client(
+    connections: Vec<ConnectionPlan>,
+    schedule: RequestSchedule,
+    measure: Until,
+) -> AgentPlan {
+    let workload = AgentWorkload::RequestClient {
+        request_bytes: 100,
+        response_bytes: 1000,
+        schedule,
+        warmup: Until::Count { count: 5 },
+        measure,
+    };
+    plan("client", connections, workload)
+}
+
+/// Count, minimum, maximum, sum and histogram of response times.
+type ResponseTimes = (u64, Option<u64>, Option<u64>, u64, Vec<(u64, u64)>);
+
+fn response_times(records: &[AgentRecord], whose: RequestsOf, when: PhaseKind) -> ResponseTimes {
+    let found = records.iter().find_map(|record| match record {
+        AgentRecord::ResponseTimes { of, phase, count, min_ns, max_ns, sum_ns, histogram }
+            if (*of, *phase) == (whose, when) =>
+        {
+            Some((*count, *min_ns, *max_ns, *sum_ns, histogram.clone()))
+        }
+        _ => None,
+    });
+    found.expect("a client says how long responses took")
+}
+
+/// They are those of so many requests, and fit each other.
+fn assert_response_times((count, min, max, sum, histogram): &ResponseTimes, requests: u64) {
+    assert_eq!(*count, requests);
+    assert_eq!(histogram.iter().map(|class| class.1).sum::<u64>(), requests);
+    let (min, max) = (min.expect("the shortest"), max.expect("the longest"));
+    assert!(min <= sum / count && sum / count <= max, "{min}, {sum} and {max}");
+    assert!(histogram[0].0 >= min && histogram[histogram.len() - 1].0 >= max);
+    assert!(histogram.is_sorted());
+}
+
+#[test]
+fn requests_are_answered_in_a_closed_loop() {
+    let (server, endpoint) = ready(&request_server(2));
+    let connections = vec![opened(endpoint, 0), opened(endpoint, 1)];
+    let schedule = RequestSchedule::Closed { outstanding: 4, think_ns: 0 };
+    let measure = Until::Count { count: 500 };
+    let mut client = Agent::start(&request_client(connections, schedule, measure));
+    let [_, phase] = lead(&mut client);
+    assert_eq!(phase.bytes_received, [500_000; 2]);
+    assert_eq!(phase.bytes_sent, [50_000; 2]);
+    let records = client.stop();
+    let times = response_times(&records, RequestsOf::Workload, PhaseKind::Measure);
+    assert_response_times(&times, 1000);
+    server.stop();
+}
+
+#[test]
+fn requests_are_sent_at_an_interval_and_what_is_late_is_known() {
+    let (server, endpoint) = ready(&request_server(1));
+    let schedule = RequestSchedule::Every { interval_ns: 2_000_000 };
+    let mut client = Agent::start(&request_client(vec![opened(endpoint, 0)], schedule, ms(100)));
+    let [_, phase] = lead(&mut client);
+    assert_eq!(phase.bytes_sent, [50 * 100], "50 requests in 100 ms");
+    let records = client.stop();
+    let times = response_times(&records, RequestsOf::Workload, PhaseKind::Measure);
+    assert_response_times(&times, 50);
+    let pacing = records.iter().find_map(|record| match record {
+        AgentRecord::Pacing { due_ns, .. } => Some(due_ns.clone()),
+        _ => None,
+    });
+    let due_ns = pacing.expect("they were waited for");
+    let own: Vec<_> = due_ns.into_iter().filter(|&due| due > phase.from_ns).collect();
+    let intended: Vec<_> = (1..50).map(|number| phase.from_ns + number * 2_000_000).collect();
+    assert_eq!(own, intended, "the first one is due at once");
+    server.stop();
+}
+
+#[test]
+fn a_client_thinks_between_a_response_and_the_next_request() {
+    let (server, endpoint) = ready(&request_server(1));
+    let schedule = RequestSchedule::Closed { outstanding: 1, think_ns: 3_000_000 };
+    let measure = Until::Count { count: 10 };
+    let mut client = Agent::start(&request_client(vec![opened(endpoint, 0)], schedule, measure));
+    let [_, phase] = lead(&mut client);
+    assert!(phase.to_ns - phase.from_ns >= 9 * 3_000_000, "{phase:?}");
+    client.stop();
+    server.stop();
+}
+
+#[test]
+fn a_probe_measures_alone_and_beside_an_incast() {
+    let bytes = 3 * MB;
+    let mut server_plan = server_plan(bytes);
+    server_plan.connections = accepted(2);
+    let (request_bytes, response_bytes) = (64, 64);
+    server_plan.probe = Some(ProbePlan::Server { connections: 1, request_bytes, response_bytes });
+    let (server, endpoint) = ready(&server_plan);
+    let mut client_plan = client_plan(&[endpoint], &[bytes], 30);
+    client_plan.connections.push(opened(endpoint, 1));
+    client_plan.probe = Some(ProbePlan::Client {
+        connections: 1,
+        request_bytes,
+        response_bytes,
+        interval_ns: 1_000_000,
+        idle_ns: 50_000_000,
+    });
+    let mut client = Agent::start(&client_plan);
+    let idle = client.phase(PhaseKind::Idle);
+    assert_eq!(idle.bytes_sent[0], 0, "the workload has not begun");
+    client.go();
+    let [warmup, measure] = lead(&mut client);
+    assert_eq!(warmup.bytes_received[0], 2 * bytes);
+    assert_eq!(measure.bytes_received[0], 30 * bytes);
+    let records = client.stop();
+    for (phase, when) in [(idle, PhaseKind::Idle), (measure, PhaseKind::Measure)] {
+        let times = response_times(&records, RequestsOf::Probe, when);
+        assert_response_times(&times, phase.bytes_received[1] / 64);
+    }
+    let alone = response_times(&records, RequestsOf::Probe, PhaseKind::Idle).0;
+    assert_eq!(alone, 50, "a millisecond apart, however late");
+    server.stop();
+}
+
+#[test]
+fn series_tell_of_each_connection_at_both_ends() {
+    let mut server_plan = transfer_server(2, Direction::Get, STREAM);
+    server_plan.instruments.connections_interval_ms = Some(10);
+    let (server, endpoint) = ready(&server_plan);
+    let flows = vec![opened(endpoint, 0), opened(endpoint, 1)];
+    let until = [Until::Count { count: 0 }, ms(200)];
+    let mut client_plan = transfer_client(flows, Direction::Get, STREAM, until);
+    client_plan.instruments.connections_interval_ms = Some(10);
+    let mut client = Agent::start(&client_plan);
+    lead(&mut client);
+    for (agent, own) in [(client, "bytes_received"), (server, "bytes_sent")] {
+        let records = agent.stop();
+        let series: Vec<_> = records
+            .iter()
+            .filter_map(|record| match record {
+                AgentRecord::ConnectionSeries { connection, at_ns, values } => {
+                    Some((*connection, at_ns, values))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(series.iter().map(|one| one.0).collect::<Vec<_>>(), [0, 1]);
+        for (_, at_ns, values) in series {
+            assert!(at_ns.len() >= 10, "{} samples in 200 ms", at_ns.len());
+            assert!(at_ns.is_sorted());
+            assert!(values.values().all(|column| column.len() == at_ns.len()));
+            assert!(values[own].is_sorted() && values[own].last() > values[own].first());
+            assert!(
+                values.contains_key("srtt_us") && values.contains_key("delivery_rate_bytes_per_s")
+            );
+        }
+    }
+}
+
 #[test]
 fn a_bad_plan_is_refused_with_the_field() {
     for (plan, field) in [
         ("{}".to_owned(), "schema"),
-        (serde_json::to_string(&server_plan(0)).expect("JSON"), "role.response_bytes"),
+        (serde_json::to_string(&server_plan(0)).expect("JSON"), "workload.response_bytes"),
     ] {
         let mut agent = Agent::start_with(&plan);
         let message = agent.error();

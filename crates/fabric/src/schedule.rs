@@ -4,8 +4,9 @@ use netstudy_units::Time;
 
 /// The next time of each of a fixed set of sources, and the earliest of all: a tournament tree.
 ///
-/// At equal times the lower source wins. An update costs at most one comparison a level of the tree,
-/// and which nodes it compares depends on the source alone, so that a processor can load them at once.
+/// At equal times the lower tie-break key wins, then the lower source. An update costs at most one
+/// comparison a level of the tree, and which nodes it compares depends on the source alone, so that a
+/// processor can load them at once.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     /// `nodes[1]` is the earliest; the children of node n are 2n and 2n + 1; the second half holds
@@ -13,12 +14,11 @@ pub struct Schedule {
     nodes: Vec<Entry>,
 }
 
-/// A time and, in the low bits, its source: the earlier is the smaller, at equal times the lower
-/// source.
+/// From the high bits to the low ones: a time, its tie-break key, its source.
 type Entry = u128;
 
-const fn entry(time: Time, source: usize) -> Entry {
-    ((time.as_ps() as Entry) << 64) | source as Entry
+const fn entry(time: Time, key: u32, source: usize) -> Entry {
+    ((time.as_ps() as Entry) << 64) | ((key as Entry) << 32) | source as Entry
 }
 
 const fn time(entry: Entry) -> Time {
@@ -31,7 +31,7 @@ impl Schedule {
     pub fn new(sources: usize) -> Self {
         let leaves = sources.next_power_of_two().max(2);
         let mut nodes: Vec<Entry> =
-            (0..2 * leaves).map(|node| entry(Time::NEVER, node % leaves)).collect();
+            (0..2 * leaves).map(|node| entry(Time::NEVER, 0, node % leaves)).collect();
         for node in (1..leaves).rev() {
             nodes[node] = nodes[2 * node].min(nodes[2 * node + 1]);
         }
@@ -43,7 +43,7 @@ impl Schedule {
     #[inline]
     pub fn earliest(&self) -> (usize, Time) {
         let earliest = self.nodes[1];
-        (earliest as u64 as usize, time(earliest))
+        (earliest as u32 as usize, time(earliest))
     }
 
     /// The time of `source`.
@@ -53,12 +53,19 @@ impl Schedule {
         time(self.nodes[self.nodes.len() / 2 + source])
     }
 
-    /// Sets the next time of `source`.
+    /// Sets the next time of `source`, with the tie-break key 0.
     #[inline]
     pub fn set(&mut self, source: usize, time: Time) {
+        self.set_with_key(source, time, 0);
+    }
+
+    /// Sets the next time of `source`; of the sources that have the same, the one with the lowest `key`
+    /// comes first.
+    #[inline]
+    pub fn set_with_key(&mut self, source: usize, time: Time, key: u32) {
         let nodes = self.nodes.as_mut_slice();
         let mut node = nodes.len() / 2 + source;
-        let mut winner = entry(time, source);
+        let mut winner = entry(time, key, source);
         nodes[node] = winner;
         while node > 1 {
             winner = winner.min(nodes[node ^ 1]);
@@ -81,6 +88,17 @@ mod tests {
             schedule.set(source, Time::from_ps(7));
         }
         assert_eq!(schedule.earliest(), (2, Time::from_ps(7)));
+    }
+
+    #[test]
+    fn at_equal_times_the_lower_key_wins() {
+        let mut schedule = Schedule::new(5);
+        schedule.set_with_key(1, Time::from_ps(7), u32::MAX);
+        schedule.set_with_key(4, Time::from_ps(7), 3);
+        schedule.set_with_key(0, Time::from_ps(8), 0);
+        assert_eq!(schedule.earliest(), (4, Time::from_ps(7)));
+        schedule.set(4, Time::NEVER);
+        assert_eq!(schedule.earliest(), (1, Time::from_ps(7)));
     }
 
     proptest! {

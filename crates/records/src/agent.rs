@@ -11,22 +11,22 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Jitter;
+use crate::{Direction, Jitter, PhaseKind, Until};
 
 /// The schema of the plan that an agent reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AgentSchema {
-    /// The first one.
-    #[serde(rename = "netstudy/agent/1")]
-    V1,
+    /// Any workload, several connections, phases.
+    #[serde(rename = "netstudy/agent/2")]
+    V2,
 }
 
 /// The schema of the records that an agent writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AgentRecordSchema {
-    /// The first one.
-    #[serde(rename = "netstudy/agent-record/1")]
-    V1,
+    /// Samples by kind, bytes of each connection, series.
+    #[serde(rename = "netstudy/agent-record/2")]
+    V2,
 }
 
 /// What one agent is to do: the first line on its standard input.
@@ -43,14 +43,26 @@ pub struct AgentPlan {
     pub token: Token,
     /// The agent ends with an error after this time, whatever it is doing.
     pub time_limit_ms: u64,
-    /// Processor that the agent stays on; none: wherever the kernel puts it.
+    /// How long all peers that owe something may be silent before that is an error; none: as long as
+    /// the time limit allows. Servers do not look at it.
+    pub silence_limit_ms: Option<u32>,
+    /// Time between two signs of life of a client while its traffic goes on; none: it gives none.
+    pub progress_interval_ms: Option<u32>,
+    /// CPU that the agent stays on; none: wherever the kernel puts it.
     pub cpu: Option<u32>,
     /// Options of its connections.
     pub socket: SocketOptions,
-    /// What is read of the host meanwhile.
-    pub probe: ProbePlan,
+    /// What is read of the host and of its connections meanwhile.
+    pub instruments: InstrumentPlan,
+    /// The port that it listens on, at each local address of connections that it accepts; 0: ports
+    /// that the kernel chooses.
+    pub port: u16,
+    /// Its connections, numbered from 0: first those of the workload, then those of the probe.
+    pub connections: Vec<ConnectionPlan>,
     /// Its part in the traffic.
-    pub role: AgentRole,
+    pub workload: AgentWorkload,
+    /// Its part in the latency probe beside the workload; none: there is none.
+    pub probe: Option<ProbePlan>,
 }
 
 /// A secret of one run: 32 hexadecimal digits. It is never shown.
@@ -104,28 +116,65 @@ pub struct SocketOptions {
     pub zero_copy: bool,
 }
 
-/// What an agent reads of its host.
+/// What an agent reads at intervals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ProbePlan {
-    /// Time between two samples; none: snapshots are taken on command only.
-    pub interval_ms: Option<u64>,
+pub struct InstrumentPlan {
+    /// Time between two samples of the host's counters; none: snapshots are taken on command only.
+    pub counters_interval_ms: Option<u64>,
+    /// Time between two samples of `TCP_INFO` of each connection; none: no series.
+    pub connections_interval_ms: Option<u64>,
     /// Network interfaces of the host.
     pub interfaces: Vec<String>,
+}
+
+/// A connection of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ConnectionPlan {
+    /// The agent opens it.
+    Open {
+        /// Where it comes from.
+        local: IpAddr,
+        /// Where the peer listens.
+        peer: Endpoint,
+        /// Its number at the peer.
+        peer_number: u32,
+    },
+    /// The peer opens it, and says its number here.
+    Accept {
+        /// Where the agent listens for it.
+        local: IpAddr,
+        /// The only address that it is taken from.
+        peer: IpAddr,
+    },
+}
+
+/// How much a transfer carries, each way that it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TransferSize {
+    /// So many bytes.
+    Fixed {
+        /// How many.
+        bytes: u64,
+    },
+    /// As much as goes in the time of the phase.
+    Stream {
+        /// Payload that is asked for, or confirmed, at a time.
+        chunk_bytes: u64,
+        /// Payload asked for, or sent, before the first chunk of it is there. Must exceed the
+        /// bandwidth-delay product and the queues; more prolongs the end of the phase.
+        ahead_bytes: u64,
+    },
 }
 
 /// A part in the traffic of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum AgentRole {
+pub enum AgentWorkload {
     /// Answers the requests of one client.
     IncastServer {
-        /// Where it listens.
-        address: IpAddr,
-        /// The port; 0: one that the kernel chooses.
-        port: u16,
-        /// The only address that it takes connections from.
-        client: IpAddr,
         /// Size of a request.
         request_bytes: u64,
         /// Size of its response to each request.
@@ -137,12 +186,8 @@ pub enum AgentRole {
         /// Seed of the run: 16 hexadecimal digits.
         seed: String,
     },
-    /// Asks every server at once, waits for all, repeats.
+    /// Asks every server at once, waits for all, repeats: a connection a server.
     IncastClient {
-        /// Where its connections come from.
-        address: IpAddr,
-        /// The servers.
-        servers: Vec<Endpoint>,
         /// Size of a request.
         request_bytes: u64,
         /// Size of the response of each server.
@@ -153,13 +198,98 @@ pub enum AgentRole {
         warmup_iterations: u32,
         /// Time between the request to one server and that to the next.
         request_spacing_ns: u64,
-        /// How long all servers that owe something may be silent before that is an error; none: as
-        /// long as the time limit allows.
-        #[serde(default)]
-        silence_limit_ms: Option<u32>,
-        /// Time between two signs of life while its traffic goes on; none: it gives none.
-        #[serde(default)]
-        progress_interval_ms: Option<u32>,
+    },
+    /// The other end of transfers.
+    TransferServer {
+        /// Which way they go.
+        direction: Direction,
+        /// What each carries.
+        size: TransferSize,
+        /// Size of a request, and of a confirmation.
+        request_bytes: u64,
+    },
+    /// Makes transfers on each of its connections, one after the other.
+    TransferClient {
+        /// Which way they go.
+        direction: Direction,
+        /// What each carries.
+        size: TransferSize,
+        /// Size of a request, and of a confirmation.
+        request_bytes: u64,
+        /// Time from the end of a transfer to the start of the next one on the same connection.
+        pause_ns: u64,
+        /// How long the warm-up lasts.
+        warmup: Until,
+        /// How long the measuring phase lasts.
+        measure: Until,
+    },
+    /// Answers each whole request at once.
+    RequestServer {
+        /// Size of a request.
+        request_bytes: u64,
+        /// Size of a response.
+        response_bytes: u64,
+    },
+    /// Sends requests and waits for their responses.
+    RequestClient {
+        /// Size of a request.
+        request_bytes: u64,
+        /// Size of a response.
+        response_bytes: u64,
+        /// When requests are sent.
+        schedule: RequestSchedule,
+        /// How long the warm-up lasts.
+        warmup: Until,
+        /// How long the measuring phase lasts.
+        measure: Until,
+    },
+}
+
+/// When a connection's requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum RequestSchedule {
+    /// When an earlier one has been answered (closed loop).
+    Closed {
+        /// Requests under way at a time.
+        outstanding: u32,
+        /// Time from a response to the next request in its place.
+        think_ns: u64,
+    },
+    /// At an interval, whether or not the last one has been answered (open loop). Response times
+    /// count from when a request was due.
+    Every {
+        /// The interval.
+        interval_ns: u64,
+    },
+}
+
+/// A part in the latency probe: small requests at an interval on connections of their own, the last
+/// ones of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ProbePlan {
+    /// Answers each whole request at once.
+    Server {
+        /// How many of the connections are the probe's.
+        connections: u32,
+        /// Size of a request.
+        request_bytes: u64,
+        /// Size of a response.
+        response_bytes: u64,
+    },
+    /// Sends the requests. It rests between the phases.
+    Client {
+        /// How many of the connections are the probe's.
+        connections: u32,
+        /// Size of a request.
+        request_bytes: u64,
+        /// Size of a response.
+        response_bytes: u64,
+        /// Time between two requests of a connection.
+        interval_ns: u64,
+        /// Time in which it is alone, before the workload begins; 0: there is no such phase.
+        idle_ns: u64,
     },
 }
 
@@ -188,16 +318,6 @@ pub enum Command {
     Stop,
 }
 
-/// Ends of phases of an incast client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PhaseName {
-    /// The warm-up is over; the client waits for [`Command::Go`].
-    WarmedUp,
-    /// The measuring phase is over; the client waits for [`Command::Stop`].
-    Measured,
-}
-
 /// One line of an agent's output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -212,13 +332,15 @@ pub enum AgentRecord {
         node: String,
         /// Process of the agent, in its own pid namespace.
         pid: u32,
-        /// Its address.
-        address: IpAddr,
-        /// Where it listens; none: it does not.
-        port: Option<u16>,
+        /// Where it listens: each local address of connections that it accepts, in order.
+        listening: Vec<Endpoint>,
     },
     /// A connection is open, its options are as the kernel says they are.
     Connection {
+        /// Its number.
+        connection: u32,
+        /// This end.
+        local: Endpoint,
         /// The other end.
         peer: Endpoint,
         /// Congestion control in use.
@@ -230,20 +352,29 @@ pub enum AgentRecord {
         /// Whether short writes are sent at once.
         no_delay: bool,
     },
-    /// A phase has ended.
+    /// A phase of a client has ended and nothing is under way any more: [`PhaseKind::Idle`] if the plan
+    /// has a time for it, [`PhaseKind::WarmUp`], [`PhaseKind::Measure`]. After the last one the client
+    /// waits for [`Command::Stop`], after the others for [`Command::Go`].
     Phase {
         /// Which.
-        name: PhaseName,
-        /// When.
-        at_ns: u64,
+        name: PhaseKind,
+        /// When it began.
+        from_ns: u64,
+        /// When it ended.
+        to_ns: u64,
+        /// Bytes that came on each connection in this phase, each of them the one that was sent.
+        bytes_received: Vec<u64>,
+        /// Bytes handed to the kernel on each connection in this phase.
+        bytes_sent: Vec<u64>,
     },
     /// A sign of life of a client, and how far it is.
     Progress {
         /// When.
         at_ns: u64,
-        /// Iterations of this phase that have ended.
-        iterations: u32,
-        /// Bytes verified so far, warm-up included.
+        /// Iterations, transfers or requests of this phase that have ended, those of the probe left
+        /// out.
+        samples: u64,
+        /// Bytes sent and received so far, all phases and connections together.
         bytes: u64,
     },
     /// Counters of the host.
@@ -255,10 +386,10 @@ pub enum AgentRecord {
         /// When the last byte was there.
         ended_ns: Vec<u64>,
     },
-    /// When the requests of the measuring phase to one server were.
+    /// When the requests of an incast's measuring phase to one server were.
     Requests {
-        /// Index of the server, from 0.
-        server: u32,
+        /// Number of the server's connection.
+        connection: u32,
         /// When each was due.
         intended_ns: Vec<u64>,
         /// When it was handed to the kernel.
@@ -268,12 +399,7 @@ pub enum AgentRecord {
         /// When its last byte was read.
         done_ns: Vec<u64>,
     },
-    /// Bytes that were received and are those that were sent, warm-up included.
-    Verified {
-        /// How many.
-        bytes: u64,
-    },
-    /// Requests that a server got, warm-up included.
+    /// Requests that a server of an incast got, warm-up included.
     Served {
         /// When the last byte of each was read.
         requested_ns: Vec<u64>,
@@ -286,6 +412,37 @@ pub enum AgentRecord {
         retransmissions: Vec<u64>,
         /// Its retransmission timeouts, likewise (`tcpi_total_rto`).
         timeouts: Vec<u64>,
+    },
+    /// Transfers of the measuring phase, in the order in which they ended.
+    Transfers {
+        /// Connection of each.
+        connection: Vec<u32>,
+        /// Payload that the client received.
+        bytes_received: Vec<u64>,
+        /// Payload that it sent.
+        bytes_sent: Vec<u64>,
+        /// When it was due.
+        started_ns: Vec<u64>,
+        /// When its last byte was there, or was confirmed; of a stream: the end of the phase's time.
+        ended_ns: Vec<u64>,
+    },
+    /// Response times of one phase, from when each request was due to the last byte of its response.
+    ResponseTimes {
+        /// Whose requests.
+        of: RequestsOf,
+        /// The phase in which the requests were due.
+        phase: PhaseKind,
+        /// How many.
+        count: u64,
+        /// The shortest; none: there was no request.
+        min_ns: Option<u64>,
+        /// The longest, likewise.
+        max_ns: Option<u64>,
+        /// All together.
+        sum_ns: u64,
+        /// A histogram with three significant digits (`HdrHistogram`): upper bound of each class, in
+        /// nanoseconds, and how many are in it. A class with none is left out.
+        histogram: Vec<(u64, u64)>,
     },
     /// What was read of the host at intervals. Absent when the plan has no interval.
     Samples {
@@ -300,15 +457,25 @@ pub enum AgentRecord {
         /// Counters and states by name, a value a sample; none: it could not be read.
         values: BTreeMap<String, Vec<Option<u64>>>,
     },
-    /// Connections that a server closed at once.
+    /// What the kernel told of a connection at intervals (`TCP_INFO`). Absent when the plan has no
+    /// interval.
+    ConnectionSeries {
+        /// Its number.
+        connection: u32,
+        /// When each sample was taken.
+        at_ns: Vec<u64>,
+        /// By name, as in [`ConnectionCounters::tcp`], a value a sample.
+        values: BTreeMap<String, Vec<u64>>,
+    },
+    /// Connections that an agent that listens closed at once.
     Refused {
-        /// They came from another address than the client's.
+        /// They came from another address than that of their plan, or to another one.
         wrong_address: u64,
-        /// They did not know the token, or came after the client was there.
+        /// They did not know the token, or the number of a connection that is to come.
         wrong_token: u64,
     },
-    /// How late what was due at an instant was done: requests of a client that are not the first of
-    /// their iteration, delayed responses of a server. Absent when there was none.
+    /// How late what was due at an instant was done: requests that were waited for, delayed responses
+    /// of a server. Absent when there was none.
     Pacing {
         /// The instants.
         due_ns: Vec<u64>,
@@ -324,6 +491,16 @@ pub enum AgentRecord {
     End,
 }
 
+/// Whose requests response times are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestsOf {
+    /// The workload's.
+    Workload,
+    /// The latency probe's.
+    Probe,
+}
+
 /// All counters of a host at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -337,10 +514,30 @@ pub struct Snapshot {
     pub gauges: BTreeMap<String, u64>,
     /// What could not be read, with the reason.
     pub missing: BTreeMap<String, String>,
+    /// The agent's connections that have been opened.
+    pub connections: Vec<ConnectionCounters>,
     /// Time that reading them took.
     pub cost_ns: u64,
     /// What they were read from, byte for byte, by where it was.
     pub raw: BTreeMap<String, String>,
+}
+
+/// What was counted of a connection since it was opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionCounters {
+    /// Its number.
+    pub connection: u32,
+    /// Bytes that the application received, each of them the one that was sent.
+    pub bytes_received: u64,
+    /// Bytes that it handed to the kernel.
+    pub bytes_sent: u64,
+    /// What the kernel says (`TCP_INFO`), by name: `srtt_us`, `rttvar_us`, `min_rtt_us`, `rto_us`,
+    /// `cwnd_segments`, `ssthresh_segments`, `delivery_rate_bytes_per_s`, `retransmissions`,
+    /// `timeouts`, and the payload `tcp_bytes_sent` (all that was sent, retransmissions included),
+    /// `tcp_bytes_acked` and `tcp_bytes_received`. The 36 bytes by which both ends know each other when
+    /// a connection opens, and the one that answers them, are among TCP's bytes alone.
+    pub tcp: BTreeMap<String, u64>,
 }
 
 #[cfg(test)]
@@ -363,10 +560,19 @@ mod tests {
     #[test]
     fn the_example_plans_are_plans() {
         let client: AgentPlan = assert_same(&example("agent-client.json"));
-        assert!(matches!(client.role, AgentRole::IncastClient { .. }));
+        assert!(matches!(client.workload, AgentWorkload::IncastClient { .. }));
         let server: AgentPlan = assert_same(&example("agent-server.json"));
-        assert!(matches!(server.role, AgentRole::IncastServer { .. }));
+        assert!(matches!(server.workload, AgentWorkload::IncastServer { .. }));
         assert_eq!(client.token, server.token);
+    }
+
+    #[test]
+    fn the_example_workloads_hold_one_of_each_kind() {
+        let text = example("agent-workloads.jsonl");
+        let workloads: Vec<AgentWorkload> = text.lines().map(assert_same).collect();
+        let kinds: std::collections::HashSet<_> =
+            workloads.iter().map(std::mem::discriminant).collect();
+        assert_eq!(kinds.len(), 6);
     }
 
     #[test]
@@ -375,7 +581,7 @@ mod tests {
         let records: Vec<AgentRecord> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             records.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 14);
+        assert_eq!(kinds.len(), 16);
     }
 
     #[test]

@@ -5,13 +5,15 @@
 //! are tested against the examples in `schema/examples/`.
 
 mod agent;
+mod buffer;
 mod plan;
 mod record;
 mod switch_plan;
 
 pub use agent::{
-    AgentPlan, AgentRecord, AgentRecordSchema, AgentRole, AgentSchema, Command, Endpoint,
-    PhaseName, ProbePlan, Snapshot, SocketOptions, Token,
+    AgentPlan, AgentRecord, AgentRecordSchema, AgentSchema, AgentWorkload, Command,
+    ConnectionCounters, ConnectionPlan, Endpoint, InstrumentPlan, ProbePlan, RequestSchedule,
+    RequestsOf, Snapshot, SocketOptions, Token, TransferSize,
 };
 pub use plan::{
     Buffer, CongestionControl, Direction, Forwarding, Group, Host, Incast, Instrument,
@@ -25,6 +27,6 @@ pub use record::{
     SecondSamples, Series, Status, TestbedLimit, TransferSamples,
 };
 pub use switch_plan::{
-    SwitchClock, SwitchPlan, SwitchPlanSchema, SwitchPort, SwitchPortCounters, SwitchRecord,
-    SwitchRecordSchema,
+    SwitchClock, SwitchElement, SwitchHost, SwitchLink, SwitchLinkEnd, SwitchPlan,
+    SwitchPlanSchema, SwitchPortCounters, SwitchRecord, SwitchRecordSchema, SwitchSampling,
 };

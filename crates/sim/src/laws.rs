@@ -1,12 +1,12 @@
-//! The conservation laws that every run is held against.
+//! The conservation laws of a network: every run over it is held against them.
 
 use netstudy_fabric::ethernet;
+use netstudy_fabric::topology::Route;
 use netstudy_records::Check;
 use netstudy_tcp::Segment;
-use netstudy_units::Duration;
 
-use crate::snapshot::Outcome;
-use crate::wiring::HostKind;
+use crate::measure::Outcome;
+use crate::wiring::Wiring;
 
 /// What was asked for is what was received.
 pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
@@ -17,27 +17,45 @@ pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
     }
 }
 
-/// Payload cannot come faster than full frames carry it.
-pub(crate) fn below_line_rate(client: &HostKind, bytes: u64, took: Duration) -> Check {
-    let mtu = client.tcp.mtu_bytes;
-    let payload = mtu - Segment::BASE_HEADER_BYTES;
-    let frame = client.link.serialization(ethernet::frame_bytes(mtu));
-    let least = u128::from(bytes) * u128::from(frame.as_ps()) / u128::from(payload);
+/// Payload cannot come faster than full frames carry it over the link of each interface. Shown is the
+/// one that came nearest.
+pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
+    let topology = &wiring.topology;
+    let mut received = vec![0; topology.interfaces().len()];
+    let connections = outcome.end.connections.iter().zip(&outcome.base.connections);
+    for (route, (end, base)) in wiring.routes.iter().zip(connections) {
+        let &Route::Wire { from, to, .. } = route else { continue };
+        for (interface, (end, base)) in [from, to].into_iter().zip(end.ends.iter().zip(&base.ends))
+        {
+            received[interface] += end.bytes_received - base.bytes_received;
+        }
+    }
+    let took = outcome.measure_to.since(outcome.measure_from);
+    let least = |interface: usize| {
+        let at = topology.interfaces()[interface].at;
+        let mtu = topology.cables()[at.cable].mtu_bytes;
+        let frame = topology.link(at.far()).serialization(ethernet::frame_bytes(mtu));
+        let payload = u128::from(mtu - Segment::BASE_HEADER_BYTES);
+        u128::from(received[interface]) * u128::from(frame.as_ps()) / payload
+    };
+    let nearest = (0..received.len()).map(|interface| (least(interface), interface)).max();
+    let (least_ps, bytes, name) = nearest.map_or((0, 0, ""), |(least_ps, interface)| {
+        let host = topology.interfaces()[interface].host;
+        (least_ps, received[interface], topology.nodes()[host].name.as_str())
+    });
     Check {
-        law: "goodput stays below what the client's link can carry".to_owned(),
-        holds: u128::from(took.as_ps()) >= least,
-        detail: format!("{bytes} B in {took}, at least {} ns on the wire", least / 1000),
+        law: "goodput stays below what each host's link can carry".to_owned(),
+        holds: u128::from(took.as_ps()) >= least_ps,
+        detail: format!("{name}: {bytes} B in {took}, at least {} ns on the wire", least_ps / 1000),
     }
 }
 
 /// No frame appears, and none vanishes.
 pub(crate) fn frames_conserved(outcome: &Outcome) -> Check {
-    let ports = [&outcome.end.client_port, &outcome.end.server_ports];
-    let judged: u64 = ports.iter().map(|port| port.frames_forwarded + port.frames_dropped).sum();
-    let accounted = judged + outcome.frames_under_way;
+    let accounted = outcome.rest.frames_ended + outcome.rest.frames_under_way;
     Check {
         law: "frames sent are forwarded, dropped or under way".to_owned(),
-        holds: outcome.frames_sent == accounted,
-        detail: format!("sent {}, accounted for {accounted}", outcome.frames_sent),
+        holds: outcome.rest.frames_sent == accounted,
+        detail: format!("sent {}, accounted for {accounted}", outcome.rest.frames_sent),
     }
 }

@@ -5,7 +5,7 @@
 //! as soon as it is known when it will arrive. What is left as events are arrivals at the switch,
 //! choices of an egress among held frames, and timers. `docs/concepts/simulator.md` tells more.
 //!
-//! A second way, `hops`, makes every hop an event: for PAUSE, and to hold the first one against.
+//! A second network, `network::general`, makes every hop an event: for PAUSE, and to hold the first one against.
 //!
 //! At equal times, timers come first, then choices of the switch, then arrivals; those in an order of
 //! ports that is drawn anew for each time, so that no port is preferred. Frames of one port stay in order.
@@ -14,23 +14,14 @@
 #[cfg(test)]
 extern crate self as netstudy_sim;
 
-mod agenda;
-mod barrier;
-mod buffers;
-mod hops;
-mod hosts;
-mod incast;
-mod jitter;
+mod applications;
+mod host;
 mod laws;
-mod limits;
-mod modes;
-mod observe;
-mod parties;
+mod measure;
+mod network;
 mod record;
 mod run;
-mod snapshot;
 mod wiring;
 
-pub use buffers::{OverSwitch, SwitchSetup, over_switch};
-pub use hosts::CUT_THROUGH_BYTES;
+pub use record::of_failure as failed;
 pub use run::{Progress, run, useful_packets};

@@ -1,53 +1,56 @@
 //! From what a run gave to its record.
 
 use std::collections::BTreeMap;
-use std::iter::repeat;
 
-use netstudy_fabric::{PauseCounters, PortCounters};
+use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
-use netstudy_records::{Phase, RunRecord, Status};
+use netstudy_records::{
+    Check, ConnectionSamples, Edge, Mode, Node, PhaseKind, PhaseTimes, Readings, RecordNode,
+    RunRecord, Samples, Status,
+};
 use netstudy_tcp::Counters;
-use netstudy_workload::IncastConfig;
 
-use crate::hosts::NicCounters;
-use crate::laws;
-use crate::modes::mode;
-use crate::snapshot::{Connection, Outcome};
-use crate::wiring::Star;
+use crate::applications::Cast;
+use crate::measure::{Connection, Outcome, Snapshot};
+use crate::network::EndCounters;
+use crate::wiring::Wiring;
+
+/// The clock of all nodes.
+const CLOCK: &str = "simulation";
 
 /// The record of a run that was not made, or did not end, because of `error`.
-pub(crate) fn of_failure(run: &records::Run, error: String) -> RunRecord {
+#[must_use]
+pub fn of_failure(run: &records::Run, error: String) -> RunRecord {
     RunRecord { status: Status::Failed, error: Some(error), ..empty(run) }
 }
 
 /// The record of a run that came to its end.
 pub(crate) fn of_outcome(
     run: &records::Run,
-    star: &Star,
-    config: &IncastConfig,
+    wiring: &Wiring,
+    cast: &Cast,
+    mode: Mode,
+    checks: Vec<Check>,
     outcome: Outcome,
 ) -> RunRecord {
-    let records::Workload::Incast(incast) = &run.workload;
-    let bytes_received = outcome.end.client.bytes_received - outcome.base.client.bytes_received;
-    let expected_bytes = config.iteration_bytes() * u64::from(incast.iterations);
-    let took = outcome.measure_to.since(outcome.measure_from);
-    let checks = vec![
-        laws::all_bytes_arrived(bytes_received, expected_bytes),
-        laws::below_line_rate(&star.client, bytes_received, took),
-        laws::frames_conserved(&outcome),
-    ];
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
+    let (from, to) = (outcome.measure_from.as_ns(), outcome.measure_to.as_ns());
+    let edge = |name: &str, at_ns| Edge { name: name.to_owned(), at_ns };
+    let (counters, ports) = counters(wiring, [&outcome.base, &outcome.end]);
     RunRecord {
         status,
+        mode: Some(mode),
         checks,
-        measure: Some(Phase {
-            start_ns: outcome.measure_from.as_ns(),
-            end_ns: outcome.measure_to.as_ns(),
-        }),
-        bytes_received: Some(bytes_received),
-        connections: Some(connections(&outcome)),
-        counters: counters(run, incast, &outcome),
-        iterations: Some(outcome.samples),
+        nodes: run.network.nodes.iter().map(record_node).collect(),
+        phases: phases(run, from, to),
+        edges: vec![edge("measure-start", from), edge("measure-end", to)],
+        counters,
+        ports,
+        samples: Samples {
+            connection: Some(connections(wiring, cast, &outcome)),
+            iteration: Some(outcome.samples),
+            ..Samples::default()
+        },
         ..empty(run)
     }
 }
@@ -59,14 +62,16 @@ fn empty(run: &records::Run) -> RunRecord {
         replicate: run.replicate,
         seed: run.seed.clone(),
         status: Status::Ok,
-        mode: Some(mode(run)),
+        mode: None,
         error: None,
         checks: Vec::new(),
-        measure: None,
-        bytes_received: None,
-        iterations: None,
-        connections: None,
+        nodes: BTreeMap::new(),
+        phases: Vec::new(),
+        samples: Samples::default(),
+        edges: Vec::new(),
         counters: BTreeMap::new(),
+        ports: BTreeMap::new(),
+        series: Vec::new(),
         limits: Vec::new(),
         reconciliation: Vec::new(),
         environment: BTreeMap::new(),
@@ -74,74 +79,107 @@ fn empty(run: &records::Run) -> RunRecord {
     }
 }
 
-/// How each connection's counters grew; a run without warm-up has nothing to take off.
-fn connections(outcome: &Outcome) -> records::ConnectionSamples {
-    let grown = |value: fn(&Connection) -> u64| {
-        let base = outcome.base.connections.iter().map(value).chain(repeat(0));
-        let end = outcome.end.connections.iter().map(value);
-        end.zip(base).map(|(end, base)| end - base).collect::<Vec<_>>()
+fn record_node(node: &Node) -> (String, RecordNode) {
+    let (kind, group) = match node {
+        Node::Host(host) => ("host", &host.group),
+        Node::Zone(zone) => ("zone", &zone.group),
+        Node::Switch(switch) => ("switch", &switch.name),
     };
-    records::ConnectionSamples {
-        bytes_received: grown(|c| c.bytes_received),
-        receiving_ns: grown(|c| c.receiving.as_ps()).iter().map(|ps| ps / 1000).collect(),
-        retransmissions: grown(|c| c.retransmissions),
-        timeouts: grown(|c| c.timeouts),
+    let (kind, group, clock) = (kind.to_owned(), group.clone(), CLOCK.to_owned());
+    (node.name().to_owned(), RecordNode { kind, group, clock, read_at_ns: None })
+}
+
+/// Connections are opened in the first phase.
+fn phases(run: &records::Run, measure_from: u64, measure_to: u64) -> Vec<PhaseTimes> {
+    let warms_up = run.phases.iter().any(|phase| phase.kind == PhaseKind::WarmUp);
+    let warmup = PhaseTimes { kind: PhaseKind::WarmUp, start_ns: 0, end_ns: measure_from };
+    let measure =
+        PhaseTimes { kind: PhaseKind::Measure, start_ns: measure_from, end_ns: measure_to };
+    warms_up.then_some(warmup).into_iter().chain([measure]).collect()
+}
+
+/// How each connection's counters grew.
+fn connections(wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> ConnectionSamples {
+    let grown = |value: &dyn Fn(&Connection) -> u64| {
+        let pairs = outcome.end.connections.iter().zip(&outcome.base.connections);
+        pairs.map(|(end, base)| value(end) - value(base)).collect::<Vec<_>>()
+    };
+    let of_senders = |value: fn(&Counters) -> u64| {
+        grown(&|connection: &Connection| {
+            let ends = connection.ends.iter().zip(cast.senders);
+            ends.filter(|(_, sends)| *sends).map(|(end, _)| value(end)).sum()
+        })
+    };
+    let name = |pair: &[usize; 2], side: usize| wiring.name_of(pair[side]).to_owned();
+    let names = |side| cast.connections.iter().map(|pair| name(pair, side)).collect();
+    ConnectionSamples {
+        client: names(0),
+        server: names(1),
+        bytes_received: grown(&|c| c.ends[0].bytes_received),
+        bytes_sent: grown(&|c| c.ends[1].bytes_received),
+        busy_ns: grown(&|c| c.receiving.as_ps()).iter().map(|ps| ps / 1000).collect(),
+        retransmissions: of_senders(|end| end.segments_retransmitted),
+        timeouts: of_senders(|end| end.timeouts),
     }
 }
 
-fn counters(run: &records::Run, incast: &records::Incast, outcome: &Outcome) -> records::Counters {
-    let (base, end) = (&outcome.base, &outcome.end);
-    let switch = "switch";
-    debug_assert!(run.network.hosts.iter().all(|group| group.name != switch));
-    let client = Growth::default()
-        .of(host_counters, &base.client, &end.client)
-        .of(nic_counters, &base.client_nic, &end.client_nic)
-        .of(pause_counters, &base.client_pauses, &end.client_pauses);
-    let servers = Growth::default()
-        .of(host_counters, &base.servers, &end.servers)
-        .of(nic_counters, &base.server_nics, &end.server_nics)
-        .of(pause_counters, &base.server_pauses, &end.server_pauses);
-    let client_port = Growth::default()
-        .of(port_counters, &base.client_port, &end.client_port)
-        .of(pause_counters, &base.client_port_pauses, &end.client_port_pauses)
-        .with("queue_bytes_max", outcome.client_queue_bytes_max);
-    let server_ports = Growth::default()
-        .of(port_counters, &base.server_ports, &end.server_ports)
-        .of(pause_counters, &base.server_port_pauses, &end.server_port_pauses)
-        .with("queue_bytes_max", outcome.server_queue_bytes_max);
-    BTreeMap::from([
-        (incast.client.clone(), client.0),
-        (incast.servers.clone(), servers.0),
-        (format!("{switch}.{}", incast.client), client_port.0),
-        (format!("{switch}.{}", incast.servers), server_ports.0),
-    ])
-}
+type ByNode = BTreeMap<String, Readings>;
+type ByPort = BTreeMap<String, BTreeMap<String, Readings>>;
 
-/// Counters of a node or port by name, as they grew.
-#[derive(Default)]
-struct Growth(BTreeMap<String, u64>);
-
-impl Growth {
-    /// Adds how the counters that `named` reads grew from `base` to `end`.
-    fn of<C, const N: usize>(
-        mut self,
-        named: fn(&C) -> [(&str, u64); N],
-        base: &C,
-        end: &C,
-    ) -> Self {
-        for ((name, end), (_, base)) in named(end).into_iter().zip(named(base)) {
-            self = self.with(name, end - base);
+/// What hosts and zones counted, and the ports of interfaces and of switches, at the two edges. The
+/// interfaces of a host count for the host, and each by itself.
+fn counters(wiring: &Wiring, edges: [&Snapshot; 2]) -> (ByNode, ByPort) {
+    let topology = &wiring.topology;
+    let mut tcp: BTreeMap<&str, [Counters; 2]> = BTreeMap::new();
+    for number in 0..wiring.members.len() {
+        let sums = tcp.entry(wiring.name_of(number)).or_default();
+        for (sum, edge) in sums.iter_mut().zip(edges) {
+            sum.add(&edge.tcp[number]);
         }
-        self
     }
-
-    fn with(mut self, name: &str, value: u64) -> Self {
-        self.0.insert(name.to_owned(), value);
-        self
+    let mut nics: BTreeMap<&str, [EndCounters; 2]> = BTreeMap::new();
+    let mut ports = ByPort::new();
+    for (cable, end) in (0..topology.cables().len()).flat_map(|cable| [(cable, 0), (cable, 1)]) {
+        let at = CableEnd { cable, end };
+        let port = &topology.cables()[cable].ends[end];
+        let node = topology.nodes()[port.node].name.as_str();
+        let counted = edges.map(|edge| edge.ends[at.number()]);
+        let readings: Readings = match topology.attachment(at) {
+            Attachment::Interface(_) => {
+                for (sum, one) in nics.entry(node).or_default().iter_mut().zip(&counted) {
+                    sum.nic.add(&one.nic);
+                    sum.pauses.add(&one.pauses);
+                }
+                readings(counted.each_ref().map(nic_counters)).collect()
+            }
+            Attachment::SwitchPort { .. } => {
+                readings(counted.each_ref().map(port_counters)).collect()
+            }
+        };
+        ports.entry(node.to_owned()).or_default().insert(port.name.clone(), readings);
     }
+    let mut counters = ByNode::new();
+    for (node, edges) in &tcp {
+        let entry = counters.entry((*node).to_owned()).or_default();
+        entry.extend(readings(edges.each_ref().map(host_counters)));
+    }
+    for (node, edges) in &nics {
+        let entry = counters.entry((*node).to_owned()).or_default();
+        entry.extend(readings(edges.each_ref().map(nic_counters)));
+    }
+    (counters, ports)
 }
 
-fn host_counters(c: &Counters) -> [(&str, u64); 13] {
+/// Of the same counters at each edge.
+fn readings<const N: usize>(
+    edges: [[(&'static str, u64); N]; 2],
+) -> impl Iterator<Item = (String, Vec<Option<u64>>)> {
+    let [base, end] = edges;
+    let both = base.into_iter().zip(end);
+    both.map(|((name, base), (_, end))| (name.to_owned(), vec![Some(base), Some(end)]))
+}
+
+fn host_counters(c: &Counters) -> [(&'static str, u64); 13] {
     [
         ("segments_sent", c.segments_sent),
         ("segments_received", c.segments_received),
@@ -159,20 +197,25 @@ fn host_counters(c: &Counters) -> [(&str, u64); 13] {
     ]
 }
 
-fn nic_counters(c: &NicCounters) -> [(&str, u64); 2] {
-    [("nic_queue_drops", c.queue_drops), ("ring_drops", c.ring_drops)]
-}
-
-fn pause_counters(c: &PauseCounters) -> [(&str, u64); 2] {
-    [("pauses_sent", c.pauses_sent), ("pauses_received", c.pauses_received)]
-}
-
-fn port_counters(c: &PortCounters) -> [(&str, u64); 5] {
+fn nic_counters(end: &EndCounters) -> [(&'static str, u64); 4] {
     [
-        ("frames_forwarded", c.frames_forwarded),
-        ("bytes_forwarded", c.bytes_forwarded),
-        ("frames_dropped", c.frames_dropped),
-        ("bytes_dropped", c.bytes_dropped),
-        ("frames_marked", c.frames_marked),
+        ("nic_queue_drops", end.nic.queue_drops),
+        ("ring_drops", end.nic.ring_drops),
+        ("pauses_sent", end.pauses.pauses_sent),
+        ("pauses_received", end.pauses.pauses_received),
+    ]
+}
+
+fn port_counters(end: &EndCounters) -> [(&'static str, u64); 8] {
+    let (port, pauses) = (&end.port, &end.pauses);
+    [
+        ("frames_forwarded", port.frames_forwarded),
+        ("bytes_forwarded", port.bytes_forwarded),
+        ("frames_dropped", port.frames_dropped),
+        ("bytes_dropped", port.bytes_dropped),
+        ("frames_marked", port.frames_marked),
+        ("pauses_sent", pauses.pauses_sent),
+        ("pauses_received", pauses.pauses_received),
+        ("queue_bytes_max", end.queue_bytes_max),
     ]
 }

@@ -1,27 +1,79 @@
-//! From a plan's network to links, switch ports and TCP configurations.
-//!
-//! Port 0 of the switch leads to the client; port i + 1 leads to the server with the index i.
+//! From a plan's network to its graph, interfaces, switches and TCP configurations.
 
 use netstudy_fabric::stepped::PausePolicy;
-use netstudy_fabric::{Link, PauseMarks, ethernet};
+use netstudy_fabric::topology::{
+    Attachment, Cable, CableEnd, Graph, Port, Route, Side, Topology, TopologyError,
+};
+use netstudy_fabric::{BufferConfig, Link, PauseMarks, ethernet};
+use netstudy_random::Stream;
 use netstudy_records as records;
 use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate, Serializer};
 
-use netstudy_random::Stream;
-
-/// One kind of host: its link, its interface, its TCP.
+/// The network of a run, and who takes part in its workload.
 #[derive(Clone, Debug)]
-pub(crate) struct HostKind {
+pub(crate) struct Wiring {
+    pub(crate) topology: Topology,
+    /// By the number of the interface.
+    pub(crate) interfaces: Vec<InterfaceKind>,
+    /// By the number of the switch.
+    pub(crate) switches: Vec<SwitchKind>,
+    /// Those that the workload's roles name, one an application.
+    pub(crate) members: Vec<Member>,
+    /// Of each connection.
+    pub(crate) routes: Vec<Route>,
+}
+
+/// Who takes part in a workload, as its roles name it: `node`, or `node@interface`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Participant {
+    pub(crate) role: String,
+    /// The name of its streams of random numbers: the role, and the number in it.
+    pub(crate) stream: String,
+}
+
+/// A host or zone with an application.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    /// The name of its streams of random numbers.
+    pub(crate) stream: String,
+    /// Its node.
+    pub(crate) side: Side,
+    pub(crate) read_at_once_pct: u32,
+    shares_clock: bool,
+    tcp: Config,
+}
+
+/// An interface of a host, at one end of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct InterfaceKind {
+    /// The name of its streams of random numbers.
+    pub(crate) stream: String,
+    /// The direction of its link in which it sends.
     pub(crate) link: Link,
     pub(crate) send_latency: Duration,
     pub(crate) receive: ReceiveKind,
     /// Its marks count descriptors of the ring.
     pub(crate) pause: PausePolicy,
-    pub(crate) read_at_once_pct: u32,
-    shares_clock: bool,
     pub(crate) transmit_queue_frames: usize,
-    pub(crate) tcp: Config,
+}
+
+/// A switch.
+#[derive(Clone, Debug)]
+pub(crate) struct SwitchKind {
+    /// Its name, and that of its streams of random numbers.
+    pub(crate) name: String,
+    pub(crate) buffer: BufferConfig,
+    pub(crate) latency: Duration,
+    /// Its marks count bytes of an ingress.
+    pub(crate) pause: PausePolicy,
+    /// Frames that meet a longer queue are marked.
+    pub(crate) ecn_threshold_bytes: u64,
+    cut_through: bool,
+    /// Of all its egress ports.
+    fastest: Rate,
+    /// Of all its links.
+    mtu_bytes_max: u32,
 }
 
 /// How a kind of host receives.
@@ -67,111 +119,330 @@ impl ReceiveKind {
     }
 }
 
-/// A star: one client and some servers around a switch.
+/// A star: members with an interface each, around one switch. Member i is behind the port i.
 #[derive(Clone, Debug)]
-pub(crate) struct Star {
-    pub(crate) client: HostKind,
-    pub(crate) server: HostKind,
-    pub(crate) servers: u32,
-    pub(crate) switch_latency: Duration,
-    /// Its marks count bytes of an ingress.
-    pub(crate) switch_pause: PausePolicy,
-    /// Frames that meet a longer queue are marked.
-    pub(crate) ecn_threshold_bytes: u64,
-    pub(crate) cut_through: bool,
+pub(crate) struct Star<'a> {
+    pub(crate) switch: &'a SwitchKind,
+    pub(crate) lines: Vec<Line<'a>>,
+    /// Ends of all links of the run.
+    pub(crate) cable_ends: usize,
 }
 
-impl Star {
-    /// Reads the star out of a run, or says what does not fit.
-    pub(crate) fn new(run: &records::Run) -> Result<Self, String> {
-        let records::Workload::Incast(incast) = &run.workload;
-        let network = &run.network;
-        let client = group(network, &incast.client)?;
-        let servers = group(network, &incast.servers)?;
-        if client.count != 1 {
-            return Err(format!("the client group {:?} has {} hosts", client.name, client.count));
+/// The two directions of the link of a member.
+#[derive(Clone, Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) interface: &'a InterfaceKind,
+    /// Where the interface is.
+    pub(crate) at: CableEnd,
+    /// From the switch to the interface.
+    pub(crate) down: Link,
+}
+
+impl Wiring {
+    /// Reads the network of a run, with connections between members by their numbers; or says what does
+    /// not fit.
+    pub(crate) fn new(
+        run: &records::Run,
+        participants: &[Participant],
+        connections: &[[usize; 2]],
+    ) -> Result<Self, String> {
+        let topology = topology(&run.network).map_err(|error| error.to_string())?;
+        let switches = topology.switches().iter().enumerate();
+        let switches = switches
+            .map(|(number, switch)| SwitchKind::new(&run.network, &topology, number, switch.node))
+            .collect::<Result<_, _>>()?;
+        let members = participants
+            .iter()
+            .map(|participant| Member::new(&run.network, &topology, participant))
+            .collect::<Result<Vec<_>, _>>()?;
+        let interfaces = (0..topology.interfaces().len())
+            .map(|number| InterfaceKind::new(&run.network, &topology, &members, number))
+            .collect::<Result<_, _>>()?;
+        let routes = connections
+            .iter()
+            .map(|&[from, to]| topology.route(members[from].side, members[to].side))
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string())?;
+        let wiring = Self { topology, interfaces, switches, members, routes };
+        for (connection, ends) in connections.iter().enumerate() {
+            for &member in ends {
+                let tcp = wiring.tcp(member, connection, &run.seed);
+                tcp.check()
+                    .map_err(|why| format!("the TCP of {}: {why}", wiring.name_of(member)))?;
+            }
         }
-        if incast.client == incast.servers {
-            return Err(format!("client and servers are both {:?}", client.name));
-        }
-        let hosts = servers.count + 1;
-        if hosts > network.switch.ports {
-            let ports = network.switch.ports;
-            return Err(format!("{hosts} hosts do not fit a switch of {ports} ports"));
-        }
-        if incast.request_bytes == 0 || incast.block_bytes < u64::from(servers.count) {
-            return Err("requests and blocks need at least one byte a server".to_owned());
-        }
-        Ok(Self {
-            client: HostKind::new(network, client)?,
-            server: HostKind::new(network, servers)?,
-            servers: servers.count,
-            switch_latency: Duration::from_ns(network.switch.latency_ns),
-            switch_pause: switch_pause(&network.switch)?,
-            ecn_threshold_bytes: network.switch.ecn_threshold_bytes.unwrap_or(u64::MAX),
-            cut_through: network.switch.forwarding == records::Forwarding::CutThrough,
-        })
+        Ok(wiring)
     }
 
-    /// Whether any interface has [`crate::limits`].
+    /// The TCP of a member's end of a connection. Its retransmission clock ticks in a phase of its own,
+    /// unless all hosts have one clock.
+    pub(crate) fn tcp(&self, member: usize, connection: usize, seed: &str) -> Config {
+        let Member { stream, shares_clock, tcp, .. } = &self.members[member];
+        let whose = if *shares_clock { "hosts" } else { stream };
+        let mut clock = Stream::new(seed, &format!("{whose}/clock"));
+        let mtu_bytes = match self.routes[connection] {
+            Route::Wire { mtu_bytes, .. } => mtu_bytes,
+            Route::Inside { .. } => LOOPBACK_MTU_BYTES,
+        };
+        Config { clock_phase: clock.uniform_span(tcp.clock_tick), mtu_bytes, ..*tcp }
+    }
+
+    /// The name of a member's node.
+    pub(crate) fn name_of(&self, member: usize) -> &str {
+        &self.topology.nodes()[self.members[member].side.node].name
+    }
+
+    /// Whether any interface has [`crate::network::limits`].
     pub(crate) fn is_limited(&self) -> bool {
-        self.client.receive.is_limited() || self.server.receive.is_limited()
+        self.interfaces.iter().any(|interface| interface.receive.is_limited())
+    }
+
+    /// The star that the members form; none if they form another network.
+    pub(crate) fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
+        let [switch] = &self.switches[..] else { return None };
+        let mut at = vec![None; self.members.len()];
+        for (route, members) in self.routes.iter().zip(connections) {
+            let &Route::Wire { from, to, .. } = route else { return None };
+            for (&member, interface) in members.iter().zip([from, to]) {
+                if *at[member].get_or_insert(interface) != interface {
+                    return None;
+                }
+            }
+        }
+        let at = at.into_iter().collect::<Option<Vec<usize>>>()?;
+        let is_only = |number: usize, interface: &usize| !at[..number].contains(interface);
+        let lines = at.iter().enumerate().map(|(number, interface)| {
+            let at = self.topology.interfaces()[*interface].at;
+            let far = self.topology.attachment(at.far());
+            let is_at_switch = matches!(far, Attachment::SwitchPort { .. });
+            (is_at_switch && is_only(number, interface)).then(|| Line {
+                interface: &self.interfaces[*interface],
+                at,
+                down: self.topology.link(at.far()),
+            })
+        });
+        let cable_ends = 2 * self.topology.cables().len();
+        Some(Star { switch, lines: lines.collect::<Option<_>>()?, cable_ends })
+    }
+}
+
+/// The MTU of a host's loopback interface (`drivers/net/loopback.c` of Linux), less what TCP cannot use.
+const LOOPBACK_MTU_BYTES: u32 = 65_535;
+
+impl Star<'_> {
+    /// Whether every hop has a closed form: no link pauses, and no host merges segments.
+    pub(crate) fn has_closed_form(&self) -> bool {
+        let pauses = |policy: &PausePolicy| policy.honours || policy.marks.is_some();
+        let is_plain = |line: &Line<'_>| {
+            !pauses(&line.interface.pause) && line.interface.receive.merge_bytes == 0
+        };
+        !pauses(&self.switch.pause) && self.lines.iter().all(is_plain)
     }
 
     /// The links behind the switch's ports.
     pub(crate) fn port_links(&self) -> Vec<Link> {
-        let mut links = vec![self.server.link; self.servers as usize + 1];
-        links[0] = self.client.link;
-        links
+        self.lines.iter().map(|line| line.down).collect()
+    }
+
+    /// As [`SwitchKind::reserved_bytes`], by the number of the port.
+    pub(crate) fn reserved_bytes(&self, port: u32) -> u32 {
+        self.switch.reserved_bytes(&self.lines[port as usize].interface.link)
+    }
+}
+
+impl SwitchKind {
+    fn new(
+        network: &records::Network,
+        topology: &Topology,
+        number: usize,
+        node: usize,
+    ) -> Result<Self, String> {
+        let records::Node::Switch(switch) = &network.nodes[node] else {
+            unreachable!("the graph has the nodes of the plan in their order")
+        };
+        let ports = &topology.switches()[number].ports;
+        if ports.len() > switch.ports as usize {
+            let (name, links) = (&switch.name, ports.len());
+            return Err(format!("{name:?} has {} ports and {links} links", switch.ports));
+        }
+        let fastest = ports.iter().map(|&at| topology.link(at).rate()).max();
+        let mtu_bytes = ports.iter().map(|at| topology.cables()[at.cable].mtu_bytes).max();
+        Ok(Self {
+            name: switch.name.clone(),
+            buffer: (&switch.buffer).into(),
+            latency: Duration::from_ns(switch.latency_ns),
+            pause: switch_pause(switch)?,
+            ecn_threshold_bytes: switch.ecn_threshold_bytes.unwrap_or(u64::MAX),
+            cut_through: switch.forwarding == records::Forwarding::CutThrough,
+            fastest: fastest.unwrap_or(Rate::from_bps(u64::MAX)),
+            mtu_bytes_max: mtu_bytes.unwrap_or(0),
+        })
     }
 
     /// Whether frames that enter over `link` may leave before they are in whole: no egress may be
     /// faster, or it would run out of bits.
     pub(crate) fn cuts_through(&self, link: &Link) -> bool {
-        let fastest = self.client.link.rate().max(self.server.link.rate());
-        self.cut_through && link.rate() >= fastest
+        self.cut_through && link.rate() >= self.fastest
     }
 
-    /// Room that a frame must find that comes by `port`: that of the largest one where it is let in
-    /// before its end is there, else none beyond its own.
-    pub(crate) fn reserved_bytes(&self, port: u32) -> u32 {
-        let host = if port == 0 { &self.client } else { &self.server };
-        if !self.cuts_through(&host.link) {
+    /// Buffer space reserved on arrival over `link`: a maximum-size frame if it cuts through, 0 (the
+    /// frame's own size) otherwise.
+    pub(crate) fn reserved_bytes(&self, link: &Link) -> u32 {
+        if !self.cuts_through(link) {
             return 0;
         }
-        ethernet::frame_bytes(self.client.tcp.mtu_bytes.max(self.server.tcp.mtu_bytes))
+        ethernet::frame_bytes(self.mtu_bytes_max)
     }
 }
 
-impl HostKind {
-    fn new(network: &records::Network, group: &records::HostGroup) -> Result<Self, String> {
-        let link = network
-            .links
-            .iter()
-            .find(|link| link.between.0 == group.name || link.between.1 == group.name)
-            .ok_or_else(|| format!("the host group {:?} has no link", group.name))?;
-        if link.rate_bps == 0 {
-            return Err(format!("the link of {:?} has a rate of 0", group.name));
+impl InterfaceKind {
+    /// What packets meet that never leave the host: the processor and its latencies.
+    pub(crate) fn inside(&self) -> Self {
+        Self {
+            stream: format!("{}/inside", self.stream),
+            link: Link::new(self.link.rate(), Duration::ZERO),
+            receive: ReceiveKind {
+                ring_frames: usize::MAX,
+                frame_interval: Duration::ZERO,
+                merge_bytes: 0,
+                ..self.receive
+            },
+            pause: PausePolicy::default(),
+            ..self.clone()
         }
-        Ok(Self {
-            link: Link::new(Rate::from_bps(link.rate_bps), Duration::from_ns(link.delay_ns)),
-            send_latency: Duration::from_ns(group.nic.send_latency_ns),
-            receive: receive_kind(&group.nic)?,
-            pause: host_pause(&group.nic)?,
-            read_at_once_pct: group.tcp.read_at_once_pct,
-            shares_clock: network.shared_clock,
-            transmit_queue_frames: group.nic.transmit_queue_frames as usize,
-            tcp: tcp_config(&group.tcp, link.mtu_bytes)?,
-        })
     }
 
-    /// The TCP of one such host: its retransmission clock ticks in a phase of its own, unless all hosts
-    /// have one clock.
-    pub(crate) fn tcp_with_phase(&self, seed: &str, host: &str) -> Config {
-        let whose = if self.shares_clock { "hosts" } else { host };
-        let mut clock = Stream::new(seed, &format!("{whose}/clock"));
-        Config { clock_phase: clock.uniform_span(self.tcp.clock_tick), ..self.tcp }
+    /// Whether a packet that stays inside is with its receiver as soon as it is sent.
+    pub(crate) fn takes_no_time_inside(&self) -> bool {
+        let Self { send_latency, receive, .. } = self;
+        *send_latency + receive.latency == Duration::ZERO && receive.costs_no_time()
     }
+}
+
+impl Member {
+    fn new(
+        network: &records::Network,
+        topology: &Topology,
+        participant: &Participant,
+    ) -> Result<Self, String> {
+        let Participant { role, stream } = participant;
+        let (name, interface) = match role.split_once('@') {
+            Some((name, interface)) => (name, Some(interface)),
+            None => (role.as_str(), None),
+        };
+        let node = network.nodes.iter().position(|node| node.name() == name);
+        let node = node.ok_or_else(|| format!("a role names {name:?}, which is no node"))?;
+        let group = match &network.nodes[node] {
+            records::Node::Host(host) => &host.group,
+            records::Node::Zone(zone) => &zone.group,
+            records::Node::Switch(_) => {
+                return Err(TopologyError::NoHost(name.to_owned()).to_string());
+            }
+        };
+        let bound = match (&network.nodes[node], interface) {
+            (records::Node::Zone(zone), None) => Some(zone.interface.as_str()),
+            (_, interface) => interface,
+        };
+        let interface = bound
+            .map(|port| topology.interface_named(node, port))
+            .transpose()
+            .map_err(|error| error.to_string())?;
+        let group = find_group(network, group)?;
+        Ok(Self {
+            stream: stream.clone(),
+            side: Side { node, interface },
+            read_at_once_pct: group.tcp.read_at_once_pct,
+            shares_clock: network.shared_clock,
+            tcp: tcp_config(&group.tcp),
+        })
+    }
+}
+
+impl InterfaceKind {
+    fn new(
+        network: &records::Network,
+        topology: &Topology,
+        members: &[Member],
+        number: usize,
+    ) -> Result<Self, String> {
+        let interface = &topology.interfaces()[number];
+        let host = topology.nodes()[interface.host].name.as_str();
+        let records::Node::Host(records::Host { group, .. }) = &network.nodes[interface.host]
+        else {
+            unreachable!("interfaces are those of hosts")
+        };
+        let link = &network.links[interface.at.cable];
+        let port = if interface.at.end == 0 { &link.a } else { &link.b };
+        let nic = match &port.nic {
+            Some(nic) => nic,
+            None => &find_group(network, group)?.nic,
+        };
+        // A host with one interface and one application has the streams of that.
+        let is_only =
+            topology.interfaces().iter().filter(|i| i.host == interface.host).count() == 1;
+        let mut here = members.iter().filter(|member| member.side.node == interface.host);
+        let stream = match (is_only, here.next(), here.next()) {
+            (true, Some(member), None) => member.stream.clone(),
+            _ => format!("{host}@{}", port.name),
+        };
+        Ok(Self {
+            stream,
+            link: topology.link(interface.at),
+            send_latency: Duration::from_ns(nic.send_latency_ns),
+            receive: receive_kind(nic)?,
+            pause: host_pause(nic)?,
+            transmit_queue_frames: nic.transmit_queue_frames as usize,
+        })
+    }
+}
+
+/// The graph of a plan: its nodes and links in their order.
+fn topology(network: &records::Network) -> Result<Topology, String> {
+    let mut graph = Graph::default();
+    let text = |error: TopologyError| error.to_string();
+    let place = |name: &str| network.nodes.iter().position(|node| node.name() == name);
+    for (number, node) in network.nodes.iter().enumerate() {
+        match node {
+            records::Node::Host(host) => graph.add_host(&host.name),
+            records::Node::Switch(switch) => graph.add_switch(&switch.name),
+            records::Node::Zone(zone) => {
+                let host = place(&zone.host).filter(|&host| host < number).ok_or_else(|| {
+                    format!("{:?} is on {:?}, which is no node before it", zone.name, zone.host)
+                })?;
+                graph.add_zone(&zone.name, host)
+            }
+        }
+        .map_err(text)?;
+    }
+    for link in &network.links {
+        let ends = [&link.a, &link.b].map(|port| {
+            let node = place(&port.node)
+                .ok_or_else(|| format!("a link ends at {:?}, which is no node", port.node))?;
+            if port.rate_bps == 0 {
+                return Err(format!("the link at {:?} has a rate of 0", port.node));
+            }
+            Ok(Port { node, name: port.name.clone() })
+        });
+        let [a, b] = ends;
+        let mtu_bytes = link.mtu_bytes;
+        if !(576..=65_535).contains(&mtu_bytes) {
+            return Err(format!("an MTU of {mtu_bytes} B is outside of 576 B to 65535 B"));
+        }
+        graph
+            .connect(Cable {
+                ends: [a?, b?],
+                rates: [&link.a, &link.b].map(|port| Rate::from_bps(port.rate_bps)),
+                delay: Duration::from_ns(link.delay_ns),
+                mtu_bytes,
+            })
+            .map_err(text)?;
+    }
+    graph.build().map_err(text)
+}
+
+fn find_group<'a>(network: &'a records::Network, name: &str) -> Result<&'a records::Group, String> {
+    let found = network.groups.iter().find(|group| group.name == name);
+    found.ok_or_else(|| format!("there is no host group {name:?}"))
 }
 
 fn receive_kind(nic: &records::Nic) -> Result<ReceiveKind, String> {
@@ -236,18 +507,8 @@ fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {
     Ok(nic.receive_rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))))
 }
 
-fn group<'a>(network: &'a records::Network, name: &str) -> Result<&'a records::HostGroup, String> {
-    let found = network.hosts.iter().find(|group| group.name == name);
-    found.ok_or_else(|| format!("there is no host group {name:?}"))
-}
-
-fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
-    if !(576..=65_535).contains(&mtu_bytes) {
-        return Err(format!("an MTU of {mtu_bytes} B is outside of 576 B to 65535 B"));
-    }
-    if tcp.ack_every_segments == 0 {
-        return Err("acknowledgments every 0 segments make no sense".to_owned());
-    }
+/// A TCP whose path is not known yet, so that it cannot be checked.
+fn tcp_config(tcp: &records::Tcp) -> Config {
     let congestion = match tcp.congestion_control {
         records::CongestionControl::Reno => Congestion::Reno(Reno::new(false)),
         records::CongestionControl::RenoAckCounting => Congestion::Reno(Reno::new(true)),
@@ -256,8 +517,8 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         records::CongestionControl::CubicHystart => Congestion::Cubic(Cubic::new(true)),
         records::CongestionControl::Dctcp => Congestion::Dctcp(Dctcp::default()),
     };
-    Ok(Config {
-        mtu_bytes,
+    Config {
+        mtu_bytes: 0,
         congestion,
         recovery: match tcp.recovery {
             records::Recovery::Rfc => Recovery::Rfc,
@@ -291,41 +552,65 @@ fn tcp_config(tcp: &records::Tcp, mtu_bytes: u32) -> Result<Config, String> {
         restart_after_idle: tcp.restart_after_idle,
         send_buffer_bytes: tcp.send_buffer_bytes,
         receive_buffer_bytes: tcp.receive_buffer_bytes,
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::applications::Cast;
     use crate::run::tests::lab;
+
+    fn wiring(run: &records::Run) -> (Wiring, Vec<[usize; 2]>) {
+        let cast = Cast::new(&run.workload).expect("the lab's workload has members");
+        let wiring = Wiring::new(run, &cast.participants, &cast.connections);
+        (wiring.expect("the lab's network fits"), cast.connections)
+    }
 
     #[test]
     fn a_port_that_stores_and_forwards_reserves_nothing() {
         let mut run = lab::run(2, lab::INGRESS);
-        run.network.switch.forwarding = records::Forwarding::CutThrough;
+        lab::switch(&mut run).forwarding = records::Forwarding::CutThrough;
         let reserved = |run: &records::Run| {
-            let star = Star::new(run).expect("the lab's network fits");
+            let (wiring, connections) = wiring(run);
+            let star = wiring.star(&connections).expect("it is a star");
             [0, 1].map(|port| star.reserved_bytes(port))
         };
         // An MTU of 9000 and 18 bytes of Ethernet.
         assert_eq!(reserved(&run), [9018, 9018]);
-        run.network.links[1].rate_bps /= 10;
-        assert_eq!(reserved(&run), [9018, 0], "the servers' ports wait for the end of a frame");
-        run.network.switch.forwarding = records::Forwarding::StoreAndForward;
+        lab::set_rate(&mut run.network.links[1], 1_000_000_000);
+        assert_eq!(reserved(&run), [9018, 0], "the server's port waits for the end of a frame");
+        lab::switch(&mut run).forwarding = records::Forwarding::StoreAndForward;
         assert_eq!(reserved(&run), [0, 0]);
+    }
+
+    #[test]
+    fn a_tcp_that_cannot_work_is_refused() {
+        let refusal = |change: fn(&mut records::Tcp)| {
+            let mut run = lab::run(2, lab::INGRESS);
+            change(&mut run.network.groups[0].tcp);
+            let cast = Cast::new(&run.workload).expect("the lab's workload has members");
+            let wiring = Wiring::new(&run, &cast.participants, &cast.connections);
+            wiring.map(|_| ()).expect_err("it makes no sense")
+        };
+        assert_eq!(
+            refusal(|tcp| tcp.max_rto_ns = 0),
+            "the TCP of client: the maximum retransmission timeout is 0: it must be longer, for \
+             example 1 s"
+        );
+        let refusal = refusal(|tcp| tcp.max_rto_ns = tcp.min_rto_ns - 1);
+        assert!(refusal.contains("shorter than the minimum"), "{refusal}");
     }
 
     #[test]
     fn clocks_tick_in_phases_of_their_own_unless_they_are_one() {
         let mut run = lab::run(2, lab::INGRESS);
-        for group in &mut run.network.hosts {
+        for group in &mut run.network.groups {
             group.tcp.clock_tick_ns = 4_000_000;
         }
         let phases = |run: &records::Run| {
-            let star = Star::new(run).expect("the lab's network fits");
-            let hosts =
-                [(&star.client, "client"), (&star.server, "server/1"), (&star.server, "server/2")];
-            hosts.map(|(kind, name)| kind.tcp_with_phase(&run.seed, name).clock_phase)
+            let wiring = wiring(run).0;
+            [0, 1, 2].map(|host| wiring.tcp(host, 0, &run.seed).clock_phase)
         };
         let [client, first, second] = phases(&run);
         assert!(client != first && first != second && second != client);

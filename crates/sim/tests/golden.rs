@@ -51,23 +51,22 @@ fn assert_golden(file: &str, table: &str) {
 
 /// Sums over all iterations, the completion time in whole microseconds.
 fn row(mut run: Run) -> String {
-    run.network.switch.forwarding = match run.network.switch.buffer {
+    lab::switch(&mut run).forwarding = match lab::switch(&mut run).buffer {
         Buffer::IngressQueued { .. } => Forwarding::CutThrough,
         _ => Forwarding::StoreAndForward,
     };
+    lab::set_iterations(&mut run, 10, ITERATIONS);
     *incast(&mut run) = netstudy_records::Incast {
-        iterations: ITERATIONS,
-        warmup_iterations: 10,
         request_spacing_ns: 5_000,
         start_jitter: Jitter::Exponential { mean_ns: 75_000 },
         ..incast(&mut run).clone()
     };
-    let samples = make_ok(&run).iterations.expect("an ended run has samples");
+    let samples = lab::iterations(&make_ok(&run)).clone();
     let sum = |values: &[u64]| values.iter().sum::<u64>();
     format!(
         "{} {} {} {}",
         sum(&samples.completion_ns) / 1000 / u64::from(ITERATIONS),
-        sum(&samples.dropped_packets.expect("the simulator knows drops by iteration")),
+        sum(&samples.dropped_packets.as_ref().expect("the simulator knows drops by iteration")),
         sum(&samples.retransmissions),
         sum(&samples.timeouts),
     )

@@ -15,20 +15,19 @@ const fn tail_drop(bytes: u64) -> Buffer {
 fn barrier_synchronized(servers: u32, min_rto_ms: u64) -> (Run, RunRecord) {
     let mut run = lab::run(servers, tail_drop(32_000));
     for link in &mut run.network.links {
-        link.rate_bps = 1_000_000_000;
+        lab::set_rate(link, 1_000_000_000);
         // A round trip of about 100 us.
         link.delay_ns = 20_000;
         link.mtu_bytes = 1500;
     }
-    for group in &mut run.network.hosts {
+    for group in &mut run.network.groups {
         group.tcp.min_rto_ns = min_rto_ms * 1_000_000;
         group.tcp.delayed_ack_ns = group.tcp.delayed_ack_ns.min(group.tcp.min_rto_ns);
     }
+    lab::set_iterations(&mut run, 2, 30);
     *incast(&mut run) = netstudy_records::Incast {
         block_bytes: 1_000_000,
         striped: true,
-        iterations: 30,
-        warmup_iterations: 2,
         start_jitter: Jitter::Uniform { max_ns: 20_000 },
         ..incast(&mut run).clone()
     };
@@ -71,13 +70,13 @@ const DEEP_BYTES: u64 = 1000 * FRAME_BYTES;
 
 fn long_lived(control: CongestionControl, servers: u32) -> (Run, RunRecord) {
     let mut run = lab::run(servers, tail_drop(DEEP_BYTES));
-    run.network.switch.ecn_threshold_bytes = Some(K_BYTES);
+    lab::switch(&mut run).ecn_threshold_bytes = Some(K_BYTES);
     for link in &mut run.network.links {
         // A round trip of 80 us; K is to exceed a seventh of what it holds (eq. 13).
         link.delay_ns = 20_000;
         link.mtu_bytes = 1500;
     }
-    for group in &mut run.network.hosts {
+    for group in &mut run.network.groups {
         group.tcp.congestion_control = control;
     }
     incast(&mut run).block_bytes = 200_000_000 / u64::from(servers);
@@ -117,7 +116,7 @@ fn reno_fills_the_buffer_that_dctcp_leaves_empty() {
 fn marks_spare_reno_its_losses() {
     // RFC 3168 (1): congestion is told without a loss.
     let (mut run, _) = long_lived(CongestionControl::Reno, 2);
-    for group in &mut run.network.hosts {
+    for group in &mut run.network.groups {
         group.tcp.ecn = true;
     }
     let record = make_ok(&run);
@@ -141,8 +140,8 @@ fn jains_index(shares: &[f64]) -> f64 {
 
 /// The throughput of each connection while it had something to receive.
 fn throughputs(record: &RunRecord) -> Vec<f64> {
-    let connections = record.connections.as_ref().expect("an ended run has connections");
-    let each = connections.bytes_received.iter().zip(&connections.receiving_ns);
+    let connections = lab::connections(record);
+    let each = connections.bytes_received.iter().zip(&connections.busy_ns);
     each.map(|(&bytes, &ns)| bytes as f64 / ns as f64).collect()
 }
 
@@ -157,8 +156,8 @@ fn equal_flows(control: CongestionControl, servers: u32) -> (Run, RunRecord) {
     }
     // The hosts' own links are faster. Were they not, one flow alone would never overflow the switch: what
     // its window exceeds the path by would wait in the sender.
-    run.network.links[0].rate_bps = 1_000_000_000;
-    for group in &mut run.network.hosts {
+    lab::set_rate(&mut run.network.links[0], 1_000_000_000);
+    for group in &mut run.network.groups {
         group.tcp.congestion_control = control;
     }
     *incast(&mut run) = netstudy_records::Incast {

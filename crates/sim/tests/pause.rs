@@ -2,7 +2,7 @@
 
 mod lab;
 
-use lab::{INGRESS, counter, incast, make_ok, utilisation};
+use lab::{INGRESS, counter, make_ok, utilisation};
 use netstudy_records::{Buffer, Mode, Run, RunRecord};
 
 const SMALL: Buffer = Buffer::OutputQueued { port_buffer_bytes: 512_000 };
@@ -13,7 +13,7 @@ fn sixteen(buffer: Buffer) -> Run {
     for link in &mut run.network.links {
         link.mtu_bytes = 1500;
     }
-    incast(&mut run).iterations = 4;
+    lab::set_iterations(&mut run, 0, 4);
     run
 }
 
@@ -22,9 +22,9 @@ fn sixteen(buffer: Buffer) -> Run {
 /// sent by then travels another 1 µs. That is 2 x 1538 + 2 x 1250 bytes and the frame that passed the
 /// mark, 7.1 kB.
 fn with_pause(mut run: Run) -> Run {
-    run.network.switch.pause_high_bytes = Some(20_000);
-    run.network.switch.pause_low_bytes = Some(10_000);
-    run.network.hosts[1].nic.honours_pause = true;
+    lab::switch(&mut run).pause_high_bytes = Some(20_000);
+    lab::switch(&mut run).pause_low_bytes = Some(10_000);
+    run.network.groups[1].nic.honours_pause = true;
     run
 }
 
@@ -63,10 +63,10 @@ fn an_incast_with_pause_loses_nothing_and_fills_the_link() {
 #[test]
 fn virtual_output_queues_lose_nothing_either() {
     let mut run = lab::run(16, INGRESS);
-    incast(&mut run).iterations = 5;
+    lab::set_iterations(&mut run, 0, 5);
     assert!(drops(&make_ok(&run)) > 0);
-    run.network.switch.pause_high_bytes = Some(40_000);
-    run.network.hosts[1].nic.honours_pause = true;
+    lab::switch(&mut run).pause_high_bytes = Some(40_000);
+    run.network.groups[1].nic.honours_pause = true;
     let record = make_ok(&run);
     assert_eq!(drops(&record), 0);
     assert_eq!(counter(&record, "server", "timeouts"), 0);
@@ -76,7 +76,7 @@ fn virtual_output_queues_lose_nothing_either() {
 fn a_server_that_does_not_honour_it_loses_as_before() {
     let run = sixteen(SMALL);
     let mut deaf = with_pause(run.clone());
-    deaf.network.hosts[1].nic.honours_pause = false;
+    deaf.network.groups[1].nic.honours_pause = false;
     let (deaf, before) = (make_ok(&deaf), make_ok(&run));
     assert!(counter(&deaf, "server", "pauses_received") > 0);
     // PAUSE frames take 67 ns of the wire to the servers each, so that acknowledgments come a little
@@ -88,13 +88,13 @@ fn a_server_that_does_not_honour_it_loses_as_before() {
 #[test]
 fn short_pauses_are_asked_for_again_and_still_lose_nothing() {
     let mut run = with_pause(sixteen(SMALL));
-    incast(&mut run).iterations = 2;
+    lab::set_iterations(&mut run, 0, 2);
     // 10 us, where a queue of 300 kB lasts 240 us.
-    run.network.switch.pause_quanta = 200;
+    lab::switch(&mut run).pause_quanta = 200;
     let record = make_ok(&run);
     assert_eq!(drops(&record), 0);
     let mut long = run.clone();
-    long.network.switch.pause_quanta = u16::MAX;
+    lab::switch(&mut long).pause_quanta = u16::MAX;
     let pauses = |record: &RunRecord| counter(record, "switch.server", "pauses_sent");
     assert!(pauses(&record) > 2 * pauses(&make_ok(&long)));
 }
@@ -105,7 +105,7 @@ fn slow_client(servers: u32) -> Run {
     for link in &mut run.network.links {
         link.mtu_bytes = 1500;
     }
-    let nic = &mut run.network.hosts[0].nic;
+    let nic = &mut run.network.groups[0].nic;
     nic.receive_rate_bps = Some(2_500_000_000);
     nic.receive_ring_frames = Some(64);
     run
@@ -119,12 +119,12 @@ fn a_slow_host_drops_in_its_ring_without_pause_and_nothing_with_it() {
     assert_eq!(drops(&lossy), 0, "the switch has room, and counts none of it");
 
     let mut run = run;
-    run.network.hosts[0].nic.pause_high_frames = Some(48);
-    run.network.hosts[0].nic.pause_low_frames = Some(16);
-    run.network.switch.honours_pause = true;
+    run.network.groups[0].nic.pause_high_frames = Some(48);
+    run.network.groups[0].nic.pause_low_frames = Some(16);
+    lab::switch(&mut run).honours_pause = true;
     // The switch has 2 MB, so that its port has to ask the servers in turn.
-    run.network.switch.pause_high_bytes = Some(400_000);
-    run.network.hosts[1].nic.honours_pause = true;
+    lab::switch(&mut run).pause_high_bytes = Some(400_000);
+    run.network.groups[1].nic.honours_pause = true;
     let record = make_ok(&run);
     assert_eq!(counter(&record, "client", "ring_drops"), 0);
     assert_eq!(drops(&record), 0);

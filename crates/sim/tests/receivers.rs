@@ -12,7 +12,7 @@ fn to_client(change: impl Fn(&mut Nic)) -> Run {
         link.mtu_bytes = 1500;
     }
     incast(&mut run).block_bytes = 20_000_000;
-    change(&mut run.network.hosts[0].nic);
+    change(&mut run.network.groups[0].nic);
     run
 }
 
@@ -20,8 +20,8 @@ fn to_client(change: impl Fn(&mut Nic)) -> Run {
 fn completion_ns(change: impl Fn(&mut Nic)) -> u64 {
     let mut run = to_client(change);
     incast(&mut run).block_bytes = 1448;
-    incast(&mut run).warmup_iterations = 1;
-    make_ok(&run).iterations.expect("an ended run has samples").completion_ns[0]
+    lab::set_iterations(&mut run, 1, 1);
+    lab::iterations(&make_ok(&run)).completion_ns[0]
 }
 
 fn assert_near(share: f64, expected: f64) {
@@ -45,7 +45,7 @@ fn a_host_bound_by_its_interface_sets_the_goodput() {
     assert_near(utilisation(&run, &make_ok(&run)), 0.115_84);
     // The sender's interface alike.
     let mut run = to_client(|_| {});
-    run.network.hosts[1].nic.packet_rate_pps = Some(100_000);
+    run.network.groups[1].nic.packet_rate_pps = Some(100_000);
     assert_near(utilisation(&run, &make_ok(&run)), 0.115_84);
 }
 
@@ -78,7 +78,7 @@ fn a_small_ring_drops_what_a_large_one_takes() {
             nic.receive_ring_frames = Some(frames);
         });
         // The window reaches 1 MB at most: 725 segments.
-        run.network.hosts[0].tcp.receive_buffer_bytes = 1 << 20;
+        run.network.groups[0].tcp.receive_buffer_bytes = 1 << 20;
         let record = make_ok(&run);
         assert_eq!(counter(&record, "switch.client", "frames_dropped"), 0);
         counter(&record, "client", "ring_drops")

@@ -1,7 +1,12 @@
+//! Synchronized reads: one client asks every server at once for a block, waits for all, repeats.
+
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use netstudy_units::{Duration, Time};
+
+use crate::traffic::{Action, Owed, Sample, Traffic};
 
 /// A synchronized read: what the client asks for and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +19,11 @@ pub struct IncastConfig {
     pub striped: bool,
     /// How often all of it is done, warm-up included.
     pub iterations: u32,
+    /// How many of them are warm-up.
+    pub warmup_iterations: u32,
+    /// Whether the client waits for [`Traffic::go`] after the warm-up, so that counters can be read
+    /// while nothing is under way.
+    pub hold: bool,
     /// Size of a request.
     pub request_bytes: u64,
     /// Time between the request to one server and that to the next.
@@ -57,6 +67,8 @@ pub struct Incast {
     responses: Vec<u64>,
     iterations: u32,
     request_spacing: Duration,
+    /// No further iteration begins by itself after so many.
+    hold_after: Option<u32>,
     iteration: u32,
     started: Time,
     asked: u32,
@@ -83,6 +95,7 @@ impl Incast {
             responses,
             iterations,
             request_spacing,
+            hold_after: None,
             iteration: 0,
             started: Time::NEVER,
             asked: servers as u32,
@@ -90,6 +103,10 @@ impl Incast {
             receiving: vec![Duration::ZERO; servers],
             waiting_for: 0,
         }
+    }
+
+    const fn servers(&self) -> u32 {
+        self.responses.len() as u32
     }
 
     /// How long the parts of `server` took so far, each from the start of its iteration.
@@ -150,10 +167,20 @@ impl Incast {
     fn complete(&mut self, now: Time) -> Completed {
         let completed = Completed { iteration: self.iteration, started: self.started, ended: now };
         self.iteration += 1;
-        if self.iteration < self.iterations {
+        if self.iteration < self.iterations && self.hold_after != Some(self.iteration) {
             self.start(now);
         }
         completed
+    }
+
+    fn owed(&self, server: u32, received: u64) -> Option<Owed> {
+        let bytes = self.responses[server as usize];
+        let is_owed = received < self.expected[server as usize];
+        is_owed.then(|| Owed {
+            message: received / bytes + 1,
+            bytes,
+            missing: bytes - received % bytes,
+        })
     }
 
     /// Whether all iterations have ended.
@@ -190,6 +217,249 @@ impl Responder {
     }
 }
 
+/// Draws the next of a series of delays.
+pub type Delays = Box<dyn FnMut() -> Duration + Send>;
+
+/// The application of one host of an incast. The client's connection i leads to the server i; a server
+/// has one connection, 0, which the client opens.
+pub enum IncastHost {
+    /// The client.
+    Client(IncastClient),
+    /// A server.
+    Server(IncastServer),
+}
+
+impl IncastHost {
+    /// The client.
+    #[must_use]
+    pub fn client(config: &IncastConfig) -> Self {
+        Self::Client(IncastClient::new(config))
+    }
+
+    /// The client of servers that each send the given number of bytes.
+    #[must_use]
+    pub fn client_of(responses: Vec<u64>, config: &IncastConfig) -> Self {
+        Self::Client(IncastClient::of_responses(responses, config))
+    }
+
+    /// The server `server`, which begins to answer each request after the next of the `delays`.
+    #[must_use]
+    pub fn server(config: &IncastConfig, server: u32, delays: Delays) -> Self {
+        Self::Server(IncastServer::new(config, server, delays))
+    }
+}
+
+impl Traffic for IncastHost {
+    fn next_action(&self) -> Time {
+        match self {
+            Self::Client(client) => client.next_action(),
+            Self::Server(server) => server.answer_at,
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        match self {
+            Self::Client(client) => client.poll(now),
+            Self::Server(server) => server.poll(now),
+        }
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        match self {
+            Self::Client(client) => client.go(now),
+            Self::Server(_) => false,
+        }
+    }
+
+    fn opened(&mut self, now: Time, _connection: u32) -> bool {
+        match self {
+            Self::Client(client) => client.opened(now),
+            Self::Server(_) => false,
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        match self {
+            Self::Client(client) => client.received(now, connection, before, total),
+            Self::Server(server) => server.received(now, total),
+        }
+    }
+
+    fn answers(&self) -> bool {
+        matches!(self, Self::Server(_))
+    }
+
+    fn receiving(&self, connection: u32) -> Duration {
+        match self {
+            Self::Client(client) => client.reads.receiving(connection),
+            Self::Server(_) => Duration::ZERO,
+        }
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        match self {
+            Self::Client(client) => client.reads.owed(connection, received),
+            Self::Server(server) => Owed::of_request(received, server.requests.request_bytes),
+        }
+    }
+}
+
+/// The client: opens its connections, and begins to ask when all are open.
+pub struct IncastClient {
+    reads: Incast,
+    request_bytes: u64,
+    warmup_iterations: u32,
+    next_connect: u32,
+    connecting: u32,
+    hold: bool,
+    /// The warm-up is over, and the client holds.
+    holds: Option<Time>,
+    /// The measuring phase begins now.
+    begins: Option<Time>,
+    ended: Option<Completed>,
+    /// The last iteration has ended.
+    is_over: Option<Time>,
+}
+
+impl IncastClient {
+    fn new(config: &IncastConfig) -> Self {
+        Self::with(Incast::new(config), config)
+    }
+
+    fn of_responses(responses: Vec<u64>, config: &IncastConfig) -> Self {
+        let reads = Incast::of_responses(responses, config.iterations, config.request_spacing);
+        Self::with(reads, config)
+    }
+
+    fn with(mut reads: Incast, config: &IncastConfig) -> Self {
+        reads.hold_after = config.hold.then_some(config.warmup_iterations);
+        Self {
+            connecting: reads.servers(),
+            reads,
+            request_bytes: config.request_bytes,
+            warmup_iterations: config.warmup_iterations,
+            next_connect: 0,
+            hold: config.hold,
+            holds: None,
+            begins: None,
+            ended: None,
+            is_over: None,
+        }
+    }
+
+    fn next_action(&self) -> Time {
+        if self.next_connect < self.reads.servers() {
+            return Time::ZERO + self.reads.request_spacing * u64::from(self.next_connect);
+        }
+        let ended = self.ended.map(|ended| ended.ended);
+        let told = ended.or(self.holds).or(self.begins).or(self.is_over);
+        told.unwrap_or_else(|| self.reads.next_request())
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        if self.next_action() > now {
+            return None;
+        }
+        if self.next_connect < self.reads.servers() {
+            self.next_connect += 1;
+            return Some(Action::Open { connection: self.next_connect - 1 });
+        }
+        if let Some(ended) = self.ended.take() {
+            if ended.iteration + 1 == self.warmup_iterations {
+                self.end_warmup(ended.ended);
+            }
+            if self.reads.is_done() {
+                self.is_over = Some(ended.ended);
+            }
+            let Completed { started, ended, .. } = ended;
+            return Some(Action::Sample(Sample::Iteration { started, ended }));
+        }
+        if self.holds.take().is_some() {
+            return Some(Action::Hold);
+        }
+        if self.begins.take().is_some() {
+            return Some(Action::Begin);
+        }
+        if self.is_over.take().is_some() {
+            return Some(Action::End);
+        }
+        let connection = self.reads.poll_request(now)?;
+        Some(Action::Write { connection, bytes: self.request_bytes })
+    }
+
+    fn opened(&mut self, now: Time) -> bool {
+        self.connecting -= 1;
+        let all = self.connecting == 0;
+        if all && self.warmup_iterations == 0 {
+            self.end_warmup(now);
+        }
+        if all && self.holds.is_none() {
+            self.reads.start(now);
+        }
+        all
+    }
+
+    fn end_warmup(&mut self, now: Time) {
+        let what_follows = if self.hold { &mut self.holds } else { &mut self.begins };
+        *what_follows = Some(now);
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        let holds = self.hold && self.reads.iteration == self.warmup_iterations;
+        if holds {
+            self.hold = false;
+            self.begins = Some(now);
+            self.reads.start(now);
+        }
+        holds
+    }
+
+    #[inline]
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        let ended = self.reads.handle_received(now, connection, before, total);
+        if ended.is_some() {
+            self.ended = ended;
+        }
+        ended.is_some()
+    }
+}
+
+/// A server: answers each request with its part of the block, some time after it has it whole.
+pub struct IncastServer {
+    requests: Responder,
+    response_bytes: u64,
+    delays: Delays,
+    answer_at: Time,
+}
+
+impl IncastServer {
+    fn new(config: &IncastConfig, server: u32, delays: Delays) -> Self {
+        Self {
+            requests: Responder::new(config.request_bytes),
+            response_bytes: config.response_bytes(server),
+            delays,
+            answer_at: Time::NEVER,
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        if self.answer_at > now {
+            return None;
+        }
+        self.answer_at = Time::NEVER;
+        Some(Action::Write { connection: 0, bytes: self.response_bytes })
+    }
+
+    fn received(&mut self, now: Time, total: u64) -> bool {
+        let asked = self.requests.poll_request(total);
+        if asked {
+            self.answer_at = now + (self.delays)();
+        }
+        asked
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +470,8 @@ mod tests {
             block_bytes: 10,
             striped,
             iterations: 2,
+            warmup_iterations: 1,
+            hold: false,
             request_bytes: 64,
             request_spacing: Duration::from_us(5),
         }

@@ -4,8 +4,21 @@
 
 extern crate alloc;
 
+mod application;
+mod beside;
 mod incast;
+mod outbox;
+mod phases;
+mod request;
 mod traffic;
+mod transfer;
 
-pub use incast::{Completed, Incast, IncastConfig, Responder};
-pub use traffic::{Action, Sample, Traffic};
+pub use application::Application;
+pub use beside::{Beside, Companion};
+pub use incast::{Completed, Delays, Incast, IncastConfig, IncastHost, Responder};
+pub use phases::{Phases, Until};
+pub use request::{Probe, RequestClient, RequestConfig, RequestServer, RequestShape, Schedule};
+pub use traffic::{Action, Owed, Sample, Traffic};
+pub use transfer::{
+    Direction, TransferClient, TransferConfig, TransferServer, TransferShape, TransferSize,
+};

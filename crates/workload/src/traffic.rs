@@ -1,6 +1,6 @@
 //! What an application is to whatever drives it: the simulator, or the agent's poll loop.
 
-use netstudy_units::Time;
+use netstudy_units::{Duration, Time};
 
 /// What an application does next. It numbers its connections itself, from 0; who the peer of each is
 /// stands in the set-up.
@@ -67,6 +67,26 @@ pub enum Sample {
     },
 }
 
+/// What a peer still has to send of the message that it is in, or that it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// Number of the message on its connection, from 1.
+    pub message: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// What of it is missing.
+    pub missing: u64,
+}
+
+impl Owed {
+    /// Of a peer that sends requests of `bytes` each, and of which `received` bytes have come: the
+    /// rest of a request that it has begun.
+    pub(crate) fn of_request(received: u64, bytes: u64) -> Option<Self> {
+        let begun = received % bytes;
+        (begun > 0).then(|| Self { message: received / bytes + 1, bytes, missing: bytes - begun })
+    }
+}
+
 /// One host's application, as a pure state machine. Hosts talk through bytes on connections and
 /// through nothing else.
 ///
@@ -75,7 +95,9 @@ pub enum Sample {
 /// due, until it answers none. Facts come in the order of time, and the answer `true` says that
 /// [`Self::next_action`] may be earlier than before: who hears `false` need not ask.
 pub trait Traffic {
-    /// Whether it wants to hear of acknowledged bytes; who does not pays nothing for them.
+    /// Whether it wants to hear of acknowledged bytes; who does not pays nothing for them. A driver
+    /// that does not hear of each acknowledgment tells of them before it calls [`Self::poll`] for
+    /// something that is due at an instant.
     const HEARS_ACKNOWLEDGMENTS: bool = false;
 
     /// When something is due; [`Time::NEVER`] if nothing is.
@@ -102,8 +124,26 @@ pub trait Traffic {
         false
     }
 
+    /// Whether it answers what it receives, as a server of requests does. The kernel takes such a
+    /// connection for interactive, whose reads send no acknowledgment by themselves
+    /// (`inet_csk_in_pingpong_mode` of Linux).
+    fn answers(&self) -> bool {
+        false
+    }
+
+    /// How long it has waited so far for what it asked for on that connection.
+    fn receiving(&self, _connection: u32) -> Duration {
+        Duration::ZERO
+    }
+
     /// The peer has closed its direction.
     fn closed(&mut self, _now: Time, _connection: u32) -> bool {
         false
+    }
+
+    /// What the peer owes on a connection that has delivered `received` bytes; none: nothing. For
+    /// drivers that wait for it, and for their messages.
+    fn owed(&self, _connection: u32, _received: u64) -> Option<Owed> {
+        None
     }
 }

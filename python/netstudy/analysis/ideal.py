@@ -7,12 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from netstudy.units import FRAMING_BYTES, header_bytes
 from netstudy.wire import Group, Host, Link, Network, Zone
-
-IPV4_TCP_HEADERS = 40
-TIMESTAMP_OPTION = 12  # RFC 7323, padded to whole words
-ETHERNET_FRAMING = 38
-"""Header 14, check sequence 4, preamble 8, gap between frames 12 (IEEE 802.3)."""
 
 _SOURCE: Final = ""
 """Stands for all senders together; no node has an empty name."""
@@ -33,14 +29,14 @@ class Framing:
     @property
     def share(self) -> float:
         """Payload by bytes on the wire, of a full frame."""
-        return self.payload_bytes / (self.mtu_bytes + ETHERNET_FRAMING)
+        return self.payload_bytes / (self.mtu_bytes + FRAMING_BYTES)
 
 
 def framing(network: Network, members: Iterable[str], sender: str) -> Framing:
     """The full frames between some members of roles, sent by one of them."""
     mtu = min(link.mtu_bytes for member in members for link in access_links(network, member))
     timestamps = group_of(network, sender).tcp.timestamps
-    return Framing(mtu, IPV4_TCP_HEADERS + (TIMESTAMP_OPTION if timestamps else 0))
+    return Framing(mtu, header_bytes(timestamps=timestamps))
 
 
 def split(member: str) -> tuple[str, str | None]:

@@ -1,4 +1,4 @@
-//! Frames for a private egress are judged as soon as they are sent ([`SwitchBuffer::PRIVATE_EGRESS`]):
+//! Frames for a private egress are judged as soon as they are sent ([`netstudy_fabric::SwitchBuffer::PRIVATE_EGRESS`]):
 //! that must not show.
 
 #[path = "../../tests/lab/mod.rs"]
@@ -6,59 +6,13 @@ pub(crate) mod lab;
 
 use std::ops::ControlFlow;
 
-use netstudy_fabric::switch::{Arrival, OutputQueued};
-use netstudy_fabric::{Chance, Grant, SwitchBuffer, Verdict};
 use netstudy_records::{
     Buffer, CongestionControl, Forwarding, Jitter, Mode, Recovery, RtoRule, Run, RunRecord,
 };
-use netstudy_units::Time;
 use proptest::prelude::*;
 
-use super::try_run_by;
+use super::{Manner, carry_out};
 use crate::Progress;
-use crate::hosts::Frame;
-use crate::incast::Simulation;
-use crate::limits::Unlimited;
-use crate::modes::{OnIteration, simulate};
-use crate::parties::Setup;
-use crate::snapshot::Outcome;
-
-/// A switch that is offered every frame in the order of time.
-struct InOrder<B>(B);
-
-impl<B: SwitchBuffer<Frame>> SwitchBuffer<Frame> for InOrder<B> {
-    fn offer(&mut self, arrival: &Arrival, frame: &Frame) -> Verdict {
-        self.0.offer(arrival, frame)
-    }
-
-    fn next_grant(&self) -> Time {
-        self.0.next_grant()
-    }
-
-    fn grant(&mut self, chance: &mut impl Chance) -> Option<Grant<Frame>> {
-        self.0.grant(chance)
-    }
-
-    fn held(&self) -> usize {
-        self.0.held()
-    }
-
-    fn queue_bytes_max(&self, egress: u32) -> u64 {
-        self.0.queue_bytes_max(egress)
-    }
-}
-
-fn simulate_in_order(
-    buffer: &Buffer,
-    setup: &Setup<'_>,
-    on_iteration: &mut OnIteration<'_>,
-) -> Result<Outcome, String> {
-    let Buffer::OutputQueued { port_buffer_bytes } = *buffer else {
-        unreachable!("the other architectures have no private egress");
-    };
-    let switch = OutputQueued::new(&setup.star.port_links(), port_buffer_bytes);
-    Simulation::<_, Unlimited, _>::run(setup, InOrder(switch), (), on_iteration)
-}
 
 pub(crate) struct Silent;
 
@@ -102,15 +56,17 @@ pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<
         let (host_latency_ns, receive_jitter_ns) = latency;
         let mut run = lab::run(servers, buffer);
         run.seed = format!("{seed:016x}");
-        run.network.switch.latency_ns = latency_ns;
+        lab::switch(&mut run).latency_ns = latency_ns;
         if cuts_through {
-            run.network.switch.forwarding = Forwarding::CutThrough;
+            lab::switch(&mut run).forwarding = Forwarding::CutThrough;
         }
+        let [client, server] = delays_ns;
+        let delays_ns = std::iter::once(client).chain(std::iter::repeat(server));
         for (link, delay_ns) in run.network.links.iter_mut().zip(delays_ns) {
             link.mtu_bytes = mtu_bytes;
             link.delay_ns = delay_ns;
         }
-        for group in &mut run.network.hosts {
+        for group in &mut run.network.groups {
             group.nic.send_latency_ns = host_latency_ns;
             group.nic.receive_latency_ns = host_latency_ns / 3;
             group.nic.receive_jitter_ns = receive_jitter_ns;
@@ -130,27 +86,25 @@ pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<
         }
         let incast = lab::incast(&mut run);
         incast.block_bytes = block_bytes.max(u64::from(servers));
-        incast.iterations = iterations;
-        incast.warmup_iterations = warmup;
         incast.request_spacing_ns = request_spacing_ns;
         incast.start_jitter = start_jitter;
+        lab::set_iterations(&mut run, warmup, iterations);
         run
     })
 }
 
-/// The record without what servers count: when an iteration ends, frames on the way to them are heard
-/// already when they are judged at once. All that comes of it, and when, stays.
+/// The record without what hosts count and servers' ports: when an iteration ends, frames on the way to
+/// them are heard already when they are judged at once. All that comes of it, and when, stays.
 fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     record.map(|mut record| {
-        record.counters.retain(|node, _| ["client", "switch.client"].contains(&node.as_str()));
+        record.counters.retain(|node, _| node == "client");
+        record.ports.retain(|node, _| node == "switch" || node == "client");
+        record.ports.entry("switch".to_owned()).or_default().retain(|port, _| port == "client");
         for check in &mut record.checks {
             check.detail.clear();
         }
-        if let Some(samples) = &mut record.iterations {
-            samples.retransmissions.clear();
-        }
-        if let Some(connections) = &mut record.connections {
-            connections.retransmissions.clear();
+        if let Some(connections) = &mut record.samples.connection {
+            connections.bytes_sent.clear();
         }
         record
     })
@@ -167,12 +121,12 @@ proptest! {
 
     #[test]
     fn judging_private_frames_at_once_gives_the_same_record(run in scenario(port_buffers())) {
-        let at_once = try_run_by(
-            |buffer, setup, each| simulate(Mode::ClosedForm, buffer, setup, (), each),
-            &run,
-            &mut Silent,
-        );
-        let in_order = try_run_by(simulate_in_order, &run, &mut Silent);
+        let made = |sends_ahead| {
+            let mode = Some(Mode::ClosedForm);
+            let manner = Manner { mode, all_steps: false, sends_ahead, observer: () };
+            carry_out(&run, manner, &mut Silent)
+        };
+        let (at_once, in_order) = (made(true), made(false));
         let (at_once, in_order) = (comparable(at_once), comparable(in_order));
         prop_assert_eq!(at_once, in_order);
     }

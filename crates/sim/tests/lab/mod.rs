@@ -5,8 +5,10 @@
 use std::ops::ControlFlow;
 
 use netstudy_records::{
-    Buffer, CongestionControl, Forwarding, HostGroup, Incast, Jitter, Link, Network, Nic,
-    OffloadRule, Recovery, RtoRule, Run, RunRecord, Status, Switch, Tcp, Treatment, Workload,
+    Buffer, CongestionControl, ConnectionSamples, Forwarding, Group, Host, Incast,
+    IterationSamples, Jitter, Link, Network, Nic, Node, OffloadRule, Phase, PhaseKind, PhaseTimes,
+    Port, Readings, Recovery, Roles, RtoRule, Run, RunRecord, Status, Switch, Tcp, Treatment,
+    Until, Workload,
 };
 use netstudy_sim::Progress;
 
@@ -27,9 +29,8 @@ pub(crate) const DEEP: Buffer = Buffer::OutputQueued { port_buffer_bytes: 1 << 4
 
 /// 10 Gbit/s, 1 µs a link, MTU 9000, one block of 4 MB from each server, once, no random delay.
 pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
-    let host = |name: &str, count| HostGroup {
+    let group = |name: &str| Group {
         name: name.to_owned(),
-        count,
         profile: "lab".to_owned(),
         tcp: tcp(),
         nic: Nic {
@@ -51,12 +52,25 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
         },
         cpu_quota_pct: None,
     };
-    let link = |name: &str| Link {
-        between: (name.to_owned(), "switch".to_owned()),
-        rate_bps: 10_000_000_000,
-        delay_ns: 1_000,
-        mtu_bytes: 9_000,
+    let servers: Vec<_> = (1..=servers).map(|number| format!("server-{number}")).collect();
+    let host = |name: &str, group: &str| {
+        Node::Host(Host { name: name.to_owned(), group: group.to_owned(), machine: None })
     };
+    let switch = Switch {
+        name: "switch".to_owned(),
+        profile: "lab".to_owned(),
+        ports: 4096,
+        buffer,
+        forwarding: Forwarding::StoreAndForward,
+        latency_ns: 0,
+        ecn_threshold_bytes: None,
+        honours_pause: false,
+        pause_high_bytes: None,
+        pause_low_bytes: None,
+        pause_quanta: u16::MAX,
+    };
+    let client = "client".to_owned();
+    let nodes = [host(&client, "client"), Node::Switch(switch)];
     Run {
         id: "000000000000".to_owned(),
         cases: vec!["lab".to_owned()],
@@ -64,34 +78,64 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
         replicate: 1,
         seed: "0123456789abcdef".to_owned(),
         network: Network {
-            hosts: vec![host("client", 1), host("server", servers)],
-            switch: Switch {
-                profile: "lab".to_owned(),
-                ports: 4096,
-                buffer,
-                forwarding: Forwarding::StoreAndForward,
-                latency_ns: 0,
-                ecn_threshold_bytes: None,
-                honours_pause: false,
-                pause_high_bytes: None,
-                pause_low_bytes: None,
-                pause_quanta: u16::MAX,
-            },
-            links: vec![link("client"), link("server")],
+            groups: vec![group("client"), group("server")],
+            nodes: nodes
+                .into_iter()
+                .chain(servers.iter().map(|name| host(name, "server")))
+                .collect(),
+            links: [&client].into_iter().chain(&servers).map(|name| link(name)).collect(),
             shared_clock: false,
         },
         workload: Workload::Incast(Incast {
-            client: "client".to_owned(),
-            servers: "server".to_owned(),
+            roles: Roles { client: vec![client], server: servers },
             block_bytes: 4_000_000,
             striped: false,
-            iterations: 1,
-            warmup_iterations: 0,
             request_bytes: 64,
             request_spacing_ns: 0,
             start_jitter: Jitter::None,
         }),
+        probe: None,
+        phases: vec![phase(PhaseKind::Measure, 1)],
+        instruments: Vec::new(),
     }
+}
+
+/// A link of a host to the switch.
+fn link(host: &str) -> Link {
+    let port = |node: &str, name: &str| Port {
+        node: node.to_owned(),
+        name: name.to_owned(),
+        rate_bps: 10_000_000_000,
+        nic: None,
+    };
+    Link { a: port(host, "eth0"), b: port("switch", host), delay_ns: 1_000, mtu_bytes: 9_000 }
+}
+
+fn phase(kind: PhaseKind, count: u32) -> Phase {
+    Phase { kind, until: Some(Until::Count { count }) }
+}
+
+/// Measures so many iterations, behind so many that warm up.
+pub(crate) fn set_iterations(run: &mut Run, warmup: u32, iterations: u32) {
+    run.phases = vec![phase(PhaseKind::WarmUp, warmup), phase(PhaseKind::Measure, iterations)];
+    if warmup == 0 {
+        run.phases.remove(0);
+    }
+}
+
+/// Sets the rate of a link, either way.
+pub(crate) fn set_rate(link: &mut Link, rate_bps: u64) {
+    link.a.rate_bps = rate_bps;
+    link.b.rate_bps = rate_bps;
+}
+
+/// The switch of a run, to be changed.
+pub(crate) fn switch(run: &mut Run) -> &mut Switch {
+    let switch = run.network.nodes.iter_mut().find_map(|node| match node {
+        Node::Switch(switch) => Some(switch),
+        _ => None,
+    });
+    switch.expect("the lab has a switch")
 }
 
 fn tcp() -> Tcp {
@@ -134,7 +178,7 @@ pub(crate) fn whole_tcp(profile: &str) -> Tcp {
 /// As [`run`], with a whole TCP on every host.
 pub(crate) fn run_with(profile: &str, servers: u32, buffer: Buffer) -> Run {
     let mut run = run(servers, buffer);
-    for group in &mut run.network.hosts {
+    for group in &mut run.network.groups {
         group.tcp = whole_tcp(profile);
     }
     run
@@ -145,8 +189,10 @@ pub(crate) const PROFILES: [&str; 3] = ["linux-2.6.18", "linux-6", "rfc"];
 
 /// The incast workload of a run, to be changed.
 pub(crate) fn incast(run: &mut Run) -> &mut Incast {
-    let Workload::Incast(incast) = &mut run.workload;
-    incast
+    match &mut run.workload {
+        Workload::Incast(incast) => incast,
+        _ => panic!("the lab's workload is an incast"),
+    }
 }
 
 struct Silent;
@@ -169,14 +215,57 @@ pub(crate) fn make_ok(run: &Run) -> RunRecord {
     record
 }
 
-pub(crate) fn counter(record: &RunRecord, node: &str, name: &str) -> u64 {
-    record.counters[node][name]
+/// Growth of a counter over the measuring phase, summed up over the hosts of a group: `server`; or over
+/// the switch's ports to them: `switch.server`. Of a maximum, the largest one.
+pub(crate) fn counter(record: &RunRecord, whose: &str, name: &str) -> u64 {
+    let grown = |readings: &Readings| match readings[name][..] {
+        [_, Some(end)] if name.ends_with("_max") => end,
+        [Some(base), Some(end)] => end - base,
+        _ => panic!("{name} of {whose} was not read at two edges"),
+    };
+    let in_group = |node: &str, group: &str| record.nodes[node].group == group;
+    let values: Vec<u64> = match whose.split_once('.') {
+        Some((switch, group)) => {
+            let ports = record.ports[switch].iter();
+            ports.filter(|(node, _)| in_group(node, group)).map(|(_, read)| grown(read)).collect()
+        }
+        None => {
+            let nodes = record.counters.iter();
+            nodes.filter(|(node, _)| in_group(node, whose)).map(|(_, read)| grown(read)).collect()
+        }
+    };
+    if name.ends_with("_max") {
+        values.into_iter().max().unwrap_or(0)
+    } else {
+        values.into_iter().sum()
+    }
+}
+
+/// What each iteration gave.
+pub(crate) fn iterations(record: &RunRecord) -> &IterationSamples {
+    record.samples.iteration.as_ref().expect("an ended run has iterations")
+}
+
+/// What each connection gave.
+pub(crate) fn connections(record: &RunRecord) -> &ConnectionSamples {
+    record.samples.connection.as_ref().expect("an ended run has connections")
+}
+
+/// The measuring phase.
+pub(crate) fn measure(record: &RunRecord) -> PhaseTimes {
+    let phase = record.phases.iter().find(|phase| phase.kind == PhaseKind::Measure);
+    *phase.expect("an ended run has a measuring phase")
+}
+
+/// Bytes that the client received.
+pub(crate) fn bytes_received(record: &RunRecord) -> u64 {
+    connections(record).bytes_received.iter().sum()
 }
 
 /// The share of the client's link that payload fills.
 pub(crate) fn utilisation(run: &Run, record: &RunRecord) -> f64 {
-    let measure = record.measure.expect("an ended run has a measuring phase");
-    let bits = record.bytes_received.expect("an ended run has received") * 8;
+    let measure = measure(record);
+    let bits = bytes_received(record) * 8;
     let took_s = (measure.end_ns - measure.start_ns) as f64 / 1e9;
-    bits as f64 / took_s / run.network.links[0].rate_bps as f64
+    bits as f64 / took_s / run.network.links[0].b.rate_bps as f64
 }

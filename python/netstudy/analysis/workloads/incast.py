@@ -9,7 +9,6 @@ import numpy as np
 
 from netstudy.analysis.distribution import pooled, quantile
 from netstudy.analysis.ideal import (
-    ETHERNET_FRAMING,
     access_rate_bps,
     framing,
     group_of,
@@ -44,6 +43,7 @@ from netstudy.analysis.workloads.base import (
     Waiting,
     WorkloadAnalysis,
 )
+from netstudy.units import FRAMING_BYTES
 from netstudy.wire import Incast, Run, RunRecord
 
 TABLE = "iteration"
@@ -262,7 +262,7 @@ def ideal_of(run: Run) -> Ideal:
     return Ideal(
         line_rate_bps=access_rate_bps(run.network, client),
         payload_bytes=payload,
-        wire_bytes=payload + segments * (full.headers_bytes + ETHERNET_FRAMING),
+        wire_bytes=payload + segments * (full.headers_bytes + FRAMING_BYTES),
         segments=segments,
         mtu_bytes=full.mtu_bytes,
         min_rto_ns=group_of(run.network, servers[0]).tcp.min_rto_ns,

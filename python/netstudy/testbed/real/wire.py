@@ -12,10 +12,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, TypeAdapter
 
-from netstudy.wire import Jitter, NoJitter, Wire
+from netstudy.wire import Jitter, NoJitter, Until, Wire
 
-AGENT_SCHEMA: Final = "netstudy/agent/1"
-AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/1"
+AGENT_SCHEMA: Final = "netstudy/agent/2"
+AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/2"
 
 Address = IPv4Address | IPv6Address
 Times = tuple[int, ...]
@@ -38,12 +38,15 @@ class SocketOptions(Wire):
     Cheaper where the interface takes care of checksums; dearer where the kernel has to."""
 
 
-class ProbePlan(Wire):
-    """What an agent reads of its host."""
+class InstrumentPlan(Wire):
+    """What an agent reads at intervals."""
 
-    interval_ms: int | None = Field(default=None, gt=0)
-    """Time between two samples; None: snapshots are taken on command only."""
+    counters_interval_ms: int | None = Field(default=None, gt=0)
+    """Between two samples of the host's counters; None: snapshots are taken on command only."""
+    connections_interval_ms: int | None = Field(default=None, gt=0)
+    """Between two samples of TCP_INFO of each connection; None: no series."""
     interfaces: tuple[str, ...] = ()
+    """Of the host."""
 
 
 class Endpoint(Wire):
@@ -53,15 +56,84 @@ class Endpoint(Wire):
     port: int = Field(ge=0, le=65_535)
 
 
-class IncastServerRole(Wire):
+class OpenConnection(Wire):
+    """A connection that the agent opens."""
+
+    kind: Literal["open"] = "open"
+    local: Address
+    """Where it comes from."""
+    peer: Endpoint
+    """Where the peer listens."""
+    peer_number: int = Field(ge=0, lt=2**32)
+    """Its number at the peer."""
+
+
+class AcceptConnection(Wire):
+    """A connection that the peer opens, saying its number here."""
+
+    kind: Literal["accept"] = "accept"
+    local: Address
+    """Where the agent listens for it."""
+    peer: Address
+    """The only address that it is taken from."""
+
+
+ConnectionPlan = Annotated[OpenConnection | AcceptConnection, Field(discriminator="kind")]
+
+
+Direction = Literal["get", "put", "both"]
+"""Which way a transfer's payload goes: from the server to the client; from the client to the
+server, whose application confirms it; both at once, each of the whole size."""
+
+
+class FixedSize(Wire):
+    """A transfer carries so many bytes, each way that it goes."""
+
+    kind: Literal["fixed"] = "fixed"
+    bytes: int = Field(gt=0)
+
+
+class Stream(Wire):
+    """A transfer carries as much as goes in the time of the phase."""
+
+    kind: Literal["stream"] = "stream"
+    chunk_bytes: int = Field(default=65_536, gt=0)
+    """Payload that is asked for, or confirmed, at a time."""
+    ahead_bytes: int = Field(default=4_194_304, gt=0)
+    """Payload asked for, or sent, before the first chunk of it is there: at least a chunk. Must
+    exceed the bandwidth-delay product and the queues; more prolongs the end of the phase."""
+
+
+TransferSize = Annotated[FixedSize | Stream, Field(discriminator="kind")]
+
+
+class ClosedLoop(Wire):
+    """A request is sent when an earlier one has been answered."""
+
+    kind: Literal["closed"] = "closed"
+    outstanding: int = Field(default=1, gt=0)
+    """Requests of a connection that are under way at a time."""
+    think_ns: int = Field(default=0, ge=0)
+    """From a response to the next request in its place."""
+
+
+class OpenLoop(Wire):
+    """A connection's requests are sent at an interval, whether or not the last one was answered.
+
+    Response times count from when a request was due.
+    """
+
+    kind: Literal["every"] = "every"
+    interval_ns: int = Field(gt=0)
+
+
+RequestSchedule = Annotated[ClosedLoop | OpenLoop, Field(discriminator="kind")]
+
+
+class IncastServer(Wire):
     """Answers the requests of one client."""
 
     kind: Literal["incast-server"] = "incast-server"
-    address: Address
-    port: int = Field(default=0, ge=0, le=65_535)
-    """0: one that the kernel chooses."""
-    client: Address
-    """The only address that it takes connections from."""
     request_bytes: int = Field(gt=0)
     response_bytes: int = Field(gt=0)
     start_jitter: Jitter = NoJitter()
@@ -72,45 +144,127 @@ class IncastServerRole(Wire):
     """Seed of the run: 16 hexadecimal digits."""
 
 
-class IncastClientRole(Wire):
-    """Asks every server at once, waits for all, repeats."""
+class IncastClient(Wire):
+    """Asks every server at once, waits for all, repeats: a connection a server."""
 
     kind: Literal["incast-client"] = "incast-client"
-    address: Address
-    """Where its connections come from."""
-    servers: tuple[Endpoint, ...] = Field(min_length=1)
     request_bytes: int = Field(gt=0)
-    response_bytes: tuple[Annotated[int, Field(gt=0)], ...]
-    """Of each server, in their order."""
+    response_bytes: tuple[Annotated[int, Field(gt=0)], ...] = Field(min_length=1)
+    """Of each server, in the order of the connections."""
     iterations: int = Field(gt=0)
     """Of the measuring phase."""
     warmup_iterations: int = Field(default=0, ge=0)
     request_spacing_ns: int = Field(default=0, ge=0)
     """Time between the request to one server and that to the next."""
-    silence_limit_ms: int | None = Field(default=None, gt=0, lt=2**31)
-    """How long all servers that owe something may be silent; None: as the time limit allows."""
-    progress_interval_ms: int | None = Field(default=None, gt=0, lt=2**31)
-    """Time between two signs of life while its traffic goes on; None: it gives none."""
 
 
-AgentRole = Annotated[IncastServerRole | IncastClientRole, Field(discriminator="kind")]
+class TransferServer(Wire):
+    """The other end of transfers."""
+
+    kind: Literal["transfer-server"] = "transfer-server"
+    direction: Direction
+    size: TransferSize
+    request_bytes: int = Field(default=64, gt=0)
+    """Of a request, and of a confirmation."""
+
+
+class TransferClient(Wire):
+    """Makes transfers on each of its connections, one after the other."""
+
+    kind: Literal["transfer-client"] = "transfer-client"
+    direction: Direction
+    size: TransferSize
+    request_bytes: int = Field(default=64, gt=0)
+    """Of a request, and of a confirmation."""
+    pause_ns: int = Field(default=0, ge=0)
+    """From the end of a transfer to the start of the next one on the same connection."""
+    warmup: Until
+    """Of a stream: a time, or no transfer."""
+    measure: Until
+    """Of a stream: a time. Else at least one transfer."""
+
+
+class RequestServer(Wire):
+    """Answers each whole request at once."""
+
+    kind: Literal["request-server"] = "request-server"
+    request_bytes: int = Field(gt=0)
+    response_bytes: int = Field(gt=0)
+
+
+class RequestClient(Wire):
+    """Sends requests and waits for their responses."""
+
+    kind: Literal["request-client"] = "request-client"
+    request_bytes: int = Field(gt=0)
+    response_bytes: int = Field(gt=0)
+    schedule: RequestSchedule
+    warmup: Until
+    measure: Until
+
+
+AgentWorkload = Annotated[
+    IncastServer | IncastClient | TransferServer | TransferClient | RequestServer | RequestClient,
+    Field(discriminator="kind"),
+]
+
+AGENT_WORKLOAD: Final[TypeAdapter[AgentWorkload]] = TypeAdapter(AgentWorkload)
+"""Reads a part in the traffic of a run."""
+
+
+class ProbeServer(Wire):
+    """Answers the requests of a latency probe, on connections of its own, the last of the plan."""
+
+    kind: Literal["server"] = "server"
+    connections: int = Field(default=1, gt=0)
+    """How many are the probe's."""
+    request_bytes: int = Field(default=64, gt=0)
+    response_bytes: int = Field(default=64, gt=0)
+
+
+class ProbeClient(Wire):
+    """Sends the requests of a latency probe, except between the phases, when it rests."""
+
+    kind: Literal["client"] = "client"
+    connections: int = Field(default=1, gt=0)
+    """How many are the probe's: the last of the plan."""
+    request_bytes: int = Field(default=64, gt=0)
+    response_bytes: int = Field(default=64, gt=0)
+    interval_ns: int = Field(default=10_000_000, gt=0)
+    """Between two requests of a connection."""
+    idle_ns: int = Field(default=0, ge=0)
+    """Time in which it is alone, before the workload begins; 0: there is no such phase."""
+
+
+ProbePlan = Annotated[ProbeServer | ProbeClient, Field(discriminator="kind")]
 
 
 class AgentPlan(Wire):
     """What one agent is to do: the first line on its standard input."""
 
-    schema_: Literal["netstudy/agent/1"] = Field(default=AGENT_SCHEMA, alias="schema")
+    schema_: Literal["netstudy/agent/2"] = Field(default=AGENT_SCHEMA, alias="schema")
     run: str
     node: str
     token: str = Field(pattern="^[0-9a-fA-F]{32}$", repr=False)
     """What the agents of a run know each other by. It is never shown."""
     time_limit_ms: int = Field(gt=0)
     """The agent ends with an error after this time, whatever it is doing."""
+    silence_limit_ms: int | None = Field(default=None, gt=0, lt=2**31)
+    """How long all peers that owe something may be silent; None: as the time limit allows. Servers
+    do not look at it."""
+    progress_interval_ms: int | None = Field(default=None, gt=0, lt=2**31)
+    """Between two signs of life of a client while its traffic goes on; None: it gives none."""
     cpu: int | None = None
-    """Processor that the agent stays on; None: wherever the kernel puts it."""
+    """CPU that the agent stays on; None: wherever the kernel puts it."""
     socket: SocketOptions = SocketOptions()
-    probe: ProbePlan = ProbePlan()
-    role: AgentRole
+    instruments: InstrumentPlan = InstrumentPlan()
+    port: int = Field(default=0, ge=0, le=65_535)
+    """Where it listens, at each local address of connections that it accepts; 0: ports that the
+    kernel chooses."""
+    connections: tuple[ConnectionPlan, ...] = Field(min_length=1)
+    """Numbered from 0: first those of the workload, then those of the probe."""
+    workload: AgentWorkload
+    probe: ProbePlan | None = None
 
 
 class SnapshotCommand(Wire):
@@ -139,21 +293,23 @@ class ReadyRecord(Wire):
     """The agent is there: the first record."""
 
     kind: Literal["ready"] = "ready"
-    schema_: Literal["netstudy/agent-record/1"] = Field(default=AGENT_RECORD_SCHEMA, alias="schema")
+    schema_: Literal["netstudy/agent-record/2"] = Field(default=AGENT_RECORD_SCHEMA, alias="schema")
     version: str
     """Of the engine."""
     node: str
     pid: int
     """In the agent's own pid namespace."""
-    address: Address
-    port: int | None
-    """Where it listens; None: it does not."""
+    listening: tuple[Endpoint, ...]
+    """Each local address of connections that it accepts, in order."""
 
 
 class ConnectionRecord(Wire):
     """A connection is open; its options are as the kernel says they are."""
 
     kind: Literal["connection"] = "connection"
+    connection: int
+    """Its number."""
+    local: Endpoint
     peer: Endpoint
     congestion_control: str
     send_buffer_bytes: int
@@ -162,24 +318,53 @@ class ConnectionRecord(Wire):
     no_delay: bool
 
 
+PhaseName = Literal["idle", "warm-up", "measure"]
+"""Phases of a client, in their order. In the first one the probe is alone; it is there only if the
+plan has a time for it."""
+
+
 class PhaseRecord(Wire):
-    """A phase of an incast client has ended."""
+    """A phase of a client has ended and nothing is under way any more.
+
+    After the measuring phase the client waits for `stop`, after the others for `go`.
+    """
 
     kind: Literal["phase"] = "phase"
-    name: Literal["warmed-up", "measured"]
-    """After the first it waits for `go`, after the second for `stop`."""
-    at_ns: int
+    name: PhaseName
+    from_ns: int
+    to_ns: int
+    bytes_received: tuple[int, ...]
+    """On each connection in this phase; each byte is the one that was sent."""
+    bytes_sent: tuple[int, ...]
+    """Handed to the kernel on each connection in this phase."""
 
 
 class ProgressRecord(Wire):
-    """A sign of life of an incast client, and how far it is."""
+    """A sign of life of a client, and how far it is."""
 
     kind: Literal["progress"] = "progress"
     at_ns: int
-    iterations: int
-    """Of this phase, those that have ended."""
+    samples: int
+    """Iterations, transfers or requests of this phase that have ended, the probe's left out."""
     bytes: int
-    """Verified so far, warm-up included."""
+    """Sent and received so far, all phases and connections together."""
+
+
+class ConnectionCounters(Wire):
+    """What was counted of a connection since it was opened."""
+
+    connection: int
+    """Its number."""
+    bytes_received: int
+    """By the application; each byte is the one that was sent."""
+    bytes_sent: int
+    """That it handed to the kernel."""
+    tcp: dict[str, int]
+    """What the kernel says (TCP_INFO): srtt_us, rttvar_us, min_rtt_us, rto_us, cwnd_segments,
+    ssthresh_segments, delivery_rate_bytes_per_s, retransmissions, timeouts, and the payload
+    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. The 36 bytes
+    by which both ends know each other when a connection opens, and the one that answers them, are
+    among TCP's bytes alone."""
 
 
 class SnapshotRecord(Wire):
@@ -195,6 +380,8 @@ class SnapshotRecord(Wire):
     """What does not: states of the host, by name."""
     missing: dict[str, str]
     """What could not be read, with the reason."""
+    connections: tuple[ConnectionCounters, ...]
+    """Those of the agent's that have been opened."""
     cost_ns: int
     """Time that reading them took."""
     raw: dict[str, str]
@@ -212,11 +399,11 @@ class IterationsRecord(Wire):
 
 
 class RequestsRecord(Wire):
-    """When the requests of the measuring phase to one server were."""
+    """When the requests of an incast's measuring phase to one server were."""
 
     kind: Literal["requests"] = "requests"
-    server: int
-    """Index of the server, from 0."""
+    connection: int
+    """Number of the server's connection."""
     intended_ns: Times
     """When each was due."""
     sent_ns: Times
@@ -227,15 +414,8 @@ class RequestsRecord(Wire):
     """When its last byte was read."""
 
 
-class VerifiedRecord(Wire):
-    """Bytes that were received and are those that were sent, warm-up included."""
-
-    kind: Literal["verified"] = "verified"
-    bytes: int
-
-
 class ServedRecord(Wire):
-    """Requests that a server got, warm-up included."""
+    """Requests that a server of an incast got, warm-up included."""
 
     kind: Literal["served"] = "served"
     requested_ns: Times
@@ -249,6 +429,40 @@ class ServedRecord(Wire):
     (`tcpi_total_retrans`)."""
     timeouts: tuple[int, ...]
     """Its retransmission timeouts, likewise (`tcpi_total_rto`)."""
+
+
+class TransfersRecord(Wire):
+    """Transfers of the measuring phase, in the order in which they ended."""
+
+    kind: Literal["transfers"] = "transfers"
+    connection: tuple[int, ...]
+    bytes_received: tuple[int, ...]
+    """Payload that the client received."""
+    bytes_sent: tuple[int, ...]
+    """Payload that it sent."""
+    started_ns: Times
+    """When it was due."""
+    ended_ns: Times
+    """When its last byte was there, or was confirmed; of a stream: the end of the phase's time."""
+
+
+class ResponseTimesRecord(Wire):
+    """Response times of one phase: from when each request was due to the end of its response."""
+
+    kind: Literal["response-times"] = "response-times"
+    of: Literal["workload", "probe"]
+    """Whose requests."""
+    phase: PhaseName
+    """In which the requests were due."""
+    count: int
+    min_ns: int | None
+    """None: there was no request."""
+    max_ns: int | None
+    """Likewise."""
+    sum_ns: int
+    histogram: tuple[tuple[int, int], ...]
+    """With three significant digits (HdrHistogram): upper bound of each class in nanoseconds, and
+    how many are in it. A class with none is left out."""
 
 
 class SamplesRecord(Wire):
@@ -267,21 +481,31 @@ class SamplesRecord(Wire):
     """Counters and states by name, a value a sample; None: it could not be read."""
 
 
+class ConnectionSeriesRecord(Wire):
+    """What the kernel told of a connection at intervals. Absent when the plan has no interval."""
+
+    kind: Literal["connection-series"] = "connection-series"
+    connection: int
+    at_ns: Times
+    values: dict[str, tuple[int, ...]]
+    """By name, as in ConnectionCounters.tcp, a value a sample."""
+
+
 class RefusedRecord(Wire):
-    """Connections that a server closed at once."""
+    """Connections that an agent that listens closed at once."""
 
     kind: Literal["refused"] = "refused"
     wrong_address: int
-    """They came from another address than the client's."""
+    """They came from another address than that of their plan, or to another one."""
     wrong_token: int
-    """They did not know the token, or came after the client was there."""
+    """They did not know the token, or the number of a connection that is to come."""
 
 
 class PacingRecord(Wire):
     """How late what was due at an instant was done.
 
-    Of a client: requests that are not the first of their iteration; of a server: delayed responses.
-    Absent when there was none.
+    Of a client: requests that were waited for; of a server: delayed responses. Absent when there
+    was none.
     """
 
     kind: Literal["pacing"] = "pacing"
@@ -312,9 +536,11 @@ AgentRecord = Annotated[
     | SnapshotRecord
     | IterationsRecord
     | RequestsRecord
-    | VerifiedRecord
     | ServedRecord
+    | TransfersRecord
+    | ResponseTimesRecord
     | SamplesRecord
+    | ConnectionSeriesRecord
     | RefusedRecord
     | PacingRecord
     | ErrorRecord

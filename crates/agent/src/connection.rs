@@ -1,0 +1,247 @@
+//! A connection of an agent: bytes in and out without waiting, each of them checked.
+
+use std::fs::File;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use netstudy_records::ConnectionPlan;
+use netstudy_units::Time;
+use netstudy_workload::Owed;
+use nix::errno::Errno;
+use nix::sys::epoll::EpollFlags;
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::sendfile::sendfile64;
+use nix::sys::socket::{MsgFlags, recv, send};
+
+use crate::failure::Failure;
+use crate::pattern::{Cursor, Mismatch, random_bytes};
+use crate::tallies::Tally;
+
+/// What is read at once at most: more would delay an action that becomes due meanwhile.
+const READ_BYTES: usize = 128 * 1024;
+/// Pieces that are sent at once at most, for the same reason.
+const PIECES_MAX: u32 = 16;
+
+/// The bytes that all connections carry, and room to read them.
+#[derive(Debug)]
+pub(crate) struct Bytes {
+    random: Vec<u8>,
+    /// The same bytes as a file in memory, which the kernel sends from without a copy; none: they are
+    /// copied.
+    file: Option<File>,
+    buffer: Vec<u8>,
+}
+
+impl Bytes {
+    pub(crate) fn new(zero_copy: bool) -> Result<Self, Failure> {
+        let random = random_bytes();
+        let file = if zero_copy { Some(in_memory(&random)?) } else { None };
+        Ok(Self { random, file, buffer: vec![0; READ_BYTES] })
+    }
+}
+
+/// A file in memory with the contents `bytes`.
+fn in_memory(bytes: &[u8]) -> Result<File, Failure> {
+    let failed = "a file in memory";
+    let fd = memfd_create(c"bytes", MFdFlags::MFD_CLOEXEC).map_err(Failure::run(failed))?;
+    let mut file = File::from(fd);
+    file.write_all(bytes).map_err(Failure::run(failed))?;
+    Ok(file)
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It has not been begun.
+    Absent,
+    /// It is being opened from here.
+    Connecting,
+    /// It waits for the peer's welcome.
+    Greeting,
+    /// It carries the application's bytes.
+    Open,
+    /// The peer has closed it.
+    Closed,
+}
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    plan: ConnectionPlan,
+    pub(crate) state: State,
+    /// There from when it is begun.
+    tally: Option<Arc<Tally>>,
+    /// Handed to the kernel.
+    sent: Cursor,
+    /// What the application has written beyond that.
+    pending: u64,
+    received: Cursor,
+    /// The application has closed its direction: that follows the last byte.
+    closes: bool,
+    /// What the poller looks for.
+    pub(crate) interest: EpollFlags,
+    /// When it last went on.
+    pub(crate) last: Time,
+    /// Bytes that were acknowledged beside those of the application.
+    pub(crate) acknowledged_before: u64,
+}
+
+/// What a read brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// Nothing yet.
+    Nothing,
+    /// All that it has received before, and with it.
+    Bytes { before: u64, total: u64 },
+    /// The peer has closed its direction.
+    End,
+}
+
+impl Connection {
+    pub(crate) fn new(plan: ConnectionPlan) -> Self {
+        Self {
+            plan,
+            state: State::Absent,
+            tally: None,
+            sent: Cursor::default(),
+            pending: 0,
+            received: Cursor::default(),
+            closes: false,
+            interest: EpollFlags::empty(),
+            last: Time::ZERO,
+            acknowledged_before: 0,
+        }
+    }
+
+    /// Whether the agent opens it.
+    pub(crate) const fn is_ours(&self) -> bool {
+        matches!(self.plan, ConnectionPlan::Open { .. })
+    }
+
+    /// It is there, in whatever state.
+    pub(crate) fn set(&mut self, state: State, tally: Arc<Tally>, now: Time) {
+        self.state = state;
+        self.tally = Some(tally);
+        self.last = now;
+    }
+
+    pub(crate) fn tally(&self) -> &Arc<Tally> {
+        self.tally.as_ref().expect("it has been begun")
+    }
+
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.tally().stream
+    }
+
+    /// Bytes received.
+    pub(crate) const fn received(&self) -> u64 {
+        self.received.passed()
+    }
+
+    /// Bytes handed to the kernel.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.sent.passed()
+    }
+
+    /// Bytes that the application has written and the kernel has not taken.
+    pub(crate) const fn pending(&self) -> u64 {
+        self.pending
+    }
+
+    /// The application writes.
+    pub(crate) fn write(&mut self, bytes: u64, now: Time) {
+        self.pending += bytes;
+        self.last = now;
+    }
+
+    /// The application closes its direction.
+    pub(crate) fn close(&mut self) {
+        self.closes = true;
+    }
+
+    /// Hands as much of what was written to the kernel as it takes. Whether some was.
+    pub(crate) fn flush(&mut self, bytes: &Bytes) -> Result<bool, String> {
+        let before = self.sent.passed();
+        let mut pieces = 0;
+        while self.pending > 0 && pieces < PIECES_MAX {
+            let piece = self.sent.piece(self.pending);
+            match self.send(bytes, piece) {
+                Ok(count) => {
+                    self.sent.advance(count);
+                    self.pending -= count as u64;
+                    pieces += 1;
+                }
+                Err(Errno::EAGAIN) => break,
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.desc().to_owned()),
+            }
+        }
+        let tally = self.tally();
+        tally.set_sent(self.sent.passed());
+        if self.closes && self.pending == 0 {
+            // It fails if the other end is gone, which the next read tells.
+            let _ = tally.stream.shutdown(std::net::Shutdown::Write);
+        }
+        Ok(self.sent.passed() > before)
+    }
+
+    fn send(&self, bytes: &Bytes, piece: Range<usize>) -> nix::Result<usize> {
+        if let Some(file) = &bytes.file {
+            let mut offset = piece.start.cast_signed() as i64;
+            return sendfile64(self.stream(), file, Some(&mut offset), piece.len());
+        }
+        // The end of a piece within a message is not the end of a segment.
+        let more = (piece.len() as u64) < self.pending;
+        let more =
+            if more { MsgFlags::from_bits_retain(libc::MSG_MORE) } else { MsgFlags::empty() };
+        let flags = MsgFlags::MSG_NOSIGNAL | more;
+        send(self.stream().as_raw_fd(), &bytes.random[piece], flags)
+    }
+
+    /// Reads what there is, and checks it.
+    pub(crate) fn receive(&mut self, bytes: &mut Bytes) -> Result<Read, String> {
+        let Bytes { random, buffer, .. } = bytes;
+        let count = match recv(self.stream().as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
+            Ok(0) => return Ok(Read::End),
+            Ok(count) => count,
+            Err(Errno::EINTR | Errno::EAGAIN) => return Ok(Read::Nothing),
+            Err(error) => return Err(error.desc().to_owned()),
+        };
+        let before = self.received.passed();
+        if let Err(Mismatch { at }) = self.received.verify(random, &buffer[..count]) {
+            return Err(format!("byte {at} of the next {count} is not what it must send"));
+        }
+        let total = self.received.passed();
+        self.tally().set_received(total);
+        Ok(Read::Bytes { before, total })
+    }
+
+    /// The other end, and what it has yet to do; `owed` is what the application waits for.
+    pub(crate) fn whereabouts(&self, owed: Option<Owed>) -> String {
+        let (role, peer, message) = match self.plan {
+            ConnectionPlan::Open { peer, .. } => {
+                ("server", SocketAddr::new(peer.address, peer.port).to_string(), "response")
+            }
+            ConnectionPlan::Accept { peer, .. } => {
+                let known = self.tally.as_ref().map(|tally| tally.peer.to_string());
+                ("client", known.unwrap_or_else(|| peer.to_string()), "request")
+            }
+        };
+        match (self.state, owed) {
+            (State::Absent, _) => format!("no {role} has come from {peer}"),
+            (State::Connecting, _) => format!("connecting to {role} {peer}"),
+            (State::Greeting, _) => format!("{role} {peer} does not welcome this client"),
+            (State::Closed, None) => format!("{role} {peer} is gone"),
+            (_, Some(Owed { message: number, bytes, missing })) => {
+                let has = bytes - missing;
+                format!("{role} {peer} has sent {has} of {bytes} bytes of {message} {number}")
+            }
+            _ if self.pending > 0 => {
+                format!("{role} {peer} has not taken the last {} bytes", self.pending)
+            }
+            _ => format!("{role} {peer}"),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The door of an agent that listens: it lets in the connections of its plan, each once, and nobody
+//! else.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use netstudy_records::{AgentPlan, AgentRecord, ConnectionPlan, Endpoint, Token};
+
+use crate::failure::Failure;
+use crate::greeting::{self, WELCOME};
+use crate::socket;
+
+/// Time that a connection has to greet.
+const GREETING_TIME: Duration = Duration::from_secs(5);
+/// Connections that may be greeting at a time.
+const GREETERS_MAX: usize = 256;
+
+/// A connection that is to come.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    local: IpAddr,
+    peer: IpAddr,
+    number: u32,
+    is_there: bool,
+}
+
+/// Somebody who has not said all of a greeting.
+#[derive(Debug)]
+struct Greeter {
+    stream: TcpStream,
+    local: IpAddr,
+    peer: IpAddr,
+    said: [u8; greeting::LENGTH],
+    heard: usize,
+    until: Instant,
+}
+
+/// Listeners, and who stands before them.
+#[derive(Debug)]
+pub(crate) struct Door {
+    pub(crate) listeners: Vec<TcpListener>,
+    token: Token,
+    expected: Vec<Expected>,
+    greeters: Vec<Option<Greeter>>,
+    wrong_address: u64,
+    wrong_token: u64,
+}
+
+/// What a greeter has come to.
+#[derive(Debug)]
+pub(crate) enum Greeted {
+    /// It has not said all.
+    NotYet,
+    /// It is closed.
+    Refused,
+    /// It is the connection with this number.
+    Welcome(u32, TcpStream),
+}
+
+impl Door {
+    /// Listens at each local address of connections that are to come.
+    pub(crate) fn open(plan: &AgentPlan) -> Result<Self, Failure> {
+        let expected: Vec<_> = (0..).zip(&plan.connections).filter_map(expected).collect();
+        let mut addresses: Vec<IpAddr> = expected.iter().map(|one| one.local).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let listen = |address| socket::listen_at(SocketAddr::new(address, plan.port), &plan.socket);
+        Ok(Self {
+            listeners: addresses.into_iter().map(listen).collect::<Result<_, _>>()?,
+            token: plan.token.clone(),
+            expected,
+            greeters: Vec::new(),
+            wrong_address: 0,
+            wrong_token: 0,
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn addresses(&self) -> Result<Vec<Endpoint>, Failure> {
+        let address = |listener: &TcpListener| listener.local_addr().map(socket::endpoint);
+        self.listeners
+            .iter()
+            .map(address)
+            .collect::<Result<_, _>>()
+            .map_err(Failure::run("the port"))
+    }
+
+    /// Whether somebody has yet to greet.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.greeters.iter().any(Option::is_some)
+    }
+
+    /// Takes whoever has come to a listener. The place of a greeter whose greeting is to be heard;
+    /// none: there was nobody, or nobody who may come in.
+    pub(crate) fn accept(
+        &mut self,
+        listener: usize,
+    ) -> Result<Option<(usize, &TcpStream)>, Failure> {
+        let (stream, peer) = match self.listeners[listener].accept() {
+            Ok(come) => come,
+            // It was gone before it was taken: accept(2).
+            Err(error) if is_passing(&error) => return Ok(None),
+            Err(error) => return Err(Failure::run("accepting a connection")(error)),
+        };
+        let local = stream.local_addr().map_err(Failure::run("this end of a connection"))?.ip();
+        if !self.expected.iter().any(|one| (one.local, one.peer) == (local, peer.ip())) {
+            self.wrong_address += 1;
+            return Ok(None);
+        }
+        let place = self.greeters.iter().position(Option::is_none).unwrap_or(self.greeters.len());
+        if place == GREETERS_MAX {
+            self.wrong_token += 1;
+            return Ok(None);
+        }
+        stream.set_nonblocking(true).map_err(Failure::run("O_NONBLOCK"))?;
+        let until = Instant::now() + GREETING_TIME;
+        let said = [0; greeting::LENGTH];
+        let greeter = Greeter { stream, local, peer: peer.ip(), said, heard: 0, until };
+        if place == self.greeters.len() {
+            self.greeters.push(None);
+        }
+        let greeter = self.greeters[place].insert(greeter);
+        Ok(Some((place, &greeter.stream)))
+    }
+
+    /// Hears more of a greeting.
+    pub(crate) fn hear(&mut self, place: usize) -> Greeted {
+        let Some(greeter) = &mut self.greeters[place] else { return Greeted::NotYet };
+        match greeter.stream.read(&mut greeter.said[greeter.heard..]) {
+            Ok(count @ 1..) => greeter.heard += count,
+            Err(error) if is_passing(&error) => return Greeted::NotYet,
+            Ok(_) | Err(_) => return self.refuse(place),
+        }
+        if greeter.heard < greeting::LENGTH {
+            return Greeted::NotYet;
+        }
+        let number = greeting::number(&greeter.said, &self.token);
+        let is_this = |one: &Expected| {
+            let is_to_come = Some(one.number) == number && !one.is_there;
+            is_to_come && (one.local, one.peer) == (greeter.local, greeter.peer)
+        };
+        let Some(known) = self.expected.iter().position(is_this) else {
+            return self.refuse(place);
+        };
+        // A byte always finds room in a connection on which nothing was sent.
+        if !matches!(greeter.stream.write(&[WELCOME]), Ok(1)) {
+            return self.refuse(place);
+        }
+        let known = &mut self.expected[known];
+        known.is_there = true;
+        let greeter = self.greeters[place].take().expect("it has greeted");
+        Greeted::Welcome(known.number, greeter.stream)
+    }
+
+    /// Closes those who take too long.
+    pub(crate) fn close_the_late(&mut self) {
+        let now = Instant::now();
+        for place in 0..self.greeters.len() {
+            if self.greeters[place].as_ref().is_some_and(|greeter| greeter.until <= now) {
+                self.refuse(place);
+            }
+        }
+    }
+
+    fn refuse(&mut self, place: usize) -> Greeted {
+        self.wrong_token += 1;
+        self.greeters[place] = None;
+        Greeted::Refused
+    }
+
+    /// Whom it has closed; none: it listens nowhere.
+    pub(crate) fn record(&self) -> Option<AgentRecord> {
+        let Self { wrong_address, wrong_token, .. } = *self;
+        (!self.listeners.is_empty()).then_some(AgentRecord::Refused { wrong_address, wrong_token })
+    }
+}
+
+fn expected((number, connection): (u32, &ConnectionPlan)) -> Option<Expected> {
+    match *connection {
+        ConnectionPlan::Accept { local, peer } => {
+            Some(Expected { local, peer, number, is_there: false })
+        }
+        ConnectionPlan::Open { .. } => None,
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
+}

@@ -1,0 +1,544 @@
+//! The poll loop: drives an application over the kernel's TCP.
+//!
+//! One thread waits for sockets, for the application's next action and for the controller, and never
+//! for one connection alone. What the application does comes out of [`Application::poll`]; what
+//! happens goes into it. Of acknowledgments it hears, if it wants to, before it is polled for something
+//! that is due at an instant.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
+
+use netstudy_records::ConnectionPlan;
+use netstudy_units::{Duration, Time};
+use netstudy_workload::{Action, Application, Owed};
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::socket::{MsgFlags, recv, send};
+use nix::sys::timer::{Expiration, TimerSetTimeFlags};
+use nix::sys::timerfd::{ClockId, TimerFd, TimerFlags};
+
+use crate::Agent;
+use crate::clock::Clock;
+use crate::connection::{Bytes, Connection, Read, State};
+use crate::control::{Event, Interruption, time_limit_message};
+use crate::door::{Door, Greeted};
+use crate::failure::Failure;
+use crate::greeting::{self, WELCOME};
+use crate::lateness::Lateness;
+use crate::progress::Progress;
+use crate::recorder::{ConnectionBytes, Recorder};
+use crate::socket;
+use crate::tallies::Tally;
+use crate::tcp_info;
+
+/// What the poller calls the controller and the timer. Connections have their number, listeners and
+/// greeters theirs with a bit that no connection has.
+const CONTROLLER: u64 = u64::MAX;
+const TIMER: u64 = u64::MAX - 1;
+const LISTENER: u64 = 1 << 62;
+const GREETER: u64 = 1 << 61;
+
+/// Greeters that are late are closed that often at least.
+const DOOR_CHECK_MS: u16 = 1_000;
+
+/// Drives the application until the controller stops it, and writes what was kept.
+pub(crate) fn run(
+    agent: &Agent<'_>,
+    application: Box<dyn Application>,
+    workload_connections: u32,
+) -> Result<(), Failure> {
+    let door = Door::open(agent.plan)?;
+    agent.output.write(&agent.ready(door.addresses()?))?;
+    let mut driver = Driver::new(agent, application, door, workload_connections)?;
+    driver.drive()?;
+    driver.write_records()
+}
+
+struct Driver<'a> {
+    agent: &'a Agent<'a>,
+    application: Box<dyn Application>,
+    connections: Vec<Connection>,
+    door: Door,
+    bytes: Bytes,
+    clock: Clock,
+    epoll: Epoll,
+    timer: TimerFd,
+    /// What the timer is set to.
+    timer_at: Time,
+    /// When the application was last told something, or polled at an instant.
+    told: Time,
+    recorder: Recorder,
+    lateness: Lateness,
+    progress: Progress,
+    silence_limit: Option<Duration>,
+    silence_check: Time,
+    /// The application waits for the controller.
+    holds: bool,
+}
+
+impl<'a> Driver<'a> {
+    fn new(
+        agent: &'a Agent<'a>,
+        application: Box<dyn Application>,
+        door: Door,
+        workload_connections: u32,
+    ) -> Result<Self, Failure> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(Failure::run("epoll"))?;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)
+            .map_err(Failure::run("timerfd"))?;
+        let event = |token| EpollEvent::new(EpollFlags::EPOLLIN, token);
+        epoll
+            .add(agent.events.wake(), event(CONTROLLER))
+            .and_then(|()| epoll.add(&timer, event(TIMER)))
+            .map_err(Failure::run("epoll"))?;
+        for (token, listener) in (LISTENER..).zip(&door.listeners) {
+            epoll.add(listener, event(token)).map_err(Failure::run("epoll"))?;
+        }
+        let (plan, clock) = (agent.plan, Clock::new());
+        let connections: Vec<_> = plan.connections.iter().copied().map(Connection::new).collect();
+        let asks = connections.iter().any(Connection::is_ours);
+        let limit_ms = plan.silence_limit_ms.filter(|_| asks);
+        Ok(Self {
+            agent,
+            application,
+            connections,
+            door,
+            bytes: Bytes::new(plan.socket.zero_copy)?,
+            clock,
+            epoll,
+            timer,
+            timer_at: Time::NEVER,
+            told: Time::ZERO,
+            recorder: Recorder::new(plan, workload_connections, clock),
+            lateness: Lateness::default(),
+            progress: Progress::new(plan.progress_interval_ms.filter(|_| asks), clock.now()),
+            silence_limit: limit_ms.map(|ms| Duration::from_ms(ms.into())),
+            silence_check: clock.now(),
+            holds: false,
+        })
+    }
+
+    /// Goes on until the controller says `stop`.
+    fn drive(&mut self) -> Result<(), Failure> {
+        loop {
+            self.act()?;
+            let now = self.clock.now();
+            if self.progress.is_due(now) {
+                let record = self.recorder.progress(now, &self.connection_bytes());
+                self.agent.output.write(&record)?;
+            }
+            self.check_silence(now)?;
+            if !self.wait()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Does what is due.
+    fn act(&mut self) -> Result<(), Failure> {
+        loop {
+            let (due, now) = (self.application.next_action(), self.clock.now());
+            if due > now {
+                return Ok(());
+            }
+            // What follows from what it was told is due at once; the rest at an instant.
+            let is_timed = due != self.told;
+            if is_timed {
+                self.told = now;
+                self.tell_acknowledgments(now)?;
+            }
+            let Some(action) = self.application.poll(now) else { return Ok(()) };
+            if is_timed && matches!(action, Action::Write { .. }) {
+                self.lateness.add(self.clock, due, now);
+            }
+            self.carry_out(action, due, now)?;
+        }
+    }
+
+    fn carry_out(&mut self, action: Action, due: Time, now: Time) -> Result<(), Failure> {
+        match action {
+            Action::Open { connection } => self.open(connection, now)?,
+            Action::Write { connection, bytes } => {
+                self.recorder.wrote(connection, due, now);
+                if self.recorder.wants_losses(connection) {
+                    self.tell_losses(connection)?;
+                }
+                self.connections[connection as usize].write(bytes, now);
+                self.flush(connection)?;
+            }
+            Action::Close { connection } => {
+                self.connections[connection as usize].close();
+                self.flush(connection)?;
+            }
+            Action::Begin => self.recorder.begin(due, self.connection_bytes()),
+            Action::Sample(sample) => self.recorder.sample(sample),
+            Action::Hold | Action::End => {
+                let record = self.recorder.phase_record(now, &self.connection_bytes());
+                self.agent.output.write(&record)?;
+                self.holds = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn connection_bytes(&self) -> ConnectionBytes {
+        self.connections.iter().map(|one| (one.received(), one.sent())).collect()
+    }
+
+    /// Of what peers have acknowledged, which nothing else tells.
+    fn tell_acknowledgments(&mut self, now: Time) -> Result<(), Failure> {
+        if !self.application.hears_acknowledgments() {
+            return Ok(());
+        }
+        for (number, connection) in (0..).zip(&self.connections) {
+            if connection.state == State::Open {
+                let total = tcp_info::bytes_acknowledged(connection.stream())
+                    .map_err(Failure::run("reading TCP_INFO"))?;
+                let own = total.saturating_sub(connection.acknowledged_before);
+                self.application.acknowledged(now, number, own);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_losses(&mut self, connection: u32) -> Result<(), Failure> {
+        let stream = self.connections[connection as usize].stream();
+        let losses = tcp_info::losses(stream).map_err(Failure::run("reading TCP_INFO"))?;
+        self.recorder.lost(losses);
+        Ok(())
+    }
+
+    /// Begins to open a connection.
+    fn open(&mut self, number: u32, now: Time) -> Result<(), Failure> {
+        let ConnectionPlan::Open { local, peer, .. } = self.agent.plan.connections[number as usize]
+        else {
+            unreachable!("only connections of the plan that are to be opened are");
+        };
+        let to = SocketAddr::new(peer.address, peer.port);
+        let stream = socket::begin_to_connect(local, to, &self.agent.plan.socket)?;
+        let connection = &mut self.connections[number as usize];
+        connection.set(State::Connecting, Arc::new(Tally::new(number, to, stream)), now);
+        connection.interest = EpollFlags::EPOLLOUT;
+        let event = EpollEvent::new(connection.interest, u64::from(number));
+        self.epoll.add(connection.stream(), event).map_err(Failure::run("epoll"))
+    }
+
+    /// A connection that was being opened is open, or has failed. The peer is greeted.
+    fn greet(&mut self, number: u32) -> Result<(), Failure> {
+        let ConnectionPlan::Open { peer_number, .. } = self.agent.plan.connections[number as usize]
+        else {
+            unreachable!("it was opened from here");
+        };
+        let connection = &mut self.connections[number as usize];
+        let error = connection.stream().take_error().map_err(Failure::run("SO_ERROR"))?;
+        if let Some(error) = error {
+            return Err(self.broken(number, &error.to_string()));
+        }
+        let greeting = greeting::greeting(&self.agent.plan.token, peer_number);
+        // It finds room in a connection on which nothing was sent.
+        match send(connection.stream().as_raw_fd(), &greeting, MsgFlags::MSG_NOSIGNAL) {
+            Ok(count) if count == greeting.len() => {}
+            Ok(_) => return Err(self.broken(number, "it takes no greeting")),
+            Err(error) => return Err(self.broken(number, error.desc())),
+        }
+        connection.state = State::Greeting;
+        self.look_for(number, EpollFlags::EPOLLIN)
+    }
+
+    /// The answer to a greeting has come, or none will.
+    fn hear_welcome(&mut self, number: u32) -> Result<(), Failure> {
+        let mut answer = [0];
+        let fd = self.connections[number as usize].stream().as_raw_fd();
+        match recv(fd, &mut answer, MsgFlags::MSG_DONTWAIT) {
+            Ok(1) if answer == [WELCOME] => {}
+            Ok(0) => return Err(self.broken(number, "it closed the connection")),
+            Ok(_) => return Err(self.broken(number, "it answers something else")),
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(()),
+            Err(error) => return Err(self.broken(number, error.desc())),
+        }
+        // The greeting is among the bytes that are acknowledged; the answer came after it.
+        let connection = &mut self.connections[number as usize];
+        connection.acknowledged_before = tcp_info::bytes_acknowledged(connection.stream())
+            .map_err(Failure::run("reading TCP_INFO"))?;
+        self.opened(number)
+    }
+
+    /// A connection is open at both ends.
+    fn opened(&mut self, number: u32) -> Result<(), Failure> {
+        let connection = &mut self.connections[number as usize];
+        connection.state = State::Open;
+        self.agent.output.write(&socket::describe(number, connection.stream())?)?;
+        self.agent.tallies.add(Arc::clone(connection.tally()));
+        self.told = self.clock.now();
+        self.application.opened(self.told, number);
+        self.flush(number)
+    }
+
+    /// Hands what was written to the kernel, and has the poller look for room where some is left.
+    fn flush(&mut self, number: u32) -> Result<(), Failure> {
+        let connection = &mut self.connections[number as usize];
+        if connection.state != State::Open {
+            return Ok(());
+        }
+        let had = connection.pending() > 0;
+        match connection.flush(&self.bytes) {
+            Ok(true) => connection.last = self.clock.now(),
+            Ok(false) => {}
+            Err(why) => return Err(self.broken(number, &why)),
+        }
+        let is_done = connection.pending() == 0;
+        if had && is_done {
+            self.recorder.flushed(number);
+        }
+        let room = if is_done { EpollFlags::empty() } else { EpollFlags::EPOLLOUT };
+        self.look_for(number, EpollFlags::EPOLLIN | room)
+    }
+
+    fn look_for(&mut self, number: u32, interest: EpollFlags) -> Result<(), Failure> {
+        let connection = &mut self.connections[number as usize];
+        if connection.interest == interest {
+            return Ok(());
+        }
+        connection.interest = interest;
+        let mut event = EpollEvent::new(interest, u64::from(number));
+        self.epoll.modify(connection.stream(), &mut event).map_err(Failure::run("epoll"))
+    }
+
+    /// Waits until something is due or has happened, and sees to it. Whether to go on.
+    fn wait(&mut self) -> Result<bool, Failure> {
+        let due = self.application.next_action();
+        if due != Time::NEVER {
+            if self.clock.is_near(due) {
+                self.clock.spin_until(due);
+                return Ok(true);
+            }
+            self.set_timer(due)?;
+        }
+        let mut events = [EpollEvent::empty(); 64];
+        let count = match self.epoll.wait(&mut events, self.patience()) {
+            Ok(count) => count,
+            Err(Errno::EINTR) => 0,
+            Err(error) => return Err(Failure::run("epoll")(error)),
+        };
+        for event in &events[..count] {
+            if !self.handle(event.data(), event.events())? {
+                return Ok(false);
+            }
+            self.act()?;
+        }
+        if self.door.is_busy() {
+            self.door.close_the_late();
+        }
+        Ok(true)
+    }
+
+    fn set_timer(&mut self, due: Time) -> Result<(), Failure> {
+        if due != self.timer_at {
+            let at = Expiration::OneShot(self.clock.wake_up(due));
+            self.timer
+                .set(at, TimerSetTimeFlags::TFD_TIMER_ABSTIME)
+                .map_err(Failure::run("timerfd"))?;
+            self.timer_at = due;
+        }
+        Ok(())
+    }
+
+    /// How long to wait for events at most: something is to be looked at now and then.
+    fn patience(&self) -> EpollTimeout {
+        let silence_ms = self.silence_limit.map(|limit| limit.as_ns() / 1_000_000 / 8 + 1);
+        let door_ms = self.door.is_busy().then_some(u64::from(DOOR_CHECK_MS));
+        let ms = silence_ms.into_iter().chain(door_ms).min();
+        ms.map_or(EpollTimeout::NONE, |ms| EpollTimeout::try_from(ms).unwrap_or(EpollTimeout::MAX))
+    }
+
+    /// Sees to something that has happened. Whether to go on.
+    fn handle(&mut self, token: u64, what: EpollFlags) -> Result<bool, Failure> {
+        match token {
+            CONTROLLER => return self.listen_to_controller(),
+            TIMER => {
+                self.timer.wait().map_err(Failure::run("timerfd"))?;
+                self.timer_at = Time::NEVER;
+            }
+            _ if token & LISTENER != 0 => self.accept((token - LISTENER) as usize)?,
+            _ if token & GREETER != 0 => self.hear_greeting((token - GREETER) as usize)?,
+            _ => self.handle_connection(token as u32, what)?,
+        }
+        Ok(true)
+    }
+
+    fn handle_connection(&mut self, number: u32, what: EpollFlags) -> Result<(), Failure> {
+        match self.connections[number as usize].state {
+            State::Connecting => self.greet(number),
+            State::Greeting => self.hear_welcome(number),
+            State::Open => {
+                // Room first: what waits for it is older than what may have come.
+                if what.contains(EpollFlags::EPOLLOUT) {
+                    self.flush(number)?;
+                }
+                if what.intersects(!EpollFlags::EPOLLOUT) {
+                    self.receive(number)?;
+                }
+                Ok(())
+            }
+            State::Absent | State::Closed => Ok(()),
+        }
+    }
+
+    /// Reads what has come.
+    fn receive(&mut self, number: u32) -> Result<(), Failure> {
+        let connection = &mut self.connections[number as usize];
+        let read = connection.receive(&mut self.bytes);
+        let now = self.clock.now();
+        match read {
+            Ok(Read::Nothing) => {}
+            Ok(Read::Bytes { before, total }) => {
+                connection.last = now;
+                self.recorder.received(number, now);
+                self.told = now;
+                self.application.received(now, number, before, total);
+                if self.recorder.wants_ends() && self.owed(number).is_none() {
+                    self.recorder.answered(number, now);
+                }
+            }
+            Ok(Read::End) => return self.end(number, now),
+            Err(why) => return Err(self.broken(number, &why)),
+        }
+        Ok(())
+    }
+
+    /// The peer has closed its direction: a client does that between two messages.
+    fn end(&mut self, number: u32, now: Time) -> Result<(), Failure> {
+        let is_owed = self.owed(number).is_some();
+        let connection = &mut self.connections[number as usize];
+        if connection.is_ours() || is_owed || connection.pending() > 0 {
+            return Err(self.broken(number, "it closed the connection"));
+        }
+        connection.state = State::Closed;
+        self.epoll.delete(connection.stream()).map_err(Failure::run("epoll"))?;
+        self.told = now;
+        self.application.closed(now, number);
+        Ok(())
+    }
+
+    /// Somebody has come to a listener.
+    fn accept(&mut self, listener: usize) -> Result<(), Failure> {
+        if let Some((place, stream)) = self.door.accept(listener)? {
+            let event = EpollEvent::new(EpollFlags::EPOLLIN, GREETER + place as u64);
+            self.epoll.add(stream.as_fd(), event).map_err(Failure::run("epoll"))?;
+        }
+        Ok(())
+    }
+
+    fn hear_greeting(&mut self, place: usize) -> Result<(), Failure> {
+        let Greeted::Welcome(number, stream) = self.door.hear(place) else { return Ok(()) };
+        let peer = stream.peer_addr().map_err(Failure::run("the other end of a connection"))?;
+        let now = self.clock.now();
+        let connection = &mut self.connections[number as usize];
+        connection.set(State::Open, Arc::new(Tally::new(number, peer, stream)), now);
+        self.look_for(number, EpollFlags::EPOLLIN)?;
+        self.opened(number)
+    }
+
+    /// Does what the controller says. Whether to go on.
+    fn listen_to_controller(&mut self) -> Result<bool, Failure> {
+        for event in self.agent.events.hear() {
+            match event {
+                Event::Go => self.go(),
+                Event::Interrupted(Interruption::Stop) => return Ok(false),
+                Event::Interrupted(Interruption::TimeLimit) => {
+                    let limit = time_limit_message(self.agent.plan.time_limit_ms);
+                    return Err(Failure::Run(format!("{limit}: {}", self.missing())));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn go(&mut self) {
+        let now = self.clock.now();
+        // Whoever does not wait for it does not need it.
+        if self.holds && self.application.go(now) {
+            self.told = now;
+            self.holds = false;
+            let bytes = self.connection_bytes();
+            self.recorder.go(now, bytes);
+        }
+    }
+
+    fn owed(&self, number: u32) -> Option<Owed> {
+        self.application.owed(number, self.connections[number as usize].received())
+    }
+
+    /// Whether something has to come from a peer, or to be taken by it.
+    fn is_waited_for(&self, number: u32) -> bool {
+        let connection = &self.connections[number as usize];
+        match connection.state {
+            State::Connecting | State::Greeting => true,
+            State::Open => connection.pending() > 0 || self.owed(number).is_some(),
+            State::Absent | State::Closed => false,
+        }
+    }
+
+    /// All peers that owe something may be silent for so long only.
+    fn check_silence(&mut self, now: Time) -> Result<(), Failure> {
+        let Some(limit) = self.silence_limit else { return Ok(()) };
+        if self.holds || now < self.silence_check {
+            return Ok(());
+        }
+        self.silence_check = now + limit.div(8);
+        let waited_for = |number: &u32| self.is_waited_for(*number);
+        let heard = (0..self.connections.len() as u32)
+            .filter(waited_for)
+            .map(|number| self.connections[number as usize].last)
+            .max();
+        if heard.is_some_and(|heard| heard + limit <= now) {
+            let limit_ms = limit.as_ns() / 1_000_000;
+            let why = format!("nothing has come for {limit_ms} ms: {}", self.missing());
+            return Err(Failure::Run(why));
+        }
+        Ok(())
+    }
+
+    /// Which peers are waited for, and for what.
+    fn missing(&self) -> String {
+        let whereabouts = |number: u32| {
+            let connection = &self.connections[number as usize];
+            let is_absent = connection.state == State::Absent && !connection.is_ours();
+            let is_missing =
+                is_absent || connection.state == State::Closed || self.is_waited_for(number);
+            is_missing.then(|| connection.whereabouts(self.owed(number)))
+        };
+        let all: Vec<_> = (0..self.connections.len() as u32).filter_map(whereabouts).collect();
+        match (all.is_empty(), self.holds) {
+            (false, _) => all.join("; "),
+            (true, true) => "no `go` or `stop` has come".to_owned(),
+            (true, false) => "no `stop` has come".to_owned(),
+        }
+    }
+
+    fn broken(&self, number: u32, why: &str) -> Failure {
+        let whereabouts = self.connections[number as usize].whereabouts(self.owed(number));
+        Failure::Run(format!("{whereabouts}: {why}"))
+    }
+
+    fn write_records(mut self) -> Result<(), Failure> {
+        for number in 0..self.connections.len() as u32 {
+            let is_open = self.connections[number as usize].state != State::Absent;
+            if is_open && self.recorder.wants_losses(number) {
+                self.tell_losses(number)?;
+            }
+        }
+        let output = &self.agent.output;
+        for record in self.recorder.into_records() {
+            output.write(&record)?;
+        }
+        if let Some(pacing) = self.lateness.into_record() {
+            output.write(&pacing)?;
+        }
+        if let Some(refused) = self.door.record() {
+            output.write(&refused)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,410 @@
+//! What is kept of a run's traffic until its end, and what is said of it meanwhile.
+
+use hdrhistogram::Histogram;
+use netstudy_records::{AgentPlan, AgentRecord, AgentWorkload, PhaseKind, ProbePlan, RequestsOf};
+use netstudy_units::Time;
+use netstudy_workload::Sample;
+
+use crate::clock::Clock;
+use crate::tcp_info::Losses;
+
+/// Longer than any response that a run waits for.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+/// Significant digits of response times.
+const DIGITS: u8 = 3;
+
+/// Bytes received and sent on each connection.
+pub(crate) type ConnectionBytes = Vec<(u64, u64)>;
+
+/// What is kept.
+pub(crate) struct Recorder {
+    clock: Clock,
+    /// Connections of the workload; those of the probe come after them.
+    workload_connections: u32,
+    phase: PhaseKind,
+    began: Time,
+    bytes_before: ConnectionBytes,
+    /// Samples of the workload in this phase.
+    samples: u64,
+    kept: Kept,
+    /// Response times of the probe when it is alone, and beside the workload.
+    probe: Option<[ResponseTimes; 2]>,
+}
+
+/// What is kept of the workload.
+enum Kept {
+    Incast {
+        iterations: Spans,
+        exchanges: Vec<Exchanges>,
+    },
+    Transfers(Transfers),
+    Requests(ResponseTimes),
+    Served(Served),
+    /// Nothing: the clients know all.
+    Nothing,
+}
+
+#[derive(Default)]
+struct Spans {
+    started_ns: Vec<u64>,
+    ended_ns: Vec<u64>,
+}
+
+/// When the requests of a phase to one server were, in nanoseconds.
+#[derive(Default)]
+struct Exchanges {
+    intended: Vec<u64>,
+    sent: Vec<u64>,
+    first_byte: Vec<u64>,
+    done: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Transfers {
+    connection: Vec<u32>,
+    bytes_received: Vec<u64>,
+    bytes_sent: Vec<u64>,
+    spans: Spans,
+}
+
+#[derive(Default)]
+struct Served {
+    /// When bytes came last.
+    heard_ns: u64,
+    requested_ns: Vec<u64>,
+    begun_ns: Vec<u64>,
+    answered_ns: Vec<u64>,
+    retransmissions: Vec<u64>,
+    timeouts: Vec<u64>,
+}
+
+impl Served {
+    fn add_losses(&mut self, losses: Losses) {
+        self.retransmissions.push(losses.retransmissions);
+        self.timeouts.push(losses.timeouts);
+    }
+}
+
+impl Recorder {
+    /// For the application of a plan, which begins now.
+    pub(crate) fn new(plan: &AgentPlan, workload_connections: u32, clock: Clock) -> Self {
+        let kept = match &plan.workload {
+            AgentWorkload::IncastClient { .. } => Kept::Incast {
+                iterations: Spans::default(),
+                exchanges: (0..workload_connections).map(|_| Exchanges::default()).collect(),
+            },
+            AgentWorkload::IncastServer { .. } => Kept::Served(Served::default()),
+            AgentWorkload::TransferClient { .. } => Kept::Transfers(Transfers::default()),
+            AgentWorkload::RequestClient { .. } => Kept::Requests(ResponseTimes::new()),
+            AgentWorkload::TransferServer { .. } | AgentWorkload::RequestServer { .. } => {
+                Kept::Nothing
+            }
+        };
+        let (is_probing, idle_ns) = match plan.probe {
+            Some(ProbePlan::Client { idle_ns, .. }) => (true, idle_ns),
+            Some(ProbePlan::Server { .. }) | None => (false, 0),
+        };
+        Self {
+            clock,
+            workload_connections,
+            phase: if idle_ns > 0 { PhaseKind::Idle } else { PhaseKind::WarmUp },
+            began: clock.now(),
+            bytes_before: vec![(0, 0); plan.connections.len()],
+            samples: 0,
+            kept,
+            probe: is_probing.then(|| [ResponseTimes::new(), ResponseTimes::new()]),
+        }
+    }
+
+    /// A phase goes on: the warm-up at once, the measuring phase with [`Self::begin`].
+    pub(crate) fn go(&mut self, now: Time, bytes: ConnectionBytes) {
+        if self.phase == PhaseKind::Idle {
+            self.enter(PhaseKind::WarmUp, now, bytes);
+        }
+    }
+
+    /// The measuring phase begins.
+    pub(crate) fn begin(&mut self, now: Time, bytes: ConnectionBytes) {
+        self.enter(PhaseKind::Measure, now, bytes);
+        if let Kept::Incast { exchanges, .. } = &mut self.kept {
+            exchanges.fill_with(Exchanges::default);
+        }
+    }
+
+    fn enter(&mut self, phase: PhaseKind, now: Time, bytes: ConnectionBytes) {
+        self.phase = phase;
+        self.began = now;
+        self.bytes_before = bytes;
+        self.samples = 0;
+    }
+
+    /// The phase has ended.
+    pub(crate) fn phase_record(&self, now: Time, bytes: &ConnectionBytes) -> AgentRecord {
+        let grown = bytes.iter().zip(&self.bytes_before);
+        let (bytes_received, bytes_sent) =
+            grown.map(|(now, before)| (now.0 - before.0, now.1 - before.1)).unzip();
+        AgentRecord::Phase {
+            name: self.phase,
+            from_ns: self.clock.as_ns(self.began),
+            to_ns: self.clock.as_ns(now),
+            bytes_received,
+            bytes_sent,
+        }
+    }
+
+    /// How far the phase is.
+    pub(crate) fn progress(&self, now: Time, bytes: &ConnectionBytes) -> AgentRecord {
+        AgentRecord::Progress {
+            at_ns: self.clock.as_ns(now),
+            samples: self.samples,
+            bytes: bytes.iter().map(|(received, sent)| received + sent).sum(),
+        }
+    }
+
+    /// The application writes a message that was due at `due`.
+    pub(crate) fn wrote(&mut self, connection: u32, due: Time, now: Time) {
+        let clock = self.clock;
+        match &mut self.kept {
+            Kept::Incast { exchanges, .. } => {
+                if let Some(own) = exchanges.get_mut(connection as usize) {
+                    own.intended.push(clock.as_ns(due));
+                    own.sent.push(clock.as_ns(now));
+                }
+            }
+            Kept::Served(served) if connection < self.workload_connections => {
+                served.requested_ns.push(served.heard_ns);
+                served.begun_ns.push(clock.as_ns(now));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether [`Self::lost`] wants to know of what a connection has lost, when a message is written
+    /// and at the end.
+    pub(crate) fn wants_losses(&self, connection: u32) -> bool {
+        matches!(self.kept, Kept::Served(_)) && connection < self.workload_connections
+    }
+
+    /// What the connection of a server has lost so far.
+    pub(crate) fn lost(&mut self, losses: Losses) {
+        if let Kept::Served(served) = &mut self.kept {
+            served.add_losses(losses);
+        }
+    }
+
+    /// The kernel has taken the last byte that was written.
+    pub(crate) fn flushed(&mut self, connection: u32) {
+        if let Kept::Served(served) = &mut self.kept
+            && connection < self.workload_connections
+        {
+            served.answered_ns.push(self.clock.as_ns(self.clock.now()));
+        }
+    }
+
+    /// Bytes have come.
+    pub(crate) fn received(&mut self, connection: u32, now: Time) {
+        let now_ns = self.clock.as_ns(now);
+        match &mut self.kept {
+            Kept::Incast { exchanges, .. } => {
+                if let Some(own) = exchanges.get_mut(connection as usize)
+                    && own.first_byte.len() < own.sent.len()
+                {
+                    own.first_byte.push(now_ns);
+                }
+            }
+            Kept::Served(served) if connection < self.workload_connections => {
+                served.heard_ns = now_ns;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether [`Self::answered`] wants to know of the last byte of a response.
+    pub(crate) const fn wants_ends(&self) -> bool {
+        matches!(self.kept, Kept::Incast { .. })
+    }
+
+    /// All that was asked for on a connection is there.
+    pub(crate) fn answered(&mut self, connection: u32, now: Time) {
+        let now_ns = self.clock.as_ns(now);
+        if let Kept::Incast { exchanges, .. } = &mut self.kept
+            && let Some(own) = exchanges.get_mut(connection as usize)
+            && own.done.len() < own.sent.len()
+        {
+            own.done.push(now_ns);
+        }
+    }
+
+    /// Something that is measured has ended.
+    pub(crate) fn sample(&mut self, sample: Sample) {
+        if let Sample::Request { connection, intended, ended } = sample
+            && connection >= self.workload_connections
+        {
+            let alone = match self.phase {
+                PhaseKind::Idle => 0,
+                PhaseKind::Measure => 1,
+                _ => return,
+            };
+            if let Some(probe) = &mut self.probe {
+                probe[alone].add(ended.since(intended).as_ns());
+            }
+            return;
+        }
+        self.samples += 1;
+        if self.phase == PhaseKind::Measure {
+            self.keep(sample);
+        }
+    }
+
+    fn keep(&mut self, sample: Sample) {
+        let clock = self.clock;
+        match (&mut self.kept, sample) {
+            (Kept::Incast { iterations, .. }, Sample::Iteration { started, ended }) => {
+                iterations.add(clock, started, ended);
+            }
+            (
+                Kept::Transfers(transfers),
+                Sample::Transfer { connection, bytes_received, bytes_sent, started, ended },
+            ) => {
+                transfers.connection.push(connection);
+                transfers.bytes_received.push(bytes_received);
+                transfers.bytes_sent.push(bytes_sent);
+                transfers.spans.add(clock, started, ended);
+            }
+            (Kept::Requests(times), Sample::Request { intended, ended, .. }) => {
+                times.add(ended.since(intended).as_ns());
+            }
+            _ => unreachable!("a workload has samples of its kind"),
+        }
+    }
+
+    /// All that was kept.
+    pub(crate) fn into_records(self) -> Vec<AgentRecord> {
+        let mut records = self.kept.into_records();
+        if let Some([alone, beside]) = self.probe {
+            records.push(alone.into_record(RequestsOf::Probe, PhaseKind::Idle));
+            records.push(beside.into_record(RequestsOf::Probe, PhaseKind::Measure));
+        }
+        records
+    }
+}
+
+impl Spans {
+    fn add(&mut self, clock: Clock, started: Time, ended: Time) {
+        self.started_ns.push(clock.as_ns(started));
+        self.ended_ns.push(clock.as_ns(ended));
+    }
+}
+
+impl Kept {
+    fn into_records(self) -> Vec<AgentRecord> {
+        match self {
+            Self::Incast { iterations: Spans { started_ns, ended_ns }, exchanges } => {
+                let iterations = AgentRecord::Iterations { started_ns, ended_ns };
+                let requests =
+                    (0..).zip(exchanges).map(|(connection, own)| AgentRecord::Requests {
+                        connection,
+                        intended_ns: own.intended,
+                        sent_ns: own.sent,
+                        first_byte_ns: own.first_byte,
+                        done_ns: own.done,
+                    });
+                std::iter::once(iterations).chain(requests).collect()
+            }
+            Self::Transfers(Transfers { connection, bytes_received, bytes_sent, spans }) => {
+                let Spans { started_ns, ended_ns } = spans;
+                vec![AgentRecord::Transfers {
+                    connection,
+                    bytes_received,
+                    bytes_sent,
+                    started_ns,
+                    ended_ns,
+                }]
+            }
+            Self::Requests(times) => {
+                vec![times.into_record(RequestsOf::Workload, PhaseKind::Measure)]
+            }
+            Self::Served(served) => vec![AgentRecord::Served {
+                requested_ns: served.requested_ns,
+                begun_ns: served.begun_ns,
+                answered_ns: served.answered_ns,
+                retransmissions: served.retransmissions,
+                timeouts: served.timeouts,
+            }],
+            Self::Nothing => Vec::new(),
+        }
+    }
+}
+
+/// Response times of one phase.
+struct ResponseTimes {
+    histogram: Histogram<u64>,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    sum_ns: u64,
+}
+
+impl ResponseTimes {
+    fn new() -> Self {
+        let histogram =
+            Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("bounds are right");
+        Self { histogram, min_ns: None, max_ns: None, sum_ns: 0 }
+    }
+
+    fn add(&mut self, ns: u64) {
+        self.histogram.saturating_record(ns);
+        self.min_ns = Some(self.min_ns.map_or(ns, |min| min.min(ns)));
+        self.max_ns = self.max_ns.max(Some(ns));
+        self.sum_ns += ns;
+    }
+
+    fn into_record(self, of: RequestsOf, phase: PhaseKind) -> AgentRecord {
+        let class = |value: u64| self.histogram.highest_equivalent(value);
+        let classes = self.histogram.iter_recorded();
+        AgentRecord::ResponseTimes {
+            of,
+            phase,
+            count: self.histogram.len(),
+            min_ns: self.min_ns,
+            max_ns: self.max_ns,
+            sum_ns: self.sum_ns,
+            histogram: classes
+                .map(|one| (class(one.value_iterated_to()), one.count_since_last_iteration()))
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn response_times_keep_three_digits_and_their_extremes_exactly() {
+        let mut times = ResponseTimes::new();
+        for ns in [1_234_567, 1_234_567, 98_765_432, 17] {
+            times.add(ns);
+        }
+        let record = times.into_record(RequestsOf::Workload, PhaseKind::Measure);
+        let AgentRecord::ResponseTimes { count, min_ns, max_ns, sum_ns, histogram, .. } = record
+        else {
+            unreachable!()
+        };
+        assert_eq!((count, min_ns, max_ns), (4, Some(17), Some(98_765_432)));
+        assert_eq!(sum_ns, 2 * 1_234_567 + 98_765_432 + 17);
+        let counts: Vec<_> = histogram.iter().map(|class| class.1).collect();
+        assert_eq!(counts, [1, 2, 1]);
+        for (class, ns) in histogram.iter().zip([17.0, 1_234_567.0, 98_765_432.0]) {
+            assert!(class.0 as f64 >= ns && class.0 as f64 <= ns * 1.001, "{class:?} of {ns}");
+        }
+    }
+
+    #[test]
+    fn of_no_request_there_is_no_shortest_one() {
+        let record = ResponseTimes::new().into_record(RequestsOf::Probe, PhaseKind::Idle);
+        let AgentRecord::ResponseTimes { count, min_ns, histogram, .. } = record else {
+            unreachable!()
+        };
+        assert_eq!((count, min_ns, histogram), (0, None, Vec::new()));
+    }
+}

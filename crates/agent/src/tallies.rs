@@ -1,0 +1,150 @@
+//! What is counted of each connection, where threads other than that of the traffic can read it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use netstudy_records::{AgentRecord, ConnectionCounters};
+
+use crate::clock::monotonic_ns;
+use crate::tcp_info;
+
+/// An open connection and its bytes. Only the thread of the traffic changes it.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    connection: u32,
+    /// The other end, which the kernel forgets when it resets the connection.
+    pub(crate) peer: SocketAddr,
+    pub(crate) stream: TcpStream,
+    received: AtomicU64,
+    sent: AtomicU64,
+}
+
+impl Tally {
+    pub(crate) fn new(connection: u32, peer: SocketAddr, stream: TcpStream) -> Self {
+        Self { connection, peer, stream, received: AtomicU64::new(0), sent: AtomicU64::new(0) }
+    }
+
+    /// So many bytes have been received since the connection was opened, and were right.
+    pub(crate) fn set_received(&self, bytes: u64) {
+        self.received.store(bytes, Ordering::Relaxed);
+    }
+
+    /// So many bytes have been handed to the kernel.
+    pub(crate) fn set_sent(&self, bytes: u64) {
+        self.sent.store(bytes, Ordering::Relaxed);
+    }
+
+    fn bytes(&self) -> [u64; 2] {
+        [&self.received, &self.sent].map(|bytes| bytes.load(Ordering::Relaxed))
+    }
+}
+
+/// The connections that have been opened, in that order.
+#[derive(Debug, Default)]
+pub(crate) struct Tallies(Mutex<Vec<Arc<Tally>>>);
+
+impl Tallies {
+    pub(crate) fn add(&self, tally: Arc<Tally>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(tally);
+    }
+
+    fn all(&self) -> Vec<Arc<Tally>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What all of them count now, by number.
+    pub(crate) fn counters(&self) -> Vec<ConnectionCounters> {
+        let mut counters: Vec<_> = self.all().iter().map(|tally| tally.counters()).collect();
+        counters.sort_by_key(|one| one.connection);
+        counters
+    }
+}
+
+impl Tally {
+    fn counters(&self) -> ConnectionCounters {
+        let [bytes_received, bytes_sent] = self.bytes();
+        ConnectionCounters {
+            connection: self.connection,
+            bytes_received,
+            bytes_sent,
+            // The kernel tells it of any socket that is open at this end.
+            tcp: tcp_info::by_name(&self.stream).unwrap_or_default(),
+        }
+    }
+}
+
+/// A thread that reads `TCP_INFO` of all connections at an interval.
+#[derive(Debug)]
+pub(crate) struct SeriesSampler {
+    stop: Sender<()>,
+    thread: JoinHandle<BTreeMap<u32, Series>>,
+}
+
+/// Samples of a connection.
+#[derive(Debug, Default)]
+struct Series {
+    at_ns: Vec<u64>,
+    bytes: Vec<[u64; 2]>,
+    values: Vec<[u64; tcp_info::NAMES.len()]>,
+}
+
+impl SeriesSampler {
+    /// Starts to sample. Deadlines are multiples of the interval from now: a late sample makes none of
+    /// the later ones late.
+    pub(crate) fn start(tallies: Arc<Tallies>, interval: Duration) -> io::Result<Self> {
+        let (stop, stopped) = channel();
+        let thread = thread::Builder::new().name("series".to_owned()).spawn(move || {
+            let mut series = BTreeMap::new();
+            let mut deadline = Instant::now();
+            loop {
+                sample(&tallies, &mut series);
+                while deadline <= Instant::now() {
+                    deadline += interval;
+                }
+                let patience = deadline.saturating_duration_since(Instant::now());
+                if stopped.recv_timeout(patience) != Err(RecvTimeoutError::Timeout) {
+                    return series;
+                }
+            }
+        })?;
+        Ok(Self { stop, thread })
+    }
+
+    /// Ends, and gives a record a connection.
+    pub(crate) fn stop(self) -> Vec<AgentRecord> {
+        // It waits for nothing else.
+        let _ = self.stop.send(());
+        let series = self.thread.join().expect("the sampler does not panic");
+        series.into_iter().map(|(connection, series)| series.into_record(connection)).collect()
+    }
+}
+
+fn sample(tallies: &Tallies, series: &mut BTreeMap<u32, Series>) {
+    for tally in tallies.all() {
+        if let Ok(values) = tcp_info::values(&tally.stream) {
+            let own = series.entry(tally.connection).or_default();
+            own.at_ns.push(monotonic_ns());
+            own.bytes.push(tally.bytes());
+            own.values.push(values);
+        }
+    }
+}
+
+impl Series {
+    fn into_record(self, connection: u32) -> AgentRecord {
+        let column = |index: usize| self.values.iter().map(|values| values[index]).collect();
+        let names = tcp_info::NAMES.iter().enumerate();
+        let mut values: BTreeMap<String, Vec<u64>> =
+            names.map(|(index, (name, _))| ((*name).to_owned(), column(index))).collect();
+        for (index, name) in ["bytes_received", "bytes_sent"].into_iter().enumerate() {
+            values.insert(name.to_owned(), self.bytes.iter().map(|bytes| bytes[index]).collect());
+        }
+        AgentRecord::ConnectionSeries { connection, at_ns: self.at_ns, values }
+    }
+}

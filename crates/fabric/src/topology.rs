@@ -1,0 +1,620 @@
+//! The graph of a network: hosts, zones, switches and the links between their ports; and the routes
+//! through it.
+//!
+//! Hosts do not forward and switches learn no second way, so a cycle of switches is refused: between two
+//! interfaces there is then at most one path, and a switch's forwarding table is static. A host with
+//! several interfaces, even on one switch, closes no cycle.
+//!
+//! A zone is a set of processes on a host with an address of its own. It shares the interfaces of its
+//! host. Linux hands packets between two addresses of one machine over inside (`ip_route_output_key`
+//! finds them in the table `local`), whatever interface holds them; so does a route here, unless the
+//! two ends of a connection are pinned to two different interfaces, as with network namespaces.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use netstudy_units::{Duration, Rate};
+
+use crate::Link;
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// It has interfaces, and does not forward.
+    Host,
+    /// It shares the interfaces of the host with this number among the nodes.
+    Zone {
+        /// Its host.
+        host: usize,
+    },
+    /// It forwards.
+    Switch,
+}
+
+/// A node by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name, of which there is no other.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// A port of a node: one end of a link.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Port {
+    /// The number of its node.
+    pub node: usize,
+    /// Its name, of which the node has no other.
+    pub name: String,
+}
+
+/// A full-duplex link between two ports; a direction is named after the end that sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cable {
+    /// Its two ends.
+    pub ends: [Port; 2],
+    /// The rate at which each end sends.
+    pub rates: [Rate; 2],
+    /// Propagation delay, either way.
+    pub delay: Duration,
+    /// The largest IP packet that it carries.
+    pub mtu_bytes: u32,
+}
+
+/// Nodes and links as they are described. [`Self::build`] checks them as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    nodes: Vec<Node>,
+    names: BTreeSet<String>,
+    cables: Vec<Cable>,
+    ports: BTreeSet<Port>,
+}
+
+/// Why there is no such network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TopologyError {
+    /// Two nodes have one name.
+    NameTaken(String),
+    /// A zone is on something that is no host.
+    ZoneOnNoHost {
+        /// The zone.
+        zone: String,
+        /// On which it should be.
+        on: String,
+    },
+    /// A link ends at a zone.
+    LinkAtZone {
+        /// The zone.
+        zone: String,
+        /// Its host.
+        host: String,
+    },
+    /// A link ends twice at one node.
+    LinkToItself(String),
+    /// A port has two links.
+    PortTaken {
+        /// The node.
+        node: String,
+        /// Its port.
+        port: String,
+    },
+    /// A host or a switch has no link.
+    Unconnected(String),
+    /// Switches that form a cycle, in the order of the cycle.
+    Cycle(Vec<String>),
+    /// Two switches have two links.
+    ParallelLinks(String, String),
+    /// A node has no such port.
+    NoPort {
+        /// The node.
+        node: String,
+        /// The port that it does not have.
+        port: String,
+    },
+    /// No link leads from one to the other.
+    Unreachable {
+        /// The one.
+        from: String,
+        /// The other.
+        to: String,
+    },
+    /// A switch sends and receives no traffic of its own.
+    NoHost(String),
+}
+
+impl fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NameTaken(name) => write!(f, "two nodes are named {name:?}"),
+            Self::ZoneOnNoHost { zone, on } => {
+                write!(f, "the zone {zone:?} must be on a host, and {on:?} is none")
+            }
+            Self::LinkAtZone { zone, host } => write!(
+                f,
+                "a link ends at the zone {zone:?}, which shares the interfaces of its host: connect \
+                 {host:?} instead"
+            ),
+            Self::LinkToItself(node) => write!(f, "a link leads from {node:?} back to it"),
+            Self::PortTaken { node, port } => {
+                write!(f, "the port {port:?} of {node:?} has two links")
+            }
+            Self::Unconnected(node) => write!(f, "{node:?} has no link"),
+            Self::Cycle(switches) => {
+                write!(f, "switches form a cycle: ")?;
+                for switch in switches {
+                    write!(f, "{switch:?} - ")?;
+                }
+                let first = switches.first().map_or("", String::as_str);
+                write!(f, "{first:?}; remove one of their links")
+            }
+            Self::ParallelLinks(one, other) => write!(
+                f,
+                "the switches {one:?} and {other:?} have two links, which is a cycle: remove one"
+            ),
+            Self::NoPort { node, port } => write!(f, "{node:?} has no port {port:?}"),
+            Self::Unreachable { from, to } => write!(f, "no link leads from {from:?} to {to:?}"),
+            Self::NoHost(node) => {
+                write!(f, "{node:?} is a switch, which has no traffic of its own")
+            }
+        }
+    }
+}
+
+impl core::error::Error for TopologyError {}
+
+impl Graph {
+    /// Adds a host. Its number among the nodes.
+    ///
+    /// # Errors
+    /// The name is taken.
+    pub fn add_host(&mut self, name: &str) -> Result<usize, TopologyError> {
+        self.add(name, NodeKind::Host)
+    }
+
+    /// Adds a switch. Its number among the nodes.
+    ///
+    /// # Errors
+    /// The name is taken.
+    pub fn add_switch(&mut self, name: &str) -> Result<usize, TopologyError> {
+        self.add(name, NodeKind::Switch)
+    }
+
+    /// Adds a zone on the host with the number `host`. Its number among the nodes.
+    ///
+    /// # Errors
+    /// The name is taken, or that is no host.
+    pub fn add_zone(&mut self, name: &str, host: usize) -> Result<usize, TopologyError> {
+        if self.nodes[host].kind != NodeKind::Host {
+            let on = self.nodes[host].name.clone();
+            return Err(TopologyError::ZoneOnNoHost { zone: name.to_owned(), on });
+        }
+        self.add(name, NodeKind::Zone { host })
+    }
+
+    fn add(&mut self, name: &str, kind: NodeKind) -> Result<usize, TopologyError> {
+        if !self.names.insert(name.to_owned()) {
+            return Err(TopologyError::NameTaken(name.to_owned()));
+        }
+        self.nodes.push(Node { name: name.to_owned(), kind });
+        Ok(self.nodes.len() - 1)
+    }
+
+    fn name(&self, node: usize) -> String {
+        self.nodes[node].name.clone()
+    }
+
+    /// Adds a link.
+    ///
+    /// # Errors
+    /// An end is at a zone or at a port that has a link, or both are at one node.
+    pub fn connect(&mut self, cable: Cable) -> Result<(), TopologyError> {
+        for end in &cable.ends {
+            if let NodeKind::Zone { host } = self.nodes[end.node].kind {
+                let (zone, host) = (self.name(end.node), self.name(host));
+                return Err(TopologyError::LinkAtZone { zone, host });
+            }
+        }
+        let [one, other] = [cable.ends[0].node, cable.ends[1].node];
+        if one == other {
+            return Err(TopologyError::LinkToItself(self.name(one)));
+        }
+        for end in &cable.ends {
+            if !self.ports.insert(end.clone()) {
+                let (node, port) = (self.name(end.node), end.name.clone());
+                return Err(TopologyError::PortTaken { node, port });
+            }
+        }
+        self.cables.push(cable);
+        Ok(())
+    }
+
+    /// The network, with its routes.
+    ///
+    /// # Errors
+    /// Switches form a cycle, or a node has no link; a host needs none if it has zones, whose traffic
+    /// stays inside.
+    pub fn build(self) -> Result<Topology, TopologyError> {
+        let has_zones =
+            |node| self.nodes.iter().any(|zone| zone.kind == NodeKind::Zone { host: node });
+        let has_link =
+            |node| self.cables.iter().any(|cable| cable.ends.iter().any(|end| end.node == node));
+        for (node, Node { name, kind }) in self.nodes.iter().enumerate() {
+            let needs_none = match kind {
+                NodeKind::Zone { .. } => true,
+                NodeKind::Host => has_zones(node),
+                NodeKind::Switch => false,
+            };
+            if !needs_none && !has_link(node) {
+                return Err(TopologyError::Unconnected(name.clone()));
+            }
+        }
+        Topology::new(self.nodes, self.cables)
+    }
+}
+
+/// Where an end of a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// At this interface of a host.
+    Interface(usize),
+    /// At a port of a switch; both by their numbers.
+    SwitchPort {
+        /// The switch.
+        switch: usize,
+        /// The port.
+        port: u32,
+    },
+}
+
+/// One end of a link, which sends in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CableEnd {
+    /// The number of the link.
+    pub cable: usize,
+    /// 0 or 1: its place in [`Cable::ends`].
+    pub end: usize,
+}
+
+impl CableEnd {
+    /// The other end.
+    #[must_use]
+    pub const fn far(self) -> Self {
+        Self { end: 1 - self.end, ..self }
+    }
+
+    /// A number of its own for each end of all links, from 0.
+    #[must_use]
+    pub const fn number(self) -> usize {
+        2 * self.cable + self.end
+    }
+}
+
+/// A port of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// The number of its host among the nodes.
+    pub host: usize,
+    /// Its link.
+    pub at: CableEnd,
+}
+
+/// A switch and where its ports lead to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchNode {
+    /// Its number among the nodes.
+    pub node: usize,
+    /// The links of its ports, in the order of the links.
+    pub ports: Vec<CableEnd>,
+    /// By interface: the port that leads to it, or [`NO_PORT`].
+    forwarding: Vec<u32>,
+}
+
+/// No port leads there.
+const NO_PORT: u32 = u32::MAX;
+
+impl SwitchNode {
+    /// The port by which frames for `interface` leave; none if no path leads there.
+    #[must_use]
+    #[inline]
+    pub fn egress(&self, interface: usize) -> Option<u32> {
+        let port = self.forwarding[interface];
+        (port != NO_PORT).then_some(port)
+    }
+}
+
+/// One side of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// A host or a zone.
+    pub node: usize,
+    /// The interface that holds its address, if the connection is bound to one.
+    pub interface: Option<usize>,
+}
+
+/// How the packets of a connection go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// From one interface to another, and back the same way.
+    Wire {
+        /// The interface at the side that asked.
+        from: usize,
+        /// The interface at its peer.
+        to: usize,
+        /// The largest IP packet that every link of the path carries.
+        mtu_bytes: u32,
+    },
+    /// Inside of a host.
+    Inside {
+        /// The host.
+        host: usize,
+    },
+}
+
+/// A checked network with its routes. Interfaces and switches have numbers of their own, in the order
+/// of links and nodes.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    nodes: Vec<Node>,
+    cables: Vec<Cable>,
+    interfaces: Vec<Interface>,
+    switches: Vec<SwitchNode>,
+    /// By [`CableEnd::number`].
+    attachments: Vec<Attachment>,
+}
+
+impl Topology {
+    fn new(nodes: Vec<Node>, cables: Vec<Cable>) -> Result<Self, TopologyError> {
+        let is_switch = |node: &usize| nodes[*node].kind == NodeKind::Switch;
+        let mut switches: Vec<_> = (0..nodes.len())
+            .filter(is_switch)
+            .map(|node| SwitchNode { node, ports: Vec::new(), forwarding: Vec::new() })
+            .collect();
+        let numbers: BTreeMap<usize, usize> =
+            switches.iter().enumerate().map(|(number, switch)| (switch.node, number)).collect();
+        let (mut interfaces, mut attachments) = (Vec::new(), Vec::new());
+        for (cable, ends) in cables.iter().map(|cable| &cable.ends).enumerate() {
+            for (end, port) in ends.iter().enumerate() {
+                let at = CableEnd { cable, end };
+                attachments.push(if let Some(&switch) = numbers.get(&port.node) {
+                    let ports = &mut switches[switch].ports;
+                    ports.push(at);
+                    Attachment::SwitchPort { switch, port: ports.len() as u32 - 1 }
+                } else {
+                    interfaces.push(Interface { host: port.node, at });
+                    Attachment::Interface(interfaces.len() - 1)
+                });
+            }
+        }
+        let mut topology = Self { nodes, cables, interfaces, switches, attachments };
+        topology.refuse_cycles()?;
+        topology.fill_forwarding();
+        Ok(topology)
+    }
+
+    /// All nodes.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All links.
+    #[must_use]
+    pub fn cables(&self) -> &[Cable] {
+        &self.cables
+    }
+
+    /// The interfaces of all hosts.
+    #[must_use]
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// All switches.
+    #[must_use]
+    pub fn switches(&self) -> &[SwitchNode] {
+        &self.switches
+    }
+
+    /// What is attached to an end of a link.
+    #[must_use]
+    pub fn attachment(&self, at: CableEnd) -> Attachment {
+        self.attachments[at.number()]
+    }
+
+    /// The direction of a link in which the end `from` sends.
+    #[must_use]
+    pub fn link(&self, from: CableEnd) -> Link {
+        let cable = &self.cables[from.cable];
+        Link::new(cable.rates[from.end], cable.delay)
+    }
+
+    /// The host of a host or a zone.
+    ///
+    /// # Errors
+    /// It is a switch.
+    pub fn host_of(&self, node: usize) -> Result<usize, TopologyError> {
+        match self.nodes[node].kind {
+            NodeKind::Host => Ok(node),
+            NodeKind::Zone { host } => Ok(host),
+            NodeKind::Switch => Err(TopologyError::NoHost(self.name(node))),
+        }
+    }
+
+    /// The interface of a host, or of a zone's host, whose port has the name `port`.
+    ///
+    /// # Errors
+    /// There is no such port, or the node is a switch.
+    pub fn interface_named(&self, node: usize, port: &str) -> Result<usize, TopologyError> {
+        let host = self.host_of(node)?;
+        let is_it = |interface: &Interface| {
+            interface.host == host
+                && self.cables[interface.at.cable].ends[interface.at.end].name == port
+        };
+        self.interfaces
+            .iter()
+            .position(is_it)
+            .ok_or_else(|| TopologyError::NoPort { node: self.name(node), port: port.to_owned() })
+    }
+
+    fn name(&self, node: usize) -> String {
+        self.nodes[node].name.clone()
+    }
+
+    /// How packets go between two sides of a connection.
+    ///
+    /// They leave and arrive by the interfaces that the sides are bound to. A side that is bound to none
+    /// takes the one from which the path has the fewest links; of several, the one whose link comes
+    /// first, the peer's before its own.
+    ///
+    /// # Errors
+    /// A side is a switch, or no path leads from one to the other.
+    pub fn route(&self, from: Side, to: Side) -> Result<Route, TopologyError> {
+        let (own, peer) = (self.host_of(from.node)?, self.host_of(to.node)?);
+        let is_pinned = matches!((from.interface, to.interface), (Some(a), Some(b)) if a != b);
+        if own == peer && !is_pinned {
+            return Ok(Route::Inside { host: own });
+        }
+        let candidates = |side: Side, host: usize| -> Vec<usize> {
+            let is_candidate = |&number: &usize| {
+                side.interface.map_or(self.interfaces[number].host == host, |bound| bound == number)
+            };
+            (0..self.interfaces.len()).filter(is_candidate).collect()
+        };
+        let (own, peer) = (candidates(from, own), candidates(to, peer));
+        let pairs = peer.iter().flat_map(|&to| own.iter().map(move |&from| (to, from)));
+        let paths = pairs.filter_map(|(to, from)| Some((self.path(from, to)?, to, from)));
+        let best = paths.min_by_key(|(path, to, from)| (path.len(), *to, *from));
+        let Some((path, to, from)) = best else {
+            let (from, to) = (self.name(from.node), self.name(to.node));
+            return Err(TopologyError::Unreachable { from, to });
+        };
+        let mtu_bytes = path.iter().map(|at| self.cables[at.cable].mtu_bytes).min().unwrap_or(0);
+        Ok(Route::Wire { from, to, mtu_bytes })
+    }
+
+    /// The sending ends of the links from one interface to another, in their order; none if no path
+    /// leads there.
+    #[must_use]
+    pub fn path(&self, from: usize, to: usize) -> Option<Vec<CableEnd>> {
+        let mut path = vec![self.interfaces[from].at];
+        loop {
+            match self.attachment(path[path.len() - 1].far()) {
+                Attachment::Interface(there) => return (there == to && from != to).then_some(path),
+                Attachment::SwitchPort { switch, port } => {
+                    let egress = self.switches[switch].egress(to)?;
+                    if egress == port {
+                        return None;
+                    }
+                    path.push(self.switches[switch].ports[egress as usize]);
+                }
+            }
+        }
+    }
+
+    /// The switches beside `switch`, with the port that leads to each.
+    fn neighbors(&self, switch: usize) -> impl Iterator<Item = (u32, usize)> + '_ {
+        (0..).zip(&self.switches[switch].ports).filter_map(|(port, at)| {
+            match self.attachment(at.far()) {
+                Attachment::SwitchPort { switch, .. } => Some((port, switch)),
+                Attachment::Interface(_) => None,
+            }
+        })
+    }
+
+    fn refuse_cycles(&self) -> Result<(), TopologyError> {
+        let mut entered: Vec<Option<Entered>> = vec![None; self.switches.len()];
+        for root in 0..self.switches.len() {
+            if entered[root].is_some() {
+                continue;
+            }
+            entered[root] = Some(Entered { from: root, depth: 0, by: None });
+            let mut queue = VecDeque::from([root]);
+            while let Some(switch) = queue.pop_front() {
+                let here = entered[switch].expect("it was entered before it was queued");
+                for (port, neighbor) in self.neighbors(switch) {
+                    let at = self.switches[switch].ports[port as usize];
+                    if here.by == Some(at.cable) {
+                        continue;
+                    }
+                    if entered[neighbor].is_some() {
+                        return Err(self.cycle(&entered, switch, neighbor));
+                    }
+                    let depth = here.depth + 1;
+                    entered[neighbor] = Some(Entered { from: switch, depth, by: Some(at.cable) });
+                    queue.push_back(neighbor);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The cycle that a link between two switches closes which were both entered.
+    fn cycle(&self, entered: &[Option<Entered>], one: usize, other: usize) -> TopologyError {
+        let place = |switch: usize| entered[switch].expect("both were entered");
+        let (mut up, mut down) = (vec![one], vec![other]);
+        while up.last() != down.last() {
+            let (left, right) = (up[up.len() - 1], down[down.len() - 1]);
+            if place(left).depth >= place(right).depth {
+                up.push(place(left).from);
+            } else {
+                down.push(place(right).from);
+            }
+        }
+        down.pop();
+        up.extend(down.into_iter().rev());
+        let mut names = up.into_iter().map(|switch| self.name(self.switches[switch].node));
+        match (names.next(), names.next(), names.next()) {
+            (Some(one), Some(other), None) => TopologyError::ParallelLinks(one, other),
+            (one, other, third) => {
+                let first = [one, other, third].into_iter().flatten();
+                TopologyError::Cycle(first.chain(names).collect())
+            }
+        }
+    }
+
+    /// For each interface, every switch in its tree learns the port that leads to it.
+    fn fill_forwarding(&mut self) {
+        for switch in &mut self.switches {
+            switch.forwarding = vec![NO_PORT; self.interfaces.len()];
+        }
+        for interface in 0..self.interfaces.len() {
+            let Attachment::SwitchPort { switch, port } =
+                self.attachment(self.interfaces[interface].at.far())
+            else {
+                continue;
+            };
+            self.switches[switch].forwarding[interface] = port;
+            let mut queue = VecDeque::from([switch]);
+            while let Some(switch) = queue.pop_front() {
+                let neighbors: Vec<_> = self.neighbors(switch).collect();
+                for (port, neighbor) in neighbors {
+                    let far = self.switches[switch].ports[port as usize].far();
+                    let Attachment::SwitchPort { port: back, .. } = self.attachment(far) else {
+                        continue;
+                    };
+                    let table = &mut self.switches[neighbor].forwarding;
+                    if table[interface] == NO_PORT {
+                        table[interface] = back;
+                        queue.push_back(neighbor);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How a search came to a switch.
+#[derive(Clone, Copy)]
+struct Entered {
+    from: usize,
+    depth: u32,
+    by: Option<usize>,
+}
+
+#[cfg(test)]
+mod tests;

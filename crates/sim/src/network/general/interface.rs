@@ -1,0 +1,268 @@
+//! Interfaces of hosts. One that neither heeds nor sends PAUSE frames and merges nothing has a closed
+//! form ([`Nic`]): what is left of it as events is the hand-over of each segment to TCP. Any other goes
+//! one step at a time.
+
+use std::collections::VecDeque;
+
+use netstudy_fabric::stepped::{PausingWire, Sent, Wire};
+use netstudy_fabric::{CUT_THROUGH_BYTES, Link, PauseCounters};
+use netstudy_ring::Ring;
+use netstudy_units::{Duration, Time};
+
+use super::packets::{Packet, Packets};
+use super::receiver::Receiver;
+use crate::network::NicCounters;
+use crate::network::limits::Limits;
+use crate::network::nic::Nic;
+use crate::wiring::InterfaceKind;
+
+/// An interface, with its sending end of a link.
+pub(super) struct Interface<L> {
+    /// The wire that it sends by; none: its packets stay inside the host.
+    pub(super) wire: Option<usize>,
+    pub(super) form: Form<L>,
+}
+
+/// How an interface is carried out.
+#[allow(clippy::large_enum_variant, reason = "most are closed, and none is moved")]
+pub(super) enum Form<L> {
+    Closed(Closed<L>),
+    Stepped(Box<SteppedInterface>),
+}
+
+/// An interface in closed form.
+pub(super) struct Closed<L> {
+    pub(super) nic: Nic<L>,
+    /// How long a packet takes that stays inside, until the processor has it.
+    pub(super) send_latency: Duration,
+    /// Segments on their way to TCP.
+    pub(super) delivered: Ring<(Time, Packet)>,
+    /// Frames that will find the ring full, which the counters know already, and when.
+    ring_drops_ahead: VecDeque<Time>,
+}
+
+impl<L: Limits> Closed<L> {
+    /// Whether frames cut through the switch that it sends to, if it is one.
+    pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
+        Self {
+            nic: Nic::new(kind, cuts_through, seed),
+            send_latency: kind.send_latency,
+            delivered: Ring::new(),
+            ring_drops_ahead: VecDeque::new(),
+        }
+    }
+
+    /// A packet's last bit leaves the other end of the link at `departs`. When it is with TCP; none if
+    /// the ring is full.
+    #[inline(always)]
+    pub(super) fn receive(&mut self, departs: Time, packet: &Packet) -> Option<Time> {
+        let at = self.nic.receive(departs, packet.frame_bytes);
+        if at.is_none() {
+            self.ring_drops_ahead.push_back(departs + self.nic.delay());
+        }
+        at
+    }
+
+    /// What is counted until `now`.
+    fn counters(&self, now: Time) -> NicCounters {
+        let ahead = self.ring_drops_ahead.iter().filter(|&&at| at > now).count() as u64;
+        let counters = *self.nic.counters();
+        NicCounters { ring_drops: counters.ring_drops - ahead, ..counters }
+    }
+
+    /// Drops before `now` are counted for good.
+    pub(super) fn forget_drops(&mut self, now: Time) {
+        while self.ring_drops_ahead.front().is_some_and(|&at| at <= now) {
+            self.ring_drops_ahead.pop_front();
+        }
+    }
+}
+
+impl<L: Limits> Interface<L> {
+    pub(super) fn counters(&self, now: Time) -> NicCounters {
+        match &self.form {
+            Form::Closed(closed) => closed.counters(now),
+            Form::Stepped(stepped) => stepped.counters(),
+        }
+    }
+
+    pub(super) fn pauses(&self) -> PauseCounters {
+        match &self.form {
+            Form::Closed(_) => PauseCounters::default(),
+            Form::Stepped(stepped) => *stepped.wire.counters(),
+        }
+    }
+}
+
+/// An interface, one step at a time.
+pub(super) struct SteppedInterface {
+    wire: PausingWire<Packet>,
+    /// When the frame on the wire is no longer counted as waiting: its last bit has left, or so much of
+    /// it that the switch can judge it.
+    on_wire_until: Time,
+    queue_frames: usize,
+    send_latency: Duration,
+    cuts_through: bool,
+    /// Frames on their way here, and when their last bit is there.
+    arriving: Ring<(Time, Packet)>,
+    /// PAUSE frames on their way here.
+    pauses: Ring<(Time, u16)>,
+    receiver: Receiver,
+    counters: NicCounters,
+}
+
+/// What an interface does next. The order is that of steps due at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// The processor has dealt with a frame.
+    Processed,
+    /// The interface has taken a frame in.
+    TakenIn,
+    /// A frame is there.
+    Arrive,
+    /// A PAUSE frame is there.
+    Pause,
+    /// A pause is to be asked for again.
+    Repeat,
+    /// The processor begins to poll.
+    Poll,
+    /// A segment is with TCP.
+    Deliver,
+    /// Something begins to leave.
+    Start,
+}
+
+/// What comes of a step.
+pub(super) enum Happening {
+    /// Nothing outside of the interface.
+    None,
+    /// This packet is with TCP.
+    Delivered(Packet),
+    /// The ring was full for this packet.
+    RingDropped(Packet),
+    /// This leaves until `departs`; the far end may judge it when what `judged` says has left.
+    Leaves { sent: Sent<Packet>, judged: Time, departs: Time },
+}
+
+impl SteppedInterface {
+    pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
+        let wire = Wire::new(kind.link).with_interval(kind.receive.frame_interval);
+        Self {
+            wire: PausingWire::new(wire, kind.pause),
+            on_wire_until: Time::ZERO,
+            queue_frames: kind.transmit_queue_frames,
+            send_latency: kind.send_latency,
+            cuts_through,
+            arriving: Ring::new(),
+            pauses: Ring::new(),
+            receiver: Receiver::new(&kind.receive, seed, &kind.stream),
+            counters: NicCounters::default(),
+        }
+    }
+
+    fn counters(&self) -> NicCounters {
+        NicCounters { ring_drops: self.receiver.ring_drops(), ..self.counters }
+    }
+
+    const fn link(&self) -> &Link {
+        self.wire.wire().link()
+    }
+
+    /// Whether a segment can be sent at `now`; else it is counted as dropped.
+    pub(super) fn has_room(&mut self, now: Time) -> bool {
+        let waiting = self.wire.wire().waiting() + usize::from(self.on_wire_until > now);
+        let room = waiting < self.queue_frames;
+        self.counters.queue_drops += u64::from(!room);
+        room
+    }
+
+    /// TCP sends a segment for which there is room.
+    pub(super) fn send(&mut self, now: Time, packet: Packet) {
+        self.counters.frames_sent += 1;
+        self.wire.push(now + self.send_latency, packet.frame_bytes, packet);
+    }
+
+    /// A frame is on its way, with its last bit here at `at`.
+    pub(super) fn expect(&mut self, at: Time, packet: Packet) {
+        self.arriving.push_back((at, packet));
+    }
+
+    /// A PAUSE frame is on its way, here at `at`.
+    pub(super) fn expect_pause(&mut self, at: Time, quanta: u16) {
+        self.pauses.push_back((at, quanta));
+    }
+
+    fn next(&self) -> (Time, Step) {
+        let steps = [
+            (self.receiver.next_processed(), Step::Processed),
+            (self.receiver.next_taken_in(), Step::TakenIn),
+            (self.arriving.front().map_or(Time::NEVER, |&(at, _)| at), Step::Arrive),
+            (self.pauses.front().map_or(Time::NEVER, |&(at, _)| at), Step::Pause),
+            (self.wire.next_timeout(), Step::Repeat),
+            (self.receiver.next_poll(), Step::Poll),
+            (self.receiver.next_delivered(), Step::Deliver),
+            (self.wire.next_start(), Step::Start),
+        ];
+        steps.into_iter().min().expect("there are eight of them")
+    }
+
+    /// When [`Self::step`] has something to do; [`Time::NEVER`] if nothing is under way.
+    pub(super) fn next_step(&self) -> Time {
+        self.next().0
+    }
+
+    /// Does what is due at `now`, at [`Self::next_step`].
+    pub(super) fn step(&mut self, now: Time, packets: &mut Packets) -> Happening {
+        match self.next().1 {
+            Step::Processed => {
+                self.receiver.processed(now, packets);
+                self.note_level(now);
+            }
+            Step::TakenIn => self.receiver.taken_in(now),
+            Step::Arrive => return self.arrive(now),
+            Step::Pause => {
+                if let Some((_, quanta)) = self.pauses.pop_front() {
+                    self.wire.handle_pause(now, quanta);
+                }
+            }
+            Step::Repeat => {
+                self.wire.handle_timeout(now);
+            }
+            Step::Poll => self.receiver.poll(now),
+            Step::Deliver => {
+                return self
+                    .receiver
+                    .take_delivered()
+                    .map_or(Happening::None, Happening::Delivered);
+            }
+            Step::Start => return self.start(now),
+        }
+        Happening::None
+    }
+
+    /// A frame is there, for the ring.
+    fn arrive(&mut self, now: Time) -> Happening {
+        let Some((_, packet)) = self.arriving.pop_front() else { return Happening::None };
+        let taken = self.receiver.arrive(now, packet);
+        self.note_level(now);
+        if taken { Happening::None } else { Happening::RingDropped(packet) }
+    }
+
+    /// The ring has changed: the peer may have to pause, or to go on.
+    fn note_level(&mut self, now: Time) {
+        self.wire.handle_level(now, || self.receiver.in_ring() as u64);
+    }
+
+    fn start(&mut self, now: Time) -> Happening {
+        let Some(start) = self.wire.start() else { return Happening::None };
+        let (sent, departs) = (start.sent, start.departs);
+        let mut judged = departs;
+        if let Sent::Frame(_) = sent {
+            if self.cuts_through {
+                judged = now + self.link().serialization(CUT_THROUGH_BYTES);
+            }
+            self.on_wire_until = judged;
+        }
+        Happening::Leaves { sent, judged, departs }
+    }
+}

@@ -1,0 +1,688 @@
+//! Any graph of hosts, zones, switches and direct links, driven by events.
+//!
+//! An event is something whose outcome can depend on what else happens until then: a frame is at a
+//! switch, an egress chooses among held frames, a segment is with TCP, a timer. A FIFO needs none: when a
+//! frame leaves an interface, a wire or an egress queue is known when it enters. Where a link may be
+//! paused, and where a host merges segments, there is no such form; those interfaces and switches go one
+//! step at a time, beside others that do not.
+//!
+//! Each wire into a switch, interface and switch is one source of events. It has at most one of them in
+//! the schedule; what follows waits in the source's own FIFO. Hosts are never ahead of the clock, so
+//! counters are exact at any moment.
+//!
+//! At equal times timers come first, then choices and steps of switches, then frames at switches, PAUSE
+//! frames at switches, and interfaces, whose steps have an order of their own; then what is measured is
+//! read. Of several ports of a switch, or interfaces of a host, the order is drawn anew for each time
+//! ([`lot`]), so that none is preferred. Frames of one wire stay in order. Nodes do not act on each other
+//! in no time, so the order among them does not matter.
+
+mod interface;
+mod packets;
+mod receiver;
+mod switch;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use netstudy_fabric::stepped::{Mark, Sent};
+use netstudy_fabric::switch::Arrival;
+use netstudy_fabric::topology::{Attachment, CableEnd, Route};
+use netstudy_fabric::{Link, Schedule, SwitchBuffer, Verdict, ethernet};
+use netstudy_random::Stream;
+use netstudy_ring::Ring;
+use netstudy_tcp::{Outlet, Segment};
+use netstudy_units::{Duration, Time};
+use netstudy_workload::Traffic;
+
+use super::agenda::lot;
+use super::limits::Limits;
+use super::{Counted, EndCounters, Frame, Moment, Network, Observer, Rest};
+use crate::host::{EndIndex, Hosts};
+use crate::measure::{OnIteration, Outcome, Rare};
+use crate::wiring::{InterfaceKind, Wiring};
+use interface::{Closed, Form, Happening, Interface, SteppedInterface};
+use packets::{Packet, Packets};
+use switch::Switch;
+
+/// What a network is made of, and how it is carried out.
+struct Setup<'a> {
+    wiring: &'a Wiring,
+    seed: &'a str,
+    /// Everything goes one step at a time.
+    all_steps: bool,
+}
+
+/// One direction of a link.
+struct Wire {
+    link: Link,
+    far: Far,
+    /// Frames on the way to a switch, and when it can judge them.
+    on_the_way: Ring<(Time, Packet)>,
+    /// PAUSE frames on the way to a switch.
+    pauses: Ring<(Time, u16)>,
+}
+
+/// What a wire leads to.
+#[derive(Clone, Copy)]
+enum Far {
+    /// A port of a switch. What cuts through is judged before its end is there.
+    Switch { switch: u32, port: u32, cuts_through: bool, source: u32 },
+    /// An interface.
+    Interface(u32),
+}
+
+/// A source of events.
+#[derive(Clone, Copy)]
+enum Source {
+    /// A switch does something by itself.
+    Switch(u32),
+    /// A frame is at the far end of a wire.
+    Frame(u32),
+    /// A PAUSE frame is.
+    Pause(u32),
+    /// A segment is with TCP, or an interface makes a step.
+    Interface(u32),
+}
+
+/// The classes of events at the same time, in the upper bits of the tie-break key; a lot is in the others.
+const CLASS_SHIFT: u32 = 30;
+const FRAMES: u32 = 1 << CLASS_SHIFT;
+const PAUSES: u32 = 2 << CLASS_SHIFT;
+const INTERFACES: u32 = 3 << CLASS_SHIFT;
+
+#[inline(always)]
+fn key(class: u32, time: Time, port: usize, salt: u64) -> u32 {
+    class | lot(time, port, salt).0 >> (u32::BITS - CLASS_SHIFT)
+}
+
+/// A network with the limits `L` of interfaces.
+pub(crate) struct General<L, O> {
+    now: Time,
+    schedule: Schedule,
+    sources: Box<[Source]>,
+    packets: Packets,
+    /// By end: its interface.
+    interface_of: Box<[u32]>,
+    interfaces: Box<[Interface<L>]>,
+    /// The source of interface 0; those of the others follow.
+    first_interface_source: usize,
+    wires: Box<[Wire]>,
+    switches: Box<[Switch]>,
+    /// What the order of a host's interfaces at equal times is drawn with.
+    salt: u64,
+    sent_inside: u64,
+    observer: O,
+}
+
+impl<L: Limits, O: Observer> General<L, O> {
+    /// The network of a run with the seed `seed`. Everything goes one step at a time if `all_steps`,
+    /// which changes nothing that comes of it.
+    pub(crate) fn new(
+        wiring: &Wiring,
+        seed: &str,
+        all_steps: bool,
+        observer: O,
+    ) -> Result<Self, String> {
+        let setup = Setup { wiring, seed, all_steps };
+        let topology = &wiring.topology;
+        let switches: Box<[_]> = (0..wiring.switches.len())
+            .map(|index| Switch::new(wiring, index, setup.switch_steps(index), seed))
+            .collect();
+        let mut sources: Vec<_> = (0..switches.len() as u32).map(Source::Switch).collect();
+        let wires: Box<[_]> = (0..topology.cables().len())
+            .flat_map(|cable| [0, 1].map(|end| CableEnd { cable, end }))
+            .map(|at| Wire::new(&setup, at, &mut sources))
+            .collect();
+        let (interfaces, interface_of) = setup.make_interfaces(&wires)?;
+        let first_interface_source = sources.len();
+        sources.extend((0..interfaces.len() as u32).map(Source::Interface));
+        Ok(Self {
+            now: Time::ZERO,
+            schedule: Schedule::new(sources.len()),
+            sources: sources.into(),
+            packets: Packets::default(),
+            interface_of,
+            interfaces,
+            first_interface_source,
+            wires,
+            switches,
+            salt: Stream::new(seed, "interfaces/arrivals").bits(),
+            sent_inside: 0,
+            observer,
+        })
+    }
+
+    /// Carries the traffic of `hosts` out; `on_iteration` hears of each iteration that has ended.
+    pub(crate) fn run<T: Traffic>(
+        mut self,
+        hosts: &mut Hosts<'_, T>,
+        on_iteration: &mut OnIteration<'_>,
+    ) -> Result<Outcome, String> {
+        loop {
+            let (host, timer) = hosts.next_timer();
+            let (source, event) = self.schedule.earliest();
+            let read = hosts.measure().due();
+            // What a switch left undone during a pause is due in the past.
+            self.now = self.now.max(timer.min(event).min(read));
+            if timer <= self.now {
+                hosts.measure().check_progress(self.now)?;
+                let now = self.now;
+                hosts.again().fire_timers(&mut self, host, now);
+            } else if event <= self.now {
+                match self.sources[source] {
+                    Source::Frame(wire) => self.judge(hosts, wire as usize),
+                    Source::Interface(interface) => self.step_interface(hosts, interface as usize),
+                    Source::Switch(switch) => self.step_switch(switch as usize),
+                    Source::Pause(wire) => self.take_pause(wire as usize),
+                }
+            } else if let Some(outcome) = hosts.again().read(&self, on_iteration)? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn note(&mut self, moment: Moment, at: Time, packet: &Packet) {
+        if O::WATCHES {
+            let segment = self.packets.segment(packet);
+            let Packet { to, frame_bytes, .. } = *packet;
+            self.observer.note(moment, at, &Frame { arrival: at, to, frame_bytes, segment });
+        }
+    }
+
+    // ---- wires
+
+    /// A frame is on the way, with its last bit leaving at `departs`; a switch can judge it at `judged`
+    /// and the delay later.
+    #[inline(always)]
+    fn carry(&mut self, wire: usize, judged: Time, departs: Time, packet: Packet) {
+        let far = self.wires[wire].far;
+        match far {
+            Far::Switch { .. } => {
+                let Self { wires, switches, schedule, .. } = self;
+                wires[wire].put(judged, packet, switches, schedule);
+            }
+            Far::Interface(interface) => self.receive(interface as usize, departs, packet),
+        }
+    }
+
+    /// A frame's last bit leaves the other end of an interface's link at `departs`.
+    #[inline(always)]
+    fn receive(&mut self, interface: usize, departs: Time, packet: Packet) {
+        match &mut self.interfaces[interface].form {
+            Form::Closed(closed) => {
+                let Some(at) = closed.receive(departs, &packet) else {
+                    self.drop_at_ring(interface, departs, &packet);
+                    return;
+                };
+                let was_empty = closed.delivered.is_empty();
+                closed.delivered.push_back((at, packet));
+                if was_empty {
+                    self.plan_interface(interface, at);
+                }
+            }
+            Form::Stepped(stepped) => {
+                let wire = self.interfaces[interface].wire.expect("frames come by a link");
+                stepped.expect(departs + self.wires[wire].link.delay(), packet);
+                self.replan_interface(interface);
+            }
+        }
+    }
+
+    /// An interface in closed form has no room for a frame, which will be there a delay after `departs`.
+    #[cold]
+    #[inline(never)]
+    fn drop_at_ring(&mut self, interface: usize, departs: Time, packet: &Packet) {
+        let Interface { wire, form } = &mut self.interfaces[interface];
+        let delay = wire.map_or(Duration::ZERO, |wire| self.wires[wire].link.delay());
+        if let Form::Closed(closed) = form {
+            closed.forget_drops(self.now);
+        }
+        self.note(Moment::RingDropped(interface), departs + delay, packet);
+        self.packets.drop(packet);
+    }
+
+    // ---- switches
+
+    /// The first frame on the way at a wire is at its switch.
+    #[inline(always)]
+    fn judge<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, wire: usize) {
+        let Self { wires, switches, schedule, .. } = self;
+        let Far::Switch { switch: index, port, .. } = wires[wire].far else { return };
+        let packet = wires[wire].take(switches, schedule);
+        let switch = &mut self.switches[index as usize];
+        let egress = switch.egress[self.interface_of[packet.to.0 as usize] as usize];
+        let arrival = Arrival {
+            now: self.now,
+            ready: self.now + switch.latency,
+            ingress: port,
+            egress,
+            frame_bytes: packet.frame_bytes,
+        };
+        if O::WATCHES {
+            self.note(Moment::Arrived(port as usize), self.now, &packet);
+        }
+        self.offer(hosts, index as usize, &arrival, packet);
+    }
+
+    #[inline(always)]
+    fn offer<T: Traffic>(
+        &mut self,
+        hosts: &mut Hosts<'_, T>,
+        index: usize,
+        arrival: &Arrival,
+        mut packet: Packet,
+    ) {
+        let switch = &mut self.switches[index];
+        let bytes = u64::from(arrival.frame_bytes);
+        let verdict = match &mut switch.form {
+            switch::Form::Closed { buffer, counters } => {
+                let verdict = buffer.offer(arrival, &packet);
+                let port = &mut counters[arrival.egress as usize];
+                if verdict == Verdict::Dropped {
+                    port.frames_dropped += 1;
+                    port.bytes_dropped += bytes;
+                } else {
+                    port.frames_forwarded += 1;
+                    port.bytes_forwarded += bytes;
+                }
+                if let Verdict::Marked(_) = verdict
+                    && packet.mark()
+                {
+                    port.frames_marked += 1;
+                }
+                verdict
+            }
+            switch::Form::Stepped(stepped) => {
+                if stepped.offer(arrival, packet) {
+                    Verdict::Held
+                } else {
+                    Verdict::Dropped
+                }
+            }
+        };
+        match verdict {
+            Verdict::Departs(departs) | Verdict::Marked(departs) => {
+                self.leave(index, arrival.egress, departs, packet);
+            }
+            Verdict::Held => self.replan_switch(index),
+            Verdict::Dropped => {
+                let end = self.switches[index].wires[arrival.egress as usize] as usize;
+                hosts.measure().count(self.now, Rare::Drop(end, arrival.frame_bytes));
+                self.note(Moment::Dropped(arrival.egress as usize), self.now, &packet);
+                self.packets.drop(&packet);
+            }
+        }
+    }
+
+    /// The last bit of a frame leaves a switch at `departs`.
+    #[inline(always)]
+    fn leave(&mut self, index: usize, egress: u32, departs: Time, packet: Packet) {
+        self.note(Moment::Left(egress as usize), departs, &packet);
+        let wire = self.switches[index].wires[egress as usize] as usize;
+        let Wire { link, far, .. } = &self.wires[wire];
+        let judged = match far {
+            &Far::Switch { cuts_through, .. } => {
+                switch::judged(link, cuts_through, departs, packet.frame_bytes)
+            }
+            Far::Interface(_) => departs,
+        };
+        self.carry(wire, judged, departs, packet);
+    }
+
+    fn replan_switch(&mut self, index: usize) {
+        self.schedule.set(index, self.switches[index].next_step());
+    }
+
+    fn step_switch(&mut self, index: usize) {
+        let Switch { form, arbitration, wires, .. } = &mut self.switches[index];
+        match form {
+            switch::Form::Closed { buffer, counters } => {
+                let Some(mut grant) = buffer.grant(arbitration) else { return };
+                if grant.marked && grant.frame.mark() {
+                    counters[grant.egress as usize].frames_marked += 1;
+                }
+                self.leave(index, grant.egress, grant.departs, grant.frame);
+            }
+            switch::Form::Stepped(stepped) => match stepped.step(self.now, arbitration) {
+                None => {}
+                Some(departure) => match departure.sent {
+                    Sent::Frame(packet) => {
+                        self.leave(index, departure.egress, departure.departs, packet);
+                    }
+                    Sent::Pause(quanta) => {
+                        let wire = wires[departure.egress as usize] as usize;
+                        self.carry_pause(wire, departure.departs, quanta);
+                    }
+                },
+            },
+        }
+        self.replan_switch(index);
+    }
+
+    // ---- PAUSE
+
+    /// A PAUSE frame leaves by a wire until `departs`.
+    fn carry_pause(&mut self, wire: usize, departs: Time, quanta: u16) {
+        let Wire { link, far, pauses, .. } = &mut self.wires[wire];
+        let at = departs + link.delay();
+        match *far {
+            Far::Switch { .. } => {
+                pauses.push_back((at, quanta));
+                self.plan_pause(wire);
+            }
+            Far::Interface(interface) => {
+                let form = &mut self.interfaces[interface as usize].form;
+                if let Form::Stepped(stepped) = form {
+                    stepped.expect_pause(at, quanta);
+                    self.replan_interface(interface as usize);
+                }
+            }
+        }
+    }
+
+    fn plan_pause(&mut self, wire: usize) {
+        let Far::Switch { switch, port, source, .. } = self.wires[wire].far else { return };
+        let at = self.wires[wire].pauses.front().map_or(Time::NEVER, |&(at, _)| at);
+        let key = key(PAUSES, at, port as usize, self.switches[switch as usize].salt);
+        self.schedule.set_with_key(source as usize + 1, at, key);
+    }
+
+    /// The first PAUSE frame on the way at a wire is at its switch.
+    fn take_pause(&mut self, wire: usize) {
+        let Far::Switch { switch, port, .. } = self.wires[wire].far else { return };
+        let Some((_, quanta)) = self.wires[wire].pauses.pop_front() else { return };
+        self.plan_pause(wire);
+        if let switch::Form::Stepped(stepped) = &mut self.switches[switch as usize].form {
+            stepped.handle_pause(self.now, port, quanta);
+            self.replan_switch(switch as usize);
+        }
+    }
+
+    // ---- interfaces
+
+    #[inline(always)]
+    fn plan_interface(&mut self, interface: usize, at: Time) {
+        let key = key(INTERFACES, at, interface, self.salt);
+        self.schedule.set_with_key(self.first_interface_source + interface, at, key);
+    }
+
+    fn replan_interface(&mut self, interface: usize) {
+        if let Form::Stepped(stepped) = &self.interfaces[interface].form {
+            let at = stepped.next_step();
+            self.plan_interface(interface, at);
+        }
+    }
+
+    #[inline(always)]
+    fn step_interface<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize) {
+        if let Form::Closed(closed) = &mut self.interfaces[interface].form {
+            let Some((_, packet)) = closed.delivered.pop_front() else { return };
+            let next = closed.delivered.front().map_or(Time::NEVER, |&(at, _)| at);
+            self.plan_interface(interface, next);
+            self.deliver(hosts, interface, &packet);
+        } else {
+            self.step_interface_once(hosts, interface);
+        }
+    }
+
+    fn step_interface_once<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize) {
+        let Interface { wire, form } = &mut self.interfaces[interface];
+        let Form::Stepped(stepped) = form else { return };
+        let (wire, happening) = (*wire, stepped.step(self.now, &mut self.packets));
+        self.replan_interface(interface);
+        match (happening, wire) {
+            (Happening::Delivered(packet), _) => self.deliver(hosts, interface, &packet),
+            (Happening::RingDropped(packet), _) => {
+                self.note(Moment::RingDropped(interface), self.now, &packet);
+                self.packets.drop(&packet);
+            }
+            (Happening::Leaves { sent: Sent::Frame(packet), judged, departs }, Some(wire)) => {
+                self.carry(wire, judged, departs, packet);
+            }
+            (Happening::Leaves { sent: Sent::Pause(quanta), departs, .. }, Some(wire)) => {
+                self.carry_pause(wire, departs, quanta);
+            }
+            (Happening::None | Happening::Leaves { .. }, _) => {}
+        }
+    }
+
+    /// A segment is with the TCP behind an interface.
+    #[inline(always)]
+    fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize, packet: &Packet) {
+        self.note(Moment::Delivered(interface), self.now, packet);
+        let segment = self.packets.take(packet);
+        let host = hosts.host_of(packet.to);
+        hosts.receive(self, self.now, host, packet.to, &segment);
+    }
+
+    /// TCP sends a segment.
+    #[inline(always)]
+    fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) {
+        let interface = self.interface_of[from.0 as usize] as usize;
+        let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let Interface { wire, form } = &mut self.interfaces[interface];
+        match (form, *wire) {
+            (Form::Closed(closed), Some(wire)) => {
+                let Some(at) = closed.nic.send_bytes_ahead(now, frame_bytes) else { return };
+                let packet = self.packets.add(from.peer(), frame_bytes, segment);
+                let judged = at.saturating_sub(closed.nic.delay());
+                self.carry(wire, judged, judged, packet);
+            }
+            (Form::Closed(closed), None) => {
+                let departs = now + closed.send_latency;
+                let packet = self.packets.add(from.peer(), frame_bytes, segment);
+                self.sent_inside += 1;
+                self.receive(interface, departs, packet);
+            }
+            (Form::Stepped(stepped), _) => {
+                if stepped.has_room(now) {
+                    stepped.send(now, self.packets.add(from.peer(), frame_bytes, segment));
+                    self.replan_interface(interface);
+                }
+            }
+        }
+    }
+}
+
+impl Wire {
+    fn new(setup: &Setup<'_>, at: CableEnd, sources: &mut Vec<Source>) -> Self {
+        let Wiring { topology, switches, .. } = setup.wiring;
+        let link = topology.link(at);
+        let far = match topology.attachment(at.far()) {
+            Attachment::Interface(interface) => Far::Interface(interface as u32),
+            Attachment::SwitchPort { switch, port } => {
+                let source = sources.len() as u32;
+                sources.push(Source::Frame(at.number() as u32));
+                if setup.switch_steps(switch) {
+                    sources.push(Source::Pause(at.number() as u32));
+                }
+                let cuts_through = switches[switch].cuts_through(&link);
+                Far::Switch { switch: switch as u32, port, cuts_through, source }
+            }
+        };
+        Self { link, far, on_the_way: Ring::new(), pauses: Ring::new() }
+    }
+
+    /// The first frame on the way is at its switch at `at`.
+    #[inline(always)]
+    fn plan(&self, at: Time, switches: &[Switch], schedule: &mut Schedule) {
+        let Far::Switch { switch, port, source, .. } = self.far else { return };
+        let key = key(FRAMES, at, port as usize, switches[switch as usize].salt);
+        schedule.set_with_key(source as usize, at, key);
+    }
+
+    /// A frame is on the way to a switch.
+    #[inline(always)]
+    fn put(&mut self, judged: Time, packet: Packet, switches: &[Switch], schedule: &mut Schedule) {
+        let at = judged + self.link.delay();
+        if self.on_the_way.is_empty() {
+            self.plan(at, switches, schedule);
+        }
+        self.on_the_way.push_back((at, packet));
+    }
+
+    /// The first frame on the way is at its switch.
+    #[inline(always)]
+    fn take(&mut self, switches: &[Switch], schedule: &mut Schedule) -> Packet {
+        let (_, packet) = self
+            .on_the_way
+            .pop_front()
+            .expect("a wire has an arrival only with a frame on the way");
+        let next = self.on_the_way.front().map_or(Time::NEVER, |&(at, _)| at);
+        self.plan(next, switches, schedule);
+        packet
+    }
+}
+
+impl Setup<'_> {
+    /// Whether a switch goes one step at a time: its ports pause, or are asked to.
+    fn switch_steps(&self, switch: usize) -> bool {
+        let pause = self.wiring.switches[switch].pause;
+        let ports = &self.wiring.topology.switches()[switch].ports;
+        let is_asked = |port: &CableEnd| self.sends_pauses(port.far());
+        self.all_steps || pause.honours || pause.marks.is_some() || ports.iter().any(is_asked)
+    }
+
+    fn interface_steps(&self, interface: usize) -> bool {
+        let kind = &self.wiring.interfaces[interface];
+        self.all_steps
+            || kind.pause.honours
+            || kind.pause.marks.is_some()
+            || kind.receive.merge_bytes > 0
+            || self.sends_pauses(self.wiring.topology.interfaces()[interface].at.far())
+    }
+
+    /// Whether what is at an end of a link sends PAUSE frames.
+    fn sends_pauses(&self, at: CableEnd) -> bool {
+        let Wiring { topology, interfaces, switches, .. } = self.wiring;
+        let pause = match topology.attachment(at) {
+            Attachment::Interface(interface) => &interfaces[interface].pause,
+            Attachment::SwitchPort { switch, .. } => &switches[switch].pause,
+        };
+        pause.marks.is_some()
+    }
+
+    /// All interfaces, and that of each end.
+    fn make_interfaces<L: Limits>(&self, wires: &[Wire]) -> Result<Interfaces<L>, String> {
+        let Wiring { topology, interfaces: kinds, routes, .. } = self.wiring;
+        let interface = |(index, kind): (usize, &InterfaceKind)| {
+            let wire = topology.interfaces()[index].at.number();
+            let cuts = matches!(wires[wire].far, Far::Switch { cuts_through: true, .. });
+            let form = if self.interface_steps(index) {
+                Form::Stepped(Box::new(SteppedInterface::new(kind, cuts, self.seed)))
+            } else {
+                Form::Closed(Closed::new(kind, cuts, self.seed))
+            };
+            Interface { wire: Some(wire), form }
+        };
+        let mut interfaces: Vec<_> = kinds.iter().enumerate().map(interface).collect();
+        let mut inside = BTreeMap::new();
+        let mut interface_of = Vec::with_capacity(2 * routes.len());
+        for route in routes {
+            let ends = match *route {
+                Route::Wire { from, to, .. } => [from, to],
+                Route::Inside { host } => {
+                    if let Entry::Vacant(vacant) = inside.entry(host) {
+                        vacant.insert(interfaces.len());
+                        interfaces.push(self.inside(host)?);
+                    }
+                    [inside[&host]; 2]
+                }
+            };
+            interface_of.extend(ends.map(|interface| interface as u32));
+        }
+        Ok((interfaces.into(), interface_of.into()))
+    }
+
+    /// The way from one process of a host to another. It costs what the host's first interface costs
+    /// beside its wire.
+    fn inside<L: Limits>(&self, host: usize) -> Result<Interface<L>, String> {
+        let Wiring { topology, interfaces, .. } = self.wiring;
+        let name = &topology.nodes()[host].name;
+        let of_host = topology.interfaces().iter().position(|interface| interface.host == host);
+        let kind = of_host.map(|interface| &interfaces[interface]);
+        let kind = kind.ok_or_else(|| format!("{name:?} has no interface"))?;
+        if kind.takes_no_time_inside() {
+            return Err(format!(
+                "traffic stays inside {name:?}, where packets take no time: its interface needs a \
+                 latency, or a processor time a frame or a byte"
+            ));
+        }
+        let form = Form::Closed(Closed::new(&kind.inside(), false, self.seed));
+        Ok(Interface { wire: None, form })
+    }
+}
+
+/// All interfaces, and the number of that of each end of all connections.
+type Interfaces<L> = (Box<[Interface<L>]>, Box<[u32]>);
+
+impl<T: Traffic, L: Limits, O: Observer> Network<T> for General<L, O> {
+    type Line = ();
+
+    #[inline(always)]
+    fn send(
+        &mut self,
+        _hosts: &mut Hosts<'_, T>,
+        now: Time,
+        _host: usize,
+        from: EndIndex,
+        segment: Segment,
+    ) {
+        self.transmit(now, from, segment);
+    }
+
+    #[inline(always)]
+    fn outlet<'a>(
+        &'a mut self,
+        _line: &'a mut (),
+        now: Time,
+        _host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a> {
+        Some(EndOutlet { network: self, now, from })
+    }
+}
+
+/// The network at `now`, for segments of one end.
+struct EndOutlet<'a, L, O> {
+    network: &'a mut General<L, O>,
+    now: Time,
+    from: EndIndex,
+}
+
+impl<L: Limits, O: Observer> Outlet for EndOutlet<'_, L, O> {
+    #[inline(always)]
+    fn send(&mut self, segment: Segment) {
+        self.network.transmit(self.now, self.from, segment);
+    }
+}
+
+impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
+    fn ends(&self, _hosts: &Hosts<'_, T>) -> Vec<EndCounters> {
+        let mut ends = vec![EndCounters::default(); self.wires.len()];
+        for interface in &self.interfaces {
+            let Some(wire) = interface.wire else { continue };
+            ends[wire].nic = interface.counters(self.now);
+            ends[wire].pauses = interface.pauses();
+        }
+        for switch in &self.switches {
+            for (port, &wire) in (0..).zip(&switch.wires) {
+                let end = &mut ends[wire as usize];
+                end.port = switch.counters(port);
+                end.pauses = switch.pauses(port);
+                end.queue_bytes_max = switch.queue_bytes_max(port);
+            }
+        }
+        ends
+    }
+
+    fn rest(&self, _hosts: &Hosts<'_, T>) -> Rest {
+        let sent = |interface: &Interface<L>| interface.counters(self.now).frames_sent;
+        Rest {
+            frames_sent: self.interfaces.iter().map(sent).sum::<u64>() + self.sent_inside,
+            frames_ended: self.packets.ended(),
+            frames_under_way: self.packets.len() as u64,
+        }
+    }
+}

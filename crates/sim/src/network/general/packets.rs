@@ -1,0 +1,89 @@
+//! Packets under way. A segment stays where it is from the host that sends it to the host that receives
+//! it; what moves from hop to hop is a [`Packet`], which says where that is.
+
+use netstudy_fabric::stepped::Mark;
+use netstudy_tcp::{Ecn, Segment};
+
+use crate::host::EndIndex;
+
+/// A segment in its frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Packet {
+    /// The end that it is sent to.
+    pub(super) to: EndIndex,
+    pub(super) frame_bytes: u32,
+    slot: u32,
+    ecn: Ecn,
+}
+
+impl Mark for Packet {
+    /// The mark is left on a packet that is subject to marks, and on no other (RFC 3168, 5).
+    #[inline]
+    fn mark(&mut self) -> bool {
+        let subject = self.ecn != Ecn::NotEct;
+        if subject {
+            self.ecn = Ecn::Ce;
+        }
+        subject
+    }
+}
+
+/// The segments of all packets under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packets {
+    segments: Vec<Segment>,
+    free: Vec<u32>,
+    ended: u64,
+}
+
+impl Packets {
+    /// A segment is sent to the end `to`.
+    #[inline]
+    pub(super) fn add(&mut self, to: EndIndex, frame_bytes: u32, segment: Segment) -> Packet {
+        let ecn = segment.ecn;
+        let slot = if let Some(slot) = self.free.pop() {
+            self.segments[slot as usize] = segment;
+            slot
+        } else {
+            self.segments.push(segment);
+            self.segments.len() as u32 - 1
+        };
+        Packet { to, frame_bytes, slot, ecn }
+    }
+
+    /// The segment of a packet, with the marks of its way.
+    #[inline]
+    pub(super) fn segment(&self, packet: &Packet) -> Segment {
+        Segment { ecn: packet.ecn, ..self.segments[packet.slot as usize] }
+    }
+
+    /// The segment of a packet, to be changed.
+    pub(super) fn segment_mut(&mut self, packet: &Packet) -> &mut Segment {
+        &mut self.segments[packet.slot as usize]
+    }
+
+    /// A packet is under way no longer: its segment.
+    #[inline]
+    pub(super) fn take(&mut self, packet: &Packet) -> Segment {
+        let segment = self.segment(packet);
+        self.drop(packet);
+        segment
+    }
+
+    /// A packet is under way no longer.
+    #[inline]
+    pub(super) fn drop(&mut self, packet: &Packet) {
+        self.free.push(packet.slot);
+        self.ended += 1;
+    }
+
+    /// How many were under way, and are no longer.
+    pub(super) const fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// How many are under way.
+    pub(super) const fn len(&self) -> usize {
+        self.segments.len() - self.free.len()
+    }
+}

@@ -1,0 +1,230 @@
+//! From a host's wire to its TCP: the interface, its ring, and the processor that polls it.
+//!
+//! A frame takes a descriptor of the ring until the processor has dealt with it. The interface takes
+//! frames in at its packet rate; when the first one is in and the processor idles, an interrupt follows
+//! after the moderation delay. The processor then polls batches until the ring is empty (NAPI of Linux,
+//! `net_rx_action`). In a batch, segments of a connection that follow each other may be merged into one
+//! (GRO, `tcp_gro_receive`); what is merged goes to TCP at the end of the batch at the latest.
+
+use netstudy_ring::Ring;
+use netstudy_tcp::{Flags, Segment};
+use netstudy_units::{Duration, Time};
+
+use super::packets::{Packet, Packets};
+use crate::network::jitter::ReceiveJitter;
+use crate::wiring::ReceiveKind;
+
+/// What lies between a wire and a TCP, one step at a time: `next_*` says when a step is due.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    kind: ReceiveKind,
+    jitter: Option<Box<ReceiveJitter>>,
+    /// Frames that the interface has not taken in yet.
+    outside: Ring<Packet>,
+    /// When it has taken in the first of them.
+    taken_in_at: Time,
+    /// Frames that wait for the processor; it deals with the first, if it polls.
+    inside: Ring<Packet>,
+    processor: Processor,
+    /// When the processor has dealt with what it polls, or is interrupted.
+    processor_at: Time,
+    /// Frames of the batch that the processor has dealt with.
+    batch: u32,
+    merging: Vec<Merged>,
+    /// Segments on their way to TCP.
+    delivered: Ring<(Time, Packet)>,
+    ring_drops: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Processor {
+    Idle,
+    /// It waits for the interrupt.
+    Called,
+    Polls,
+}
+
+/// Segments that became one.
+#[derive(Clone, Copy, Debug)]
+struct Merged {
+    packet: Packet,
+    /// Payload of the first of them.
+    unit_bytes: u32,
+}
+
+impl Receiver {
+    /// That of the interface `name` in the run with the seed `seed`.
+    pub(super) fn new(kind: &ReceiveKind, seed: &str, name: &str) -> Self {
+        Self {
+            kind: *kind,
+            jitter: ReceiveJitter::new(kind, seed, name),
+            outside: Ring::new(),
+            taken_in_at: Time::NEVER,
+            inside: Ring::new(),
+            processor: Processor::Idle,
+            processor_at: Time::NEVER,
+            batch: 0,
+            merging: Vec::new(),
+            delivered: Ring::new(),
+            ring_drops: 0,
+        }
+    }
+
+    /// Descriptors in use.
+    pub(super) const fn in_ring(&self) -> usize {
+        self.outside.len() + self.inside.len()
+    }
+
+    pub(super) const fn ring_drops(&self) -> u64 {
+        self.ring_drops
+    }
+
+    /// When the processor has dealt with a frame; [`Time::NEVER`] while it deals with none.
+    pub(super) fn next_processed(&self) -> Time {
+        if self.processor == Processor::Polls { self.processor_at } else { Time::NEVER }
+    }
+
+    /// When the interface has taken in a frame.
+    pub(super) const fn next_taken_in(&self) -> Time {
+        self.taken_in_at
+    }
+
+    /// When the processor begins to poll.
+    pub(super) fn next_poll(&self) -> Time {
+        if self.processor == Processor::Called { self.processor_at } else { Time::NEVER }
+    }
+
+    /// When a segment is with TCP.
+    pub(super) fn next_delivered(&self) -> Time {
+        self.delivered.front().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
+    /// A frame is there. Whether the ring takes it.
+    pub(super) fn arrive(&mut self, now: Time, packet: Packet) -> bool {
+        if self.in_ring() >= self.kind.ring_frames {
+            self.ring_drops += 1;
+            return false;
+        }
+        if self.kind.frame_interval == Duration::ZERO {
+            self.take_in(now, packet);
+            return true;
+        }
+        self.outside.push_back(packet);
+        if self.outside.len() == 1 {
+            self.taken_in_at = now + self.kind.frame_interval;
+        }
+        true
+    }
+
+    /// The interface has taken in the first of the frames outside.
+    pub(super) fn taken_in(&mut self, now: Time) {
+        let packet = self.outside.pop_front().expect("it is taking one in");
+        let more = !self.outside.is_empty();
+        self.taken_in_at = if more { now + self.kind.frame_interval } else { Time::NEVER };
+        self.take_in(now, packet);
+    }
+
+    fn take_in(&mut self, now: Time, packet: Packet) {
+        self.inside.push_back(packet);
+        if self.processor == Processor::Idle {
+            self.processor = Processor::Called;
+            self.processor_at = now + self.kind.interrupt_delay;
+        }
+    }
+
+    /// The processor begins with the first frame inside.
+    pub(super) fn poll(&mut self, now: Time) {
+        self.processor = Processor::Polls;
+        let first = self.inside.front().expect("it was called for a frame");
+        self.processor_at = now + self.kind.processor_time(first.frame_bytes);
+    }
+
+    /// The processor has dealt with a frame.
+    pub(super) fn processed(&mut self, now: Time, packets: &mut Packets) {
+        let packet = self.inside.pop_front().expect("it was dealing with one");
+        self.hand_over(now, packet, packets);
+        self.batch += 1;
+        if self.inside.is_empty() || self.kind.batch_frames == Some(self.batch) {
+            self.batch = 0;
+            for merged in std::mem::take(&mut self.merging) {
+                self.deliver(now, merged.packet);
+            }
+        }
+        if self.inside.is_empty() {
+            self.processor = Processor::Idle;
+        } else {
+            self.poll(now);
+        }
+    }
+
+    /// The first segment on its way to TCP is there.
+    pub(super) fn take_delivered(&mut self) -> Option<Packet> {
+        self.delivered.pop_front().map(|(_, packet)| packet)
+    }
+
+    fn deliver(&mut self, now: Time, packet: Packet) {
+        let ready = now + self.kind.latency;
+        let at = self.jitter.as_mut().map_or(ready, |jitter| jitter.put_off(ready));
+        self.delivered.push_back((at, packet));
+    }
+
+    /// Merges a frame with those before it, or lets it pass behind them.
+    fn hand_over(&mut self, now: Time, packet: Packet, packets: &mut Packets) {
+        if self.kind.merge_bytes == 0 {
+            self.deliver(now, packet);
+            return;
+        }
+        let segment = packets.segment(&packet);
+        let mut held = self.merging.iter().position(|merged| merged.packet.to == packet.to);
+        if let Some(index) = held
+            && !self.merging[index].takes(&segment, self.kind.merge_bytes, packets)
+        {
+            let merged = self.merging.remove(index);
+            self.deliver(now, merged.packet);
+            held = None;
+        }
+        match held {
+            Some(index) => {
+                // A shorter segment, or the end of a write, is the last of a burst: nothing follows that
+                // could be merged.
+                let ends_write = segment.flags.contains(Flags::PSH);
+                let is_last = ends_write || segment.len < self.merging[index].unit_bytes;
+                let held = packets.segment_mut(&self.merging[index].packet);
+                held.len += segment.len;
+                held.flags = held.flags | segment.flags;
+                packets.drop(&packet);
+                if is_last {
+                    let merged = self.merging.remove(index);
+                    self.deliver(now, merged.packet);
+                }
+            }
+            None if is_plain(&segment) && !segment.flags.contains(Flags::PSH) => {
+                self.merging.push(Merged { packet, unit_bytes: segment.len });
+            }
+            None => self.deliver(now, packet),
+        }
+    }
+}
+
+/// Whether a segment carries data and nothing else of interest; it may end a write.
+fn is_plain(segment: &Segment) -> bool {
+    segment.len > 0
+        && segment.flags.of_state() == Flags::ACK
+        && !segment.flags.intersects(Flags::ECE | Flags::CWR)
+        && segment.sack.is_empty()
+}
+
+impl Merged {
+    /// Whether `next` continues it: the same but for its place, as `tcp_gro_receive` asks. Timestamps
+    /// may differ, since the kernel compares them by its much coarser clock; the first one stays, which is
+    /// the one to be echoed (RFC 7323, 4.3).
+    fn takes(&self, next: &Segment, merge_bytes: u32, packets: &Packets) -> bool {
+        let held = packets.segment(&self.packet);
+        is_plain(next)
+            && next.seq == held.seq + u64::from(held.len)
+            && next.len <= self.unit_bytes
+            && next.ack == held.ack
+            && next.ecn == held.ecn
+            && held.len + next.len <= merge_bytes
+    }
+}

@@ -1,0 +1,108 @@
+//! Switches of a network: where they forward to, and in which form they are carried out.
+
+use netstudy_fabric::stepped::Stepped;
+use netstudy_fabric::{
+    AnyArchitecture, AnyBuffer, CUT_THROUGH_BYTES, Link, PauseCounters, PortCounters, SwitchBuffer,
+    SwitchSetup,
+};
+use netstudy_random::Stream;
+use netstudy_units::{Duration, Time};
+
+use super::packets::Packet;
+use crate::wiring::Wiring;
+
+/// A switch at work.
+pub(super) struct Switch {
+    pub(super) form: Form,
+    pub(super) latency: Duration,
+    pub(super) arbitration: Stream,
+    /// By interface: the port that leads to it.
+    pub(super) egress: Box<[u32]>,
+    /// By port: the wire that it sends by.
+    pub(super) wires: Box<[u32]>,
+    /// What the order of its ports at equal times is drawn with.
+    pub(super) salt: u64,
+}
+
+/// How a switch is carried out.
+pub(super) enum Form {
+    /// When a frame leaves is known when it enters, or when its egress chooses it.
+    Closed { buffer: AnyBuffer<Packet>, counters: Box<[PortCounters]> },
+    /// Ports may pause.
+    Stepped(Box<Stepped<Packet, AnyArchitecture<Packet>>>),
+}
+
+/// Of a packet for an interface that no path leads to from here: there is none.
+const NO_PORT: u32 = u32::MAX;
+
+impl Switch {
+    /// The switch number `index`, step by step if `steps`.
+    pub(super) fn new(wiring: &Wiring, index: usize, steps: bool, seed: &str) -> Self {
+        let (topology, kind) = (&wiring.topology, &wiring.switches[index]);
+        let node = &topology.switches()[index];
+        let links: Vec<Link> = node.ports.iter().map(|&port| topology.link(port)).collect();
+        let ingress = |port: u32| topology.link(node.ports[port as usize].far());
+        let setup = SwitchSetup {
+            links: &links,
+            marked_above_bytes: kind.ecn_threshold_bytes,
+            reserved_bytes: &|port| kind.reserved_bytes(&ingress(port)),
+        };
+        let form = if steps {
+            let architecture = AnyArchitecture::new(&kind.buffer, &setup);
+            Form::Stepped(Box::new(Stepped::new(&links, architecture, kind.pause)))
+        } else {
+            let counters = vec![PortCounters::default(); links.len()].into();
+            Form::Closed { buffer: AnyBuffer::new(&kind.buffer, &setup), counters }
+        };
+        let interfaces = 0..topology.interfaces().len();
+        Self {
+            form,
+            latency: kind.latency,
+            arbitration: Stream::new(seed, &format!("{}/arbitration", kind.name)),
+            egress: interfaces.map(|to| node.egress(to).unwrap_or(NO_PORT)).collect(),
+            wires: node.ports.iter().map(|port| port.number() as u32).collect(),
+            salt: Stream::new(seed, &format!("{}/arrivals", kind.name)).bits(),
+        }
+    }
+
+    /// When it next does something by itself.
+    #[inline]
+    pub(super) fn next_step(&self) -> Time {
+        match &self.form {
+            Form::Closed { buffer, .. } => buffer.next_grant(),
+            Form::Stepped(stepped) => stepped.next_step(),
+        }
+    }
+
+    pub(super) fn counters(&self, port: u32) -> PortCounters {
+        match &self.form {
+            Form::Closed { counters, .. } => counters[port as usize],
+            Form::Stepped(stepped) => *stepped.counters(port),
+        }
+    }
+
+    pub(super) fn pauses(&self, port: u32) -> PauseCounters {
+        match &self.form {
+            Form::Closed { .. } => PauseCounters::default(),
+            Form::Stepped(stepped) => *stepped.pauses(port),
+        }
+    }
+
+    pub(super) fn queue_bytes_max(&self, port: u32) -> u64 {
+        match &self.form {
+            Form::Closed { buffer, .. } => buffer.queue_bytes_max(port),
+            Form::Stepped(stepped) => stepped.queue_bytes_max(port),
+        }
+    }
+}
+
+/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, but for
+/// the delay.
+#[inline(always)]
+pub(super) fn judged(link: &Link, cuts_through: bool, departs: Time, frame_bytes: u32) -> Time {
+    if !cuts_through {
+        return departs;
+    }
+    let rest = link.serialization(frame_bytes) - link.serialization(CUT_THROUGH_BYTES);
+    departs.saturating_sub(rest)
+}

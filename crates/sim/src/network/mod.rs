@@ -1,0 +1,110 @@
+//! What carries segments from host to host.
+
+mod agenda;
+pub(crate) mod general;
+mod jitter;
+pub(crate) mod limits;
+mod nic;
+mod observe;
+pub(crate) mod star;
+
+#[cfg(test)]
+mod tests;
+
+use netstudy_fabric::{PauseCounters, PortCounters};
+use netstudy_tcp::{Outlet, Segment};
+use netstudy_units::Time;
+
+use crate::host::{EndIndex, Hosts};
+
+pub(crate) use observe::{Moment, Observer};
+
+/// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that
+/// arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
+pub(crate) trait Network<T>: Sized {
+    /// What it keeps at each host.
+    type Line;
+
+    /// The end `from`, at `host`, sends a segment at `now`, unless the host's queue is full. The network
+    /// may call the receiving host before this returns, if it knows by now when the segment will be
+    /// there.
+    fn send(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Self::Line>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    );
+
+    /// As [`Self::send`], for a burst of an end at a host with the `line`: none if the network may call
+    /// the receiving host at once.
+    fn outlet<'a>(
+        &'a mut self,
+        line: &'a mut Self::Line,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a>;
+}
+
+/// What a network counts.
+pub(crate) trait Counted<T>: Network<T> {
+    /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`].
+    fn ends(&self, hosts: &Hosts<'_, T, Self::Line>) -> Vec<EndCounters>;
+
+    /// What is read once, when a run has ended.
+    fn rest(&self, hosts: &Hosts<'_, T, Self::Line>) -> Rest;
+}
+
+/// What is counted at one end of a link: by an interface, or by a port of a switch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EndCounters {
+    /// Of an interface.
+    pub(crate) nic: NicCounters,
+    /// Of a port.
+    pub(crate) port: PortCounters,
+    /// Of a port: most bytes that ever waited for it.
+    pub(crate) queue_bytes_max: u64,
+    pub(crate) pauses: PauseCounters,
+}
+
+/// What is read once, when a run has ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rest {
+    pub(crate) frames_sent: u64,
+    /// Of them, those that were dropped, or are with their host or forwarded to it.
+    pub(crate) frames_ended: u64,
+    /// Frames that are neither at a host nor judged by the switch.
+    pub(crate) frames_under_way: u64,
+}
+
+/// A segment in its frame, on the way to the switch or held there.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_field_names, reason = "the field's word for it")]
+pub(crate) struct Frame {
+    /// When the switch can judge it.
+    pub(crate) arrival: Time,
+    /// The end that it is sent to.
+    pub(crate) to: EndIndex,
+    pub(crate) frame_bytes: u32,
+    pub(crate) segment: Segment,
+}
+
+/// What an interface counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NicCounters {
+    pub(crate) frames_sent: u64,
+    /// Frames to be sent that found the queue full.
+    pub(crate) queue_drops: u64,
+    /// Frames received that found the ring full.
+    pub(crate) ring_drops: u64,
+}
+
+impl NicCounters {
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.frames_sent += other.frames_sent;
+        self.queue_drops += other.queue_drops;
+        self.ring_drops += other.ring_drops;
+    }
+}

@@ -1,0 +1,183 @@
+//! The interface of a host, in closed form.
+
+use netstudy_fabric::{CUT_THROUGH_BYTES, Transmitter, ethernet};
+use netstudy_ring::Ring;
+use netstudy_tcp::Segment;
+use netstudy_units::{Duration, Serializer, Time};
+
+use super::jitter::ReceiveJitter;
+use super::limits::{Limits, Unlimited};
+use super::{Frame, NicCounters};
+use crate::host::EndIndex;
+use crate::wiring::InterfaceKind;
+
+/// The interface of a host: a FIFO onto its link.
+#[derive(Clone, Debug)]
+pub(crate) struct Nic<L = Unlimited> {
+    limits: L,
+    transmitter: Transmitter,
+    queue_frames: usize,
+    send_latency: Duration,
+    interrupt_delay: Duration,
+    receive_latency: Duration,
+    receive_frame: Duration,
+    receive_rate: Option<Serializer>,
+    /// Whether receiving costs no time but `receive_latency`.
+    receives_at_once: bool,
+    jitter: Option<Box<ReceiveJitter>>,
+    /// When the processor has dealt with all frames that were received so far.
+    processor_free_at: Time,
+    delay: Duration,
+    cuts_through: bool,
+    /// When the switch can judge the frames of [`Self::send_ahead`] since the wire was free; those that
+    /// have left are dropped from here when there are `look_at` of them.
+    ahead: Ring<Time>,
+    look_at: usize,
+    counters: NicCounters,
+}
+
+/// Fewer frames ahead are not worth a look at which of them have left.
+const LOOK_AT_MIN: usize = 64;
+
+impl<L: Limits> Nic<L> {
+    /// The interface of a host in the run with the seed `seed`.
+    pub(crate) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
+        let receives_at_once = kind.receive.costs_no_time();
+        Self {
+            limits: L::new(&kind.receive),
+            transmitter: Transmitter::new(kind.link),
+            queue_frames: kind.transmit_queue_frames,
+            send_latency: kind.send_latency,
+            interrupt_delay: kind.receive.interrupt_delay,
+            receive_latency: kind.receive.latency,
+            receive_frame: kind.receive.per_frame,
+            receive_rate: kind.receive.rate,
+            receives_at_once,
+            jitter: ReceiveJitter::new(&kind.receive, seed, &kind.stream),
+            processor_free_at: Time::ZERO,
+            delay: kind.link.delay(),
+            cuts_through,
+            ahead: Ring::new(),
+            look_at: kind.transmit_queue_frames.min(LOOK_AT_MIN),
+            counters: NicCounters::default(),
+        }
+    }
+
+    /// Propagation delay of its link.
+    pub(crate) const fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    pub(crate) const fn counters(&self) -> &NicCounters {
+        &self.counters
+    }
+
+    /// When a frame whose last bit left the switch at `departs` is with the host's TCP: one processor
+    /// deals with frames in their order. While it has some it polls, else it waits for an interrupt. None
+    /// if there is no room for the frame in the ring.
+    #[inline]
+    pub(crate) fn receive(&mut self, departs: Time, frame_bytes: u32) -> Option<Time> {
+        let Some(there) = self.limits.take_in(departs + self.delay) else {
+            self.counters.ring_drops += 1;
+            return None;
+        };
+        if self.receives_at_once {
+            self.limits.ends(there);
+            return Some(there + self.receive_latency);
+        }
+        let idles = there >= self.processor_free_at;
+        let begins = if idles { there + self.interrupt_delay } else { self.processor_free_at };
+        let bytes = self.receive_rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes));
+        self.processor_free_at = begins + self.receive_frame + bytes;
+        self.limits.ends(self.processor_free_at);
+        let ready = self.processor_free_at + self.receive_latency;
+        Some(self.jitter.as_mut().map_or(ready, |jitter| jitter.put_off(ready)))
+    }
+
+    /// Sends `segment` at `now`, behind the frames `on_the_way` to the switch. None if too many of
+    /// them have not left yet.
+    #[inline(always)]
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        to: EndIndex,
+        segment: Segment,
+        on_the_way: &Ring<Frame>,
+    ) -> Option<Frame> {
+        if on_the_way.len() >= self.queue_frames && self.is_queue_full(now, on_the_way) {
+            self.counters.queue_drops += 1;
+            return None;
+        }
+        Some(self.transmit(now, to, segment))
+    }
+
+    /// As [`Self::send`], for frames that are judged at once and are on no one's way.
+    #[inline(always)]
+    pub(crate) fn send_ahead(
+        &mut self,
+        now: Time,
+        to: EndIndex,
+        segment: Segment,
+    ) -> Option<Frame> {
+        let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let arrival = self.send_bytes_ahead(now, frame_bytes)?;
+        Some(Frame { arrival, to, frame_bytes, segment })
+    }
+
+    /// As [`Self::send_ahead`], for a frame that is kept elsewhere: when the switch can judge it.
+    #[inline(always)]
+    pub(crate) fn send_bytes_ahead(&mut self, now: Time, frame_bytes: u32) -> Option<Time> {
+        if self.transmitter.free_at() <= now {
+            self.ahead.clear();
+        } else if self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now) {
+            self.counters.queue_drops += 1;
+            return None;
+        }
+        let arrival = self.transmit_bytes(now, frame_bytes);
+        self.ahead.push_back(arrival);
+        Some(arrival)
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, now: Time, to: EndIndex, segment: Segment) -> Frame {
+        let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let arrival = self.transmit_bytes(now, frame_bytes);
+        Frame { arrival, to, frame_bytes, segment }
+    }
+
+    #[inline(always)]
+    fn transmit_bytes(&mut self, now: Time, frame_bytes: u32) -> Time {
+        self.counters.frames_sent += 1;
+        let ready = self.limits.starts(now + self.send_latency, self.transmitter.free_at());
+        let sent = self.transmitter.transmit(ready, frame_bytes);
+        let judged = if self.cuts_through {
+            let link = self.transmitter.link();
+            let rest = link.serialization(frame_bytes) - link.serialization(CUT_THROUGH_BYTES);
+            sent.saturating_sub(rest)
+        } else {
+            sent
+        };
+        judged + self.delay
+    }
+
+    /// Frames that the switch judges later than a frame leaving now are still queued.
+    #[cold]
+    fn is_queue_full(&self, now: Time, on_the_way: &Ring<Frame>) -> bool {
+        let left = now + self.delay;
+        on_the_way.iter().rev().take_while(|frame| frame.arrival > left).count()
+            >= self.queue_frames
+    }
+
+    /// As [`Self::is_queue_full`], for the frames that were judged at once.
+    #[cold]
+    fn is_queue_ahead_full(&mut self, now: Time) -> bool {
+        let left = now + self.delay;
+        while self.ahead.front().is_some_and(|&arrival| arrival <= left) {
+            self.ahead.drop_front();
+        }
+        let queued = self.ahead.len();
+        // Twice as many, so that each frame is looked at about once.
+        self.look_at = (2 * queued).max(LOOK_AT_MIN).min(self.queue_frames);
+        queued >= self.queue_frames
+    }
+}

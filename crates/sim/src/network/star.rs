@@ -1,0 +1,368 @@
+//! Hosts around one switch, in closed form: what is ahead of the clock, and the event loop.
+//!
+//! Frames for an egress that only one host sends to may be judged as soon as they are sent, if the buffer
+//! allows it ([`SwitchBuffer::PRIVATE_EGRESS`]). A host does so for all of its frames or for none, and who
+//! receives such frames sends none of them: so the calls end.
+
+use core::marker::PhantomData;
+
+use netstudy_fabric::switch::Arrival;
+use netstudy_fabric::topology::CableEnd;
+use netstudy_fabric::{PortCounters, SwitchBuffer, Verdict};
+use netstudy_random::Stream;
+use netstudy_ring::Ring;
+use netstudy_tcp::{Ecn, Outlet, Segment};
+use netstudy_units::{Duration, Time};
+use netstudy_workload::Traffic;
+
+use super::agenda::Agenda;
+use super::limits::Limits;
+use super::nic::Nic;
+use super::{Counted, EndCounters, Frame, Moment, Network, Observer, Rest};
+use crate::host::{EndIndex, Hosts};
+use crate::measure::{OnIteration, Outcome, Rare};
+use crate::wiring;
+
+/// What lies between a host and the switch, and the port that it is behind.
+pub(crate) struct Line<L> {
+    nic: Nic<L>,
+    /// Frames on the way to the switch.
+    to_switch: Ring<Frame>,
+    /// Whether its frames are judged as soon as they are sent.
+    sends_ahead: bool,
+    port: PortCounters,
+    /// Where the interface is; the port is at the other end of the link.
+    at: CableEnd,
+}
+
+/// A switch with the buffer architecture `B`.
+struct Switch<B, O> {
+    buffer: B,
+    latency: Duration,
+    observer: O,
+}
+
+/// Hosts around one switch with the buffer architecture `B`; the interfaces have the limits `L`.
+pub(crate) struct Star<B, L, O> {
+    /// Which port's first frame on the way is at the switch next.
+    arrivals: Agenda,
+    switch: Switch<B, O>,
+    arbitration: Stream,
+    /// Ends of all links of the run.
+    cable_ends: usize,
+    limits: PhantomData<L>,
+}
+
+/// The star, as a host sees it that receives a frame sent ahead.
+struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
+
+impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
+    /// The switch judges a frame that has arrived, or whose arrival nothing else can influence. When
+    /// the frame leaves, if that is known by now.
+    #[inline(always)]
+    fn judge<T: Traffic, L>(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Line<L>>,
+        ingress: usize,
+        egress: usize,
+        frame: &mut Frame,
+    ) -> Option<Time> {
+        let arrival = Arrival {
+            now: frame.arrival,
+            ready: frame.arrival + self.latency,
+            ingress: ingress as u32,
+            egress: egress as u32,
+            frame_bytes: frame.frame_bytes,
+        };
+        self.observer.note(Moment::Arrived(ingress), frame.arrival, frame);
+        let verdict = self.buffer.offer(&arrival, frame);
+        if verdict == Verdict::Dropped {
+            let line = hosts.line(egress);
+            let end = line.at.far().number();
+            let port = &mut line.port;
+            port.frames_dropped += 1;
+            port.bytes_dropped += u64::from(frame.frame_bytes);
+            hosts.measure().count(frame.arrival, Rare::Drop(end, frame.frame_bytes));
+            self.observer.note(Moment::Dropped(egress), frame.arrival, frame);
+            return None;
+        }
+        let port = &mut hosts.line(egress).port;
+        port.frames_forwarded += 1;
+        port.bytes_forwarded += u64::from(frame.frame_bytes);
+        match verdict {
+            Verdict::Departs(departs) => Some(departs),
+            Verdict::Marked(departs) => {
+                frame.segment.ecn = mark(frame.segment.ecn, port);
+                Some(departs)
+            }
+            Verdict::Dropped | Verdict::Held => None,
+        }
+    }
+
+    /// The last bit of a frame leaves by the port `egress` at `departs`. When it is with the TCP of the
+    /// host there, unless the ring is full.
+    #[inline(always)]
+    fn take_in<L: Limits>(
+        &mut self,
+        line: &mut Line<L>,
+        egress: usize,
+        departs: Time,
+        frame: &Frame,
+    ) -> Option<Time> {
+        let observer = &mut self.observer;
+        observer.note(Moment::Left(egress), departs, frame);
+        let there = line.nic.receive(departs, frame.frame_bytes);
+        match there {
+            Some(now) => observer.note(Moment::Delivered(egress), now, frame),
+            None => observer.note(Moment::RingDropped(egress), departs + line.nic.delay(), frame),
+        }
+        there
+    }
+}
+
+/// The mark is left on a frame that is subject to marks, and on no other (RFC 3168, 5).
+#[cold]
+#[inline(never)]
+fn mark(ecn: Ecn, port: &mut PortCounters) -> Ecn {
+    if ecn == Ecn::NotEct {
+        return ecn;
+    }
+    port.frames_marked += 1;
+    Ecn::Ce
+}
+
+impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
+    pub(crate) fn new(star: &wiring::Star<'_>, seed: &str, buffer: B, observer: O) -> Self {
+        let switch = star.switch;
+        let stream = |name| Stream::new(seed, &format!("{}/{name}", switch.name));
+        Self {
+            arrivals: Agenda::new(stream("arrivals").bits()),
+            switch: Switch { buffer, latency: switch.latency, observer },
+            arbitration: stream("arbitration"),
+            cable_ends: star.cable_ends,
+            limits: PhantomData,
+        }
+    }
+
+    /// Carries the traffic of `hosts` out; `on_iteration` hears of each iteration that has ended.
+    pub(crate) fn run<T: Traffic>(
+        mut self,
+        hosts: &mut Hosts<'_, T, Line<L>>,
+        on_iteration: &mut OnIteration<'_>,
+    ) -> Result<Outcome, String> {
+        let mut hosts = hosts.again();
+        loop {
+            let (port, arrival) = self.arrivals.earliest();
+            let (host, timer) = hosts.next_timer();
+            let grant = self.switch.buffer.next_grant();
+            let read = hosts.measure().due();
+            let now = arrival.min(timer).min(grant).min(read);
+            // The order at equal times, as the crate's documentation says.
+            if timer == now {
+                hosts.measure().check_progress(now)?;
+                hosts.again().fire_timers(&mut self, host, timer);
+            } else if grant == now {
+                self.handle_grant(hosts.again());
+            } else if arrival == now {
+                self.handle_arrival(&mut hosts, port);
+            } else if let Some(outcome) = hosts.again().read(&self, on_iteration)? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// The frame at the head of `port` has arrived at the switch.
+    #[inline(always)]
+    fn handle_arrival<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T, Line<L>>, port: usize) {
+        let queue = &mut hosts.line(port).to_switch;
+        let mut frame = *queue.front().expect("a port has an arrival only with a frame on the way");
+        queue.drop_front();
+        self.arrivals.advance(queue.front().map(|next| next.arrival));
+        let egress = hosts.host_of(frame.to);
+        let departs = self.switch.judge(hosts, port, egress, &mut frame);
+        let Some(departs) = departs else { return };
+        let line = hosts.line(egress);
+        if let Some(now) = self.switch.take_in(line, egress, departs, &frame) {
+            hosts.receive(self, now, egress, frame.to, &frame.segment);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_grant<T: Traffic>(&mut self, mut hosts: Hosts<'_, T, Line<L>>) {
+        let Some(mut grant) = self.switch.buffer.grant(&mut self.arbitration) else { return };
+        let egress = grant.egress as usize;
+        let line = hosts.line(egress);
+        let frame = &mut grant.frame;
+        if grant.marked {
+            frame.segment.ecn = mark(frame.segment.ecn, &mut line.port);
+        }
+        if let Some(now) = self.switch.take_in(line, egress, grant.departs, frame) {
+            hosts.receive(self, now, egress, frame.to, &frame.segment);
+        }
+    }
+
+    /// A segment of the host `host` has to wait for its turn at the switch.
+    #[inline(always)]
+    fn outlet_behind<'a>(
+        &'a mut self,
+        line: &'a mut Line<L>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> LineOutlet<'a, L> {
+        LineOutlet { line, arrivals: &mut self.arrivals, host, to: from.peer(), now }
+    }
+}
+
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T> for Star<B, L, O> {
+    type Line = Line<L>;
+
+    #[inline(always)]
+    fn send(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Line<L>>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    ) {
+        let line = hosts.line(host);
+        if !(B::PRIVATE_EGRESS && line.sends_ahead) {
+            self.outlet_behind(line, now, host, from).send(segment);
+            return;
+        }
+        let Some(mut frame) = line.nic.send_ahead(now, from.peer(), segment) else { return };
+        let egress = hosts.host_of(frame.to);
+        let departs = self.switch.judge(hosts, host, egress, &mut frame);
+        let Some(departs) = departs else { return };
+        let line = hosts.line(egress);
+        if let Some(now) = self.switch.take_in(line, egress, departs, &frame) {
+            hosts.receive(&mut Behind(self), now, egress, frame.to, &frame.segment);
+        }
+    }
+
+    #[inline(always)]
+    fn outlet<'a>(
+        &'a mut self,
+        line: &'a mut Line<L>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a> {
+        if B::PRIVATE_EGRESS && line.sends_ahead {
+            return None;
+        }
+        Some(self.outlet_behind(line, now, host, from))
+    }
+}
+
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
+    for Behind<'_, B, L, O>
+{
+    type Line = Line<L>;
+
+    #[inline(always)]
+    fn send(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Line<L>>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    ) {
+        self.0.outlet_behind(hosts.line(host), now, host, from).send(segment);
+    }
+
+    #[inline(always)]
+    fn outlet<'a>(
+        &'a mut self,
+        line: &'a mut Line<L>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a> {
+        debug_assert!(!line.sends_ahead, "who receives frames sent ahead sends none ahead");
+        Some(self.0.outlet_behind(line, now, host, from))
+    }
+}
+
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for Star<B, L, O> {
+    fn ends(&self, hosts: &Hosts<'_, T, Line<L>>) -> Vec<EndCounters> {
+        let mut ends = vec![EndCounters::default(); self.cable_ends];
+        for (port, line) in hosts.lines().enumerate() {
+            ends[line.at.number()].nic = *line.nic.counters();
+            let end = &mut ends[line.at.far().number()];
+            end.port = line.port;
+            end.queue_bytes_max = self.switch.buffer.queue_bytes_max(port as u32);
+        }
+        ends
+    }
+
+    fn rest(&self, hosts: &Hosts<'_, T, Line<L>>) -> Rest {
+        let on_the_way: usize = hosts.lines().map(|line| line.to_switch.len()).sum();
+        let judged = |line: &Line<L>| line.port.frames_forwarded + line.port.frames_dropped;
+        Rest {
+            frames_sent: hosts.lines().map(|line| line.nic.counters().frames_sent).sum(),
+            frames_ended: hosts.lines().map(judged).sum(),
+            frames_under_way: on_the_way as u64,
+        }
+    }
+}
+
+impl<L: Limits> Line<L> {
+    /// The lines of all hosts. Those that may do send ahead, if `sends_ahead`.
+    pub(crate) fn all(
+        star: &wiring::Star<'_>,
+        seed: &str,
+        connections: &[[usize; 2]],
+        sends_ahead: bool,
+    ) -> Vec<Self> {
+        let ahead = who_sends_ahead(star.lines.len(), connections);
+        let line = |(line, may): (&wiring::Line<'_>, bool)| Self {
+            nic: Nic::new(line.interface, star.switch.cuts_through(&line.interface.link), seed),
+            to_switch: Ring::new(),
+            sends_ahead: may && sends_ahead,
+            port: PortCounters::default(),
+            at: line.at,
+        };
+        star.lines.iter().zip(ahead).map(line).collect()
+    }
+}
+
+/// The line of the host `host`, at `now`, for segments to the end `to`.
+struct LineOutlet<'a, L> {
+    line: &'a mut Line<L>,
+    arrivals: &'a mut Agenda,
+    host: usize,
+    to: EndIndex,
+    now: Time,
+}
+
+impl<L: Limits> Outlet for LineOutlet<'_, L> {
+    #[inline(always)]
+    fn send(&mut self, segment: Segment) {
+        let Line { nic, to_switch, .. } = &mut *self.line;
+        if let Some(frame) = nic.send(self.now, self.to, segment, to_switch) {
+            if to_switch.is_empty() {
+                self.arrivals.add(self.host, frame.arrival);
+            }
+            to_switch.push_back(frame);
+        }
+    }
+}
+
+/// Which hosts may send ahead: each is the only one that sends to any of its peers, and none of them
+/// sends ahead.
+fn who_sends_ahead(hosts: usize, connections: &[[usize; 2]]) -> Vec<bool> {
+    let mut peers = vec![Vec::new(); hosts];
+    for &[one, other] in connections {
+        peers[one].push(other);
+        peers[other].push(one);
+    }
+    let mut ahead = vec![false; hosts];
+    for host in 0..hosts {
+        let is_alone = |&peer: &usize| !ahead[peer] && peers[peer].iter().all(|&p| p == host);
+        ahead[host] = peers[host].iter().all(is_alone);
+    }
+    ahead
+}

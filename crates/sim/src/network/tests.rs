@@ -1,0 +1,257 @@
+//! The networks, frame by frame: what is computed when a frame enters a hop is what happens there.
+
+use std::collections::BTreeMap;
+
+use netstudy_records::{Buffer, CongestionControl, Mode, Nic, Run, RunRecord};
+use netstudy_tcp::Segment;
+use netstudy_units::Time;
+use proptest::prelude::*;
+
+use crate::network::{Frame, Moment, Observer};
+use crate::run::tests::{Silent, cases, lab, scenario};
+use crate::run::{Manner, carry_out};
+
+/// Everything that happened to every frame, by place and kind in the order of time.
+#[derive(Debug, Default, PartialEq)]
+struct Trace(BTreeMap<Moment, Vec<(Time, u32, Segment)>>);
+
+impl Observer for Trace {
+    fn note(&mut self, moment: Moment, at: Time, frame: &Frame) {
+        self.0.entry(moment).or_default().push((at, frame.to.0, frame.segment));
+    }
+}
+
+impl Trace {
+    /// What lies behind `end` is cut off: hosts that are ahead of the clock have begun with it.
+    fn until(mut self, end: Time) -> Self {
+        for moments in self.0.values_mut() {
+            assert!(moments.is_sorted_by_key(|moment| moment.0), "a FIFO is out of order");
+            moments.retain(|moment| moment.0 <= end);
+        }
+        self.0.retain(|_, moments| !moments.is_empty());
+        self
+    }
+
+    fn len(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+}
+
+/// A way to carry a run out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// In closed form.
+    Star,
+    /// By the general network.
+    General,
+    /// By the general network, whose interfaces and switches all go one step at a time.
+    Steps,
+}
+
+impl Way {
+    fn manner<O: Observer>(self, observer: O) -> Manner<O> {
+        let mode = if self == Self::Star { Mode::ClosedForm } else { Mode::PerHop };
+        Manner { mode: Some(mode), all_steps: self == Self::Steps, sends_ahead: true, observer }
+    }
+}
+
+/// What a run gave in one way, and its trace until it ended.
+fn traced(run: &Run, way: Way) -> (Result<RunRecord, String>, Trace) {
+    let mut trace = Trace::default();
+    let manner = way.manner(&mut trace);
+    let record = carry_out(run, manner, &mut Silent);
+    let end = record.as_ref().ok().map(lab::measure);
+    (record, trace.until(end.map_or(Time::NEVER, |end| Time::from_ps(end.end_ns * 1000))))
+}
+
+/// The record without what depends on how far hosts are ahead of the clock when counters are read; what
+/// they did until then is in the trace.
+fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
+    record.map(|mut record| {
+        record.mode = None;
+        record.counters.clear();
+        record.ports.clear();
+        for check in &mut record.checks {
+            check.detail.clear();
+        }
+        if let Some(connections) = &mut record.samples.connection {
+            connections.bytes_sent.clear();
+        }
+        record
+    })
+}
+
+fn buffers() -> impl Strategy<Value = Buffer> {
+    let room = || prop_oneof![9_018..40_000_u64, 40_000..400_000_u64];
+    prop_oneof![
+        room().prop_map(|port_buffer_bytes| Buffer::OutputQueued { port_buffer_bytes }),
+        (room(), 0..40_000_u64, prop_oneof![Just(1_u32), Just(512)], 0..3_u32).prop_map(
+            |(pool_bytes, port_reserve_bytes, cell_bytes, ingress_guarantee_frames)| {
+                let alpha = if pool_bytes % 2 == 0 { 0.5 } else { 8.0 };
+                Buffer::SharedMemory {
+                    pool_bytes,
+                    port_reserve_bytes,
+                    cell_bytes,
+                    alpha,
+                    ingress_guarantee_frames,
+                }
+            }
+        ),
+        (room(), 0..30_000_u32, 0..101_u32).prop_map(
+            |(ingress_buffer_bytes, egress_buffer_bytes, random_arbitration_pct)| {
+                Buffer::IngressQueued {
+                    ingress_buffer_bytes,
+                    egress_buffer_bytes,
+                    random_arbitration_pct,
+                }
+            }
+        ),
+    ]
+}
+
+/// What an interface may have: packets a second, descriptors, interrupt delay, processor rate.
+type Limits = (Option<u64>, Option<u32>, u64, Option<u64>);
+
+fn limits() -> impl Strategy<Value = Limits> {
+    let limits = (
+        prop::option::of(50_000..20_000_000_u64),
+        prop::option::of(1..200_u32),
+        prop_oneof![Just(0_u64), 1..100_000_u64],
+        prop::option::of(500_000_000..20_000_000_000_u64),
+    );
+    prop_oneof![Just((None, None, 0, None)), limits]
+}
+
+fn limit(nic: &mut Nic, limits: Limits) {
+    let (packet_rate, ring, interrupt_delay_ns, receive_rate) = limits;
+    nic.packet_rate_pps = packet_rate;
+    nic.receive_ring_frames = ring;
+    nic.interrupt_delay_ns = interrupt_delay_ns;
+    nic.receive_rate_bps = receive_rate;
+}
+
+/// Scenarios of all architectures, some with limits of interfaces, with one of the whole TCPs, with
+/// congestion notification or another congestion control.
+fn scenarios() -> impl Strategy<Value = Run> {
+    let whole_tcp = prop::option::of(prop::sample::select(&lab::PROFILES[..]));
+    let control = prop_oneof![
+        2 => Just(None),
+        1 => Just(Some(CongestionControl::Cubic)),
+        1 => Just(Some(CongestionControl::Dctcp)),
+    ];
+    let tcp = (whole_tcp, control, any::<bool>());
+    let hosts = (limits(), limits());
+    (scenario(buffers()), tcp, 0..60_000_u64, hosts).prop_map(
+        |(mut run, (whole_tcp, control, ecn), threshold, hosts)| {
+            limit(&mut run.network.groups[0].nic, hosts.0);
+            limit(&mut run.network.groups[1].nic, hosts.1);
+            for group in &mut run.network.groups {
+                if let Some(profile) = whole_tcp {
+                    group.tcp = lab::whole_tcp(profile);
+                }
+                group.tcp.ecn = ecn;
+                if let Some(control) = control {
+                    group.tcp.congestion_control = control;
+                }
+            }
+            lab::switch(&mut run).ecn_threshold_bytes = (threshold > 9_000).then_some(threshold);
+            run
+        },
+    )
+}
+
+/// Links and hosts whose times are multiples of one frame's, so that much happens at the same time: a
+/// frame arrives when the processor has dealt with the one before, a descriptor is freed when the
+/// next frame needs it, servers' frames meet at the switch.
+fn in_step(servers: u32, buffer: Buffer) -> Run {
+    // A byte takes 1 ns, a full frame 1538 ns.
+    const FRAME_NS: u64 = 1538;
+    let mut run = lab::run(servers, buffer);
+    for link in &mut run.network.links {
+        lab::set_rate(link, 8_000_000_000);
+        link.delay_ns = FRAME_NS;
+        link.mtu_bytes = 1500;
+    }
+    for group in &mut run.network.groups {
+        group.nic.receive_frame_ns = FRAME_NS;
+        group.nic.interrupt_delay_ns = 4 * FRAME_NS;
+        group.nic.receive_ring_frames = Some(5);
+    }
+    lab::incast(&mut run).block_bytes = 400_000;
+    lab::set_iterations(&mut run, 0, 3);
+    run
+}
+
+/// The frames of a run that is carried out in several ways, which have to agree.
+fn agreed(run: &Run, ways: &[Way]) -> Trace {
+    let (first, frames) = traced(run, ways[0]);
+    for &way in &ways[1..] {
+        let (record, others) = traced(run, way);
+        assert_eq!(comparable(record), comparable(first.clone()), "{way:?}, seed {}", run.seed);
+        assert_eq!(others, frames, "{way:?}, seed {}", run.seed);
+    }
+    frames
+}
+
+#[test]
+fn what_happens_at_the_same_time_happens_in_the_same_order_in_all_ways() {
+    for buffer in [lab::GUARANTEED, lab::INGRESS, lab::DROP_TAIL] {
+        for servers in [1, 4] {
+            let run = in_step(servers, buffer.clone());
+            let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
+            assert!(frames.0.contains_key(&Moment::RingDropped(0)), "the ring is never full");
+        }
+    }
+}
+
+/// What the hosts of a group may have beside: they honour pauses, ask for them above so many frames in
+/// a ring of so many, merge so many bytes, poll so many frames.
+type Pauses = (bool, Option<u32>, u32, u32, Option<u32>);
+
+fn pauses() -> impl Strategy<Value = Pauses> {
+    let merges = prop_oneof![Just(0_u32), 3_000..65_000_u32];
+    (any::<bool>(), prop::option::of(1..60_u32), 0..200_u32, merges, prop::option::of(1..20_u32))
+}
+
+fn pause(nic: &mut Nic, pauses: Pauses, quanta: u16) {
+    let (honours, high, beyond, merge_bytes, batch) = pauses;
+    nic.honours_pause = honours;
+    nic.pause_high_frames = high;
+    nic.pause_quanta = quanta;
+    nic.receive_merge_bytes = merge_bytes;
+    nic.poll_weight_frames = batch;
+    if let Some(high) = high {
+        nic.receive_ring_frames = Some(high + beyond);
+    }
+}
+
+/// Scenarios in which some hosts or the switch pause, or hosts merge segments.
+fn pausing_scenarios() -> impl Strategy<Value = Run> {
+    let switch = (any::<bool>(), prop::option::of(9_000..60_000_u64), 2..2_000_u16);
+    (scenarios(), pauses(), pauses(), switch).prop_map(
+        |(mut run, client, server, (honours, high, quanta))| {
+            pause(&mut run.network.groups[0].nic, client, quanta);
+            pause(&mut run.network.groups[1].nic, server, quanta);
+            let switch = lab::switch(&mut run);
+            switch.honours_pause = honours;
+            switch.pause_high_bytes = high;
+            switch.pause_quanta = quanta;
+            run
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn every_frame_is_everywhere_at_the_same_time_in_all_ways(run in scenarios()) {
+        let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
+        prop_assert!(frames.len() > 0, "no frame was seen");
+    }
+
+    #[test]
+    fn what_need_not_go_one_step_at_a_time_may_do_so_beside_pauses(run in pausing_scenarios()) {
+        agreed(&run, &[Way::General, Way::Steps]);
+    }
+}

@@ -1,0 +1,65 @@
+//! [`Traffic`] behind a pointer, for drivers to which a call is cheap.
+
+use netstudy_units::Time;
+
+use crate::{Action, Owed, Traffic};
+
+/// Any [`Traffic`]. Its methods mean the same.
+pub trait Application {
+    /// [`Traffic::HEARS_ACKNOWLEDGMENTS`].
+    fn hears_acknowledgments(&self) -> bool;
+    /// [`Traffic::next_action`].
+    fn next_action(&self) -> Time;
+    /// [`Traffic::poll`].
+    fn poll(&mut self, now: Time) -> Option<Action>;
+    /// [`Traffic::go`].
+    fn go(&mut self, now: Time) -> bool;
+    /// [`Traffic::opened`].
+    fn opened(&mut self, now: Time, connection: u32) -> bool;
+    /// [`Traffic::received`].
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool;
+    /// [`Traffic::acknowledged`].
+    fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool;
+    /// [`Traffic::closed`].
+    fn closed(&mut self, now: Time, connection: u32) -> bool;
+    /// [`Traffic::owed`].
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed>;
+}
+
+impl<T: Traffic> Application for T {
+    fn hears_acknowledgments(&self) -> bool {
+        T::HEARS_ACKNOWLEDGMENTS
+    }
+
+    fn next_action(&self) -> Time {
+        Traffic::next_action(self)
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        Traffic::poll(self, now)
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        Traffic::go(self, now)
+    }
+
+    fn opened(&mut self, now: Time, connection: u32) -> bool {
+        Traffic::opened(self, now, connection)
+    }
+
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        Traffic::received(self, now, connection, before, total)
+    }
+
+    fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool {
+        Traffic::acknowledged(self, now, connection, total)
+    }
+
+    fn closed(&mut self, now: Time, connection: u32) -> bool {
+        Traffic::closed(self, now, connection)
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        Traffic::owed(self, connection, received)
+    }
+}

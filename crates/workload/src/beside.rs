@@ -1,0 +1,248 @@
+//! Two applications of one host side by side: a workload, and what accompanies it.
+
+use netstudy_units::{Duration, Time};
+
+use crate::{Action, Owed, Sample, Traffic};
+
+/// An application that has no phases of its own and keeps quiet between those of another one.
+pub trait Companion: Traffic {
+    /// Begins nothing more.
+    fn rest(&mut self) {}
+
+    /// Whether nothing of it is under way. Asked for after [`Self::rest`].
+    fn is_at_rest(&self) -> bool {
+        true
+    }
+
+    /// Begins, or goes on.
+    fn resume(&mut self, _now: Time) {}
+
+    /// Whether its connections are open.
+    fn is_open(&self) -> bool {
+        true
+    }
+}
+
+/// A workload with a companion, as one application: the connections of the workload come first.
+///
+/// The phases are the workload's. The companion may be alone for some time before, from when its
+/// connections are open: what it does then is due before [`Self::workload_begins`]. Where the workload waits for the controller, and at its
+/// end, the companion comes to rest first.
+#[derive(Clone, Debug)]
+pub struct Beside<A, B> {
+    workload: A,
+    /// Connections of the workload.
+    connections: u32,
+    companion: B,
+    idle: Duration,
+    hold: bool,
+    stage: Stage,
+    begins: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The companion is alone until then; [`Time::NEVER`]: its connections are being opened.
+    Alone(Time),
+    /// It comes to rest since then: the workload is to begin.
+    Resting(Time),
+    /// It waits for the controller, as the workload will between its phases.
+    Held,
+    /// Both are under way.
+    Both,
+    /// The companion comes to rest before this action of the workload, which is due since then.
+    RestingBefore(Action, Time),
+}
+
+impl<A: Traffic, B: Companion> Beside<A, B> {
+    /// A `workload` with so many `connections`, and its companion, which is alone for the time `idle`
+    /// at first. `hold`: whether it waits for [`Traffic::go`] after that.
+    #[must_use]
+    pub fn new(
+        workload: A,
+        connections: u32,
+        mut companion: B,
+        idle: Duration,
+        hold: bool,
+    ) -> Self {
+        companion.resume(Time::ZERO);
+        let is_alone = idle > Duration::ZERO;
+        let stage = if is_alone { Stage::Alone(Time::NEVER) } else { Stage::Both };
+        let begins = if is_alone { Time::NEVER } else { Time::ZERO };
+        Self { workload, connections, companion, idle, hold, stage, begins }
+    }
+
+    /// When the workload begins; [`Time::NEVER`] until it has.
+    #[must_use]
+    pub const fn workload_begins(&self) -> Time {
+        self.begins
+    }
+
+    fn begin_workload(&mut self, now: Time) {
+        self.begins = now;
+        self.stage = Stage::Both;
+        self.companion.resume(now);
+    }
+
+    /// What the companion does next.
+    fn poll_companion(&mut self, now: Time) -> Option<Action> {
+        if self.companion.next_action() > now {
+            return None;
+        }
+        let shift = self.connections;
+        self.companion.poll(now).map(|action| action.shifted(shift))
+    }
+
+    /// What the workload does next; the companion has to be at rest before some of it.
+    fn poll_workload(&mut self, now: Time) -> Option<Action> {
+        if self.workload.next_action() > now {
+            return None;
+        }
+        let action = self.workload.poll(now)?;
+        if !matches!(action, Action::Hold | Action::End) {
+            return Some(action);
+        }
+        self.companion.rest();
+        self.stage = Stage::RestingBefore(action, now);
+        self.poll(now)
+    }
+}
+
+impl Action {
+    /// The same of the connection with a number higher by `shift`.
+    fn shifted(self, shift: u32) -> Self {
+        match self {
+            Self::Open { connection } => Self::Open { connection: connection + shift },
+            Self::Write { connection, bytes } => {
+                Self::Write { connection: connection + shift, bytes }
+            }
+            Self::Close { connection } => Self::Close { connection: connection + shift },
+            Self::Sample(Sample::Request { connection, intended, ended }) => {
+                let connection = connection + shift;
+                Self::Sample(Sample::Request { connection, intended, ended })
+            }
+            Self::Sample(Sample::Transfer {
+                connection,
+                bytes_received,
+                bytes_sent,
+                started,
+                ended,
+            }) => {
+                let connection = connection + shift;
+                let sample =
+                    Sample::Transfer { connection, bytes_received, bytes_sent, started, ended };
+                Self::Sample(sample)
+            }
+            Self::Sample(Sample::Iteration { .. }) | Self::Begin | Self::End | Self::Hold => self,
+        }
+    }
+}
+
+impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
+    const HEARS_ACKNOWLEDGMENTS: bool = A::HEARS_ACKNOWLEDGMENTS || B::HEARS_ACKNOWLEDGMENTS;
+
+    fn next_action(&self) -> Time {
+        let companion = self.companion.next_action();
+        match self.stage {
+            Stage::Alone(until) => companion.min(until),
+            Stage::Resting(since) if self.companion.is_at_rest() => since,
+            Stage::RestingBefore(_, since) if self.companion.is_at_rest() => since,
+            Stage::Resting(_) | Stage::Held | Stage::RestingBefore(..) => companion,
+            Stage::Both => companion.min(self.workload.next_action()),
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        match self.stage {
+            Stage::Alone(until) if until <= now && until <= self.companion.next_action() => {
+                self.companion.rest();
+                self.stage = Stage::Resting(now);
+                self.poll(now)
+            }
+            Stage::Resting(_) if self.companion.is_at_rest() => {
+                if self.hold {
+                    self.stage = Stage::Held;
+                    return Some(Action::Hold);
+                }
+                self.begin_workload(now);
+                self.poll(now)
+            }
+            Stage::RestingBefore(action, _) if self.companion.is_at_rest() => {
+                self.stage = Stage::Both;
+                Some(action)
+            }
+            Stage::Alone(_) | Stage::Resting(_) | Stage::Held | Stage::RestingBefore(..) => {
+                self.poll_companion(now)
+            }
+            // What is late comes in the order in which it was due.
+            Stage::Both if self.companion.next_action() < self.workload.next_action() => {
+                self.poll_companion(now).or_else(|| self.poll_workload(now))
+            }
+            Stage::Both => self.poll_workload(now).or_else(|| self.poll_companion(now)),
+        }
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        if self.stage == Stage::Held {
+            self.begin_workload(now);
+            return true;
+        }
+        let goes = self.workload.go(now);
+        if goes {
+            self.companion.resume(now);
+        }
+        goes
+    }
+
+    fn opened(&mut self, now: Time, connection: u32) -> bool {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.opened(now, connection),
+            Some(own) => {
+                let begins = self.companion.opened(now, own);
+                if self.stage == Stage::Alone(Time::NEVER) && self.companion.is_open() {
+                    self.stage = Stage::Alone(now + self.idle);
+                }
+                begins
+            }
+        }
+    }
+
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.received(now, connection, before, total),
+            Some(own) => self.companion.received(now, own, before, total),
+        }
+    }
+
+    fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.acknowledged(now, connection, total),
+            Some(own) => self.companion.acknowledged(now, own, total),
+        }
+    }
+
+    fn closed(&mut self, now: Time, connection: u32) -> bool {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.closed(now, connection),
+            Some(own) => self.companion.closed(now, own),
+        }
+    }
+
+    fn answers(&self) -> bool {
+        self.workload.answers()
+    }
+
+    fn receiving(&self, connection: u32) -> Duration {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.receiving(connection),
+            Some(own) => self.companion.receiving(own),
+        }
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.owed(connection, received),
+            Some(own) => self.companion.owed(own, received),
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! Requests and responses: small messages to and fro, and how long each takes.
+//!
+//! In a closed loop a request follows a response; in an open loop requests are due at an interval,
+//! whether or not the last one has been answered. A response time counts from when its request was due,
+//! so that what is late counts as waiting (no coordinated omission). [`Probe`] is an open loop beside
+//! another workload: it measures the latency under its load.
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use netstudy_units::{Duration, Time};
+
+use crate::beside::Companion;
+use crate::outbox::Outbox;
+use crate::phases::{Limit, Next, Phases, Sequence};
+use crate::{Action, Owed, Sample, Traffic};
+
+/// When a connection's requests are due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// When an earlier one has been answered (closed loop).
+    Closed {
+        /// Requests under way at a time.
+        outstanding: u32,
+        /// Time from a response to the next request in its place.
+        think: Duration,
+    },
+    /// At an interval (open loop). Connections take turns: their requests are evenly apart.
+    Every(Duration),
+}
+
+/// Sizes of the messages, which both ends know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestShape {
+    /// Size of a request.
+    pub request_bytes: u64,
+    /// Size of a response.
+    pub response_bytes: u64,
+}
+
+/// The requests of one client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestConfig {
+    /// Sizes of the messages.
+    pub shape: RequestShape,
+    /// Connections of the client.
+    pub connections: u32,
+    /// When requests are due.
+    pub schedule: Schedule,
+    /// How many requests, or for how long.
+    pub phases: Phases,
+}
+
+impl RequestConfig {
+    /// Whether it can be carried out.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let Self { shape, connections, schedule, phases } = self;
+        if *connections == 0 {
+            return Err("a client of requests has at least one connection");
+        }
+        shape.check()?;
+        match schedule {
+            Schedule::Closed { outstanding: 0, .. } => {
+                return Err("in a closed loop at least one request is under way");
+            }
+            Schedule::Every(Duration::ZERO) => {
+                return Err("in an open loop there is time between two requests");
+            }
+            _ => {}
+        }
+        if phases.measure.is_empty() {
+            return Err("the measuring phase holds at least one request");
+        }
+        Ok(())
+    }
+}
+
+impl RequestShape {
+    /// Whether it can be carried out.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub const fn check(&self) -> Result<(), &'static str> {
+        if self.request_bytes == 0 || self.response_bytes == 0 {
+            return Err("requests and responses have at least one byte");
+        }
+        Ok(())
+    }
+}
+
+/// Requests of several connections, due as a schedule says.
+#[derive(Clone, Debug)]
+struct Requests {
+    shape: RequestShape,
+    schedule: Schedule,
+    limit: Limit,
+    lines: Vec<Line>,
+    outbox: Outbox,
+    wake: Time,
+}
+
+/// A connection with its requests.
+#[derive(Clone, Debug, Default)]
+struct Line {
+    /// When the next requests are due, the first one first.
+    due: VecDeque<Time>,
+    /// When those that have not been answered were due.
+    asked: VecDeque<Time>,
+    /// Requests since there is a limit.
+    begun: u64,
+    received: u64,
+}
+
+impl Requests {
+    fn new(shape: RequestShape, schedule: Schedule, connections: u32) -> Self {
+        let mut outbox = Outbox::default();
+        for connection in 0..connections {
+            outbox.push(Time::ZERO, Action::Open { connection });
+        }
+        let lines = vec![Line::default(); connections as usize];
+        Self { shape, schedule, limit: Limit::NONE, lines, outbox, wake: Time::NEVER }
+    }
+
+    /// Requests are due from now on, as far as `limit` allows.
+    fn start(&mut self, now: Time, limit: Limit) {
+        self.limit = limit;
+        let connections = self.lines.len() as u64;
+        for (index, line) in self.lines.iter_mut().enumerate() {
+            line.begun = 0;
+            match self.schedule {
+                Schedule::Closed { outstanding, .. } => {
+                    for _ in 0..outstanding {
+                        line.plan(now, limit);
+                    }
+                }
+                Schedule::Every(interval) => {
+                    line.plan(now + interval.div(connections) * index as u64, limit);
+                }
+            }
+        }
+        self.look_ahead();
+    }
+
+    /// No further request is due.
+    fn rest(&mut self) {
+        self.limit = Limit::NONE;
+        for line in &mut self.lines {
+            line.due.clear();
+        }
+        self.wake = Time::NEVER;
+    }
+
+    /// Whether nothing is under way, nor will be.
+    fn is_over(&self) -> bool {
+        self.lines.iter().all(|line| line.due.is_empty() && line.asked.is_empty())
+    }
+
+    fn look_ahead(&mut self) {
+        let next = self.lines.iter().filter_map(|line| line.due.front()).min();
+        self.wake = next.copied().unwrap_or(Time::NEVER);
+    }
+
+    fn next_action(&self) -> Time {
+        self.outbox.due().min(self.wake)
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        if self.outbox.is_empty() && self.wake <= now {
+            let connection =
+                self.lines.iter().position(|line| line.due.front() == Some(&self.wake));
+            return Some(self.ask(connection.expect("one of them is due")));
+        }
+        self.outbox.pop()
+    }
+
+    /// The request of a connection that is due.
+    fn ask(&mut self, connection: usize) -> Action {
+        let line = &mut self.lines[connection];
+        let due = line.due.pop_front().expect("it is due");
+        line.asked.push_back(due);
+        if let Schedule::Every(interval) = self.schedule {
+            line.plan(due + interval, self.limit);
+        }
+        self.look_ahead();
+        Action::Write { connection: connection as u32, bytes: self.shape.request_bytes }
+    }
+
+    /// Bytes have come. Whether they ended responses.
+    fn received(&mut self, now: Time, connection: u32, total: u64) -> bool {
+        let line = &mut self.lines[connection as usize];
+        let answers = total / self.shape.response_bytes - line.received / self.shape.response_bytes;
+        line.received = total;
+        for _ in 0..answers {
+            let Some(intended) = line.asked.pop_front() else { break };
+            let sample = Sample::Request { connection, intended, ended: now };
+            self.outbox.push(now, Action::Sample(sample));
+            if let Schedule::Closed { think, .. } = self.schedule {
+                line.plan(now + think, self.limit);
+            }
+        }
+        if answers > 0 {
+            self.look_ahead();
+        }
+        answers > 0
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        let asked = &self.lines[connection as usize].asked;
+        let bytes = self.shape.response_bytes;
+        (!asked.is_empty()).then(|| Owed {
+            message: received / bytes + 1,
+            bytes,
+            missing: bytes - received % bytes,
+        })
+    }
+}
+
+impl Line {
+    /// A request will be due at `at`, if the limit allows that.
+    fn plan(&mut self, at: Time, limit: Limit) {
+        if limit.allows(self.begun, at) {
+            self.begun += 1;
+            self.due.push_back(at);
+        }
+    }
+}
+
+/// The client: sends the requests of all phases.
+#[derive(Clone, Debug)]
+pub struct RequestClient {
+    requests: Requests,
+    sequence: Sequence,
+}
+
+impl RequestClient {
+    /// A client that has opened nothing yet. See [`RequestConfig::check`].
+    #[must_use]
+    pub fn new(config: &RequestConfig) -> Self {
+        Self {
+            requests: Requests::new(config.shape, config.schedule, config.connections),
+            sequence: Sequence::new(config.phases, config.connections),
+        }
+    }
+
+    fn begin_phase(&mut self, now: Time, limit: Limit) {
+        self.requests.start(now, limit);
+        self.end_phase_if_over(now);
+    }
+
+    fn begin_measuring(&mut self, now: Time, limit: Limit) {
+        self.requests.outbox.push(now, Action::Begin);
+        self.begin_phase(now, limit);
+    }
+
+    fn end_phase_if_over(&mut self, now: Time) {
+        if !self.requests.is_over() || !self.sequence.is_under_way() {
+            return;
+        }
+        match self.sequence.ended(now) {
+            Next::Hold => self.requests.outbox.push(now, Action::Hold),
+            Next::Measure(limit) => self.begin_measuring(now, limit),
+            Next::End => self.requests.outbox.push(now, Action::End),
+        }
+    }
+}
+
+impl Traffic for RequestClient {
+    fn next_action(&self) -> Time {
+        self.requests.next_action()
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        self.requests.poll(now)
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        let limit = self.sequence.go(now);
+        if let Some(limit) = limit {
+            self.begin_measuring(now, limit);
+        }
+        limit.is_some()
+    }
+
+    fn opened(&mut self, now: Time, _connection: u32) -> bool {
+        let limit = self.sequence.opened(now);
+        if let Some(limit) = limit {
+            self.begin_phase(now, limit);
+        }
+        limit.is_some()
+    }
+
+    fn received(&mut self, now: Time, connection: u32, _before: u64, total: u64) -> bool {
+        let ended = self.requests.received(now, connection, total);
+        if ended {
+            self.end_phase_if_over(now);
+        }
+        ended
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        self.requests.owed(connection, received)
+    }
+}
+
+/// The server: answers each whole request at once.
+#[derive(Clone, Debug)]
+pub struct RequestServer {
+    shape: RequestShape,
+    outbox: Outbox,
+}
+
+impl RequestServer {
+    /// A server that has not been asked for anything.
+    #[must_use]
+    pub fn new(shape: RequestShape) -> Self {
+        Self { shape, outbox: Outbox::default() }
+    }
+}
+
+impl Traffic for RequestServer {
+    fn next_action(&self) -> Time {
+        self.outbox.due()
+    }
+
+    fn poll(&mut self, _now: Time) -> Option<Action> {
+        self.outbox.pop()
+    }
+
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        let asked = total / self.shape.request_bytes - before / self.shape.request_bytes;
+        if asked > 0 {
+            let bytes = asked * self.shape.response_bytes;
+            self.outbox.push(now, Action::Write { connection, bytes });
+        }
+        asked > 0
+    }
+
+    fn answers(&self) -> bool {
+        true
+    }
+
+    fn owed(&self, _connection: u32, received: u64) -> Option<Owed> {
+        Owed::of_request(received, self.shape.request_bytes)
+    }
+}
+
+impl Companion for RequestServer {}
+
+/// The client of a latency probe: an open loop that rests when it is told to.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    requests: Requests,
+    opening: u32,
+    rests: bool,
+}
+
+impl Probe {
+    /// A probe with so many connections, and `interval` between two requests of each.
+    #[must_use]
+    pub fn new(shape: RequestShape, connections: u32, interval: Duration) -> Self {
+        let requests = Requests::new(shape, Schedule::Every(interval), connections);
+        Self { requests, opening: connections, rests: true }
+    }
+
+    fn start_if_ready(&mut self, now: Time) -> bool {
+        let is_ready = self.opening == 0 && !self.rests;
+        if is_ready {
+            self.requests.start(now, Limit::ENDLESS);
+        }
+        is_ready
+    }
+}
+
+impl Traffic for Probe {
+    fn next_action(&self) -> Time {
+        self.requests.next_action()
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        self.requests.poll(now)
+    }
+
+    fn opened(&mut self, now: Time, _connection: u32) -> bool {
+        self.opening -= 1;
+        self.start_if_ready(now)
+    }
+
+    fn received(&mut self, now: Time, connection: u32, _before: u64, total: u64) -> bool {
+        self.requests.received(now, connection, total)
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        self.requests.owed(connection, received)
+    }
+}
+
+impl Companion for Probe {
+    fn rest(&mut self) {
+        self.rests = true;
+        self.requests.rest();
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.requests.is_over() && self.requests.outbox.is_empty()
+    }
+
+    fn resume(&mut self, now: Time) {
+        self.rests = false;
+        self.start_if_ready(now);
+    }
+
+    fn is_open(&self) -> bool {
+        self.opening == 0
+    }
+}

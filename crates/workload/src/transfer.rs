@@ -1,0 +1,471 @@
+//! Plain TCP transfers: a client gets bytes from servers, puts bytes to them, or both at once.
+//!
+//! A transfer is an exchange of two messages on a connection. Get: a request, answered with the payload.
+//! Put: the payload, confirmed by the server's application when it has all of it, as FTP does. Both: a
+//! request and the payload at once; the server begins to send its own when it has the request, and
+//! confirms the client's. A stream is a series of such exchanges of a chunk each, several of them
+//! under way at a time, so that neither end is ever without bytes to send, and memory stays bounded; it
+//! ends as chunks are no longer begun. So each end knows from its own bytes where it is.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use netstudy_units::{Duration, Time};
+
+use crate::outbox::Outbox;
+use crate::phases::{Limit, Next, Phases, Sequence, Until};
+use crate::{Action, Owed, Sample, Traffic};
+
+/// Which way the payload goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the server to the client.
+    Get,
+    /// From the client to the server.
+    Put,
+    /// Both at once over the same connection, each of the whole size.
+    Both,
+}
+
+/// How much a transfer carries, each way that it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferSize {
+    /// So many bytes.
+    Fixed(u64),
+    /// As much as goes in the time of a phase.
+    Stream {
+        /// Payload of an exchange. Smaller: more requests and confirmations; larger: more of them
+        /// are under way when the time is over.
+        chunk_bytes: u64,
+        /// Payload of the exchanges under way at a time, rounded down to chunks, at least one. Less
+        /// than the bandwidth-delay product and the queues of the path makes it the limit; more
+        /// prolongs the end of the phase.
+        ahead_bytes: u64,
+    },
+}
+
+/// What both ends of a transfer know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferShape {
+    /// Which way the payload goes.
+    pub direction: Direction,
+    /// How much.
+    pub size: TransferSize,
+    /// Size of a request, and of a confirmation.
+    pub request_bytes: u64,
+}
+
+impl TransferShape {
+    /// Payload of an exchange, each way that it goes.
+    const fn payload(&self) -> u64 {
+        match self.size {
+            TransferSize::Fixed(bytes) => bytes,
+            TransferSize::Stream { chunk_bytes, .. } => chunk_bytes,
+        }
+    }
+
+    const fn sends(&self) -> bool {
+        matches!(self.direction, Direction::Put | Direction::Both)
+    }
+
+    const fn receives(&self) -> bool {
+        matches!(self.direction, Direction::Get | Direction::Both)
+    }
+
+    /// What the client sends of an exchange before its payload.
+    const fn head(&self) -> u64 {
+        if self.receives() { self.request_bytes } else { 0 }
+    }
+
+    /// What the client sends in an exchange.
+    const fn asked(&self) -> u64 {
+        self.head() + if self.sends() { self.payload() } else { 0 }
+    }
+
+    /// What the server sends in an exchange.
+    const fn answered(&self) -> u64 {
+        (if self.receives() { self.payload() } else { 0 })
+            + if self.sends() { self.request_bytes } else { 0 }
+    }
+
+    /// Exchanges under way at a time.
+    fn window(&self) -> u64 {
+        match self.size {
+            TransferSize::Fixed(_) => 1,
+            TransferSize::Stream { chunk_bytes, ahead_bytes } => (ahead_bytes / chunk_bytes).max(1),
+        }
+    }
+
+    const fn is_stream(&self) -> bool {
+        matches!(self.size, TransferSize::Stream { .. })
+    }
+
+    /// Payload among the first `bytes` that the client sends.
+    const fn payload_sent(&self, bytes: u64) -> u64 {
+        if !self.sends() {
+            return 0;
+        }
+        let begun = (bytes % self.asked()).saturating_sub(self.head());
+        bytes / self.asked() * self.payload() + begun
+    }
+
+    /// Payload among the first `bytes` that the server sends.
+    fn payload_received(&self, bytes: u64) -> u64 {
+        if !self.receives() {
+            return 0;
+        }
+        let begun = (bytes % self.answered()).min(self.payload());
+        bytes / self.answered() * self.payload() + begun
+    }
+
+    /// What the server has to have sent when the client has sent `bytes`.
+    fn due_answer(&self, bytes: u64) -> u64 {
+        let ended = bytes / self.asked();
+        let begun = ended + u64::from(bytes % self.asked() >= self.head());
+        match self.direction {
+            Direction::Get => ended * self.payload(),
+            Direction::Put => ended * self.request_bytes,
+            Direction::Both => begun * self.payload() + ended * self.request_bytes,
+        }
+    }
+}
+
+/// The transfers of one client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferConfig {
+    /// What each of them is.
+    pub shape: TransferShape,
+    /// Connections of the client; on each of them one transfer follows the other.
+    pub connections: u32,
+    /// Time from the end of a transfer to the start of the next one.
+    pub pause: Duration,
+    /// How many transfers, or for how long.
+    pub phases: Phases,
+}
+
+impl TransferConfig {
+    /// Whether it can be carried out.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let Self { shape, connections, phases, .. } = self;
+        if *connections == 0 {
+            return Err("a client of transfers has at least one connection");
+        }
+        shape.check()?;
+        if phases.measure.is_empty() {
+            return Err("the measuring phase holds at least one transfer");
+        }
+        let counted = |until| matches!(until, Until::Count(1..));
+        if shape.is_stream() && (counted(phases.warmup) || counted(phases.measure)) {
+            return Err("a stream lasts for a time, not until a count");
+        }
+        Ok(())
+    }
+}
+
+impl TransferShape {
+    /// Whether it can be carried out.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub const fn check(&self) -> Result<(), &'static str> {
+        if self.payload() == 0 || self.request_bytes == 0 {
+            return Err("a transfer, a chunk and a request have at least one byte");
+        }
+        Ok(())
+    }
+}
+
+/// A connection of a client.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    state: State,
+    /// Transfers begun in this phase.
+    begun: u64,
+    /// Exchanges begun since the connection was opened.
+    exchanges: u64,
+    received: u64,
+    acknowledged: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing more begins in this phase.
+    Idle,
+    /// The next transfer begins then.
+    Waiting(Time),
+    /// A transfer is under way.
+    Busy {
+        started: Time,
+        /// Exchanges before it.
+        before: u64,
+    },
+    /// The time of a stream is over; what is under way still arrives.
+    Ending,
+}
+
+impl Flow {
+    const NEW: Self =
+        Self { state: State::Idle, begun: 0, exchanges: 0, received: 0, acknowledged: 0 };
+}
+
+/// The client: begins all transfers.
+#[derive(Clone, Debug)]
+pub struct TransferClient {
+    config: TransferConfig,
+    sequence: Sequence,
+    limit: Limit,
+    flows: Vec<Flow>,
+    outbox: Outbox,
+    /// When the next transfer begins, or the time of streams is over.
+    wake: Time,
+}
+
+impl TransferClient {
+    /// A client that has opened nothing yet. See [`TransferConfig::check`].
+    #[must_use]
+    pub fn new(config: &TransferConfig) -> Self {
+        let mut outbox = Outbox::default();
+        for connection in 0..config.connections {
+            outbox.push(Time::ZERO, Action::Open { connection });
+        }
+        Self {
+            config: *config,
+            sequence: Sequence::new(config.phases, config.connections),
+            limit: Limit::NONE,
+            flows: vec![Flow::NEW; config.connections as usize],
+            outbox,
+            wake: Time::NEVER,
+        }
+    }
+
+    fn begin_phase(&mut self, now: Time, limit: Limit) {
+        self.limit = limit;
+        for flow in &mut self.flows {
+            flow.begun = 0;
+            flow.state = if limit.allows(0, now) { State::Waiting(now) } else { State::Idle };
+        }
+        self.look_ahead(now);
+    }
+
+    /// Sets the time of the next thing to do; a phase is over when there is nothing left in it.
+    fn look_ahead(&mut self, now: Time) {
+        let stream_end =
+            if self.config.shape.is_stream() { self.limit.deadline } else { Time::NEVER };
+        let wakes = self.flows.iter().map(|flow| match flow.state {
+            State::Waiting(at) => at,
+            State::Busy { .. } => stream_end,
+            State::Idle | State::Ending => Time::NEVER,
+        });
+        self.wake = wakes.min().unwrap_or(Time::NEVER);
+        if self.flows.iter().all(|flow| flow.state == State::Idle) && self.sequence.is_under_way() {
+            self.end_phase(now);
+        }
+    }
+
+    fn end_phase(&mut self, now: Time) {
+        match self.sequence.ended(now) {
+            Next::Hold => self.outbox.push(now, Action::Hold),
+            Next::Measure(limit) => self.begin_measuring(now, limit),
+            Next::End => self.outbox.push(now, Action::End),
+        }
+    }
+
+    fn begin_measuring(&mut self, now: Time, limit: Limit) {
+        self.outbox.push(now, Action::Begin);
+        self.begin_phase(now, limit);
+    }
+
+    /// Does what is due.
+    fn wake_up(&mut self, now: Time) {
+        for connection in 0..self.flows.len() {
+            match self.flows[connection].state {
+                State::Waiting(at) if at <= now => self.start(now, connection, at),
+                State::Busy { started, before }
+                    if self.config.shape.is_stream() && self.limit.deadline <= now =>
+                {
+                    self.sample_stream(now, connection, started, before);
+                    self.flows[connection].state = State::Ending;
+                }
+                _ => {}
+            }
+        }
+        self.end_streams(now);
+        self.look_ahead(now);
+    }
+
+    fn start(&mut self, now: Time, connection: usize, due: Time) {
+        let flow = &mut self.flows[connection];
+        flow.state = State::Busy { started: due, before: flow.exchanges };
+        flow.begun += 1;
+        self.exchange(now, connection, self.config.shape.window());
+    }
+
+    /// Begins exchanges.
+    fn exchange(&mut self, now: Time, connection: usize, count: u64) {
+        self.flows[connection].exchanges += count;
+        let bytes = count * self.config.shape.asked();
+        self.outbox.push(now, Action::Write { connection: connection as u32, bytes });
+    }
+
+    /// What a stream has carried until now.
+    fn sample_stream(&mut self, now: Time, connection: usize, started: Time, before: u64) {
+        let (shape, flow) = (&self.config.shape, &self.flows[connection]);
+        let acknowledged = flow.acknowledged.saturating_sub(before * shape.asked());
+        let sample = Sample::Transfer {
+            connection: connection as u32,
+            bytes_received: shape.payload_received(flow.received - before * shape.answered()),
+            bytes_sent: shape.payload_sent(acknowledged),
+            started,
+            ended: now,
+        };
+        self.outbox.push(now, Action::Sample(sample));
+    }
+
+    /// Streams are over of which nothing is under way any more.
+    fn end_streams(&mut self, now: Time) {
+        for connection in 0..self.flows.len() {
+            let Flow { state, received, exchanges, .. } = self.flows[connection];
+            if state == State::Ending && received == exchanges * self.config.shape.answered() {
+                self.end_transfer(now, connection);
+            }
+        }
+    }
+
+    fn end_transfer(&mut self, now: Time, connection: usize) {
+        let next = now + self.config.pause;
+        let flow = &mut self.flows[connection];
+        let again = !self.config.shape.is_stream() && self.limit.allows(flow.begun, next);
+        flow.state = if again { State::Waiting(next) } else { State::Idle };
+    }
+
+    fn sample_transfer(&mut self, now: Time, connection: usize, started: Time) {
+        let shape = &self.config.shape;
+        let sample = Sample::Transfer {
+            connection: connection as u32,
+            bytes_received: shape.payload_received(shape.answered()),
+            bytes_sent: shape.payload_sent(shape.asked()),
+            started,
+            ended: now,
+        };
+        self.outbox.push(now, Action::Sample(sample));
+    }
+}
+
+impl Traffic for TransferClient {
+    /// For what a stream has carried when its time is over.
+    const HEARS_ACKNOWLEDGMENTS: bool = true;
+
+    fn next_action(&self) -> Time {
+        self.outbox.due().min(self.wake)
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        if self.outbox.is_empty() && self.wake <= now {
+            self.wake_up(now);
+        }
+        self.outbox.pop()
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        let limit = self.sequence.go(now);
+        if let Some(limit) = limit {
+            self.begin_measuring(now, limit);
+        }
+        limit.is_some()
+    }
+
+    fn opened(&mut self, now: Time, _connection: u32) -> bool {
+        let limit = self.sequence.opened(now);
+        if let Some(limit) = limit {
+            self.begin_phase(now, limit);
+        }
+        limit.is_some()
+    }
+
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        let connection = connection as usize;
+        self.flows[connection].received = total;
+        let answered = self.config.shape.answered();
+        let ended = total / answered - before / answered;
+        if ended == 0 {
+            return false;
+        }
+        match self.flows[connection].state {
+            State::Busy { .. } if self.config.shape.is_stream() => {
+                if now < self.limit.deadline {
+                    self.exchange(now, connection, ended);
+                }
+            }
+            State::Busy { started, .. } => {
+                self.sample_transfer(now, connection, started);
+                self.end_transfer(now, connection);
+                self.look_ahead(now);
+            }
+            State::Ending => {
+                self.end_streams(now);
+                self.look_ahead(now);
+            }
+            State::Idle | State::Waiting(_) => return false,
+        }
+        true
+    }
+
+    fn acknowledged(&mut self, _now: Time, connection: u32, total: u64) -> bool {
+        self.flows[connection as usize].acknowledged = total;
+        false
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        let Flow { exchanges, .. } = self.flows[connection as usize];
+        let bytes = self.config.shape.answered();
+        (received < exchanges * bytes).then(|| Owed {
+            message: received / bytes + 1,
+            bytes,
+            missing: bytes - received % bytes,
+        })
+    }
+}
+
+/// The other end of transfers, of any number of clients.
+#[derive(Clone, Debug)]
+pub struct TransferServer {
+    shape: TransferShape,
+    outbox: Outbox,
+}
+
+impl TransferServer {
+    /// A server that has not been asked for anything.
+    #[must_use]
+    pub fn new(shape: TransferShape) -> Self {
+        Self { shape, outbox: Outbox::default() }
+    }
+}
+
+impl Traffic for TransferServer {
+    fn next_action(&self) -> Time {
+        self.outbox.due()
+    }
+
+    fn poll(&mut self, _now: Time) -> Option<Action> {
+        self.outbox.pop()
+    }
+
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        let bytes = self.shape.due_answer(total) - self.shape.due_answer(before);
+        if bytes > 0 {
+            self.outbox.push(now, Action::Write { connection, bytes });
+        }
+        bytes > 0
+    }
+
+    fn answers(&self) -> bool {
+        self.shape.direction == Direction::Get
+    }
+
+    fn owed(&self, _connection: u32, received: u64) -> Option<Owed> {
+        Owed::of_request(received, self.shape.asked())
+    }
+}

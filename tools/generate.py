@@ -86,9 +86,9 @@ METRICS_HEAD = """\
 <!-- Written by `make docs`; changes here are lost. -->
 
 The one vocabulary of tables, figures, prose and exports. A name ends in its unit and its statistic.
-Replicates are pooled; the interval of a percentile comes from the percentiles of the runs, and none is
-given beyond what the samples can show. The name of its figure is also what `agreement:` and `--band` may
-call a metric.
+Replicates are pooled; the interval of a percentile comes from the percentiles of the runs, and none
+is given beyond what the samples can show. `agreement:` and `--band` may call a metric by the
+name of its figure too.
 """
 
 METRIC_HEADINGS = {

@@ -29,8 +29,8 @@ def command(
         typer.Option(
             "--samples",
             metavar="TABLE",
-            help="The samples behind the cells as CSV, a row each: iteration, connection, transfer, "
-            "second, request (histograms of latencies) or series (what was sampled).",
+            help="The samples behind the cells as CSV, a row each: iteration, connection, "
+            "transfer, second, request (histograms of latencies) or series (what was sampled).",
         ),
     ] = None,
     output: Annotated[

@@ -1,8 +1,8 @@
 """Tries what this machine does with the networks of a plan, before any of its runs is made.
 
 `ceilings` starts this module as a program in a sandbox of its own. That makes the hardest networks
-of the plan with roomy buffers, has their hosts do for a moment what the runs would have them do,
-and says where the machine does not keep up. A few seconds, longer only where something does not fit.
+of the plan with roomy buffers, has their hosts do for a moment what runs would have them do,
+and says where the machine does not keep up. A few seconds, longer only where something is amiss.
 """
 
 from __future__ import annotations

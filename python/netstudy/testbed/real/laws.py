@@ -117,8 +117,8 @@ def _on_wire(frames: int | None, size: int | None, more: int) -> int | None:
 
 
 def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
-    """Each direction of each link in the measuring phase, frames and gaps. What a queue of the kernel
-    let go at once after it was idle is allowed for, and the acknowledgments behind the last byte."""
+    """Each direction of each link in the measuring phase, frames and gaps. What a queue of the
+    kernel let go at once after it was idle is allowed for, and acknowledgments of the last byte."""
     ports = port_growth(evidence)
     span_ns = evidence.measure.end_ns - evidence.measure.start_ns
     allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * len(evidence.cast.connections)

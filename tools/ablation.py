@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.report.cellrefs import count, plain
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.marked import replace_between

@@ -47,8 +47,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
 
 from netstudy.analysis.intervals import student_quantile
-from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import dropped_in_all
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.store import write_atomic
 from netstudy.units import (
     format_duration,
@@ -202,12 +203,12 @@ class Means:
 
 def means(record: RunRecord) -> Means:
     """The means of a run, in the units of the published table."""
-    assert record.iterations is not None, "a run that is ok has iterations"
+    assert record.samples.iteration is not None, "a run that is ok has iterations"
     drops = dropped_in_all(record)
     assert drops is not None, "the simulator counts drops"
     found = {
-        COMPLETION: statistics.mean(record.iterations.completion_ns) / 1e6,
-        DROPS: drops / len(record.iterations.completion_ns),
+        COMPLETION: statistics.mean(record.samples.iteration.completion_ns) / 1e6,
+        DROPS: drops / len(record.samples.iteration.completion_ns),
     }
     return Means(record.treatment, record.replicate, found)
 

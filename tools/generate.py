@@ -18,13 +18,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from netstudy.analysis.metrics import METRICS
+from netstudy.analysis.workloads import METRICS
 from netstudy.cli import app
 from netstudy.hardware import HardwareLibrary
+from netstudy.knobs import Knob, knobs
 from netstudy.plan import make_plan, whole_tcp
 from netstudy.study import json_schema, load
 from netstudy.study.schema import schemas
-from netstudy.wire import Plan, Record
+from netstudy.wire import Plan, Record, Tcp
 from tools.schema_page import tables
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +69,15 @@ TCP_PROFILES = """\
 Whole TCPs that a study names with `tcp: {profile: …}`, from `hardware/tcp/`. Every figure is a
 setting of the same name in a [study](study-file.md). [TCP profiles](../concepts/tcp.md) tells what
 the parts do. A dash is the standard's rule, or a part that is not there.
+"""
+
+TCP_SETTINGS = """
+## Settings
+
+What each figure is, its name in the [plan](records.md), and what a TCP has that does not say it.
+
+| figure | in the plan | without it | what it is |
+|---|---|---|---|
 """
 
 METRICS_HEAD = """\
@@ -139,6 +149,7 @@ def tcp_profiles() -> str:
     for figure in figures:
         found = [profile[figure].value if figure in profile else "–" for profile in rows.values()]
         lines.append(f"| `{figure}` | {' | '.join(found)} |")
+    lines.append(TCP_SETTINGS + "\n".join(map(_setting, knobs(Tcp).values())))
     for name, profile in rows.items():
         title = library.tcp(name).title
         lines += [
@@ -152,6 +163,12 @@ def tcp_profiles() -> str:
             for row in profile.values()
         ]
     return "\n".join(lines) + "\n"
+
+
+def _setting(knob: Knob) -> str:
+    default = "–" if knob.default is None else knob.shown(knob.default)
+    told = " ".join(knob.description.split())
+    return f"| `{knob.name}` | `{knob.wired}` | {default} | {told} |"
 
 
 def tcp_example() -> str:

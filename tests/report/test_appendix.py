@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.metrics import METRICS
+from netstudy.analysis.workloads import METRICS
+from netstudy.analysis.workloads.incast import INCAST
 from netstudy.report.appendix import Appendix, appendix, fitted_figures, setting_text
 from netstudy.report.prose.published import fitted_note
 from netstudy.report.tables import Table
@@ -17,7 +18,7 @@ from tests.report.results import results
 
 @pytest.fixture(scope="module")
 def added(incast: Folder) -> Appendix:
-    return appendix(incast, incast.plan().runs, {})
+    return appendix(incast, incast.plan().runs, {}, INCAST.metrics)
 
 
 def rows(table: Table) -> dict[str, list[str]]:
@@ -89,7 +90,7 @@ def test_fitted_figures_are_named_beside_published_values(added: Appendix) -> No
 
 def test_the_command_repeats_what_was_asked_for(tmp_path: Path) -> None:
     folder = results(tmp_path, quick=True, only=["servers=1,2"], overrides={"replicates": "2"})
-    assert appendix(folder, folder.plan().runs, {}).commands[0] == (
+    assert appendix(folder, folder.plan().runs, {}, INCAST.metrics).commands[0] == (
         "netstudy run studies/incast --testbed=sim --seed=1 --quick --only=servers=1,2 "
         "--set=replicates=2"
     )

@@ -102,6 +102,27 @@ def test_several_hosts_share_the_one_interface_of_another_behind_a_wire_speed_sw
     assert (switch.profile, switch.ports, switch.latency_ns) == ("wire-speed", 3, 0)
 
 
+def test_a_wire_speed_switch_takes_a_name_that_no_other_has(small: Small) -> None:
+    topology = """\
+  hosts:
+    load: {profile: host-1g, count: 2}
+    app: {profile: host-1g}
+    db: {profile: host-1g, count: 2}
+  switches: {wire-app: generic-shallow}
+  links:
+    - {between: [load, app]}
+    - {between: [app, db]}
+    - {between: [app, wire-app]}
+"""
+    run = run_of(small(text=with_topology(topology, "clients: load, servers: app")))
+    switches = [(switch.name, switch.profile) for switch in run.network.switches]
+    assert switches == [
+        ("wire-app", "generic-shallow"),
+        ("wire-app-2", "wire-speed"),
+        ("wire-app-3", "wire-speed"),
+    ]
+
+
 def test_a_link_may_have_a_rate_each_way(small: Small) -> None:
     rate = "rate: {up: 10 Mbit/s, down: 100 Mbit/s}"
     direct = run_of(small(text=two_hosts(f"    - {{between: [client, server], {rate}}}\n")))
@@ -227,6 +248,15 @@ def test_zones_of_one_host_reach_each_other(small: Small) -> None:
     assert run.workload.roles == wire.Roles(client=("a.zone1",), server=("a.zone2",))
 
 
+def test_a_network_may_have_thousands_of_hosts(small: Small) -> None:
+    study = small(
+        ("servers: 1..3", "servers: [2000]"),
+        ('switch: "${switch}"', 'switch: {profile: "${switch}", ports: 2001}'),
+    )
+    run = run_of(study)
+    assert len(run.network.nodes) == 2002
+
+
 def test_a_host_that_takes_no_part_is_there_and_needs_no_profile(small: Small) -> None:
     study = small(
         ("client: {profile: host-10g}", "client: {profile: host-10g}\n  hosts: {idle: {}}")
@@ -314,7 +344,8 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(
         (two_hosts(BOTH, more="  switches: {client: generic-deep}\n"),
          "5:3: topology.client: is the name of a switch too"),
         (two_hosts("    - {between: [client@eth7, server]}\n"),
-         '8:18: topology.links.0.between.0: host client has no interface "eth7"'),
+         "8:18: topology.links.0.between.0: host client names no interfaces; write interfaces: "
+         "[eth7]"),
         (two_hosts("    - {between: [client, switch@a]}\n", more=ONE_SWITCH),
          "9:26: topology.links.0.between.1: a switch names no interface; write switch"),
         (two_hosts("    - {between: [client, client]}\n"),

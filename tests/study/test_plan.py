@@ -209,7 +209,7 @@ def test_the_study_wins_over_the_profile(small: Small) -> None:
         ("server: {profile: host-10g,",
          "server: {profile: host-10g, tcp: {min_rto: 1 ms, sack: false, initial_window: 4}, "
          "nic: {send_latency: 3 us},"),
-        ('switch: "${switch}"', 'switch: {profile: "${switch}", port_buffer: 9 kB, ports: 5}'),
+        ('switch: "${switch}"', 'switch: {profile: "${switch}", port_buffer: 10 kB, ports: 5}'),
     )  # fmt: skip
     run = only_run(study, servers=2)
     client, server = run.network.groups
@@ -217,7 +217,7 @@ def test_the_study_wins_over_the_profile(small: Small) -> None:
     assert server.tcp.initial_window_segments == 4
     assert server.nic.send_latency_ns == 3_000
     assert (client.tcp.min_rto_ns, client.nic.send_latency_ns) == (200_000_000, 10_000)
-    assert the_switch(run).buffer == wire.OutputQueued(port_buffer_bytes=9_000)
+    assert the_switch(run).buffer == wire.OutputQueued(port_buffer_bytes=10_000)
     assert the_switch(run).ports == 5
 
 

@@ -44,9 +44,36 @@ def test_each_study_of_the_repository_holds_to_the_schema_and_loads(name: str) -
     assert study.expectation
 
 
-def test_each_profile_of_the_repository_holds_to_the_schema() -> None:
-    for path in sorted((ROOT / "hardware").glob("*.yaml")):
-        judge("profile.schema.json").validate(read(path).data)
+PROFILES = sorted((ROOT / "hardware").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_each_profile_of_the_repository_holds_to_the_schema(path: Path) -> None:
+    judge("profile.schema.json").validate(read(path).data)
+
+
+def test_the_profiles_are_those_of_all_kinds() -> None:
+    kinds = {read(path).data["kind"] for path in PROFILES}
+    assert {"switch", "host", "tcp"} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("figure", "key", "value"),
+    [
+        ("min_rot", "value", "1 s"),
+        ("min_rto", "value", "1 sec"),
+        ("min_rto", "source", "guessed"),
+        ("recovery", "value", "tahoe"),
+        ("ack_every", "value", 0),
+    ],
+)
+def test_the_schema_refuses_a_tcp_profile_that_the_loader_refuses(
+    figure: str, key: str, value: object
+) -> None:
+    data = read(ROOT / "hardware/tcp/rfc.yaml").data
+    data["figures"].setdefault(figure, {"source": "assumed", "from": "an example"})[key] = value
+    with pytest.raises(jsonschema.ValidationError):
+        judge("profile.schema.json").validate(data)
 
 
 @pytest.mark.parametrize(

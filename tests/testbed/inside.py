@@ -21,7 +21,7 @@ from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Address, Layout, mak
 from netstudy.testbed.netns.namespaces import FOLDER, within
 from netstudy.testbed.netns.network import in_namespace, network
 from netstudy.testbed.netns.offloads import get_offloads
-from netstudy.testbed.netns.programs import run_batch, run_program
+from netstudy.testbed.netns.programs import program, run_batch, run_program
 from netstudy.testbed.netns.sandbox import enter
 from tests.testbed.networks import LINUX_6, layout, star
 
@@ -115,7 +115,7 @@ def commands() -> Any:
     plan = layout(star(1))
     with network(plan):
         shown = subprocess.run(
-            [*in_namespace("client"), "ip", "-j", "-4", "address", "show", _INTERFACE],
+            [*in_namespace("client"), program("ip"), "-j", "-4", "address", "show", _INTERFACE],
             capture_output=True,
             text=True,
             check=True,

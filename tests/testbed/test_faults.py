@@ -15,6 +15,7 @@ import pytest
 from netstudy.store import Folder
 from netstudy.store.folder import CAPTURE, CAPTURES
 from netstudy.testbed.netns.capabilities import kernel
+from netstudy.testbed.netns.programs import program
 from netstudy.wire import DISTURBED_ATTEMPTS
 from tests.skips import or_skip
 from tests.testbed.front import (
@@ -64,7 +65,7 @@ def without_link(node: str) -> Fault:
         inside = ["nsenter", f"--target={there[node]}", "--net", "--"]
         if os.geteuid() != 0:
             inside[2:2] = ["--user", "--preserve-credentials"]
-        subprocess.run([*inside, "ip", "link", "delete", "eth0"], check=True)
+        subprocess.run([*inside, program("ip"), "link", "delete", "eth0"], check=True)
 
     return remove
 

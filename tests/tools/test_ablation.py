@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.metrics import COMPLETION, DROPS
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.wire import Plan, RunRecord
 from tools import ablation, trial
 from tools.ablation import MECHANISMS, SWITCHES, Accuracy, Mechanism, Row, without

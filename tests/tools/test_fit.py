@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.metrics import COMPLETION, DROPS
 from netstudy.analysis.reference import Published
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.hardware import HardwareLibrary
 from netstudy.wire import IterationSamples, RunRecord, Treatment
 from tools import fit, trial

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from netstudy import wire
 from netstudy.analysis.samples import dropped_in_all
-from netstudy.plan import HEADER_BYTES
+from netstudy.units import header_bytes
 from tools.bench import scenarios
 from tools.bench.usage import Job
 
@@ -25,7 +25,11 @@ class Cell:
 
     def packets(self, iterations: int) -> int:
         """Useful data packets: the full-sized segments that must be carried at least."""
-        return self.servers * iterations * -(-_block_bytes() // (self.mtu - HEADER_BYTES))
+        return (
+            self.servers
+            * iterations
+            * -(-_block_bytes() // (self.mtu - header_bytes(timestamps=True)))
+        )
 
 
 @dataclass(frozen=True)

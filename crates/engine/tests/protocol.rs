@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 
-use netstudy_records::{Plan, Record, Status};
+use netstudy_records::{PhaseKind, Plan, Record, Run, Status, Until};
 
 fn engine(arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_netstudy-engine"))
@@ -38,11 +38,17 @@ fn plan() -> Plan {
         }));
     }
     for (place, run) in plan.runs.iter_mut().enumerate() {
-        let netstudy_records::Workload::Incast(incast) = &mut run.workload;
         // The first run of the plan is the longest one, so that others end before it.
-        incast.iterations = if place == 0 { 200 } else { 20 };
+        set_iterations(run, if place == 0 { 200 } else { 20 });
     }
     plan
+}
+
+/// Measures so many iterations.
+fn set_iterations(run: &mut Run, count: u32) {
+    for phase in run.phases.iter_mut().filter(|phase| phase.kind == PhaseKind::Measure) {
+        phase.until = Some(Until::Count { count });
+    }
 }
 
 fn plan_text() -> String {
@@ -79,6 +85,28 @@ fn records_come_in_the_order_of_the_plan_between_engine_and_end() {
 }
 
 #[test]
+fn a_run_that_cannot_be_simulated_is_a_failed_record_and_costs_no_other() {
+    let mut plan = plan();
+    // Beyond what virtual time can count.
+    plan.runs[2].network.links[0].delay_ns = u64::MAX;
+    let failed = plan.runs[2].id.clone();
+
+    let output = run(&["--threads", "2"], &serde_json::to_string(&plan).expect("JSON"));
+
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let records = records(&output.stdout);
+    assert!(matches!(records.last(), Some(Record::End { runs: 8 })));
+    for record in &records {
+        if let Record::Run(run) = record {
+            let expected = if run.run == failed { Status::Failed } else { Status::Ok };
+            assert_eq!(run.status, expected, "{:?}", run.error);
+            assert_eq!(run.error.is_some(), run.run == failed);
+        }
+    }
+}
+
+#[test]
 fn one_thread_and_two_give_the_same_bytes_and_so_does_a_second_time() {
     let plan = plan_text();
     let one = run(&["--threads", "1"], &plan).stdout;
@@ -103,8 +131,7 @@ fn as_completed_gives_the_same_records_in_another_order() {
 fn progress_counts_useful_packets_and_is_not_written_unasked() {
     let mut plan = plan();
     for run in &mut plan.runs {
-        let netstudy_records::Workload::Incast(incast) = &mut run.workload;
-        incast.iterations = 5_000;
+        set_iterations(run, 5_000);
     }
     let text = serde_json::to_string(&plan).expect("a plan is JSON");
     let output = run(&["--progress-ms", "1"], &text);
@@ -142,9 +169,8 @@ fn what_is_no_plan_is_refused_with_its_place() {
 fn the_engine_ends_when_nobody_reads_any_more() {
     let mut plan = plan();
     for run in &mut plan.runs {
-        let netstudy_records::Workload::Incast(incast) = &mut run.workload;
         // Days of work, if it went on.
-        incast.iterations = 100_000_000;
+        set_iterations(run, 100_000_000);
     }
     let mut child = engine(&["--progress-ms", "5"]);
     let mut stdin = child.stdin.take().expect("a pipe");

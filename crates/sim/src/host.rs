@@ -10,7 +10,7 @@ use netstudy_tcp::{Endpoint, Segment, State};
 use netstudy_units::Time;
 use netstudy_workload::{Action, Traffic};
 
-use crate::measure::Measure;
+use crate::measure::{Measure, Rare};
 use crate::network::Network;
 use crate::wiring::{Member, Wiring};
 
@@ -20,6 +20,18 @@ use crate::wiring::{Member, Wiring};
 pub(crate) struct EndIndex(pub(crate) u32);
 
 impl EndIndex {
+    /// The number of its connection.
+    #[inline(always)]
+    pub(crate) const fn connection(self) -> usize {
+        self.0 as usize / 2
+    }
+
+    /// 0: it opens the connection; 1: it does not.
+    #[inline(always)]
+    pub(crate) const fn side(self) -> usize {
+        self.0 as usize % 2
+    }
+
     /// The other end of the connection.
     pub(crate) const fn peer(self) -> Self {
         Self(self.0 ^ 1)
@@ -37,9 +49,14 @@ pub(crate) struct End {
     due: Time,
 }
 
-/// A host.
-struct Host<T> {
+/// Both ends of a connection, the one that opens it first: what a packet touches on its way is in one
+/// place.
+type Pair = [End; 2];
+
+/// A host, with what a network keeps at each host.
+struct Host<T, N> {
     app: T,
+    line: N,
     /// This end of each connection, by the application's number.
     ends: Vec<EndIndex>,
     /// When something may be due: source 0 is the application, i + 1 its connection i.
@@ -50,20 +67,32 @@ struct Host<T> {
     reads: Stream,
 }
 
-/// All hosts and connections of a run.
-pub(crate) struct Hosts<T> {
-    hosts: Box<[Host<T>]>,
-    ends: Box<[End]>,
+/// All hosts and connections of a run, and what is measured of them.
+pub(crate) struct Population<T, N = ()> {
+    hosts: Box<[Host<T, N>]>,
+    pairs: Box<[Pair]>,
+    shared: Shared,
+}
+
+struct Shared {
     /// When something may be due at each host.
     timers: Schedule,
-    pub(crate) measure: Measure,
+    measure: Measure,
+}
+
+/// A [`Population`] that is at work. It is a few pointers, which the path of a packet keeps in registers:
+/// so whoever is not compiled into that path gets them by value.
+pub(crate) struct Hosts<'a, T, N = ()> {
+    hosts: &'a mut [Host<T, N>],
+    pairs: &'a mut [Pair],
+    shared: &'a mut Shared,
 }
 
 /// The application of a host is source 0 of its timers.
 const APPLICATION: usize = 0;
 
-impl<T: Traffic> Host<T> {
-    fn new(app: T, member: &Member, seed: &str, ends: Vec<EndIndex>) -> Self {
+impl<T: Traffic, N> Host<T, N> {
+    fn new(app: T, line: N, member: &Member, seed: &str, ends: Vec<EndIndex>) -> Self {
         let mut timers = Schedule::new(ends.len() + 1);
         let due = app.next_action();
         timers.set(APPLICATION, due);
@@ -71,6 +100,7 @@ impl<T: Traffic> Host<T> {
             read_at_once_pct: if app.answers() { 0 } else { member.read_at_once_pct },
             reads: Stream::new(seed, &format!("{}/reads", member.stream)),
             app,
+            line,
             ends,
             timers,
             due,
@@ -89,44 +119,64 @@ const fn is_closed_by_peer(state: State) -> bool {
     matches!(state, State::CloseWait | State::Closing | State::LastAck | State::TimeWait)
 }
 
-impl<T: Traffic> Hosts<T> {
-    /// The hosts of a network, each with its application; the connections are between them by their
-    /// index.
+impl<T: Traffic, N> Population<T, N> {
+    /// The hosts of a network, each with its application and what the network keeps at it; the
+    /// connections are between them by their index.
     pub(crate) fn new(
         wiring: &Wiring,
         seed: &str,
         applications: Vec<T>,
+        lines: Vec<N>,
         connections: &[[usize; 2]],
         measure: Measure,
     ) -> Self {
         let mut ends_of = vec![Vec::new(); applications.len()];
-        let mut ends = Vec::with_capacity(2 * connections.len());
-        for (connection, pair) in connections.iter().enumerate() {
-            for (&host, side) in pair.iter().zip(0..2) {
-                let tcp = wiring.tcp(host, connection, seed);
-                let tcp = if side == 0 { Endpoint::connect(tcp) } else { Endpoint::listen(tcp) };
-                let number = ends_of[host].len() as u32;
-                ends_of[host].push(EndIndex(ends.len() as u32));
-                ends.push(End { tcp, host: host as u32, number, due: Time::NEVER });
-            }
-        }
+        let mut end = |connection: usize, side: usize| {
+            let host = connections[connection][side];
+            let tcp = wiring.tcp(host, connection, seed);
+            let tcp = if side == 0 { Endpoint::connect(tcp) } else { Endpoint::listen(tcp) };
+            let number = ends_of[host].len() as u32;
+            ends_of[host].push(EndIndex(2 * connection as u32 + side as u32));
+            End { tcp, host: host as u32, number, due: Time::NEVER }
+        };
+        let pairs =
+            (0..connections.len()).map(|connection| [0, 1].map(|side| end(connection, side)));
+        let pairs = pairs.collect();
         let mut timers = Schedule::new(applications.len());
         let hosts: Box<[_]> = applications
             .into_iter()
+            .zip(lines)
             .zip(&wiring.members)
             .zip(ends_of)
-            .map(|((app, member), ends)| Host::new(app, member, seed, ends))
+            .map(|(((app, line), member), ends)| Host::new(app, line, member, seed, ends))
             .collect();
         for (index, host) in hosts.iter().enumerate() {
             timers.set(index, host.due);
         }
-        Self { hosts, ends: ends.into(), timers, measure }
+        Self { hosts, pairs, shared: Shared { timers, measure } }
+    }
+
+    pub(crate) fn at_work(&mut self) -> Hosts<'_, T, N> {
+        Hosts { hosts: &mut self.hosts, pairs: &mut self.pairs, shared: &mut self.shared }
+    }
+}
+
+impl<T: Traffic, N> Hosts<'_, T, N> {
+    #[inline(always)]
+    pub(crate) fn again(&mut self) -> Hosts<'_, T, N> {
+        Hosts { hosts: self.hosts, pairs: self.pairs, shared: self.shared }
+    }
+
+    /// What is measured.
+    #[inline(always)]
+    pub(crate) const fn measure(&mut self) -> &mut Measure {
+        &mut self.shared.measure
     }
 
     /// The host that may have something due first, and when.
     #[inline(always)]
     pub(crate) fn next_timer(&self) -> (usize, Time) {
-        self.timers.earliest()
+        self.shared.timers.earliest()
     }
 
     /// How many hosts there are.
@@ -134,15 +184,26 @@ impl<T: Traffic> Hosts<T> {
         self.hosts.len()
     }
 
+    /// What the network keeps at a host.
+    #[inline(always)]
+    pub(crate) fn line(&mut self, host: usize) -> &mut N {
+        &mut self.hosts[host].line
+    }
+
+    /// What the network keeps at each host.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &N> {
+        self.hosts.iter().map(|host| &host.line)
+    }
+
     /// The index of the host that an end belongs to.
     #[inline(always)]
     pub(crate) const fn host_of(&self, end: EndIndex) -> usize {
-        self.ends[end.0 as usize].host as usize
+        self.pairs[end.connection()][end.side()].host as usize
     }
 
     /// All ends, the one that opens each connection first.
     pub(crate) fn ends(&self) -> impl Iterator<Item = &End> {
-        self.ends.iter()
+        self.pairs.iter().flatten()
     }
 
     /// The application of the host that an end belongs to, and what it calls the connection.
@@ -151,98 +212,97 @@ impl<T: Traffic> Hosts<T> {
     }
 
     #[inline(always)]
-    fn end(&mut self, end: EndIndex) -> &mut End {
-        &mut self.ends[end.0 as usize]
+    const fn end(&mut self, end: EndIndex) -> &mut End {
+        &mut self.pairs[end.connection()][end.side()]
     }
 
     // ---- facts
 
-    /// A segment is with the TCP of the end `to` at `now`.
+    /// A segment is with the TCP of the end `to` at `host` at `now`.
     #[inline(always)]
     pub(crate) fn receive(
         &mut self,
-        network: &mut impl Network<T>,
+        network: &mut impl Network<T, Line = N>,
         now: Time,
+        host: usize,
         to: EndIndex,
         segment: &Segment,
     ) {
-        let host = self.host_of(to);
         if self.hosts[host].due <= now {
-            self.fire_timers(network, host, now);
+            self.again().fire_timers(network, host, now);
         }
         let end = self.end(to);
         let before = end.tcp.bytes_received();
         if !end.tcp.handle_predicted(now, segment) {
-            self.receive_any(network, now, to, segment);
+            self.receive_any(network, now, host, to, segment);
             return;
         }
-        let host = &mut self.hosts[host];
-        let end = &mut self.ends[to.0 as usize];
-        if host.reads_at_once() {
-            end.tcp.application_read();
-        }
-        let total = end.tcp.bytes_received();
-        let is_due = host.app.received(now, end.number, before, total);
-        if let Some(ack) = end.tcp.poll_ack(now) {
-            network.send(self, now, to, ack);
+        let is_due = self.take_data(now, host, to, before);
+        if let Some(ack) = self.end(to).tcp.poll_ack(now) {
+            network.send(self, now, host, to, ack);
         } else {
             self.lower_timer(to);
         }
         if is_due {
-            self.retime_application(to);
+            self.again().retime_application(host);
         }
     }
 
     #[inline(always)]
     fn receive_any(
         &mut self,
-        network: &mut impl Network<T>,
+        network: &mut impl Network<T, Line = N>,
         now: Time,
+        host: usize,
         to: EndIndex,
         segment: &Segment,
     ) {
-        let end = &mut self.ends[to.0 as usize];
+        let end = self.end(to);
         let before = end.tcp.bytes_received();
         let state = end.tcp.state();
         end.tcp.handle_any(now, segment);
-        if segment.len > 0 {
-            self.take_data(now, to, before);
+        let end = self.end(to);
+        if end.tcp.state() != state {
+            self.again().tell_state(now, to, state);
+        }
+        if segment.len > 0 && self.take_data(now, host, to, before) {
+            self.again().retime_application(host);
         }
         if T::HEARS_ACKNOWLEDGMENTS {
-            self.tell_acknowledged(now, to);
+            self.tell_acknowledged(now, host, to);
         }
-        if self.end(to).tcp.state() != state {
-            self.tell_state(now, to, state);
-        }
-        self.pump(network, now, to);
+        self.pump(network, now, host, to);
     }
 
-    fn take_data(&mut self, now: Time, to: EndIndex, before: u64) {
-        let end = &mut self.ends[to.0 as usize];
-        let host = &mut self.hosts[end.host as usize];
+    /// The application may read what came, `before` that had come until then. Whether it may have
+    /// something due earlier.
+    #[inline(always)]
+    fn take_data(&mut self, now: Time, host: usize, to: EndIndex, before: u64) -> bool {
+        let end = &mut self.pairs[to.connection()][to.side()];
+        let host = &mut self.hosts[host];
         if host.reads_at_once() {
             end.tcp.application_read();
         }
         let total = end.tcp.bytes_received();
-        if total > before && host.app.received(now, end.number, before, total) {
-            self.retime_application(to);
-        }
+        total > before && host.app.received(now, end.number, before, total)
     }
 
-    fn tell_acknowledged(&mut self, now: Time, to: EndIndex) {
-        let end = &mut self.ends[to.0 as usize];
-        let host = &mut self.hosts[end.host as usize];
-        if host.app.acknowledged(now, end.number, end.tcp.bytes_acknowledged()) {
-            self.retime_application(to);
+    #[inline(always)]
+    fn tell_acknowledged(&mut self, now: Time, host: usize, to: EndIndex) {
+        let end = &mut self.pairs[to.connection()][to.side()];
+        let total = end.tcp.bytes_acknowledged();
+        if self.hosts[host].app.acknowledged(now, end.number, total) {
+            self.again().retime_application(host);
         }
     }
 
     /// The state of a connection was `before`.
     #[cold]
     #[inline(never)]
-    fn tell_state(&mut self, now: Time, to: EndIndex, before: State) {
-        let end = &mut self.ends[to.0 as usize];
-        let app = &mut self.hosts[end.host as usize].app;
+    fn tell_state(mut self, now: Time, to: EndIndex, before: State) {
+        let end = &mut self.pairs[to.connection()][to.side()];
+        let host = end.host as usize;
+        let app = &mut self.hosts[host].app;
         let state = end.tcp.state();
         let mut is_due = false;
         if state == State::Established {
@@ -252,7 +312,7 @@ impl<T: Traffic> Hosts<T> {
             is_due |= app.closed(now, end.number);
         }
         if is_due {
-            self.retime_application(to);
+            self.again().retime_application(host);
         }
     }
 
@@ -260,29 +320,28 @@ impl<T: Traffic> Hosts<T> {
 
     /// Something at the end may be due earlier than before.
     #[inline(always)]
-    fn lower_timer(&mut self, end: EndIndex) {
-        let end = &self.ends[end.0 as usize];
+    fn lower_timer(&mut self, index: EndIndex) {
+        let end = self.end(index);
         let bound = end.tcp.timeout_bound();
         if bound < end.due {
-            let (host, number) = (end.host as usize, end.number);
-            self.set_timer(host, number, bound);
+            self.again().set_timer(index, bound);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn set_timer(&mut self, host: usize, number: u32, time: Time) {
-        let end = self.hosts[host].ends[number as usize];
-        self.end(end).due = time;
+    fn set_timer(mut self, index: EndIndex, time: Time) {
+        let end = self.end(index);
+        end.due = time;
+        let (host, number) = (end.host as usize, end.number);
         self.hosts[host].timers.set(number as usize + 1, time);
         self.lower_host_timer(host, time);
     }
 
-    /// The application of the end's host may have something due earlier than before.
+    /// The application of a host may have something due earlier than before.
     #[cold]
     #[inline(never)]
-    fn retime_application(&mut self, end: EndIndex) {
-        let index = self.host_of(end);
+    fn retime_application(mut self, index: usize) {
         let host = &mut self.hosts[index];
         let due = host.app.next_action();
         host.timers.set(APPLICATION, due);
@@ -297,14 +356,19 @@ impl<T: Traffic> Hosts<T> {
 
     fn set_host_timer(&mut self, host: usize, time: Time) {
         self.hosts[host].due = time;
-        self.timers.set(host, time);
+        self.shared.timers.set(host, time);
     }
 
     /// Does all that is due at a host by `until`, in the order of time: its application before timers of
     /// connections, those in the order of connections.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fire_timers(&mut self, network: &mut impl Network<T>, host: usize, until: Time) {
+    pub(crate) fn fire_timers(
+        mut self,
+        network: &mut impl Network<T, Line = N>,
+        host: usize,
+        until: Time,
+    ) {
         loop {
             let (source, bound) = self.hosts[host].timers.earliest();
             if bound > until {
@@ -314,49 +378,58 @@ impl<T: Traffic> Hosts<T> {
             if source == APPLICATION {
                 self.act(network, host, bound);
             } else {
-                self.fire_timer(network, host, source as u32 - 1, bound);
+                let index = self.hosts[host].ends[source - 1];
+                self.fire_timer(network, host, index, bound);
             }
         }
     }
 
-    fn fire_timer(&mut self, network: &mut impl Network<T>, host: usize, number: u32, bound: Time) {
-        let index = self.hosts[host].ends[number as usize];
-        let end = self.end(index);
-        let due = end.tcp.next_timeout();
+    fn fire_timer(
+        &mut self,
+        network: &mut impl Network<T, Line = N>,
+        host: usize,
+        index: EndIndex,
+        bound: Time,
+    ) {
+        let due = self.end(index).tcp.next_timeout();
         if due > bound {
             // It was put off since. Nothing happened to the connection, so it is not asked for segments:
             // a burst that it holds back waits for a fact, not for the clock.
-            self.set_timer(host, number, due);
+            self.again().set_timer(index, due);
             return;
         }
-        self.set_timer(host, number, Time::NEVER);
-        self.end(index).tcp.handle_timeout(due);
-        self.pump(network, due, index);
+        self.again().set_timer(index, Time::NEVER);
+        let tcp = &mut self.end(index).tcp;
+        let before = tcp.counters().timeouts;
+        tcp.handle_timeout(due);
+        if tcp.counters().timeouts > before {
+            self.measure().count(due, Rare::Timeout(index));
+        }
+        self.pump(network, due, host, index);
     }
 
     /// The application of a host does what is due at `now`.
-    fn act(&mut self, network: &mut impl Network<T>, host: usize, now: Time) {
+    fn act(&mut self, network: &mut impl Network<T, Line = N>, host: usize, now: Time) {
         while let Some(action) = self.hosts[host].app.poll(now) {
             let end = |number: u32| self.hosts[host].ends[number as usize];
-            match action {
-                Action::Open { connection } => {
-                    let end = end(connection);
-                    self.pump(network, now, end);
-                }
+            let index = match action {
+                Action::Open { connection } => end(connection),
                 Action::Write { connection, bytes } => {
-                    let end = end(connection);
-                    self.end(end).tcp.write(now, bytes);
-                    self.pump(network, now, end);
+                    let index = end(connection);
+                    self.end(index).tcp.write(now, bytes);
+                    index
                 }
                 Action::Close { connection } => {
-                    let end = end(connection);
-                    self.end(end).tcp.close();
-                    self.pump(network, now, end);
+                    let index = end(connection);
+                    self.end(index).tcp.close();
+                    index
                 }
                 Action::Begin | Action::End | Action::Hold | Action::Sample(_) => {
-                    self.measure.note(now, action);
+                    self.shared.measure.note(now, action);
+                    continue;
                 }
-            }
+            };
+            self.again().pump_fully(network, now, host, index);
         }
         let host = &mut self.hosts[host];
         host.timers.set(APPLICATION, host.app.next_action());
@@ -367,32 +440,51 @@ impl<T: Traffic> Hosts<T> {
     /// Sends all that an end has to send: an acknowledgment, if that is all there can be; else new data,
     /// if nothing else comes first, and then the rest.
     #[inline(always)]
-    fn pump(&mut self, network: &mut impl Network<T>, now: Time, from: EndIndex) {
-        let end = &mut self.ends[from.0 as usize];
+    fn pump(
+        &mut self,
+        network: &mut impl Network<T, Line = N>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) {
+        let end = &mut self.pairs[from.connection()][from.side()];
         if end.tcp.has_only_acks() {
             let ack = end.tcp.poll_ack(now);
             self.lower_timer(from);
             if let Some(ack) = ack {
-                network.send(self, now, from, ack);
+                network.send(self, now, host, from, ack);
             }
             return;
         }
-        let is_done = match network.outlet(now, end.host as usize, from) {
+        let line = &mut self.hosts[host].line;
+        let is_done = match network.outlet(line, now, host, from) {
             Some(mut outlet) => end.tcp.send_news(now, &mut outlet),
             None => false,
         };
         if is_done {
             self.lower_timer(from);
         } else {
-            self.pump_fully(network, now, from);
+            self.again().pump_fully(network, now, host, from);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn pump_fully(&mut self, network: &mut impl Network<T>, now: Time, from: EndIndex) {
+    fn pump_fully(
+        mut self,
+        network: &mut impl Network<T, Line = N>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) {
+        let counted = |hosts: &mut Self| hosts.end(from).tcp.counters().segments_retransmitted;
+        let before = counted(&mut self);
         while let Some(segment) = self.end(from).tcp.poll_transmit(now) {
-            network.send(self, now, from, segment);
+            network.send(&mut self, now, host, from, segment);
+        }
+        let again = counted(&mut self) - before;
+        if again > 0 {
+            self.measure().count(now, Rare::Retransmissions(from, again));
         }
         self.lower_timer(from);
     }

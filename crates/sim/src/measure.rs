@@ -8,7 +8,7 @@ use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
-use crate::host::{End, Hosts};
+use crate::host::{EndIndex, Hosts};
 use crate::network::{Counted, EndCounters, Rest};
 
 /// Hears of each iteration that has ended, and says whether to go on.
@@ -55,26 +55,51 @@ pub(crate) struct Connection {
 }
 
 impl Snapshot {
-    fn new<T: Traffic>(hosts: &Hosts<T>, network: &impl Counted) -> Self {
+    /// That of the time up to which rare things are settled. All else may be ahead of it by what a host
+    /// does before the next frame that the clock knows of reaches it.
+    fn new<T: Traffic, N: Counted<T>>(hosts: &mut Hosts<'_, T, N::Line>, network: &N) -> Self {
         let mut snapshot = Self {
             tcp: vec![Counters::default(); hosts.len()],
-            ends: network.ends(),
+            ends: network.ends(hosts),
             connections: vec![Connection::default(); hosts.ends().count() / 2],
         };
         for (index, end) in hosts.ends().enumerate() {
             let connection = &mut snapshot.connections[index / 2];
             connection.ends[index % 2] = *end.tcp.counters();
-            snapshot.tcp[end.host as usize].add(end.tcp.counters());
             if index % 2 == 0 {
                 let (app, number) = hosts.application(end);
                 connection.receiving = app.receiving(number);
             }
         }
+        for &(_, rare) in &hosts.measure().tally.ahead {
+            snapshot.take_back(rare);
+        }
+        for (index, end) in hosts.ends().enumerate() {
+            let counters = &snapshot.connections[index / 2].ends[index % 2];
+            snapshot.tcp[end.host as usize].add(counters);
+        }
         snapshot
+    }
+
+    fn end(&mut self, end: EndIndex) -> &mut Counters {
+        &mut self.connections[end.connection()].ends[end.side()]
+    }
+
+    /// Takes off what is counted and happens later.
+    fn take_back(&mut self, rare: Rare) {
+        match rare {
+            Rare::Retransmissions(end, count) => self.end(end).segments_retransmitted -= count,
+            Rare::Timeout(end) => self.end(end).timeouts -= 1,
+            Rare::Drop(end, bytes) => {
+                let port = &mut self.ends[end].port;
+                port.frames_dropped -= 1;
+                port.bytes_dropped -= u64::from(bytes);
+            }
+        }
     }
 }
 
-/// Counters whose growth is reported for each iteration; those of TCP are of the ends that send data.
+/// What is counted for each sample. Those of TCP are of the ends that send data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     dropped_packets: u64,
@@ -82,17 +107,48 @@ struct Totals {
     timeouts: u64,
 }
 
-impl Totals {
-    fn new<T: Traffic>(hosts: &Hosts<T>, network: &impl Counted) -> Self {
-        let mut totals = Self { dropped_packets: network.frames_dropped(), ..Self::default() };
-        let senders = hosts.measure.senders;
-        let counts = |(index, end): (usize, _)| senders[index % 2].then_some(end);
-        for end in hosts.ends().enumerate().filter_map(counts) {
-            let end: &End = end;
-            totals.retransmissions += end.tcp.counters().segments_retransmitted;
-            totals.timeouts += end.tcp.counters().timeouts;
-        }
-        totals
+/// Something that is counted, and rare enough to be noted with its time: hosts are ahead of the clock, so
+/// that a counter which is read at some time may hold what happens a moment later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rare {
+    /// The end sends so many segments again.
+    Retransmissions(EndIndex, u64),
+    /// The end's retransmission timer expires.
+    Timeout(EndIndex),
+    /// The port of a switch at this end of a link, by
+    /// [`netstudy_fabric::topology::CableEnd::number`], drops a frame of so many bytes.
+    Drop(usize, u32),
+}
+
+/// What was noted of [`Rare`] things.
+#[derive(Default)]
+struct Tally {
+    /// Since the last sample, up to a time that the clock has reached.
+    totals: Totals,
+    /// Later than that, in any order.
+    ahead: Vec<(Time, Rare)>,
+}
+
+/// More are not kept ahead than need be.
+const AHEAD_MAX: usize = 4096;
+
+impl Tally {
+    /// Adds what happened by `now`, which the clock has reached.
+    fn settle(&mut self, now: Time, senders: [bool; 2]) {
+        let totals = &mut self.totals;
+        let sends = |end: EndIndex| senders[end.side()];
+        self.ahead.retain(|&(at, rare)| {
+            if at > now {
+                return true;
+            }
+            match rare {
+                Rare::Drop(..) => totals.dropped_packets += 1,
+                Rare::Retransmissions(end, count) if sends(end) => totals.retransmissions += count,
+                Rare::Timeout(end) if sends(end) => totals.timeouts += 1,
+                Rare::Retransmissions(..) | Rare::Timeout(_) => {}
+            }
+            false
+        });
     }
 }
 
@@ -111,7 +167,7 @@ pub(crate) struct Measure {
     /// Counters at the start of the measuring phase.
     base: Option<Snapshot>,
     from: Time,
-    before: Totals,
+    tally: Tally,
     dropped_packets: Vec<u64>,
     samples: IterationSamples,
 }
@@ -133,7 +189,7 @@ impl Measure {
             last: Time::ZERO,
             base: None,
             from: Time::ZERO,
-            before: Totals::default(),
+            tally: Tally::default(),
             dropped_packets: room(),
             samples,
         }
@@ -146,6 +202,12 @@ impl Measure {
         self.due = self.noted[0].0;
     }
 
+    /// Something is counted at `at`, which may lie ahead of the clock.
+    #[cold]
+    pub(crate) fn count(&mut self, at: Time, rare: Rare) {
+        self.tally.ahead.push((at, rare));
+    }
+
     /// When counters are to be read.
     #[inline(always)]
     pub(crate) const fn due(&self) -> Time {
@@ -153,12 +215,15 @@ impl Measure {
     }
 
     /// Whether there is reason to go on at `now`.
-    pub(crate) fn check_progress(&self, now: Time) -> Result<(), String> {
+    pub(crate) fn check_progress(&mut self, now: Time) -> Result<(), String> {
         if now == Time::NEVER {
             return Err("nothing is left to happen, yet the iteration has not ended".to_owned());
         }
         if now.since(self.last) > QUIET_TIME_MAX {
             return Err(format!("an iteration has not ended after {QUIET_TIME_MAX}"));
+        }
+        if self.tally.ahead.len() > AHEAD_MAX {
+            self.tally.settle(now, self.senders);
         }
         Ok(())
     }
@@ -169,51 +234,63 @@ impl Measure {
         first
     }
 
-    fn sample(&mut self, sample: Sample, now: Totals) {
+    /// What was counted since the sample before, up to `now`.
+    fn take_totals(&mut self, now: Time) -> Totals {
+        self.tally.settle(now, self.senders);
+        std::mem::take(&mut self.tally.totals)
+    }
+
+    fn sample(&mut self, now: Time, sample: Sample) {
+        let totals = self.take_totals(now);
         if let Sample::Iteration { started, ended } = sample
             && self.base.is_some()
         {
             self.samples.completion_ns.push(ended.since(started).as_ns());
-            self.dropped_packets.push(now.dropped_packets - self.before.dropped_packets);
-            self.samples.retransmissions.push(now.retransmissions - self.before.retransmissions);
-            self.samples.timeouts.push(now.timeouts - self.before.timeouts);
+            self.dropped_packets.push(totals.dropped_packets);
+            self.samples.retransmissions.push(totals.retransmissions);
+            self.samples.timeouts.push(totals.timeouts);
         }
-        self.before = now;
     }
 }
 
-impl<T: Traffic> Hosts<T> {
+impl<T: Traffic, N> Hosts<'_, T, N> {
     /// Reads what the clock has reached. The outcome, if that was the end.
+    #[inline(never)]
     pub(crate) fn read(
-        &mut self,
-        network: &impl Counted,
+        mut self,
+        network: &impl Counted<T, Line = N>,
         on_iteration: &mut OnIteration<'_>,
     ) -> Result<Option<Outcome>, String> {
-        let Some((at, action)) = self.measure.next() else { return Ok(None) };
+        let Some((at, action)) = self.measure().next() else { return Ok(None) };
         match action {
             Action::Sample(sample) => {
                 if on_iteration().is_break() {
                     return Err("stopped before its end".to_owned());
                 }
-                let totals = Totals::new(self, network);
-                self.measure.sample(sample, totals);
+                self.measure().sample(at, sample);
             }
             Action::Begin => {
                 // What opens connections belongs to the first phase, if nothing was warmed up.
-                self.measure.base = Some(Snapshot::new(self, network));
-                self.measure.before = Totals::new(self, network);
-                self.measure.from = at;
+                self.measure().take_totals(at);
+                self.measure().base = Some(Snapshot::new(&mut self, network));
+                self.measure().from = at;
             }
             Action::End => return self.outcome(at, network).map(Some),
             _ => {}
         }
-        self.measure.last = at;
+        self.measure().last = at;
         Ok(None)
     }
 
-    fn outcome(&mut self, measure_to: Time, network: &impl Counted) -> Result<Outcome, String> {
+    fn outcome(
+        &mut self,
+        measure_to: Time,
+        network: &impl Counted<T, Line = N>,
+    ) -> Result<Outcome, String> {
+        self.measure().take_totals(measure_to);
         let end = Snapshot::new(self, network);
-        let measure = &mut self.measure;
+        let rest = network.rest(self);
+        let measure = self.measure();
         let base = measure.base.take().ok_or("the measuring phase ended before it began")?;
         let samples = std::mem::take(&mut measure.samples);
         let dropped_packets = Some(std::mem::take(&mut measure.dropped_packets));
@@ -223,7 +300,7 @@ impl<T: Traffic> Hosts<T> {
             measure_to,
             base,
             end,
-            rest: network.rest(),
+            rest,
         })
     }
 }

@@ -10,7 +10,7 @@ use netstudy_tcp::Segment;
 use netstudy_workload::{IncastConfig, Traffic};
 
 use crate::applications::{self, Cast};
-use crate::host::Hosts;
+use crate::host::Population;
 use crate::laws;
 use crate::measure::{Measure, OnIteration, Outcome};
 use crate::network::general::General;
@@ -136,9 +136,10 @@ impl<T: Traffic, O: Observer> Execution<'_, T, O> {
     fn by_events<L: Limits>(self) -> Result<Outcome, String> {
         let Self { wiring, seed, manner, .. } = self;
         let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.observer)?;
-        let connections = &self.cast.connections;
-        let mut hosts = Hosts::new(wiring, seed, self.applications, connections, self.measure);
-        network.run(&mut hosts, self.on_iteration)
+        let (applications, measure) = (self.applications, self.measure);
+        let (lines, connections) = (vec![(); applications.len()], &self.cast.connections);
+        let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
+        network.run(&mut hosts.at_work(), self.on_iteration)
     }
 
     fn in_closed_form(self, star: &wiring::Star<'_>) -> Result<Outcome, String> {
@@ -161,13 +162,11 @@ impl<T: Traffic, O: Observer> OverStar<'_, '_, T, O> {
     fn run<L: Limits>(self, buffer: impl SwitchBuffer<Frame>) -> Result<Outcome, String> {
         let Self { star, execution } = self;
         let Execution { wiring, seed, applications, cast, measure, manner, .. } = execution;
-        let mut ahead = star::who_sends_ahead(applications.len(), &cast.connections);
-        if !manner.sends_ahead {
-            ahead.fill(false);
-        }
-        let network = Star::<_, L, _>::new(star, seed, &ahead, buffer, manner.observer);
-        let mut hosts = Hosts::new(wiring, seed, applications, &cast.connections, measure);
-        network.run(&mut hosts, execution.on_iteration)
+        let connections = &cast.connections;
+        let lines = star::Line::<L>::all(star, seed, connections, manner.sends_ahead);
+        let network = Star::<_, L, _>::new(star, seed, buffer, manner.observer);
+        let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
+        network.run(&mut hosts.at_work(), execution.on_iteration)
     }
 }
 

@@ -150,7 +150,7 @@ impl<'a> Switches<'a> {
         };
         let soonest = |host: &HostEnd| {
             let link = to_host(host);
-            link.serialization(ethernet::MIN_FRAME_BYTES) + link.delay()
+            link.serialization(netstudy_units::headers::ETHERNET_FRAME_BYTES_MIN) + link.delay()
         };
         let arbitration = |switch: &netstudy_records::SwitchElement| {
             Stream::new(&plan.seed, &format!("{}/arbitration", switch.name))

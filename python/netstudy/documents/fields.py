@@ -30,6 +30,7 @@ from netstudy.units import (
     SIZE,
     Dimension,
     UnitError,
+    format_in,
     parse_duration,
     parse_packet_rate,
     parse_percent,
@@ -109,10 +110,19 @@ class Quantity(Scalar):
 
     dimension: Dimension
     read: Callable[[object], int | float]
+    least: int = 0
+    most: int | None = None
 
     def parse(self, value: object) -> int | float:
-        """Read in the base unit of the dimension."""
-        return self.read(value)
+        """Read in the base unit of the dimension, within the bounds."""
+        number = self.read(value)
+        if number < self.least:
+            least = format_in(self.dimension, self.least)
+            raise ValueError(f"must be at least {least}, not {value}")
+        if self.most is not None and number > self.most:
+            most = format_in(self.dimension, self.most)
+            raise ValueError(f"must be at most {most}, not {value}")
+        return number
 
     def json_schema(self) -> dict[str, Any]:
         """Text that ends in one of the units."""
@@ -181,6 +191,9 @@ class Whole(Scalar):
 class Number(Scalar):
     """A decimal number without a unit, not negative."""
 
+    above: float | None = None
+    """It must be larger; None: 0 will do."""
+
     def parse(self, value: object) -> float:
         """Read a finite number, also from text that is one."""
         if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -191,10 +204,14 @@ class Number(Scalar):
             raise ValueError(f"must be a number, not {describe(value)}") from None
         if not number.is_finite() or number < 0:
             raise ValueError(f"must be a number that is not negative, not {describe(value)}")
+        if self.above is not None and number <= self.above:
+            raise ValueError(f"must be above {self.above:g}, not {describe(value)}")
         return float(number)
 
     def json_schema(self) -> dict[str, Any]:
-        """A number from 0."""
+        """A number with its bound."""
+        if self.above is not None:
+            return {"type": "number", "exclusiveMinimum": self.above}
         return {"type": "number", "minimum": 0}
 
 

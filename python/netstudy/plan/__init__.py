@@ -9,7 +9,7 @@ plan, byte for byte; the order comes from hashes too, not from a library's rando
 
 from __future__ import annotations
 
-from netstudy.plan.estimate import HEADER_BYTES, is_per_hop, useful_packets
+from netstudy.plan.estimate import is_per_hop, useful_packets
 from netstudy.plan.make import make_plan
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
@@ -17,7 +17,6 @@ from netstudy.plan.support import unsupported
 from netstudy.study import parse_only
 
 __all__ = [
-    "HEADER_BYTES",
     "Cell",
     "Estimate",
     "PlannedRun",

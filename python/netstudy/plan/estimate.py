@@ -17,9 +17,8 @@ from netstudy import wire
 from netstudy.plan.paths import Routes
 from netstudy.plan.planned import Estimate
 from netstudy.plan.workloads import Load, Lowering, lowering_of
+from netstudy.units import header_bytes
 
-HEADER_BYTES = 52
-"""IPv4 and TCP headers with timestamps: what an MTU loses before the payload."""
 _LOCAL_SEGMENT_BYTES = 65_483
 """Payload of a segment that leaves no host: the MTU of a loopback less its headers."""
 
@@ -141,7 +140,7 @@ class _Reckoned:
 
     def _packets_of(self, source: str, target: str, size_bytes: int) -> int:
         mtu = self.routes.route(source, target).mtu_bytes
-        payload = _LOCAL_SEGMENT_BYTES if mtu is None else mtu - HEADER_BYTES
+        payload = _LOCAL_SEGMENT_BYTES if mtu is None else mtu - header_bytes(timestamps=True)
         return -(-size_bytes // payload)
 
     @cached_property

@@ -16,6 +16,7 @@ from itertools import chain, count
 
 from netstudy import wire
 from netstudy.documents.problems import Path
+from netstudy.knobs import knobs
 from netstudy.plan.network import Devices
 from netstudy.study.places import Place
 from netstudy.study.references import concrete
@@ -172,7 +173,8 @@ class Graph:
     def _wire_switch(self, host: str, ports: int) -> _End:
         first = f"{WIRE_PREFIX}{host}"
         names = chain([first], (f"{first}-{n}" for n in count(2)))
-        name = next(name for name in names if name not in self._wires)
+        taken = self._wires.keys() | self.topology.all_switches.keys()
+        name = next(name for name in names if name not in taken)
         self._wires[name] = wire.Switch(
             name=name,
             profile=WIRE_SPEED,
@@ -206,11 +208,20 @@ class Graph:
         mtu = concrete(link.mtu)
         up_bps, down_bps = self._rates(path, link)
         return _Properties(
-            up_bps=int(up_bps * self.scale),
-            down_bps=int(down_bps * self.scale),
+            up_bps=self._scaled(up_bps, path),
+            down_bps=self._scaled(down_bps, path),
             delay_ns=concrete(link.delay) or 0,
             mtu_bytes=MTU_DEFAULT if mtu is None else mtu,
         )
+
+    def _scaled(self, rate_bps: int, path: Path) -> int:
+        scaled = int(rate_bps * self.scale)
+        try:
+            knobs(wire.Port)["rate"].scalar.parse(f"{scaled} bit/s")
+        except ValueError as error:
+            message = f"{format_rate(rate_bps)} at {self.scale}: {error}"
+            self.devices.refuse((*path, "rate"), message)
+        return scaled
 
     def _rates(self, path: Path, link: Link) -> tuple[int, int]:
         """The link's rates, or the most that both its ends carry."""
@@ -319,8 +330,9 @@ class Graph:
         self.devices.refuse(path, f"{needed}, and {switch.profile} has {ports}")
 
     def _ports(self, own: Switch) -> int:
-        ports = concrete(own.ports)
-        return self.devices.switch_profile(own).figures.ports.value if ports is None else ports
+        ports: int | None = concrete(own.ports)
+        profile = self.devices.switch_profile(own).figures
+        return profile.ports.value if ports is None else ports
 
     def _check_names(self) -> None:
         taken = {name: self._switch_path(name) for name in self.topology.all_switches}

@@ -6,7 +6,7 @@ with its place in the study.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -14,10 +14,11 @@ from typing import Any, NoReturn
 from netstudy import wire
 from netstudy.documents.problems import Path, fail
 from netstudy.hardware import HardwareLibrary
+from netstudy.knobs import knobs
 from netstudy.plan.graph import Graph
-from netstudy.plan.network import Devices
+from netstudy.plan.network import Devices, holds
 from netstudy.plan.paths import Routes
-from netstudy.plan.workloads import Counts, Roles, lowering_of_spec
+from netstudy.plan.workloads import Counts, Load, Roles, lowering_of_spec
 from netstudy.study import Study
 from netstudy.study.places import Place
 from netstudy.study.procedure import (
@@ -30,7 +31,11 @@ from netstudy.study.procedure import (
 from netstudy.study.references import concrete, references, resolve
 from netstudy.study.topology import Topology
 from netstudy.study.workloads import Probe
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes
 from netstudy.wire import Level
+
+_FRAME_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
+"""What a switch stores of a frame beside its packet."""
 
 _APPLICATION: Mapping[str, wire.PhaseKind] = {
     "load": "load",
@@ -68,7 +73,7 @@ class Resolver:
     def __init__(self, study: Study, hardware: HardwareLibrary, scale: Fraction) -> None:
         """`hardware` supplies the profiles that the study names; `scale` multiplies all rates."""
         self.study = study
-        self.devices = Devices(hardware, self._refuse)
+        self.devices = Devices(hardware, self._refuse, study.document.values.__contains__)
         self.scale = scale
         parts = (study.topology, study.workload, study.procedure)
         self._used = sorted({ref.name for part in parts for _, ref in references(part)})
@@ -99,10 +104,12 @@ class Resolver:
             zone_interfaces=_placed_interfaces(roles),
         )
         network = graph.network()
-        bound = _Bind(graph, Routes(network)).roles(roles)
+        routes = Routes(network)
+        work = lowering.lower(workload.spec, _Bind(graph, routes).roles(roles), path, self._refuse)
+        self._check_buffers(routes, lowering.loads(work))
         return Lowered(
             network=network,
-            workload=lowering.lower(workload.spec, bound, path, self._refuse),
+            workload=work,
             probe=None if workload.probe is None else _probe(workload.probe),
             phases=tuple(_phases(procedure, lowering.counts(workload.spec))),
             instruments=tuple(self._instruments(graph, network)),
@@ -115,6 +122,26 @@ class Resolver:
         if one and concrete(topology.groups[group].count) != 1:
             inside = ("hosts", group) if group in topology.hosts else (group,)
             self._refuse(("topology", *inside, "count"), f"an {kind} has one client")
+
+    def _check_buffers(self, routes: Routes, loads: Iterable[Load]) -> None:
+        """A buffer without room for the largest frame loses it each time it is sent, for ever."""
+        largest: dict[str, int] = {}
+        for load in loads:
+            route = routes.route(load.source, load.target)
+            packet = load.size_bytes + header_bytes(timestamps=True)
+            frame = min(packet, route.mtu_bytes or packet) + _FRAME_BYTES
+            for port, _ in route.hops:
+                largest[port.node] = max(largest.get(port.node, 0), frame)
+        for switch in routes.network.switches:
+            frame = largest.get(switch.name, 0)
+            if not holds(switch.buffer, frame):
+                said = ("switches", switch.name) if self._is_named(switch.name) else ("switch",)
+                place = ("topology", *said, next(iter(knobs(type(switch.buffer)))))
+                message = f"the empty buffer of {switch.profile} has no room for the largest"
+                self._refuse(place, f"{message} frame, of {frame} bytes")
+
+    def _is_named(self, switch: str) -> bool:
+        return switch in self.study.topology.switches
 
     def _instruments(self, graph: Graph, network: wire.Network) -> Iterator[wire.Instrument]:
         for index, instrument in enumerate(self.study.instruments):

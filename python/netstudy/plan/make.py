@@ -20,7 +20,7 @@ from netstudy.plan.planned import (
     run_id,
     run_seed,
 )
-from netstudy.plan.support import not_on_the_wire, open_ended
+from netstudy.plan.support import is_lowered, not_on_the_wire, open_ended
 from netstudy.study import Study, level_text
 from netstudy.study.treatments import treatments
 from netstudy.wire import Level, Treatment
@@ -47,13 +47,11 @@ def make_plan(
     if not cells:
         raise StudyError("nothing is left to run: no treatment has all the levels of --only")
     runs = _in_blocks(_runs(study, cells, seed), seed)
-    wired = None
-    if not not_on_the_wire(study):
-        library = hardware or HardwareLibrary.default(study.folder)
-        resolver = Resolver(study, library, scale)
+    resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
+    if is_lowered(study):
         for _, _, treatment in cells:
             resolver.lower(treatment)  # in the study's order, so that its first mistake is told
-        wired = tuple(_wired(resolver, runs))
+    wired = None if not_on_the_wire(study) else tuple(_wired(resolver, runs))
     return PlannedStudy(
         study=study,
         seed=seed,

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from netstudy import wire
+from netstudy.units import FRAMING_BYTES, header_bytes
 
-FRAME_OVERHEAD_BYTES = 90
-"""Ethernet framing, IPv4 and TCP headers with timestamps (IEEE 802.3, RFC 791, RFC 7323)."""
+FRAME_OVERHEAD_BYTES = FRAMING_BYTES + header_bytes(timestamps=True)
+"""Ethernet framing, IPv4 and TCP headers with timestamps."""
 
 Interface = tuple[str, str]
 """A host and one of its interfaces."""
@@ -78,7 +79,7 @@ class Routes:
     def of(self, endpoint: str) -> tuple[str, tuple[str, ...]]:
         """The host of an endpoint of a role, and the interfaces that it may use."""
         name, _, interface = endpoint.partition("@")
-        node = self.network.node(name)
+        node = self._nodes[name]
         if isinstance(node, wire.Zone):
             return node.host, (node.interface,)
         return name, (interface,) if interface else self.interfaces[name]
@@ -107,7 +108,7 @@ class Routes:
         latencies = self._nic(source).send_latency_ns + self._nic(target).receive_latency_ns
         if not route.hops:
             return float(latencies)
-        switches = (self.network.node(port.node) for port, _ in route.hops)
+        switches = (self._nodes[port.node] for port, _ in route.hops)
         latencies += sum(one.latency_ns for one in switches if isinstance(one, wire.Switch))
         frame = min(size_bytes, route.mtu_bytes or size_bytes) + FRAME_OVERHEAD_BYTES
         frames_ns = sum(frame * 8e9 / port.rate_bps for port, _ in route.hops)
@@ -116,7 +117,7 @@ class Routes:
         return latencies + route.delay_ns + frames_ns + rest * 8e9 / slowest_bps
 
     def _nic(self, endpoint: str) -> wire.Nic:
-        node = self.network.node(endpoint.partition("@")[0])
+        node = self._nodes[endpoint.partition("@")[0]]
         assert not isinstance(node, wire.Switch), f"{endpoint} is an endpoint"
         return self.network.group(node.group).nic
 
@@ -174,6 +175,10 @@ class Routes:
     @cached_property
     def _known_trunks(self) -> dict[tuple[str, str], tuple[Hop, ...]]:
         return {}
+
+    @cached_property
+    def _nodes(self) -> dict[str, wire.Node]:
+        return {node.name: node for node in self.network.nodes}
 
     @cached_property
     def _links(self) -> dict[Interface, Hop]:

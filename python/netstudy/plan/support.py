@@ -35,6 +35,11 @@ def open_ended(study: Study) -> tuple[str, ...]:
     return tuple(dict.fromkeys(growing))
 
 
+def is_lowered(study: Study) -> bool:
+    """Whether the study's workload has a form on the wire, whatever else is not carried out."""
+    return lowering_of_spec(study.workload.spec) is not None
+
+
 def not_on_the_wire(study: Study) -> list[str]:
     """Parts of the study that no testbed of this version carries out, one sentence each."""
     return [

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from netstudy import wire
 from netstudy.documents.fields import (
     Choice,
     Count,
-    Count0,
-    Decimals,
-    Duration,
     MtuSize,
     NameValue,
-    PacketRate,
-    PauseQuanta,
     Percent,
     Rate,
     Ref,
@@ -30,138 +26,63 @@ from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path
 from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
+from netstudy.knobs import disorder, knobs, model_with, settings
 from netstudy.study.places import LinkEnd, Place, PlaceValue
 
-CongestionControl = Annotated[
-    str | Ref,
-    Typed(
-        Choice(
-            ("reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"),
-            "a congestion control",
-        )
-    ),
-]
-Recovery = Annotated[str | Ref, Typed(Choice(("rfc", "fack", "prr"), "a way of loss recovery"))]
-OffloadRule = Annotated[
-    str | Ref, Typed(Choice(("deferral", "autosizing"), "a way of segmentation offload"))
-]
-RtoRule = Annotated[str | Ref, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"))]
-Forwarding = Annotated[
-    str | Ref, Typed(Choice(("store-and-forward", "cut-through"), "a way of forwarding"))
-]
+ModelT = TypeVar("ModelT", bound=Model)
+
+PortRate = Annotated[int | Ref, Typed(knobs(wire.Port)["rate"].scalar)]
+"""bit/s."""
+Delay = Annotated[int | Ref, Typed(knobs(wire.Link)["delay"].scalar)]
+"""nanoseconds."""
+
 LinkKind = Annotated[
     str | Ref, Typed(Choice(("ethernet", "hipersocket", "loopback"), "a kind of link"))
 ]
 Medium = Annotated[str | Ref, Typed(Choice(("ram", "disk"), "a place that data lie in"))]
 
 
-class TcpKnobs(Model):
+def _ordered(own: ModelT, model: type[wire.Wire]) -> ModelT:
+    for wrong in disorder(model, dict(own)):
+        raise fault(wrong.message, wrong.upper)
+    return own
+
+
+class _NamedTcp(Model):
+    profile: Words | None = None
+    """A TCP of the hardware library, such as `linux-2.6.18`, `linux-6` or `rfc`, in place of the
+    one that the host's profile names."""
+
+
+class TcpKnobs(model_with(_NamedTcp, settings(wire.Tcp))):  # type: ignore[misc]
     """TCP of one host group: a whole one by its name, and settings that differ from it.
 
     What neither says comes from the host's profile.
     """
 
-    profile: Words | None = None
-    """A TCP of the hardware library, such as `linux-2.6.18`, `linux-6` or `rfc`, in place of the
-    one that the host's profile names."""
-    congestion_control: CongestionControl | None = None
-    """Which algorithm sets cwnd after slow start."""
-    recovery: Recovery | None = None
-    """How losses are found and repaired: `rfc` (RFC 6675, RFC 6582), `fack` (Linux 2.6.18) or
-    `prr` (proportional rate reduction, Linux 6)."""
-    rack: Switched | None = None
-    """With `prr`: losses are found by time (RFC 8985; `tcp_recovery` of Linux), else by three
-    SACKed segments above."""
-    tail_loss_probe: Switched | None = None
-    """With `prr`: the tail of a flight is probed before the timeout (RFC 8985, 7;
-    `tcp_early_retrans` of Linux)."""
-    sack: Switched | None = None
-    """Selective acknowledgements (RFC 2018)."""
-    timestamps: Switched | None = None
-    """Timestamps (RFC 7323): 12 bytes a segment, and an RTT sample from every ack."""
-    ecn: Switched | None = None
-    """Explicit congestion notification (RFC 3168) if the peer has it too; `dctcp` has it always."""
-    initial_window: Count | None = None
-    """Initial cwnd in segments; without it RFC 3390 decides."""
-    rto_rule: RtoRule | None = None
-    """What the minimum RTO bounds: the timeout (`rfc-6298`) or its part for variation (`linux`)."""
-    initial_rto: Duration | None = None
-    """RTO before the first RTT sample."""
-    min_rto: Duration | None = None
-    """Least RTO. Longer: an incast that loses a tail waits longer; too short: spurious timeouts."""
-    max_rto: Duration | None = None
-    """Where exponential backoff ends."""
-    clock_tick: Duration | None = None
-    """Granularity of the clock by which timeouts fire and CUBIC grows; `0 ns` is exact."""
-    delayed_ack: Duration | None = None
-    """How long an ack may wait for a second segment; `0 ns` acknowledges at once."""
-    ack_every: Count | None = None
-    """Full segments after which an ack is sent at the latest."""
-    quick_ack: Count0 | None = None
-    """Segments acknowledged at once when data starts to come, also after a long gap."""
-    ack_pushed: Switched | None = None
-    """Acknowledge the end of what was written (PSH) as soon as it is read, unless the receiver
-    answers what it receives. Without it a last odd segment waits for `delayed_ack`."""
-    read_at_once: Percent | None = None
-    """Share of segments upon which the application reads at once, which sends a waiting ack."""
-    restart_after_idle: Switched | None = None
-    """Shrink cwnd after an idle RTO (RFC 5681, 4.1)."""
-    offload_burst: Size | None = None
-    """Largest burst that segmentation offload makes of several segments; `0 B` is no offload."""
-    offload_rule: OffloadRule | None = None
-    """Bursts wait for a third of the window (`deferral`, Linux 2.6.18), or are made by the pacing
-    rate (`autosizing`, Linux 6)."""
-    send_buffer: Size | None = None
-    """What the sending socket holds: a limit of the window."""
-    receive_buffer: Size | None = None
-    """What the receiving socket holds: a limit of the window."""
+    @model_validator(mode="after")
+    def _in_order(self) -> TcpKnobs:
+        return _ordered(self, wire.Tcp)
 
 
 TcpOrName = Annotated[TcpKnobs, Short("profile")]
 
 
-class Nic(Model):
-    """A network interface: a profile, and what differs from it."""
-
+class _NamedNic(Model):
     profile: Words | None = None
     """A NIC of the hardware library."""
     rate: Rate | None = None
     """Line rate of its port."""
     buffers: Count | None = None
     """Buffers of the driver, as mainframe interfaces count them."""
-    send_latency: Duration | None = None
-    """From the socket to the wire."""
-    receive_latency: Duration | None = None
-    """From the wire to the socket."""
-    receive_jitter: Duration | None = None
-    """Mean of what a segment takes beyond that, at random (exponential); segments stay in order.
-    Without any, all flows of a bottleneck stay in step with it, and losses repeat a pattern."""
-    receive_per_frame: Duration | None = None
-    """Processor time that a received frame costs, whatever its size."""
-    receive_rate: Rate | None = None
-    """Rate at which the processor deals with the bytes of received frames."""
-    transmit_queue: Count | None = None
-    """Frames that wait for the wire at most."""
-    packet_rate: PacketRate | None = None
-    """Frames a second that it carries at most in either direction, whatever their size."""
-    receive_ring: Count | None = None
-    """Descriptors of the receive ring; a frame that finds none free is dropped by the host."""
-    interrupt_delay: Duration | None = None
-    """From the first frame in the ring to the processor, when that idles. Longer: fewer, larger
-    batches, and a longer round trip."""
-    poll_weight: Count | None = None
-    """Frames that the processor takes from the ring in one batch at most."""
-    receive_merge: Size | None = None
-    """Payload of a segment that LRO or GRO makes of several at most; `0 B` merges none."""
-    honours_pause: Switched | None = None
-    """Whether it pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
-    pause_high: Count0 | None = None
-    """It asks the switch to pause when more descriptors are in use. Higher: less room for frames
-    that are under way."""
-    pause_low: Count0 | None = None
-    """The pause ends when no more are in use; without it half of `pause_high`."""
-    pause_quanta: PauseQuanta | None = None
-    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
+
+
+class Nic(model_with(_NamedNic, settings(wire.Nic))):  # type: ignore[misc]
+    """A network interface: a profile, and what differs from it."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Nic:
+        return _ordered(self, wire.Nic)
 
 
 NicOrName = Annotated[Nic, Short("profile")]
@@ -206,9 +127,9 @@ HostOrName = Annotated[Host, Short("profile")]
 class EachWay(Model):
     """The rate of a link whose two directions differ."""
 
-    up: Rate
+    up: PortRate
     """From the first of the two ends to the second; in `link`, from each host to the switch."""
-    down: Rate
+    down: PortRate
     """The other way."""
 
 
@@ -217,7 +138,7 @@ def _ways(value: object) -> str:
 
 
 LinkRate = Annotated[
-    Annotated[Rate, Tag("=both ways")] | Annotated[EachWay, Tag("=each way")],
+    Annotated[PortRate, Tag("=both ways")] | Annotated[EachWay, Tag("=each way")],
     Discriminator(_ways),
 ]
 """One rate, or one each way."""
@@ -229,7 +150,7 @@ class LinkProperties(Model):
     rate: LinkRate | None = None
     """Bits a second in each direction, or `{up: …, down: …}` where the two differ; without it what
     both ends carry."""
-    delay: Duration | None = None
+    delay: Delay | None = None
     """Propagation time one way; without it 0."""
     mtu: MtuSize | None = None
     """Bytes of an IP packet at most; without it 1500."""
@@ -271,49 +192,27 @@ class Link(LinkProperties):
         return value
 
 
-class Switch(Model):
-    """A switch: a profile, and what differs from it."""
-
+class _NamedSwitch(Model):
     profile: Words
     """A switch of the hardware library."""
     snmp: Switched = False
     """Whether its counters can be read by SNMP."""
-    ports: Count | None = None
-    """Ports that links can end at."""
-    forwarding: Forwarding | None = None
-    """Whether a frame leaves before it has fully come in."""
-    latency: Duration | None = None
-    """From the port it came in to the port it leaves by, without queueing."""
-    ecn_threshold: Size | None = None
-    """Frames of hosts with `ecn` are marked when they meet a longer queue. Lower: shorter queues,
-    until the link runs empty."""
-    honours_pause: Switched | None = None
-    """Whether an egress pauses when its host asks for it (IEEE 802.3, annex 31B)."""
-    pause_high: Size | None = None
-    """It asks a host to pause when frames from there hold more of the buffer. Higher: less room
-    for frames that are under way."""
-    pause_low: Size | None = None
-    """The pause ends when they hold no more; without it half of `pause_high`."""
-    pause_quanta: PauseQuanta | None = None
-    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
-    port_buffer: Size | None = None
-    """Output-queued: the private drop-tail buffer of each port."""
-    pool: Size | None = None
-    """Shared memory: what all ports share."""
-    port_reserve: Size | None = None
-    """Shared memory: a port's own part, used before the pool."""
-    cell: Size | None = None
-    """Shared memory: the unit that frames are stored in."""
-    alpha: Decimals | None = None
-    """Shared memory: a queue may hold alpha times the free pool. Larger: one port may take more."""
-    ingress_guarantee: Count0 | None = None
-    """Shared memory: frames that an ingress port may always have queued."""
-    ingress_buffer: Size | None = None
-    """Ingress-queued: the private buffer of each ingress port."""
-    egress_buffer: Size | None = None
-    """Ingress-queued: what waits at the egress port."""
-    random_arbitration: Percent | None = None
-    """Ingress-queued: share of the egress' choices made at random, the others round robin."""
+
+
+class Switch(
+    model_with(  # type: ignore[misc]
+        _NamedSwitch,
+        settings(wire.Switch),
+        settings(wire.OutputQueued, "Output-queued: "),
+        settings(wire.SharedMemory, "Shared memory: "),
+        settings(wire.IngressQueued, "Ingress-queued: "),
+    )
+):
+    """The switch: a profile, and what differs from it."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Switch:
+        return _ordered(self, wire.Switch)
 
 
 SwitchOrName = Annotated[Switch, Short("profile")]
@@ -425,6 +324,8 @@ class Topology(Model):
         zones, interfaces = host.zones or {}, host.interfaces or ()
         if place.zone and place.zone not in zones:
             return f'host {place.group} has no zone "{place.zone}"{did_you_mean(place.zone, zones)}'
+        if place.interface and not interfaces:
+            return f"host {place.group} names no interfaces; write interfaces: [{place.interface}]"
         if place.interface and place.interface not in interfaces:
             hint = did_you_mean(place.interface, interfaces)
             return f'host {place.group} has no interface "{place.interface}"{hint}'

@@ -22,25 +22,39 @@ pub(crate) use observe::{Moment, Observer};
 /// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that
 /// arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
 pub(crate) trait Network<T>: Sized {
-    /// The end `from` sends a segment at `now`, unless its host's queue is full. The network may call
-    /// the receiving host before this returns, if it knows by now when the segment will be there.
-    fn send(&mut self, hosts: &mut Hosts<T>, now: Time, from: EndIndex, segment: Segment);
+    /// What it keeps at each host.
+    type Line;
 
-    /// As [`Self::send`], for bursts of the end `from` at `host`: none if the network may call the
-    /// receiving host at once.
-    fn outlet(&mut self, now: Time, host: usize, from: EndIndex) -> Option<impl Outlet>;
+    /// The end `from`, at `host`, sends a segment at `now`, unless the host's queue is full. The network
+    /// may call the receiving host before this returns, if it knows by now when the segment will be
+    /// there.
+    fn send(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Self::Line>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    );
+
+    /// As [`Self::send`], for a burst of an end at a host with the `line`: none if the network may call
+    /// the receiving host at once.
+    fn outlet<'a>(
+        &'a mut self,
+        line: &'a mut Self::Line,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a>;
 }
 
 /// What a network counts.
-pub(crate) trait Counted {
+pub(crate) trait Counted<T>: Network<T> {
     /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`].
-    fn ends(&self) -> Vec<EndCounters>;
-
-    /// Frames that switches have dropped.
-    fn frames_dropped(&self) -> u64;
+    fn ends(&self, hosts: &Hosts<'_, T, Self::Line>) -> Vec<EndCounters>;
 
     /// What is read once, when a run has ended.
-    fn rest(&self) -> Rest;
+    fn rest(&self, hosts: &Hosts<'_, T, Self::Line>) -> Rest;
 }
 
 /// What is counted at one end of a link: by an interface, or by a port of a switch.

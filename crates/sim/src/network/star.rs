@@ -4,6 +4,8 @@
 //! allows it ([`SwitchBuffer::PRIVATE_EGRESS`]). A host does so for all of its frames or for none, and who
 //! receives such frames sends none of them: so the calls end.
 
+use core::marker::PhantomData;
+
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::topology::CableEnd;
 use netstudy_fabric::{PortCounters, SwitchBuffer, Verdict};
@@ -18,18 +20,18 @@ use super::limits::Limits;
 use super::nic::Nic;
 use super::{Counted, EndCounters, Frame, Moment, Network, Observer, Rest};
 use crate::host::{EndIndex, Hosts};
-use crate::measure::{OnIteration, Outcome};
+use crate::measure::{OnIteration, Outcome, Rare};
 use crate::wiring;
 
 /// What lies between a host and the switch, and the port that it is behind.
-struct Line<L> {
+pub(crate) struct Line<L> {
     nic: Nic<L>,
     /// Frames on the way to the switch.
     to_switch: Ring<Frame>,
     /// Whether its frames are judged as soon as they are sent.
     sends_ahead: bool,
     port: PortCounters,
-    /// Where its interface is.
+    /// Where the interface is; the port is at the other end of the link.
     at: CableEnd,
 }
 
@@ -44,11 +46,11 @@ struct Switch<B, O> {
 pub(crate) struct Star<B, L, O> {
     /// Which port's first frame on the way is at the switch next.
     arrivals: Agenda,
-    lines: Box<[Line<L>]>,
     switch: Switch<B, O>,
     arbitration: Stream,
     /// Ends of all links of the run.
     cable_ends: usize,
+    limits: PhantomData<L>,
 }
 
 /// The star, as a host sees it that receives a frame sent ahead.
@@ -56,13 +58,13 @@ struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
 impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
     /// The switch judges a frame that has arrived, or whose arrival nothing else can influence. When
-    /// the frame leaves, if that is known by now. `port` counts for the egress.
+    /// the frame leaves, if that is known by now.
     #[inline(always)]
-    fn judge(
+    fn judge<T: Traffic, L>(
         &mut self,
+        hosts: &mut Hosts<'_, T, Line<L>>,
         ingress: usize,
         egress: usize,
-        port: &mut PortCounters,
         frame: &mut Frame,
     ) -> Option<Time> {
         let arrival = Arrival {
@@ -75,11 +77,16 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
         self.observer.note(Moment::Arrived(ingress), frame.arrival, frame);
         let verdict = self.buffer.offer(&arrival, frame);
         if verdict == Verdict::Dropped {
+            let line = hosts.line(egress);
+            let end = line.at.far().number();
+            let port = &mut line.port;
             port.frames_dropped += 1;
             port.bytes_dropped += u64::from(frame.frame_bytes);
+            hosts.measure().count(frame.arrival, Rare::Drop(end, frame.frame_bytes));
             self.observer.note(Moment::Dropped(egress), frame.arrival, frame);
             return None;
         }
+        let port = &mut hosts.line(egress).port;
         port.frames_forwarded += 1;
         port.bytes_forwarded += u64::from(frame.frame_bytes);
         match verdict {
@@ -90,6 +97,26 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
             }
             Verdict::Dropped | Verdict::Held => None,
         }
+    }
+
+    /// The last bit of a frame leaves by the port `egress` at `departs`. When it is with the TCP of the
+    /// host there, unless the ring is full.
+    #[inline(always)]
+    fn take_in<L: Limits>(
+        &mut self,
+        line: &mut Line<L>,
+        egress: usize,
+        departs: Time,
+        frame: &Frame,
+    ) -> Option<Time> {
+        let observer = &mut self.observer;
+        observer.note(Moment::Left(egress), departs, frame);
+        let there = line.nic.receive(departs, frame.frame_bytes);
+        match there {
+            Some(now) => observer.note(Moment::Delivered(egress), now, frame),
+            None => observer.note(Moment::RingDropped(egress), departs + line.nic.delay(), frame),
+        }
+        there
     }
 }
 
@@ -105,53 +132,40 @@ fn mark(ecn: Ecn, port: &mut PortCounters) -> Ecn {
 }
 
 impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
-    /// `sends_ahead` says of each host whether its frames are judged as soon as they are sent.
-    pub(crate) fn new(
-        star: &wiring::Star<'_>,
-        seed: &str,
-        sends_ahead: &[bool],
-        buffer: B,
-        observer: O,
-    ) -> Self {
+    pub(crate) fn new(star: &wiring::Star<'_>, seed: &str, buffer: B, observer: O) -> Self {
         let switch = star.switch;
-        let line = |(line, &sends_ahead): (&wiring::Line<'_>, &bool)| Line {
-            nic: Nic::new(line.interface, switch.cuts_through(&line.interface.link), seed),
-            to_switch: Ring::new(),
-            sends_ahead,
-            port: PortCounters::default(),
-            at: line.at,
-        };
         let stream = |name| Stream::new(seed, &format!("{}/{name}", switch.name));
         Self {
             arrivals: Agenda::new(stream("arrivals").bits()),
-            lines: star.lines.iter().zip(sends_ahead).map(line).collect(),
             switch: Switch { buffer, latency: switch.latency, observer },
             arbitration: stream("arbitration"),
             cable_ends: star.cable_ends,
+            limits: PhantomData,
         }
     }
 
     /// Carries the traffic of `hosts` out; `on_iteration` hears of each iteration that has ended.
     pub(crate) fn run<T: Traffic>(
         mut self,
-        hosts: &mut Hosts<T>,
+        hosts: &mut Hosts<'_, T, Line<L>>,
         on_iteration: &mut OnIteration<'_>,
     ) -> Result<Outcome, String> {
+        let mut hosts = hosts.again();
         loop {
             let (port, arrival) = self.arrivals.earliest();
             let (host, timer) = hosts.next_timer();
             let grant = self.switch.buffer.next_grant();
-            let read = hosts.measure.due();
+            let read = hosts.measure().due();
             let now = arrival.min(timer).min(grant).min(read);
             // The order at equal times, as the crate's documentation says.
             if timer == now {
-                hosts.measure.check_progress(now)?;
-                hosts.fire_timers(&mut self, host, timer);
+                hosts.measure().check_progress(now)?;
+                hosts.again().fire_timers(&mut self, host, timer);
             } else if grant == now {
-                self.handle_grant(hosts);
+                self.handle_grant(hosts.again());
             } else if arrival == now {
-                self.handle_arrival(hosts, port);
-            } else if let Some(outcome) = hosts.read(&self, on_iteration)? {
+                self.handle_arrival(&mut hosts, port);
+            } else if let Some(outcome) = hosts.again().read(&self, on_iteration)? {
                 return Ok(outcome);
             }
         }
@@ -159,114 +173,123 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
 
     /// The frame at the head of `port` has arrived at the switch.
     #[inline(always)]
-    fn handle_arrival<T: Traffic>(&mut self, hosts: &mut Hosts<T>, port: usize) {
-        let queue = &mut self.lines[port].to_switch;
+    fn handle_arrival<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T, Line<L>>, port: usize) {
+        let queue = &mut hosts.line(port).to_switch;
         let mut frame = *queue.front().expect("a port has an arrival only with a frame on the way");
         queue.drop_front();
         self.arrivals.advance(queue.front().map(|next| next.arrival));
         let egress = hosts.host_of(frame.to);
-        let counters = &mut self.lines[egress].port;
-        if let Some(departs) = self.switch.judge(port, egress, counters, &mut frame) {
-            deliver(self, hosts, egress, departs, &frame);
+        let departs = self.switch.judge(hosts, port, egress, &mut frame);
+        let Some(departs) = departs else { return };
+        let line = hosts.line(egress);
+        if let Some(now) = self.switch.take_in(line, egress, departs, &frame) {
+            hosts.receive(self, now, egress, frame.to, &frame.segment);
         }
     }
 
-    fn handle_grant<T: Traffic>(&mut self, hosts: &mut Hosts<T>) {
+    #[inline(never)]
+    fn handle_grant<T: Traffic>(&mut self, mut hosts: Hosts<'_, T, Line<L>>) {
         let Some(mut grant) = self.switch.buffer.grant(&mut self.arbitration) else { return };
         let egress = grant.egress as usize;
+        let line = hosts.line(egress);
+        let frame = &mut grant.frame;
         if grant.marked {
-            let ecn = &mut grant.frame.segment.ecn;
-            *ecn = mark(*ecn, &mut self.lines[egress].port);
+            frame.segment.ecn = mark(frame.segment.ecn, &mut line.port);
         }
-        deliver(self, hosts, egress, grant.departs, &grant.frame);
-    }
-
-    /// The last bit of a frame leaves by the port `egress` at `departs`. When it is with the TCP of the
-    /// host there, unless the ring is full.
-    #[inline(always)]
-    fn take_in(&mut self, egress: usize, departs: Time, frame: &Frame) -> Option<Time> {
-        let observer = &mut self.switch.observer;
-        let nic = &mut self.lines[egress].nic;
-        observer.note(Moment::Left(egress), departs, frame);
-        let there = nic.receive(departs, frame.frame_bytes);
-        match there {
-            Some(now) => observer.note(Moment::Delivered(egress), now, frame),
-            None => observer.note(Moment::RingDropped(egress), departs + nic.delay(), frame),
+        if let Some(now) = self.switch.take_in(line, egress, grant.departs, frame) {
+            hosts.receive(self, now, egress, frame.to, &frame.segment);
         }
-        there
     }
 
-    /// The host `host` sends a segment that has to wait for its turn at the switch.
+    /// A segment of the host `host` has to wait for its turn at the switch.
     #[inline(always)]
-    fn send_behind(&mut self, now: Time, host: usize, to: EndIndex, segment: Segment) {
-        let line = &mut self.lines[host];
-        let mut outlet = LineOutlet { line, arrivals: &mut self.arrivals, host, to, now };
-        outlet.send(segment);
-    }
-}
-
-/// As [`Star::take_in`]; the host hears of it.
-#[inline(always)]
-fn deliver<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer>(
-    star: &mut Star<B, L, O>,
-    hosts: &mut Hosts<T>,
-    egress: usize,
-    departs: Time,
-    frame: &Frame,
-) {
-    if let Some(now) = star.take_in(egress, departs, frame) {
-        hosts.receive(star, now, frame.to, &frame.segment);
+    fn outlet_behind<'a>(
+        &'a mut self,
+        line: &'a mut Line<L>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> LineOutlet<'a, L> {
+        LineOutlet { line, arrivals: &mut self.arrivals, host, to: from.peer(), now }
     }
 }
 
 impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T> for Star<B, L, O> {
+    type Line = Line<L>;
+
     #[inline(always)]
-    fn send(&mut self, hosts: &mut Hosts<T>, now: Time, from: EndIndex, segment: Segment) {
-        let host = hosts.host_of(from);
-        let line = &mut self.lines[host];
+    fn send(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Line<L>>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    ) {
+        let line = hosts.line(host);
         if !(B::PRIVATE_EGRESS && line.sends_ahead) {
-            self.send_behind(now, host, from.peer(), segment);
+            self.outlet_behind(line, now, host, from).send(segment);
             return;
         }
         let Some(mut frame) = line.nic.send_ahead(now, from.peer(), segment) else { return };
         let egress = hosts.host_of(frame.to);
-        let counters = &mut self.lines[egress].port;
-        let Some(departs) = self.switch.judge(host, egress, counters, &mut frame) else { return };
-        if let Some(now) = self.take_in(egress, departs, &frame) {
-            hosts.receive(&mut Behind(self), now, frame.to, &frame.segment);
+        let departs = self.switch.judge(hosts, host, egress, &mut frame);
+        let Some(departs) = departs else { return };
+        let line = hosts.line(egress);
+        if let Some(now) = self.switch.take_in(line, egress, departs, &frame) {
+            hosts.receive(&mut Behind(self), now, egress, frame.to, &frame.segment);
         }
     }
 
     #[inline(always)]
-    fn outlet(&mut self, now: Time, host: usize, from: EndIndex) -> Option<impl Outlet> {
-        let line = &mut self.lines[host];
+    fn outlet<'a>(
+        &'a mut self,
+        line: &'a mut Line<L>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a> {
         if B::PRIVATE_EGRESS && line.sends_ahead {
             return None;
         }
-        Some(LineOutlet { line, arrivals: &mut self.arrivals, host, to: from.peer(), now })
+        Some(self.outlet_behind(line, now, host, from))
     }
 }
 
 impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
     for Behind<'_, B, L, O>
 {
+    type Line = Line<L>;
+
     #[inline(always)]
-    fn send(&mut self, hosts: &mut Hosts<T>, now: Time, from: EndIndex, segment: Segment) {
-        self.0.send_behind(now, hosts.host_of(from), from.peer(), segment);
+    fn send(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Line<L>>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    ) {
+        self.0.outlet_behind(hosts.line(host), now, host, from).send(segment);
     }
 
     #[inline(always)]
-    fn outlet(&mut self, now: Time, host: usize, from: EndIndex) -> Option<impl Outlet> {
-        let line = &mut self.0.lines[host];
+    fn outlet<'a>(
+        &'a mut self,
+        line: &'a mut Line<L>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a> {
         debug_assert!(!line.sends_ahead, "who receives frames sent ahead sends none ahead");
-        Some(LineOutlet { line, arrivals: &mut self.0.arrivals, host, to: from.peer(), now })
+        Some(self.0.outlet_behind(line, now, host, from))
     }
 }
 
-impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted for Star<B, L, O> {
-    fn ends(&self) -> Vec<EndCounters> {
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for Star<B, L, O> {
+    fn ends(&self, hosts: &Hosts<'_, T, Line<L>>) -> Vec<EndCounters> {
         let mut ends = vec![EndCounters::default(); self.cable_ends];
-        for (port, line) in self.lines.iter().enumerate() {
+        for (port, line) in hosts.lines().enumerate() {
             ends[line.at.number()].nic = *line.nic.counters();
             let end = &mut ends[line.at.far().number()];
             end.port = line.port;
@@ -275,18 +298,34 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted for Star<B, L, O> {
         ends
     }
 
-    fn frames_dropped(&self) -> u64 {
-        self.lines.iter().map(|line| line.port.frames_dropped).sum()
-    }
-
-    fn rest(&self) -> Rest {
-        let on_the_way: usize = self.lines.iter().map(|line| line.to_switch.len()).sum();
+    fn rest(&self, hosts: &Hosts<'_, T, Line<L>>) -> Rest {
+        let on_the_way: usize = hosts.lines().map(|line| line.to_switch.len()).sum();
         let judged = |line: &Line<L>| line.port.frames_forwarded + line.port.frames_dropped;
         Rest {
-            frames_sent: self.lines.iter().map(|line| line.nic.counters().frames_sent).sum(),
-            frames_ended: self.lines.iter().map(judged).sum(),
+            frames_sent: hosts.lines().map(|line| line.nic.counters().frames_sent).sum(),
+            frames_ended: hosts.lines().map(judged).sum(),
             frames_under_way: on_the_way as u64,
         }
+    }
+}
+
+impl<L: Limits> Line<L> {
+    /// The lines of all hosts. Those that may do send ahead, if `sends_ahead`.
+    pub(crate) fn all(
+        star: &wiring::Star<'_>,
+        seed: &str,
+        connections: &[[usize; 2]],
+        sends_ahead: bool,
+    ) -> Vec<Self> {
+        let ahead = who_sends_ahead(star.lines.len(), connections);
+        let line = |(line, may): (&wiring::Line<'_>, bool)| Self {
+            nic: Nic::new(line.interface, star.switch.cuts_through(&line.interface.link), seed),
+            to_switch: Ring::new(),
+            sends_ahead: may && sends_ahead,
+            port: PortCounters::default(),
+            at: line.at,
+        };
+        star.lines.iter().zip(ahead).map(line).collect()
     }
 }
 
@@ -314,7 +353,7 @@ impl<L: Limits> Outlet for LineOutlet<'_, L> {
 
 /// Which hosts may send ahead: each is the only one that sends to any of its peers, and none of them
 /// sends ahead.
-pub(crate) fn who_sends_ahead(hosts: usize, connections: &[[usize; 2]]) -> Vec<bool> {
+fn who_sends_ahead(hosts: usize, connections: &[[usize; 2]]) -> Vec<bool> {
     let mut peers = vec![Vec::new(); hosts];
     for &[one, other] in connections {
         peers[one].push(other);

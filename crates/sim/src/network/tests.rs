@@ -74,13 +74,7 @@ fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
         for check in &mut record.checks {
             check.detail.clear();
         }
-        if let Some(samples) = &mut record.samples.iteration {
-            samples.retransmissions.clear();
-            samples.timeouts.clear();
-        }
         if let Some(connections) = &mut record.samples.connection {
-            connections.retransmissions.clear();
-            connections.timeouts.clear();
             connections.bytes_sent.clear();
         }
         record

@@ -7,26 +7,32 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
+from netstudy import wire
 from netstudy.documents.fields import (
     Count,
     Count0,
-    Duration,
-    PositiveSize,
+    Ref,
     Size,
     Switched,
+    Typed,
 )
 from netstudy.documents.shapes import Word
 from netstudy.documents.validation import Model, fault
+from netstudy.knobs import knobs
 from netstudy.study.places import Place, PlaceValue
+from netstudy.study.topology import Delay
 from netstudy.study.workloads.base import Spec
+
+RequestSize = Annotated[int | Ref, Typed(knobs(wire.Incast)["request"].scalar)]
+"""bytes."""
 
 
 class Jitter(Model):
     """A random delay, drawn anew: `{exponential: 75 us}`, `{uniform: 20 us}` or `none`."""
 
-    exponential: Duration | None = None
+    exponential: Delay | None = None
     """Mean of an exponential distribution."""
-    uniform: Duration | None = None
+    uniform: Delay | None = None
     """The largest delay; all from 0 on are equally likely."""
     none: Annotated[bool, Field(exclude=True)] = False
     """No delay."""
@@ -58,9 +64,9 @@ class Incast(Spec):
     """Iterations that are measured."""
     warmup: Count0 = 0
     """Iterations before those, which no instrument counts: windows carry over, so 10 at least."""
-    request: PositiveSize = 64
+    request: RequestSize = 64
     """Size of the request to a server."""
-    spacing: Duration = 0
+    spacing: Delay = 0
     """Time between the request to one server and the request to the next."""
     jitter: Annotated[Jitter, Word("none", "a map such as {exponential: 75 us}")] = Jitter(
         none=True

@@ -13,13 +13,16 @@ from typing import Final
 
 from netstudy import wire
 from netstudy.testbed.netns.layout import Interface, Layout
-from netstudy.units import format_duration
+from netstudy.units import (
+    CHECK_SEQUENCE_BYTES,
+    ETHERNET_HEADER_BYTES,
+    FRAMING_BYTES,
+    format_duration,
+)
 
-WIRE_OVERHEAD_BYTES: Final = 24
+WIRE_OVERHEAD_BYTES: Final = FRAMING_BYTES - ETHERNET_HEADER_BYTES
 """What a frame takes on the wire beside the bytes that the kernel counts: check sequence, preamble
 with delimiter, gap (IEEE 802.3, 3.1.1 and 4.4.2)."""
-_HEADER_BYTES = 14
-_CHECK_SEQUENCE_BYTES = 4
 _LATENESS_NS = 100_000
 """How much later than asked for a timer of the kernel may be without loss of rate: a bucket holds
 what the link carries meanwhile. Smaller ones were measured to lose rate (1 frame of MTU 1500 at
@@ -134,7 +137,7 @@ def burst_bytes(end: wire.Port, link: wire.Link) -> int:
 
 def frame_bytes(link: wire.Link) -> int:
     """The largest frame as it is on the wire."""
-    return link.mtu_bytes + _HEADER_BYTES + WIRE_OVERHEAD_BYTES
+    return link.mtu_bytes + FRAMING_BYTES
 
 
 def _counted_bytes(buffer_bytes: int, link: wire.Link) -> int:
@@ -142,5 +145,5 @@ def _counted_bytes(buffer_bytes: int, link: wire.Link) -> int:
 
     Exact for full frames; of smaller ones, it holds fewer bytes than the switch by a few percent.
     """
-    counted = link.mtu_bytes + _HEADER_BYTES
-    return buffer_bytes * counted // (counted + _CHECK_SEQUENCE_BYTES)
+    counted = link.mtu_bytes + ETHERNET_HEADER_BYTES
+    return buffer_bytes * counted // (counted + CHECK_SEQUENCE_BYTES)

@@ -27,10 +27,9 @@ from netstudy.testbed.real.evidence import (
 )
 from netstudy.testbed.real.process import NodeProcess, answered, ready
 from netstudy.testbed.real.running import Running
+from netstudy.units import CHECK_SEQUENCE_BYTES
 
 _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchRecord)
-_CHECK_SEQUENCE_BYTES = 4
-"""The kernel counts frames without it, a switch with it (IEEE 802.3, 3.1.1)."""
 
 
 class RunSwitch(Protocol):
@@ -134,7 +133,7 @@ def _counters(queue: Mapping[str, Any]) -> dict[str, int]:
     packets = int(queue["packets"])
     return {
         "frames_forwarded": packets,
-        "bytes_forwarded": int(queue["bytes"]) + _CHECK_SEQUENCE_BYTES * packets,
+        "bytes_forwarded": int(queue["bytes"]) + CHECK_SEQUENCE_BYTES * packets,
         "frames_dropped": int(queue["drops"]),
     }
 

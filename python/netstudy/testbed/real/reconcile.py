@@ -14,12 +14,14 @@ from functools import cached_property
 from netstudy.testbed.real.counters import growth, summed
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.laws import port_growth
+from netstudy.units import (
+    CHECK_SEQUENCE_BYTES,
+    ETHERNET_HEADER_BYTES,
+    IP_TCP_HEADER_BYTES,
+    TIMESTAMPS_BYTES,
+)
 from netstudy.wire import MEASURE_END, MEASURE_START, Reconciliation
 
-_CHECK_SEQUENCE_BYTES = 4
-_ETHERNET_BYTES = 14
-_IP_TCP_BYTES = 40
-_TIMESTAMPS_BYTES = 12
 _DUPLICATE_REPORT_BYTES = 12
 """A SACK option with one block, padded (RFC 2018, 3; RFC 2883)."""
 
@@ -145,7 +147,7 @@ def _frame_bytes(found: _Counted) -> Iterator[Reconciliation]:
             "bytes that switches forwarded to who receives data = bytes of their interfaces and "
             "check sequences",
             found.to_receivers["bytes_forwarded"],
-            found.received["interface_bytes_received"] + _CHECK_SEQUENCE_BYTES * frames,
+            found.received["interface_bytes_received"] + CHECK_SEQUENCE_BYTES * frames,
         )
 
 
@@ -162,7 +164,7 @@ def _wire(found: _Counted) -> Iterator[Reconciliation]:
     sent_again = found.sent.get("segments_retransmitted", 0)
     copies = max(sent_again - (found.dropped or 0), 0)
     reports = summed(growth(one, "host") for one in found.receivers).get("dsacks_received", 0)
-    header_bytes = _ETHERNET_BYTES + _IP_TCP_BYTES + options
+    header_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options
     yield _compared(
         "bytes of the interfaces that receive data = payload and headers of its frames",
         found.received["interface_bytes_received"],
@@ -177,9 +179,9 @@ def _segment(found: _Counted) -> tuple[int, int]:
     network = found.evidence.run.network
     groups = {node.name: node.group for node in network.nodes if node.kind != "switch"}
     stamps = network.group(groups[found.senders[0].part.node]).tcp.timestamps
-    options = _TIMESTAMPS_BYTES if stamps else 0
+    options = TIMESTAMPS_BYTES if stamps else 0
     mtu_bytes = max(link.mtu_bytes for link in network.links)
-    return options, mtu_bytes - _IP_TCP_BYTES - options
+    return options, mtu_bytes - IP_TCP_HEADER_BYTES - options
 
 
 def _wire_payload(found: _Counted) -> int:

@@ -38,7 +38,7 @@ use super::agenda::lot;
 use super::limits::Limits;
 use super::{Counted, EndCounters, Frame, Moment, Network, Observer, Rest};
 use crate::host::{EndIndex, Hosts};
-use crate::measure::{OnIteration, Outcome};
+use crate::measure::{OnIteration, Outcome, Rare};
 use crate::wiring::{InterfaceKind, Wiring};
 use interface::{Closed, Form, Happening, Interface, SteppedInterface};
 use packets::{Packet, Packets};
@@ -155,27 +155,27 @@ impl<L: Limits, O: Observer> General<L, O> {
     /// Carries the traffic of `hosts` out; `on_iteration` hears of each iteration that has ended.
     pub(crate) fn run<T: Traffic>(
         mut self,
-        hosts: &mut Hosts<T>,
+        hosts: &mut Hosts<'_, T>,
         on_iteration: &mut OnIteration<'_>,
     ) -> Result<Outcome, String> {
         loop {
             let (host, timer) = hosts.next_timer();
             let (source, event) = self.schedule.earliest();
-            let read = hosts.measure.due();
+            let read = hosts.measure().due();
             // What a switch left undone during a pause is due in the past.
             self.now = self.now.max(timer.min(event).min(read));
             if timer <= self.now {
-                hosts.measure.check_progress(self.now)?;
+                hosts.measure().check_progress(self.now)?;
                 let now = self.now;
-                hosts.fire_timers(&mut self, host, now);
+                hosts.again().fire_timers(&mut self, host, now);
             } else if event <= self.now {
                 match self.sources[source] {
-                    Source::Frame(wire) => self.judge(wire as usize),
+                    Source::Frame(wire) => self.judge(hosts, wire as usize),
                     Source::Interface(interface) => self.step_interface(hosts, interface as usize),
                     Source::Switch(switch) => self.step_switch(switch as usize),
                     Source::Pause(wire) => self.take_pause(wire as usize),
                 }
-            } else if let Some(outcome) = hosts.read(&self, on_iteration)? {
+            } else if let Some(outcome) = hosts.again().read(&self, on_iteration)? {
                 return Ok(outcome);
             }
         }
@@ -246,7 +246,7 @@ impl<L: Limits, O: Observer> General<L, O> {
 
     /// The first frame on the way at a wire is at its switch.
     #[inline(always)]
-    fn judge(&mut self, wire: usize) {
+    fn judge<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, wire: usize) {
         let Self { wires, switches, schedule, .. } = self;
         let Far::Switch { switch: index, port, .. } = wires[wire].far else { return };
         let packet = wires[wire].take(switches, schedule);
@@ -262,11 +262,17 @@ impl<L: Limits, O: Observer> General<L, O> {
         if O::WATCHES {
             self.note(Moment::Arrived(port as usize), self.now, &packet);
         }
-        self.offer(index as usize, &arrival, packet);
+        self.offer(hosts, index as usize, &arrival, packet);
     }
 
     #[inline(always)]
-    fn offer(&mut self, index: usize, arrival: &Arrival, mut packet: Packet) {
+    fn offer<T: Traffic>(
+        &mut self,
+        hosts: &mut Hosts<'_, T>,
+        index: usize,
+        arrival: &Arrival,
+        mut packet: Packet,
+    ) {
         let switch = &mut self.switches[index];
         let bytes = u64::from(arrival.frame_bytes);
         let verdict = match &mut switch.form {
@@ -301,6 +307,8 @@ impl<L: Limits, O: Observer> General<L, O> {
             }
             Verdict::Held => self.replan_switch(index),
             Verdict::Dropped => {
+                let end = self.switches[index].wires[arrival.egress as usize] as usize;
+                hosts.measure().count(self.now, Rare::Drop(end, arrival.frame_bytes));
                 self.note(Moment::Dropped(arrival.egress as usize), self.now, &packet);
                 self.packets.drop(&packet);
             }
@@ -407,7 +415,7 @@ impl<L: Limits, O: Observer> General<L, O> {
     }
 
     #[inline(always)]
-    fn step_interface<T: Traffic>(&mut self, hosts: &mut Hosts<T>, interface: usize) {
+    fn step_interface<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize) {
         if let Form::Closed(closed) = &mut self.interfaces[interface].form {
             let Some((_, packet)) = closed.delivered.pop_front() else { return };
             let next = closed.delivered.front().map_or(Time::NEVER, |&(at, _)| at);
@@ -418,7 +426,7 @@ impl<L: Limits, O: Observer> General<L, O> {
         }
     }
 
-    fn step_interface_once<T: Traffic>(&mut self, hosts: &mut Hosts<T>, interface: usize) {
+    fn step_interface_once<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize) {
         let Interface { wire, form } = &mut self.interfaces[interface];
         let Form::Stepped(stepped) = form else { return };
         let (wire, happening) = (*wire, stepped.step(self.now, &mut self.packets));
@@ -441,10 +449,11 @@ impl<L: Limits, O: Observer> General<L, O> {
 
     /// A segment is with the TCP behind an interface.
     #[inline(always)]
-    fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<T>, interface: usize, packet: &Packet) {
+    fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize, packet: &Packet) {
         self.note(Moment::Delivered(interface), self.now, packet);
         let segment = self.packets.take(packet);
-        hosts.receive(self, self.now, packet.to, &segment);
+        let host = hosts.host_of(packet.to);
+        hosts.receive(self, self.now, host, packet.to, &segment);
     }
 
     /// TCP sends a segment.
@@ -609,13 +618,28 @@ impl Setup<'_> {
 type Interfaces<L> = (Box<[Interface<L>]>, Box<[u32]>);
 
 impl<T: Traffic, L: Limits, O: Observer> Network<T> for General<L, O> {
+    type Line = ();
+
     #[inline(always)]
-    fn send(&mut self, _hosts: &mut Hosts<T>, now: Time, from: EndIndex, segment: Segment) {
+    fn send(
+        &mut self,
+        _hosts: &mut Hosts<'_, T>,
+        now: Time,
+        _host: usize,
+        from: EndIndex,
+        segment: Segment,
+    ) {
         self.transmit(now, from, segment);
     }
 
     #[inline(always)]
-    fn outlet(&mut self, now: Time, _host: usize, from: EndIndex) -> Option<impl Outlet> {
+    fn outlet<'a>(
+        &'a mut self,
+        _line: &'a mut (),
+        now: Time,
+        _host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a> {
         Some(EndOutlet { network: self, now, from })
     }
 }
@@ -634,8 +658,8 @@ impl<L: Limits, O: Observer> Outlet for EndOutlet<'_, L, O> {
     }
 }
 
-impl<L: Limits, O: Observer> Counted for General<L, O> {
-    fn ends(&self) -> Vec<EndCounters> {
+impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
+    fn ends(&self, _hosts: &Hosts<'_, T>) -> Vec<EndCounters> {
         let mut ends = vec![EndCounters::default(); self.wires.len()];
         for interface in &self.interfaces {
             let Some(wire) = interface.wire else { continue };
@@ -653,15 +677,7 @@ impl<L: Limits, O: Observer> Counted for General<L, O> {
         ends
     }
 
-    fn frames_dropped(&self) -> u64 {
-        let ports = |switch: &Switch| {
-            let ports = 0..switch.wires.len() as u32;
-            ports.map(|port| switch.counters(port).frames_dropped).sum::<u64>()
-        };
-        self.switches.iter().map(ports).sum()
-    }
-
-    fn rest(&self) -> Rest {
+    fn rest(&self, _hosts: &Hosts<'_, T>) -> Rest {
         let sent = |interface: &Interface<L>| interface.counters(self.now).frames_sent;
         Rest {
             frames_sent: self.interfaces.iter().map(sent).sum::<u64>() + self.sent_inside,

@@ -1,31 +1,31 @@
-//! Plain connections: open both ways, and by the RFCs alone.
+//! The fast path: segments of a connection that is open both ways and has no special options.
 //!
-//! What an endpoint asks itself for each segment mostly has one answer for as long as a connection is
-//! open: that a FIN is not due, that there are no congestion marks, bursts, quick acknowledgments or
-//! recovery of Linux. Where all of that holds, the connection is plain, and the path of a segment is
-//! compiled once more without these questions: its functions take a parameter `PLAIN`.
+//! Most checks for each segment have the same result for as long as a connection is open: no FIN is due,
+//! there are no congestion marks, no bursts and no quick acknowledgments, and loss recovery is that of the
+//! RFCs. For such a connection the path of a segment is compiled once more without these checks: its
+//! functions have a parameter `FAST`.
 
-use super::{Endpoint, Recovery, State};
+use super::{Endpoint, State};
 
 impl Endpoint {
-    /// Whether the connection is plain. It becomes so when it opens, and ceases to be when it begins to
-    /// close: the field `plain` holds the answer in between.
-    pub(super) fn is_plain(&self) -> bool {
+    /// Whether the connection meets the conditions of the fast path. That can change only when it opens
+    /// and when it begins to close: the field `fast_path` holds the result in between.
+    pub(super) fn may_take_fast_path(&self) -> bool {
         self.state == State::Established
             && !self.fin_queued
             && self.peer_fin_at.is_none()
-            && self.config.recovery == Recovery::Rfc
+            && self.recovery.has_fast_path()
             && self.config.offload_bytes == 0
             && self.config.quick_ack_segments == 0
             && !self.config.ack_pushed
             && !self.ecn.on
     }
 
-    /// Whether the connection is plain, for the path of a segment.
+    /// Whether a segment takes the fast path now.
     #[inline(always)]
-    pub(super) fn goes_plain(&self) -> bool {
-        debug_assert!(!self.plain || self.is_plain(), "a change was not noted");
-        self.plain
+    pub(super) fn takes_fast_path(&self) -> bool {
+        debug_assert!(!self.fast_path || self.may_take_fast_path(), "a change was not noted");
+        self.fast_path
     }
 }
 
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use crate::{Config, Segment};
 
-    /// An endpoint, and one that hears and does the same but is never plain and takes no shortcut.
+    /// An endpoint, and one that hears and does the same but never takes the fast path.
     #[derive(Clone)]
     struct Twins {
         fast: Endpoint,
@@ -68,7 +68,7 @@ mod tests {
 
         /// All that is to be sent, which is the same for both, as is what they are afterwards.
         fn send(&mut self, now: Time) -> Result<Vec<Segment>, TestCaseError> {
-            self.slow.plain = false;
+            self.slow.fast_path = false;
             let mut sent = vec![];
             if self.fast.has_only_acks() {
                 sent.extend(self.fast.poll_ack(now));
@@ -79,7 +79,7 @@ mod tests {
                 prop_assert_eq!(self.slow.poll_transmit(now), Some(segment));
             }
             prop_assert_eq!(self.slow.poll_transmit(now), None);
-            let fast = Endpoint { plain: false, ..self.fast.clone() };
+            let fast = Endpoint { fast_path: false, ..self.fast.clone() };
             prop_assert_eq!(format!("{fast:?}"), format!("{:?}", self.slow));
             Ok(sent)
         }
@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_is_only_shorter(
+        fn the_fast_path_is_only_shorter(
             config in config(),
             steps in prop::collection::vec(step(), 1..300),
         ) {

@@ -2,17 +2,17 @@
 
 use netstudy_units::{Duration, Time};
 
-use super::super::{Endpoint, Phase};
-use super::timer::{TIMEOUT_MIN, Timer};
-use crate::SentSegment;
-use crate::recovery::{DUP_THRESH, Place};
+use super::timer::{self, TIMEOUT_MIN, Timer};
+use super::{phases, window};
+use crate::recovery::{DUP_THRESH, Phase, Place};
+use crate::{Endpoint, SentSegment};
 
 /// The largest reordering that is believed (`net.ipv4.tcp_max_reordering`).
 const REORDERING_MAX: u32 = 300;
 
 /// What is known of the order and the time in which segments arrive.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Rack {
+pub(super) struct Rack {
     /// Of the segments that arrived, the place of the one that was sent last.
     latest: Place,
     /// How long it took (`rack.rtt_us`).
@@ -83,51 +83,49 @@ impl Rack {
     }
 }
 
-impl Endpoint {
-    /// How long a segment may be behind one that was sent later (RFC 8985, 6.2, step 4;
-    /// `tcp_rack_reo_wnd`). It is not widened by reports of duplicates, which receivers here do not
-    /// make.
-    fn reordering_window(&self) -> Duration {
-        let rack = &self.linux6.rack;
-        let repairs = matches!(self.phase, Phase::Recovery | Phase::Loss);
-        if !rack.reordering_seen && (repairs || self.sent.sacked() >= rack.reordering) {
-            return Duration::ZERO;
-        }
-        let quarter = rack.min_rtt.unwrap_or(Duration::ZERO).div(4);
-        quarter.min(self.rtt.srtt().unwrap_or(Duration::ZERO))
+/// How long a segment may be behind one that was sent later (RFC 8985, 6.2, step 4;
+/// `tcp_rack_reo_wnd`). It is not widened by reports of duplicates, which receivers here do not
+/// make.
+fn reordering_window(end: &Endpoint) -> Duration {
+    let rack = &end.recovery.prr.rack;
+    let repairs = matches!(end.phase, Phase::Recovery | Phase::Loss);
+    if !rack.reordering_seen && (repairs || end.sent.sacked() >= rack.reordering) {
+        return Duration::ZERO;
     }
+    let quarter = rack.min_rtt.unwrap_or(Duration::ZERO).div(4);
+    quarter.min(end.rtt.srtt().unwrap_or(Duration::ZERO))
+}
 
-    /// `tcp_rack_detect_loss`; how long to wait for those that are not lost yet.
-    fn lose_overdue(&mut self, now: Time) -> Option<Duration> {
-        let patience = self.linux6.rack.rtt + self.reordering_window();
-        self.sent.lose_overdue(now, self.linux6.rack.latest, patience)
-    }
+/// `tcp_rack_detect_loss`; how long to wait for those that are not lost yet.
+fn lose_overdue(end: &mut Endpoint, now: Time) -> Option<Duration> {
+    let patience = end.recovery.prr.rack.rtt + reordering_window(end);
+    end.sent.lose_overdue(now, end.recovery.prr.rack.latest, patience)
+}
 
-    /// `tcp_rack_mark_lost`; whether the timer runs for what may be reordered.
-    pub(super) fn look_for_overdue(&mut self, now: Time) -> bool {
-        if !core::mem::take(&mut self.linux6.rack.advanced) {
-            return false;
-        }
-        let Some(wait) = self.lose_overdue(now) else { return false };
-        let wait = wait + TIMEOUT_MIN;
-        self.run_timer(now, Timer::Reordering, wait.min(self.rtt.rto()));
-        true
+/// `tcp_rack_mark_lost`; whether the timer runs for what may be reordered.
+pub(super) fn look_for_overdue(end: &mut Endpoint, now: Time) -> bool {
+    if !core::mem::take(&mut end.recovery.prr.rack.advanced) {
+        return false;
     }
+    let Some(wait) = lose_overdue(end, now) else { return false };
+    let wait = wait + TIMEOUT_MIN;
+    timer::run(end, now, Timer::Reordering, wait.min(end.rtt.rto()));
+    true
+}
 
-    /// What was waited for did not arrive (RFC 8985, 6.3; `tcp_rack_reo_timeout`).
-    pub(super) fn reordering_timeout(&mut self, now: Time) {
-        let before = self.in_flight();
-        self.lose_overdue(now);
-        if self.in_flight() != before && self.phase != Phase::Recovery {
-            self.enter_recovery_linux6();
-            self.reduce_window(1, false);
-        }
-        self.rearm_retransmission(now);
+/// What was waited for did not arrive (RFC 8985, 6.3; `tcp_rack_reo_timeout`).
+pub(super) fn reordering_timeout(end: &mut Endpoint, now: Time) {
+    let before = end.in_flight();
+    lose_overdue(end, now);
+    if end.in_flight() != before && end.phase != Phase::Recovery {
+        phases::enter_recovery(end);
+        window::reduce(end, 1, false);
     }
+    timer::rearm_retransmission(end, now);
+}
 
-    /// The timer for retransmissions expired: what is sure to be lost (`tcp_timeout_mark_lost`).
-    pub(super) fn lose_timed_out(&mut self, now: Time, by_time: bool) {
-        let patience = if by_time { self.linux6.rack.rtt } else { Duration::ZERO };
-        self.sent.lose_timed_out(now, patience);
-    }
+/// The timer for retransmissions expired: what is sure to be lost (`tcp_timeout_mark_lost`).
+pub(super) fn lose_timed_out(end: &mut Endpoint, now: Time, by_time: bool) {
+    let patience = if by_time { end.recovery.prr.rack.rtt } else { Duration::ZERO };
+    end.sent.lose_timed_out(now, patience);
 }

@@ -2,12 +2,12 @@
 
 use netstudy_units::{Duration, Time};
 
-use super::super::Endpoint;
-use crate::Jiffies;
+use super::{probe, rack};
+use crate::{Endpoint, Jiffies};
 
 /// What the timer runs for (`icsk_pending`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) enum Timer {
+pub(super) enum Timer {
     /// Retransmission, or a probe of a window that is shut.
     #[default]
     Retransmission,
@@ -20,58 +20,56 @@ pub(in super::super) enum Timer {
 /// What Linux adds to the timeouts of probes and of reordering (`TCP_TIMEOUT_MIN_US`, since 6.6).
 pub(super) const TIMEOUT_MIN: Duration = Duration::from_ms(2);
 
-impl Endpoint {
-    pub(super) fn run_timer(&mut self, now: Time, timer: Timer, after: Duration) {
-        self.linux6.timer = timer;
-        self.rto_at = expiry(now, after, self.config.clock_tick, self.config.clock_phase);
-    }
+pub(super) fn run(end: &mut Endpoint, now: Time, timer: Timer, after: Duration) {
+    end.recovery.prr.timer = timer;
+    end.rto_at = expiry(now, after, end.config.clock_tick, end.config.clock_phase);
+}
 
-    /// Starts the retransmission timer anew.
-    pub(super) fn restart_retransmission(&mut self, now: Time) {
-        self.run_timer(now, Timer::Retransmission, self.rtt.rto());
-    }
+/// Starts the retransmission timer anew.
+pub(super) fn restart_retransmission(end: &mut Endpoint, now: Time) {
+    run(end, now, Timer::Retransmission, end.rtt.rto());
+}
 
-    /// The retransmission timer, in place of whatever ran: from now, or from the transmission of the
-    /// oldest segment where the timer ran for something else (`tcp_rearm_rto`).
-    pub(super) fn rearm_retransmission(&mut self, now: Time) {
-        let after = match self.linux6.timer {
-            Timer::Retransmission => self.rtt.rto(),
-            Timer::Reordering | Timer::Probe => self.until_retransmission(now),
-        };
-        self.run_timer(now, Timer::Retransmission, after);
-    }
+/// The retransmission timer, in place of whatever ran: from now, or from the transmission of the
+/// oldest segment where the timer ran for something else (`tcp_rearm_rto`).
+pub(super) fn rearm_retransmission(end: &mut Endpoint, now: Time) {
+    let after = match end.recovery.prr.timer {
+        Timer::Retransmission => end.rtt.rto(),
+        Timer::Reordering | Timer::Probe => until_retransmission(end, now),
+    };
+    run(end, now, Timer::Retransmission, after);
+}
 
-    /// `tcp_rto_delta_us`, at least a microsecond.
-    pub(super) fn until_retransmission(&self, now: Time) -> Duration {
-        let sent_at = self.sent.oldest().map_or(now, |oldest| oldest.sent_at);
-        let due = sent_at + self.rtt.rto();
-        due.since(now.min(due)).max(Duration::from_us(1))
-    }
+/// `tcp_rto_delta_us`, at least a microsecond.
+pub(super) fn until_retransmission(end: &Endpoint, now: Time) -> Duration {
+    let sent_at = end.sent.oldest().map_or(now, |oldest| oldest.sent_at);
+    let due = sent_at + end.rtt.rto();
+    due.since(now.min(due)).max(Duration::from_us(1))
+}
 
-    /// Something was acknowledged: the timer for a probe, or else for retransmission
-    /// (`tcp_set_xmit_timer`).
-    #[inline]
-    pub(super) fn restart_timer(&mut self, now: Time) {
-        if self.sent.is_empty() {
-            self.linux6.timer = Timer::Retransmission;
-            self.rto_at = Time::NEVER;
-        } else if !self.schedule_probe(now, self.rtt.rto()) {
-            self.rearm_retransmission(now);
+/// Something was acknowledged: the timer for a probe, or else for retransmission
+/// (`tcp_set_xmit_timer`).
+#[inline]
+pub(super) fn restart(end: &mut Endpoint, now: Time) {
+    if end.sent.is_empty() {
+        end.recovery.prr.timer = Timer::Retransmission;
+        end.rto_at = Time::NEVER;
+    } else if !probe::schedule(end, now, end.rtt.rto()) {
+        rearm_retransmission(end, now);
+    }
+}
+
+/// The timer expired.
+#[cold]
+pub(super) fn expired(end: &mut Endpoint, now: Time) {
+    end.recovery.holds_retransmissions = false;
+    match end.recovery.prr.timer {
+        Timer::Retransmission => {
+            end.retransmission_timeout(now);
+            restart_retransmission(end, now);
         }
-    }
-
-    /// The timer expired.
-    #[cold]
-    pub(in super::super) fn timer_expired(&mut self, now: Time) {
-        self.linux6.holds_retransmissions = false;
-        match self.linux6.timer {
-            Timer::Retransmission => {
-                self.retransmission_timeout(now);
-                self.restart_retransmission(now);
-            }
-            Timer::Reordering => self.reordering_timeout(now),
-            Timer::Probe => self.probe_timeout(now),
-        }
+        Timer::Reordering => rack::reordering_timeout(end, now),
+        Timer::Probe => probe::expired(end, now),
     }
 }
 

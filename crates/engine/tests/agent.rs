@@ -1008,6 +1008,26 @@ fn a_client_thinks_between_a_response_and_the_next_request() {
 }
 
 #[test]
+fn a_client_that_thinks_gives_signs_of_life() {
+    let (server, endpoint) = ready(&request_server(1));
+    let schedule = RequestSchedule::Closed { outstanding: 1, think_ns: 60_000_000_000 };
+    let measure = Until::Count { count: 1 };
+    let mut plan = request_client(vec![opened(endpoint, 0)], schedule, measure);
+    plan.progress_interval_ms = Some(20);
+    plan.silence_limit_ms = Some(100);
+    let mut client = Agent::start(&plan);
+    for _ in 0..20 {
+        let samples = client.until(|record| match record {
+            AgentRecord::Progress { samples, .. } => Some(samples),
+            _ => None,
+        });
+        assert!(samples <= 1, "{samples} responses: it thinks for a minute");
+    }
+    client.stop();
+    server.stop();
+}
+
+#[test]
 fn a_probe_measures_alone_and_beside_an_incast() {
     let bytes = 3 * MB;
     let mut server_plan = server_plan(bytes);

@@ -13,27 +13,48 @@ RUNS = 6
 
 
 def small_run(servers: int) -> wire.Run:
-    tcp, nic = wire.Tcp(profile="plain"), wire.Nic()
+    members = tuple(f"server-{n}" for n in range(1, servers + 1))
     return wire.Run(
         id=hashlib.sha256(b"run %d" % servers).hexdigest()[:12],
         cases=("main",),
         treatment={"switch": "plain", "servers": servers},
         replicate=1,
         seed=hashlib.sha256(b"seed %d" % servers).hexdigest()[:16],
-        network=wire.Network(
-            hosts=(
-                wire.HostGroup(name="client", count=1, profile="plain", tcp=tcp, nic=nic),
-                wire.HostGroup(name="server", count=servers, profile="plain", tcp=tcp, nic=nic),
-            ),
-            switch=wire.Switch(
-                profile="plain", ports=24, buffer=wire.OutputQueued(port_buffer_bytes=64_000)
-            ),
-            links=tuple(
-                wire.Link(between=(group, "switch"), rate_bps=10**10, delay_ns=1000, mtu_bytes=9000)
-                for group in ("client", "server")
+        network=star(("client",), members),
+        workload=wire.Incast(
+            roles=wire.Roles(client=("client",), server=members), block_bytes=100_000
+        ),
+        phases=(wire.Phase(kind="measure", until=wire.UntilCount(count=20)),),
+    )
+
+
+def star(clients: tuple[str, ...], servers: tuple[str, ...]) -> wire.Network:
+    """Hosts around one switch."""
+    tcp, nic = wire.Tcp(profile="plain"), wire.Nic()
+    hosts = dict.fromkeys(clients, "client") | dict.fromkeys(servers, "server")
+    return wire.Network(
+        groups=tuple(
+            wire.Group(name=name, profile="plain", tcp=tcp, nic=nic)
+            for name in ("client", "server")
+        ),
+        nodes=(
+            *(wire.Host(name=name, group=group) for name, group in hosts.items()),
+            wire.Switch(
+                name="switch",
+                profile="plain",
+                ports=24,
+                buffer=wire.OutputQueued(port_buffer_bytes=64_000),
             ),
         ),
-        workload=wire.Incast(client="client", servers="server", block_bytes=100_000, iterations=20),
+        links=tuple(
+            wire.Link(
+                a=wire.Port(node=name, name="eth0", rate_bps=10**10),
+                b=wire.Port(node="switch", name=name, rate_bps=10**10),
+                delay_ns=1000,
+                mtu_bytes=9000,
+            )
+            for name in hosts
+        ),
     )
 
 

@@ -24,7 +24,9 @@ def write(record: Record) -> None:
 
 
 def run_record(run: Record, status: str = "ok") -> Record:
-    iterations = run["workload"]["iterations"]
+    iterations = next(p["until"]["count"] for p in run["phases"] if p["kind"] == "measure")
+    roles = run["workload"]["roles"]
+    zeros = [0] * len(roles["server"])
     faults: dict[str, Record] = {
         "ok": {},
         "failed": {"error": "server-3 never answered"},
@@ -46,9 +48,19 @@ def run_record(run: Record, status: str = "ok") -> Record:
         "replicate": run["replicate"],
         "seed": run["seed"],
         "status": status,
-        "measure": {"start_ns": 0, "end_ns": sum(samples["completion_ns"])},
-        "bytes_received": run["workload"]["block_bytes"] * iterations,
-        "iterations": samples,
+        "phases": [{"kind": "measure", "start_ns": 0, "end_ns": sum(samples["completion_ns"])}],
+        "samples": {
+            "iteration": samples,
+            "connection": {
+                "client": roles["client"] * len(zeros),
+                "server": roles["server"],
+                "bytes_received": [run["workload"]["block_bytes"] * iterations] * len(zeros),
+                "bytes_sent": [64 * iterations] * len(zeros),
+                "busy_ns": zeros,
+                "retransmissions": zeros,
+                "timeouts": zeros,
+            },
+        },
         **faults[status],
     }
 
@@ -102,7 +114,7 @@ def main() -> None:
         sys.stderr.write("run 0: a switch with 24 ports cannot take 30 hosts\n")
         sys.exit(2)
     version = os.environ.get("FAKE_ENGINE_VERSION", "1.0")
-    schema = "netstudy/record/1"
+    schema = "netstudy/record/2"
     write({"kind": "engine", "schema": schema, "version": version, "testbed": "sim"})
     runs = plan["runs"]
     for index, run in enumerate(runs):

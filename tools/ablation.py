@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.report.cellrefs import count, plain
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.marked import replace_between
@@ -54,36 +55,36 @@ def with_values(values: Mapping[str, Any]) -> Change:
 
 def host(**values: Any) -> Change:
     """Settings of every host's TCP."""
-    return with_values({f"network.hosts.tcp.{key}": value for key, value in values.items()})
+    return with_values({f"network.groups.tcp.{key}": value for key, value in values.items()})
 
 
 def nic(**values: Any) -> Change:
     """Settings of every host's interface."""
-    return with_values({f"network.hosts.nic.{key}": value for key, value in values.items()})
+    return with_values({f"network.groups.nic.{key}": value for key, value in values.items()})
 
 
 def buffer(**values: Any) -> Change:
     """Settings of the switch's buffer, where it has such."""
-    return with_values({f"network.switch.buffer.{key}": value for key, value in values.items()})
+    return with_values({f"network.nodes.buffer.{key}": value for key, value in values.items()})
 
 
 def divided_memory(run: trial.Run) -> Mapping[str, Any]:
     """The shared memory cut into equal parts, one a port."""
-    switch = run["network"]["switch"]
+    switch = trial.switch(run)
     own = switch["buffer"]
     if own["kind"] != "shared-memory":
         return {}
     each = own["pool_bytes"] // switch["ports"] + own["port_reserve_bytes"]
-    return {"network.switch.buffer": {"kind": "output-queued", "port_buffer_bytes": each}}
+    return {"network.nodes.buffer": {"kind": "output-queued", "port_buffer_bytes": each}}
 
 
 def queue_at_the_egress(run: trial.Run) -> Mapping[str, Any]:
     """One ingress port's memory and the egress stage as the queue of the egress port."""
-    own = run["network"]["switch"]["buffer"]
+    own = trial.switch(run)["buffer"]
     if own["kind"] != "ingress-queued":
         return {}
     memory = own["ingress_buffer_bytes"] + own["egress_buffer_bytes"]
-    return {"network.switch.buffer": {"kind": "output-queued", "port_buffer_bytes": memory}}
+    return {"network.nodes.buffer": {"kind": "output-queued", "port_buffer_bytes": memory}}
 
 
 MECHANISMS = (
@@ -101,7 +102,7 @@ MECHANISMS = (
     Mechanism(
         "cut-through",
         "store-and-forward",
-        with_values({"network.switch.forwarding": "store-and-forward"}),
+        with_values({"network.nodes.forwarding": "store-and-forward"}),
     ),
     Mechanism(
         "window validation after idle time (RFC 2861)",
@@ -146,10 +147,10 @@ MECHANISMS = (
         "none",
         with_values(
             {
-                "network.hosts.nic.honours_pause": False,
-                "network.hosts.nic.pause_high_frames": None,
-                "network.switch.honours_pause": False,
-                "network.switch.pause_high_bytes": None,
+                "network.groups.nic.honours_pause": False,
+                "network.groups.nic.pause_high_frames": None,
+                "network.nodes.honours_pause": False,
+                "network.nodes.pause_high_bytes": None,
             }
         ),
     ),

@@ -17,10 +17,11 @@ from statistics import mean, median
 
 from netstudy.analysis.agreement import Agreement
 from netstudy.analysis.intervals import Interval
-from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.rank import rank_correlation
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.study_result import PanelResult, analyse
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.errors import StudyError, exit_code
 from netstudy.report.appendix import fitted_table
 from netstudy.report.cellrefs import PERCENT_DECIMALS, RHO_DECIMALS, plain
@@ -157,9 +158,9 @@ Test = dict[Level, float]
 def _tests(switch: Level | None, records: Sequence[RunRecord]) -> list[Test]:
     tests: dict[int, Test] = {}
     for record in records:
-        if record.treatment["switch"] == switch and record.iterations is not None:
+        if record.treatment["switch"] == switch and record.samples.iteration is not None:
             test = tests.setdefault(record.replicate, {})
-            test[record.treatment["servers"]] = mean(record.iterations.completion_ns)
+            test[record.treatment["servers"]] = mean(record.samples.iteration.completion_ns)
     return [test for _, test in sorted(tests.items())]
 
 

@@ -47,8 +47,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
 
 from netstudy.analysis.intervals import student_quantile
-from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import dropped_in_all
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.store import write_atomic
 from netstudy.units import (
     format_duration,
@@ -112,7 +113,7 @@ class Knob:
 
 KNOBS = (
     Knob(
-        "network.switch.buffer.alpha",
+        "network.nodes.buffer.alpha",
         "arista-7124s",
         "figures",
         "alpha",
@@ -120,7 +121,7 @@ KNOBS = (
         (0.5, 0.75, 0.85, 1.0),
     ),
     Knob(
-        "network.switch.buffer.ingress_guarantee_frames",
+        "network.nodes.buffer.ingress_guarantee_frames",
         "arista-7124s",
         "figures",
         "ingress_guarantee",
@@ -128,7 +129,7 @@ KNOBS = (
         (0, 1, 2),
     ),
     Knob(
-        "network.hosts.tcp.read_at_once_pct",
+        "network.groups.tcp.read_at_once_pct",
         "ucs-c200-rhel54",
         "tcp",
         "read_at_once",
@@ -136,7 +137,7 @@ KNOBS = (
         (10, 20, 30, 40),
     ),
     Knob(
-        "network.hosts.nic.interrupt_delay_ns",
+        "network.groups.nic.interrupt_delay_ns",
         "ucs-c200-rhel54",
         "nic",
         "interrupt_delay",
@@ -144,7 +145,7 @@ KNOBS = (
         (0, 15_000, 30_000, 60_000),
     ),
     Knob(
-        "network.hosts.nic.receive_frame_ns",
+        "network.groups.nic.receive_frame_ns",
         "ucs-c200-rhel54",
         "nic",
         "receive_per_frame",
@@ -152,7 +153,7 @@ KNOBS = (
         (500, 700, 1_000),
     ),
     Knob(
-        "network.switch.buffer.ingress_buffer_bytes",
+        "network.nodes.buffer.ingress_buffer_bytes",
         "nexus-5010",
         "figures",
         "ingress_buffer",
@@ -160,7 +161,7 @@ KNOBS = (
         (73_728, 82_944, 92_160, 101_376),
     ),
     Knob(
-        "network.switch.buffer.egress_buffer_bytes",
+        "network.nodes.buffer.egress_buffer_bytes",
         "nexus-5010",
         "figures",
         "egress_buffer",
@@ -168,7 +169,7 @@ KNOBS = (
         (9_216, 18_432, 27_648, 36_864),
     ),
     Knob(
-        "network.switch.buffer.random_arbitration_pct",
+        "network.nodes.buffer.random_arbitration_pct",
         "nexus-5010",
         "figures",
         "random_arbitration",
@@ -202,12 +203,12 @@ class Means:
 
 def means(record: RunRecord) -> Means:
     """The means of a run, in the units of the published table."""
-    assert record.iterations is not None, "a run that is ok has iterations"
+    assert record.samples.iteration is not None, "a run that is ok has iterations"
     drops = dropped_in_all(record)
     assert drops is not None, "the simulator counts drops"
     found = {
-        COMPLETION: statistics.mean(record.iterations.completion_ns) / 1e6,
-        DROPS: drops / len(record.iterations.completion_ns),
+        COMPLETION: statistics.mean(record.samples.iteration.completion_ns) / 1e6,
+        DROPS: drops / len(record.samples.iteration.completion_ns),
     }
     return Means(record.treatment, record.replicate, found)
 
@@ -327,7 +328,7 @@ def fit(base: trial.Plan, simulate: Simulator) -> Chosen:
 def interval(knob: Knob, chosen: Chosen, base: trial.Plan, simulate: Simulator) -> Interval:
     """The values around the chosen one that fit as well, all other figures being held."""
     best = errors(simulate(with_chosen(base, chosen)))
-    iterations = base["runs"][0]["workload"]["iterations"]
+    iterations = trial.iterations(base["runs"][0])
     values = sorted({*knob.values, chosen[knob]})
     good = {
         value

@@ -18,17 +18,19 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from netstudy.analysis.metrics import METRICS
+from netstudy.analysis.workloads import VOCABULARY
 from netstudy.cli import app
 from netstudy.hardware import HardwareLibrary
-from netstudy.plan import whole_tcp
-from netstudy.study import json_schema
+from netstudy.knobs import Knob, knobs
+from netstudy.plan import make_plan, whole_tcp
+from netstudy.study import json_schema, load
 from netstudy.study.schema import schemas
-from netstudy.wire import Plan, Record
+from netstudy.wire import Plan, Record, Tcp
 from tools.schema_page import tables
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs/reference"
+EXAMPLES = ROOT / "schema/examples"
 VERBS = """\
 # Verbs
 
@@ -69,16 +71,36 @@ setting of the same name in a [study](study-file.md). [TCP profiles](../concepts
 the parts do. A dash is the standard's rule, or a part that is not there.
 """
 
+TCP_SETTINGS = """
+## Settings
+
+What each figure is, its name in the [plan](records.md), and what a TCP has that does not say it.
+
+| figure | in the plan | without it | what it is |
+|---|---|---|---|
+"""
+
 METRICS_HEAD = """\
 # Metrics
 
 <!-- Written by `make docs`; changes here are lost. -->
 
 The one vocabulary of tables, figures, prose and exports. A name ends in its unit and its statistic.
-Replicates are pooled.
+Replicates are pooled; the interval of a percentile comes from the percentiles of the runs, and none
+is given beyond what the samples can show. `agreement:` and `--band` may call a metric by the
+name of its figure too.
+"""
 
-| name | what it is | unit | formula | better | measured by |
-|---|---|---|---|---|---|
+METRIC_HEADINGS = {
+    "incast": "Incast",
+    "transfer": "Transfers",
+    "request": "Requests",
+    "probe": "The probe beside a workload",
+    "tcp": "Sampled connections",
+}
+METRIC_TABLE = """
+| name | figure | what it is | unit | formula | better | measured by |
+|---|---|---|---|---|---|---|
 """
 
 
@@ -113,13 +135,16 @@ def records() -> str:
 
 
 def metrics() -> str:
-    """The vocabulary of metrics."""
-    rows = [
-        f"| `{m.name}` | {m.label} | {m.unit} | {m.formula} | {m.better} | "
-        f"{', '.join(m.instruments)} |\n"
-        for m in METRICS
-    ]
-    return METRICS_HEAD + "".join(rows)
+    """The vocabulary of metrics, a table a workload."""
+    parts = [METRICS_HEAD]
+    for kind, metrics in VOCABULARY.items():
+        rows = [
+            f"| `{m.name}` | {m.figure} | {m.label} | {m.unit} | {m.formula} | {m.better} | "
+            f"{', '.join(m.instruments)} |\n"
+            for m in metrics
+        ]
+        parts += [f"\n## {METRIC_HEADINGS[kind]}\n", METRIC_TABLE, *rows]
+    return "".join(parts)
 
 
 def study_file() -> str:
@@ -138,6 +163,7 @@ def tcp_profiles() -> str:
     for figure in figures:
         found = [profile[figure].value if figure in profile else "–" for profile in rows.values()]
         lines.append(f"| `{figure}` | {' | '.join(found)} |")
+    lines.append(TCP_SETTINGS + "\n".join(map(_setting, knobs(Tcp).values())))
     for name, profile in rows.items():
         title = library.tcp(name).title
         lines += [
@@ -153,11 +179,33 @@ def tcp_profiles() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _setting(knob: Knob) -> str:
+    default = "–" if knob.default is None else knob.shown(knob.default)
+    told = " ".join(knob.description.split())
+    return f"| `{knob.name}` | `{knob.wired}` | {default} | {told} |"
+
+
 def tcp_example() -> str:
     """The whole TCPs as the plan carries them, for tests of the engine."""
     library = HardwareLibrary.default()
     tcps = {name: whole_tcp(library, name).model_dump() for name in library.names("tcp")}
     return json.dumps(tcps, indent=1) + "\n"
+
+
+def plan_example() -> str:
+    """The plan of the two published switches with two servers."""
+    planned = make_plan(load(ROOT / "studies/incast"), only={"servers": [2]}).plan
+    runs = tuple(run for run in planned.runs if run.replicate == 1)
+    return _indented(planned.model_copy(update={"runs": runs}))
+
+
+def graph_example() -> str:
+    """A plan that has whatever a network can be made of."""
+    return _indented(make_plan(load(EXAMPLES / "study.yaml")).plan)
+
+
+def _indented(plan: Plan) -> str:
+    return plan.model_dump_json(by_alias=True, indent=1) + "\n"
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -172,7 +220,11 @@ PAGES: dict[str, Callable[[], str]] = {
 def generated() -> dict[Path, str]:
     """Every file that is written here, and what it must hold."""
     pages = {REFERENCE / name: page() for name, page in PAGES.items()}
-    examples = {ROOT / "schema/examples/tcp.json": tcp_example()}
+    examples = {
+        EXAMPLES / "tcp.json": tcp_example(),
+        EXAMPLES / "plan.json": plan_example(),
+        EXAMPLES / "graph-plan.json": graph_example(),
+    }
     return pages | examples | {ROOT / "schema" / name: text for name, text in schemas().items()}
 
 

@@ -50,7 +50,7 @@ class Scenario:
 
 def jitter(mean_us: int) -> dict[str, Any]:
     """That mean of the time that a host takes at random for a segment."""
-    return {"network.hosts.nic.receive_jitter_ns": mean_us * 1000}
+    return {"network.groups.nic.receive_jitter_ns": mean_us * 1000}
 
 
 SHARED = Scenario(
@@ -67,7 +67,7 @@ COLLAPSE = Scenario(
         "as the study says": {},
         "no jitter of hosts": jitter(0),
         "a clock for each host": {"network.shared_clock": False},
-        "the end of a write waits": {"network.hosts.tcp.ack_pushed": False},
+        "the end of a write waits": {"network.groups.tcp.ack_pushed": False},
         "requests and answers at once": {
             "workload.request_spacing_ns": 0,
             "workload.start_jitter": {"kind": "none"},
@@ -89,20 +89,32 @@ class Losses:
 
 def losses(records: Sequence[RunRecord]) -> Losses:
     """What was lost and how it was repaired. Raises ValueError without a single iteration."""
-    completed_ns = [ns for one in records if one.iterations for ns in one.iterations.completion_ns]
+    tables = [one.samples.iteration for one in records]
+    completed_ns = [ns for table in tables if table for ns in table.completion_ns]
     if not completed_ns:
         raise ValueError("no iteration was completed")
 
-    def per_iteration(node: str, counter: str) -> float:
-        return sum(one.counters[node][counter] for one in records) / len(completed_ns)
+    def per_iteration(counter: str) -> float:
+        return sum(_of_servers(one, counter) for one in records) / len(completed_ns)
 
+    dropped = sum(_dropped_to_client(one) for one in records)
     return Losses(
         completion_ms=sum(completed_ns) / len(completed_ns) / 1e6,
-        frames_dropped=per_iteration("switch.client", "frames_dropped"),
-        fast_recoveries=per_iteration("server", "fast_recoveries"),
-        loss_probe_recoveries=per_iteration("server", "loss_probe_recoveries"),
-        timeouts=per_iteration("server", "timeouts"),
+        frames_dropped=dropped / len(completed_ns),
+        fast_recoveries=per_iteration("fast_recoveries"),
+        loss_probe_recoveries=per_iteration("loss_probe_recoveries"),
+        timeouts=per_iteration("timeouts"),
     )
+
+
+def _of_servers(record: RunRecord, counter: str) -> int:
+    """What all servers counted in the measuring phase. Raises KeyError where one did not count."""
+    servers = [name for name, node in record.nodes.items() if node.group == "server"]
+    return sum(record.growth(record.counters[name])[counter] for name in servers)
+
+
+def _dropped_to_client(record: RunRecord) -> int:
+    return record.growth(record.ports["switch"]["client"])["frames_dropped"]
 
 
 def simulated(scenario: Scenario, iterations: int, seed: int) -> Iterator[tuple[str, Losses]]:

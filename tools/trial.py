@@ -18,6 +18,7 @@ from netstudy import wire
 from netstudy.analysis.cells import pool
 from netstudy.analysis.layout import layout
 from netstudy.analysis.reference import PanelReference, Published, beside, read_reference
+from netstudy.analysis.workloads.incast import INCAST
 from netstudy.plan import make_plan
 from netstudy.study import Study, apply_overrides, load
 from netstudy.testbed.engine import find_engine
@@ -38,8 +39,9 @@ def study() -> Study:
 @cache
 def published() -> tuple[Published, ...]:
     """The values of its reference tables."""
+    folder, metrics = study().folder, INCAST.metrics
     return tuple(
-        value for table in study().reference for value in read_reference(table, study().folder)
+        value for table in study().reference for value in read_reference(table, folder, metrics)
     )
 
 
@@ -52,6 +54,18 @@ def plan(
     planned = make_plan(apply_overrides(study(), changes), seed=seed, only=only)
     made: Plan = json.loads(wire.to_json(planned.plan))
     return made
+
+
+def switch(run: Run) -> dict[str, Any]:
+    """The one switch of a run."""
+    (found,) = (node for node in run["network"]["nodes"] if node["kind"] == "switch")
+    return dict(found)
+
+
+def iterations(run: Run) -> int:
+    """Iterations that a run is measured for."""
+    (measure,) = (phase for phase in run["phases"] if phase["kind"] == "measure")
+    return int(measure["until"]["count"])
 
 
 def places(run: Run, path: str) -> Iterator[tuple[dict[str, Any], str]]:
@@ -104,4 +118,11 @@ def agreement(asked: Plan, records: Sequence[wire.RunRecord]) -> PanelReference:
     compare = study().compare
     assert compare is not None, "the incast study compares its switches"
     (panel,) = layout(cells, cells.cases[0], compare.factor).panels
-    return beside(panel, published(), compare.base, compare.noise_pct)
+    return beside(
+        panel,
+        published(),
+        compare.base,
+        compare.noise_pct,
+        metrics=INCAST.metrics,
+        law=INCAST.identity,
+    )

@@ -1,8 +1,8 @@
 """Profiles of switches, hosts, network interfaces and TCPs: every figure with its source.
 
 A profile is one YAML file in a `hardware/` folder, or in a folder inside. Each figure says its
-value, whether it is documented, fitted on data or assumed, and from where; where sources differ,
-the others stand beside it. A study names a profile and may override a figure.
+value, whether it is documented, fitted on data, measured or assumed, and from where; where sources
+differ, the others stand beside it. A study names a profile and may override a figure.
 """
 
 from __future__ import annotations
@@ -15,20 +15,12 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from netstudy import wire
 from netstudy.documents.fields import (
-    Choice,
-    Count0Value,
     CountValue,
-    DecimalsValue,
-    DurationValue,
-    PacketRateValue,
-    PauseQuantaValue,
-    PercentValue,
     ProfileNameValue,
     RateValue,
     SizeValue,
-    SwitchedValue,
-    Typed,
     WordsValue,
 )
 from netstudy.documents.nearest import suggestion
@@ -36,17 +28,26 @@ from netstudy.documents.problems import fail
 from netstudy.documents.source import Document, read
 from netstudy.documents.validation import Model, describe, fault, validate
 from netstudy.errors import StudyError
+from netstudy.knobs import disorder, figures, knobs, model_with
 
 T = TypeVar("T")
+FiguresT = TypeVar("FiguresT", bound=Model)
 
 Kind = Literal["switch", "host", "nic", "tcp"]
 Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
-SourceKind = Literal["documented", "fitted", "assumed"]
+SourceKind = Literal["documented", "fitted", "measured", "assumed"]
+
+BUFFERS: Mapping[
+    str, type[wire.OutputQueued] | type[wire.SharedMemory] | type[wire.IngressQueued]
+] = {
+    "output-queued": wire.OutputQueued,
+    "shared-memory": wire.SharedMemory,
+    "ingress-queued": wire.IngressQueued,
+}
+"""Architecture -> its buffer on the wire."""
 
 BUFFER_FIGURES: Mapping[str, tuple[str, ...]] = {
-    "output-queued": ("port_buffer",),
-    "shared-memory": ("pool", "port_reserve", "cell", "alpha", "ingress_guarantee"),
-    "ingress-queued": ("ingress_buffer", "egress_buffer", "random_arbitration"),
+    architecture: tuple(knobs(buffer)) for architecture, buffer in BUFFERS.items()
 }
 """Architecture -> the figures of its buffer; the first one cannot be left out."""
 
@@ -73,9 +74,9 @@ class Figure(Model, Generic[T]):
 
     value: T
     source: SourceKind
-    """documented (by whom), fitted (on which data), or assumed (why)."""
+    """documented (by whom), fitted (on which data), measured (how), or assumed (why)."""
     from_: WordsValue = Field(alias="from")
-    """The document; or the data that it was fitted on; or the reason."""
+    """The document; the data that it was fitted on; what was measured, and how; or the reason."""
     interval: Annotated[tuple[T, ...], Field(json_schema_extra=_TWO)] = ()
     """Of a fitted figure: the lowest and the highest value that fit the data as well."""
     others: tuple[OtherValue, ...] = ()
@@ -93,77 +94,38 @@ class Figure(Model, Generic[T]):
         return self
 
 
-Forwarding = Annotated[
-    str, Typed(Choice(("store-and-forward", "cut-through"), "a way of forwarding"), refs=False)
-]
-CongestionControl = Annotated[
-    str,
-    Typed(
-        Choice(
-            ("reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"),
-            "a congestion control",
-        ),
-        refs=False,
-    ),
-]
-Recovery = Annotated[
-    str, Typed(Choice(("rfc", "fack", "prr"), "a way of loss recovery"), refs=False)
-]
-OffloadRule = Annotated[
-    str, Typed(Choice(("deferral", "autosizing"), "a way of segmentation offload"), refs=False)
-]
-RtoRule = Annotated[str, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"), refs=False)]
+def _ordered(own: FiguresT, model: type[wire.Wire]) -> FiguresT:
+    values = {name: said.value for name, said in own if isinstance(said, Figure)}
+    for wrong in disorder(model, values):
+        raise fault(wrong.message, wrong.upper, "value")
+    return own
 
 
-class SwitchFigures(Model):
+class _AnySwitch(Model):
+    ports: Figure[CountValue]
+    """Ports that hosts can be linked to."""
+    line_rate: Figure[RateValue]
+    """Rate of each port."""
+
+
+class SwitchFigures(
+    model_with(  # type: ignore[misc]
+        _AnySwitch, figures(wire.Switch, Figure), *(figures(b, Figure) for b in BUFFERS.values())
+    )
+):
     """What is known of a switch."""
 
-    ports: Figure[CountValue]
-    line_rate: Figure[RateValue]
-    forwarding: Figure[Forwarding] | None = None
-    latency: Figure[DurationValue] | None = None
-    ecn_threshold: Figure[SizeValue] | None = None
-    honours_pause: Figure[SwitchedValue] | None = None
-    pause_high: Figure[SizeValue] | None = None
-    pause_low: Figure[SizeValue] | None = None
-    pause_quanta: Figure[PauseQuantaValue] | None = None
-    port_buffer: Figure[SizeValue] | None = None
-    pool: Figure[SizeValue] | None = None
-    port_reserve: Figure[SizeValue] | None = None
-    cell: Figure[SizeValue] | None = None
-    alpha: Figure[DecimalsValue] | None = None
-    ingress_guarantee: Figure[Count0Value] | None = None
-    ingress_buffer: Figure[SizeValue] | None = None
-    egress_buffer: Figure[SizeValue] | None = None
-    random_arbitration: Figure[PercentValue] | None = None
+    @model_validator(mode="after")
+    def _in_order(self) -> SwitchFigures:
+        return _ordered(self, wire.Switch)
 
 
-class TcpFigures(Model):
+class TcpFigures(model_with(Model, figures(wire.Tcp, Figure))):  # type: ignore[misc]
     """What is known of a host's TCP."""
 
-    congestion_control: Figure[CongestionControl] | None = None
-    recovery: Figure[Recovery] | None = None
-    rack: Figure[SwitchedValue] | None = None
-    tail_loss_probe: Figure[SwitchedValue] | None = None
-    sack: Figure[SwitchedValue] | None = None
-    timestamps: Figure[SwitchedValue] | None = None
-    ecn: Figure[SwitchedValue] | None = None
-    initial_window: Figure[CountValue] | None = None
-    rto_rule: Figure[RtoRule] | None = None
-    initial_rto: Figure[DurationValue] | None = None
-    min_rto: Figure[DurationValue] | None = None
-    max_rto: Figure[DurationValue] | None = None
-    clock_tick: Figure[DurationValue] | None = None
-    delayed_ack: Figure[DurationValue] | None = None
-    ack_every: Figure[CountValue] | None = None
-    quick_ack: Figure[Count0Value] | None = None
-    ack_pushed: Figure[SwitchedValue] | None = None
-    read_at_once: Figure[PercentValue] | None = None
-    restart_after_idle: Figure[SwitchedValue] | None = None
-    offload_burst: Figure[SizeValue] | None = None
-    offload_rule: Figure[OffloadRule] | None = None
-    send_buffer: Figure[SizeValue] | None = None
-    receive_buffer: Figure[SizeValue] | None = None
+    @model_validator(mode="after")
+    def _in_order(self) -> TcpFigures:
+        return _ordered(self, wire.Tcp)
 
 
 class HostTcpFigures(TcpFigures):
@@ -173,31 +135,19 @@ class HostTcpFigures(TcpFigures):
     """A TCP of the hardware library."""
 
 
-class NicFigures(Model):
+class _AnyNic(Model):
+    rate: Figure[RateValue] | None = None
+    """Line rate of its port."""
+    buffers: Figure[CountValue] | None = None
+    """Buffers of the driver, as mainframe interfaces count them."""
+
+
+class NicFigures(model_with(_AnyNic, figures(wire.Nic, Figure))):  # type: ignore[misc]
     """What is known of a network interface."""
 
-    rate: Figure[RateValue] | None = None
-    packet_rate: Figure[PacketRateValue] | None = None
-    """Packets a second that it carries at most, whatever their size."""
-    buffers: Figure[CountValue] | None = None
-    send_latency: Figure[DurationValue] | None = None
-    receive_latency: Figure[DurationValue] | None = None
-    receive_jitter: Figure[DurationValue] | None = None
-    """Mean of what a segment takes beyond that, at random (exponential)."""
-    receive_per_frame: Figure[DurationValue] | None = None
-    receive_rate: Figure[RateValue] | None = None
-    """Rate at which the processor deals with the bytes of received frames."""
-    transmit_queue: Figure[CountValue] | None = None
-    receive_ring: Figure[CountValue] | None = None
-    interrupt_delay: Figure[DurationValue] | None = None
-    poll_weight: Figure[CountValue] | None = None
-    """Frames that the driver takes from the ring in one batch at most."""
-    receive_merge: Figure[SizeValue] | None = None
-    """Payload of a segment that LRO or GRO makes of several at most."""
-    honours_pause: Figure[SwitchedValue] | None = None
-    pause_high: Figure[Count0Value] | None = None
-    pause_low: Figure[Count0Value] | None = None
-    pause_quanta: Figure[PauseQuantaValue] | None = None
+    @model_validator(mode="after")
+    def _in_order(self) -> NicFigures:
+        return _ordered(self, wire.Nic)
 
 
 class HostFigures(Model):

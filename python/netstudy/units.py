@@ -4,6 +4,8 @@ Inside the program a rate is an integer of bit/s, a size an integer of bytes, a 
 of nanoseconds. Text that is not a whole number of these is refused, and so is every unit outside
 the list: a guess such as reading `mbit/s` as millibit is worse than a question. Rates are decimal
 (1 Mbit/s = 10^6 bit/s); sizes are decimal (kB, MB) or binary (KiB, MiB) as written.
+
+The sizes of headers stand here too, for all that counts packets.
 """
 
 from __future__ import annotations
@@ -13,6 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+
+IP_TCP_HEADER_BYTES = 40
+"""IPv4 (RFC 791, 3.1) and TCP (RFC 9293, 3.1), without options."""
+TIMESTAMPS_BYTES = 12
+"""TCP's timestamps, padded to whole words (RFC 7323, appendix A)."""
+ETHERNET_HEADER_BYTES = 14
+CHECK_SEQUENCE_BYTES = 4
+"""Of an Ethernet frame; interfaces of a kernel do not count it (IEEE 802.3, 3.1.1)."""
+FRAMING_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES + 20
+"""What a packet takes on the wire beside itself: preamble and delimiter (8) and the gap between
+frames (12) too (IEEE 802.3, 3.1.1 and 4.4.2)."""
 
 _MICRO_SIGN = "\u00b5"
 _GREEK_MU = "\u03bc"  # looks the same, and keyboards give either
@@ -129,6 +142,11 @@ PACKET_RATE = Dimension(
 _DIMENSIONS = (RATE, SIZE, DURATION, PERCENT, PACKET_RATE)
 
 
+def header_bytes(*, timestamps: bool) -> int:
+    """What a packet with TCP data carries beside them."""
+    return IP_TCP_HEADER_BYTES + (TIMESTAMPS_BYTES if timestamps else 0)
+
+
 def parse_rate(text: object) -> int:
     """Read a rate such as "10 Gbit/s" into bit/s. Raises UnitError, also for a rate of 0."""
     return _whole(text, RATE, "bit/s")
@@ -152,6 +170,16 @@ def parse_packet_rate(text: object) -> int:
 def parse_percent(text: object) -> float:
     """Read a percentage such as "2 %" into 2.0. Raises UnitError."""
     return float(_read(text, PERCENT))
+
+
+def parse_whole_percent(text: object) -> int:
+    """Read a percentage without a fraction such as "20 %" into 20. Raises UnitError."""
+    return _whole(text, PERCENT, "percent")
+
+
+def format_in(dimension: Dimension, value: int) -> str:
+    """Write a quantity of the base unit in the unit that makes it shortest, exactly."""
+    return _shortest(value, dimension)
 
 
 def format_rate(rate_bps: int) -> str:

@@ -9,13 +9,27 @@ the name says otherwise, so that the same plan gives the same bytes on every mac
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 PLAN_SCHEMA: Final = "netstudy/plan/2"
 RECORD_SCHEMA: Final = "netstudy/record/2"
+
+_TIMER_MAX_NS: Final = 3_600_000_000_000
+"""An hour: the longest that the simulator waits for an iteration."""
+_PATH_MAX_NS: Final = 60_000_000_000
+"""A minute: what a part of the path may add to a packet's time."""
+_WORK_MAX_NS: Final = 1_000_000_000
+"""A second: what a host may take for one frame."""
+_WINDOW_MAX: Final = 2**30
+"""Bytes; the largest window of TCP (RFC 7323, 2.3)."""
+_DATAGRAM_MIN: Final = 576
+"""Bytes that every host accepts at once (RFC 791, 3.2)."""
+_RATE_MIN_BPS: Final = 1_000
+_UINT32_MAX: Final = 2**32 - 1
 
 Level = str | int | float | bool
 """The level of a factor as a plan names it: what tables print and `--only` selects."""
@@ -27,85 +41,145 @@ class Wire(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
+@dataclass(frozen=True)
+class Said:
+    """How studies and profiles speak of a setting, where its name here does not tell.
+
+    Else the name is the one here without its unit, and the words are the name's.
+    """
+
+    name: str | None = None
+    what: str | None = None
+    """A level of it in words, for messages: "a way of loss recovery"."""
+
+
 class Tcp(Wire):
-    """The TCP of one host group."""
+    """The TCP of one host group.
+
+    Each field but `profile` is a setting of studies and a figure of profiles: `knobs.py` takes
+    name, unit, bounds, default and description from here.
+    """
+
+    NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("min_rto_ns", "max_rto_ns"),
+        ("initial_rto_ns", "max_rto_ns"),
+    )
+    """Fields of which the first one's value is at most the second one's."""
 
     profile: str
     congestion_control: Literal[
         "reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"
     ] = "reno"
-    recovery: Literal["rfc", "fack", "prr"] = "rfc"
-    """How losses are found and repaired: RFC 6675 (without SACK, RFC 6582), forward
-    acknowledgment and rate halving as in Linux 2.6.18, or proportional rate reduction as in
-    Linux 6."""
+    """Which algorithm sets cwnd after slow start."""
+    recovery: Annotated[Literal["rfc", "fack", "prr"], Said(what="a way of loss recovery")] = "rfc"
+    """How losses are found and repaired: `rfc` (RFC 6675; without SACK, RFC 6582), `fack` (forward
+    acknowledgment and rate halving, Linux 2.6.18) or `prr` (proportional rate reduction, Linux
+    6)."""
     rack: bool = True
-    """Recovery `prr`: losses are found by time (RFC 8985), else by three SACKed segments above."""
+    """With `prr`: losses are found by time (RFC 8985; `tcp_recovery` of Linux), else by three
+    SACKed segments above."""
     tail_loss_probe: bool = True
-    """Recovery `prr`: the tail of a flight is probed before the timeout (RFC 8985, 7)."""
+    """With `prr`: the tail of a flight is probed before the timeout (RFC 8985, 7;
+    `tcp_early_retrans` of Linux)."""
     sack: bool = True
+    """Selective acknowledgments (RFC 2018)."""
     timestamps: bool = True
+    """Timestamps (RFC 7323): 12 bytes a segment, and an RTT sample from every ack."""
     ecn: bool = False
-    """Explicit congestion notification (RFC 3168), if the peer has it too. DCTCP always has it."""
-    initial_window_segments: int | None = None
-    """None: by RFC 3390, min(4 MSS, max(2 MSS, 4380 bytes))."""
-    rto_rule: Literal["rfc-6298", "linux"] = "rfc-6298"
-    """What the minimum RTO bounds: the timeout, or its part for variation."""
-    initial_rto_ns: int = 1_000_000_000
-    min_rto_ns: int = 200_000_000
-    max_rto_ns: int = 120_000_000_000
-    clock_tick_ns: int = 0
-    """Granularity of the clock by which timeouts fire and CUBIC grows; 0 is exact."""
-    delayed_ack_ns: int = 40_000_000
-    ack_every_segments: int = 2
-    quick_ack_segments: int = 0
+    """Explicit congestion notification (RFC 3168) if the peer has it too; `dctcp` has it always."""
+    initial_window_segments: int | None = Field(default=None, ge=1)
+    """Initial cwnd in segments; without it RFC 3390 decides: min(4 MSS, max(2 MSS, 4380 bytes)).
+    Larger: many flows that start together overrun a buffer at once."""
+    rto_rule: Annotated[Literal["rfc-6298", "linux"], Said(what="an RTO rule")] = "rfc-6298"
+    """What the minimum RTO bounds: the timeout (`rfc-6298`) or its part for variation (`linux`)."""
+    initial_rto_ns: int = Field(default=1_000_000_000, ge=1, le=_TIMER_MAX_NS)
+    """RTO before the first RTT sample. Longer: what is lost before it is sent again later."""
+    min_rto_ns: int = Field(default=200_000_000, ge=0, le=_TIMER_MAX_NS)
+    """Least RTO. Longer: an incast that loses a tail waits longer; too short: spurious timeouts."""
+    max_rto_ns: int = Field(default=120_000_000_000, ge=1_000_000, le=_TIMER_MAX_NS)
+    """Where exponential backoff ends. Longer: a path that comes back is found later."""
+    clock_tick_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """Granularity of the clock by which timeouts fire and CUBIC grows; `0 ns` is exact. Longer:
+    timeouts fire later, and windows grow in leaps."""
+    delayed_ack_ns: int = Field(default=40_000_000, ge=0, le=_TIMER_MAX_NS)
+    """How long an ack may wait for a second segment; `0 ns` acknowledges at once. Longer: a lone
+    segment is acknowledged later, up to the sender's timeout."""
+    ack_every_segments: int = Field(default=2, ge=1)
+    """Full segments after which an ack is sent at the latest. More: fewer acks, and a window that
+    is counted in acks grows more slowly."""
+    quick_ack_segments: int = Field(default=0, ge=0)
     """Segments acknowledged at once when data starts to come, also after a gap longer than the
-    timeout, and after a copy of old data (Linux: 16)."""
+    timeout, and after a copy of old data (Linux: 16). More: more acks."""
     ack_pushed: bool = False
-    """Mark the end of what was written (PSH), and acknowledge it as soon as it is read, unless the
-    receiver answers what it receives (Linux)."""
+    """Mark the end of what was written (PSH) and acknowledge it as soon as it is read, unless the
+    receiver answers what it receives (Linux). Without it a last odd segment waits for
+    `delayed_ack`."""
     read_at_once_pct: int = Field(default=0, ge=0, le=100)
-    """Share of received segments upon which the application reads at once, which sends an
-    acknowledgment that waits."""
+    """Share of segments upon which the application reads at once, which sends a waiting ack. More:
+    more acks."""
     restart_after_idle: bool = True
     """Shrink cwnd after an idle RTO (RFC 5681, 4.1; RFC 2861)."""
-    offload_burst_bytes: int = 0
-    """Largest burst that segmentation offload makes of several segments; 0 is no offload."""
-    offload_rule: Literal["deferral", "autosizing"] = "deferral"
-    """Bursts are put off until a third of the window can go at once (Linux 2.6.18), or are made by
-    the pacing rate (Linux 6)."""
-    send_buffer_bytes: int = 4_194_304
-    receive_buffer_bytes: int = 6_291_456
+    offload_burst_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
+    """Largest burst that segmentation offload makes of several segments; `0 B` is no offload.
+    Larger: more frames reach a queue at once."""
+    offload_rule: Annotated[
+        Literal["deferral", "autosizing"], Said(what="a way of segmentation offload")
+    ] = "deferral"
+    """Bursts wait for a third of the window (`deferral`, Linux 2.6.18), or are made by the pacing
+    rate (`autosizing`, Linux 6)."""
+    send_buffer_bytes: int = Field(default=4_194_304, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
+    """What the sending socket holds: a limit of the window. Larger: longer queues, and more
+    memory."""
+    receive_buffer_bytes: int = Field(default=6_291_456, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
+    """What the receiving socket holds: a limit of the window. Larger: longer queues, and more
+    memory."""
 
 
 class Nic(Wire):
-    """The network interface of one host group and what it costs the host."""
+    """The network interface of one host group and what it costs the host.
 
-    send_latency_ns: int = 0
-    receive_latency_ns: int = 0
-    receive_jitter_ns: int = Field(default=0, ge=0)
-    """Mean of what a segment takes beyond that, at random (exponential); the order stays."""
-    receive_frame_ns: int = 0
+    Each field is a setting of studies and a figure of profiles, as those of `Tcp` are.
+    """
+
+    NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (("pause_low_frames", "pause_high_frames"),)
+
+    send_latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
+    """From the socket to the wire."""
+    receive_latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
+    """From the wire to the socket."""
+    receive_jitter_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """Mean of what a segment takes beyond that, at random (exponential); segments stay in order.
+    Without any, all flows of a bottleneck stay in step with it, and losses repeat a pattern."""
+    receive_frame_ns: Annotated[int, Said(name="receive_per_frame")] = Field(
+        default=0, ge=0, le=_WORK_MAX_NS
+    )
     """Processor time that a received frame costs, whatever its size."""
-    receive_rate_bps: int | None = None
-    """Rate at which the processor deals with the bytes of received frames; None: at once."""
-    transmit_queue_frames: int = 1000
-    packet_rate_pps: int | None = Field(default=None, gt=0)
-    """Frames a second that it carries at most in either direction; None: no limit."""
-    receive_ring_frames: int | None = Field(default=None, gt=0)
+    receive_rate_bps: int | None = Field(default=None, ge=_RATE_MIN_BPS)
+    """Rate at which the processor deals with the bytes of received frames; without it at once."""
+    transmit_queue_frames: int = Field(default=1000, ge=1)
+    """Frames that wait for the wire at most."""
+    packet_rate_pps: int | None = Field(default=None, ge=1)
+    """Frames a second that it carries at most in either direction, whatever their size; without it
+    no limit."""
+    receive_ring_frames: int | None = Field(default=None, ge=1)
     """Descriptors of the receive ring, each taken by a frame until the processor has dealt with it;
-    None: no end of them. A frame that finds none is dropped by the host."""
-    interrupt_delay_ns: int = Field(default=0, ge=0)
-    """From the first frame in the ring to the processor, when that idles."""
-    poll_weight_frames: int | None = Field(default=None, gt=0)
-    """Frames that the processor takes in one batch at most; None: all there are."""
-    receive_merge_bytes: int = Field(default=0, ge=0)
-    """Payload of a segment merged from several of a batch at most; 0: none is merged."""
+    without it no end of them. A frame that finds none free is dropped by the host."""
+    interrupt_delay_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """From the first frame in the ring to the processor, when that idles. Longer: fewer, larger
+    batches, and a longer round trip."""
+    poll_weight_frames: int | None = Field(default=None, ge=1)
+    """Frames that the processor takes from the ring in one batch at most; without it all there
+    are."""
+    receive_merge_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
+    """Payload of a segment that LRO or GRO makes of several of a batch at most; `0 B` merges
+    none."""
     honours_pause: bool = False
     """Whether it pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
     pause_high_frames: int | None = Field(default=None, ge=0)
-    """It asks for a pause when more descriptors are in use; None: never."""
+    """It asks the switch to pause when more descriptors are in use; without it never. Higher: less
+    room for frames that are under way."""
     pause_low_frames: int | None = Field(default=None, ge=0)
-    """The pause ends when no more are in use; None: half of pause_high_frames."""
+    """The pause ends when no more are in use; without it half of `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
     """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
 
@@ -127,21 +201,23 @@ class OutputQueued(Wire):
     """A private drop-tail buffer a port."""
 
     kind: Literal["output-queued"] = "output-queued"
-    port_buffer_bytes: int
+    port_buffer_bytes: int = Field(ge=0)
+    """The private drop-tail buffer of each port."""
 
 
 class SharedMemory(Wire):
     """One packet memory for all ports, with dynamic thresholds (Choudhury & Hahne 1998)."""
 
     kind: Literal["shared-memory"] = "shared-memory"
-    pool_bytes: int
-    port_reserve_bytes: int = 0
-    """Memory of a port's own, used before the pool."""
-    cell_bytes: int = 1
-    """A frame occupies whole cells."""
-    alpha: float = 8.0
-    """A queue may hold alpha times the pool's free part."""
-    ingress_guarantee_frames: int = 0
+    pool_bytes: int = Field(ge=0)
+    """What all ports share."""
+    port_reserve_bytes: int = Field(default=0, ge=0)
+    """A port's own part, used before the pool."""
+    cell_bytes: int = Field(default=1, ge=1, le=_UINT32_MAX)
+    """The unit that frames are stored in: a frame occupies whole cells."""
+    alpha: float = Field(default=8.0, gt=0)
+    """A queue may hold alpha times the free pool. Larger: one port may take more."""
+    ingress_guarantee_frames: int = Field(default=0, ge=0)
     """Frames that an ingress port may always have queued, whatever the pool holds."""
 
 
@@ -149,34 +225,49 @@ class IngressQueued(Wire):
     """A private buffer an ingress port in virtual output queues; the egress pulls from them."""
 
     kind: Literal["ingress-queued"] = "ingress-queued"
-    ingress_buffer_bytes: int
-    egress_buffer_bytes: int = 0
+    ingress_buffer_bytes: int = Field(ge=0)
+    """The private buffer of each ingress port."""
+    egress_buffer_bytes: int = Field(default=0, ge=0, le=_UINT32_MAX)
+    """What waits at the egress port."""
     random_arbitration_pct: int = Field(default=0, ge=0, le=100)
-    """Share of the egress' choices made at random; the others are round robin."""
+    """Share of the egress' choices made at random, the others round robin."""
 
 
 Buffer = Annotated[OutputQueued | SharedMemory | IngressQueued, Field(discriminator="kind")]
 
 
 class Switch(Wire):
-    """A switch."""
+    """A switch.
+
+    Its fields and those of its buffer are settings of studies and figures of profiles, as those of
+    `Tcp` are.
+    """
+
+    NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (("pause_low_bytes", "pause_high_bytes"),)
 
     kind: Literal["switch"] = "switch"
     name: str
     profile: str
     ports: int = Field(ge=1)
+    """Ports that hosts can be linked to."""
     buffer: Buffer
-    forwarding: Literal["store-and-forward", "cut-through"] = "store-and-forward"
-    latency_ns: int = 0
-    ecn_threshold_bytes: int | None = None
-    """A frame that is subject to marks is marked when it meets a longer queue; None: no marks.
-    Ingress-queued: when it leaves more behind for the same egress."""
+    forwarding: Annotated[
+        Literal["store-and-forward", "cut-through"], Said(what="a way of forwarding")
+    ] = "store-and-forward"
+    """Whether a frame leaves before it has fully come in."""
+    latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
+    """From the port it came in to the port it leaves by, without queueing."""
+    ecn_threshold_bytes: int | None = Field(default=None, ge=0)
+    """Frames of hosts with `ecn` are marked when they meet a longer queue (ingress-queued: when
+    they leave more behind for the same egress); without it never. Lower: shorter queues, until the
+    link runs empty."""
     honours_pause: bool = False
     """Whether an egress pauses when its host asks for it (IEEE 802.3, annex 31B)."""
     pause_high_bytes: int | None = Field(default=None, ge=0)
-    """It asks a host to pause when frames from there hold more of the buffer; None: never."""
+    """It asks a host to pause when frames from there hold more of the buffer; without it never.
+    Higher: less room for frames that are under way."""
     pause_low_bytes: int | None = Field(default=None, ge=0)
-    """The pause ends when they hold no more; None: half of pause_high_bytes."""
+    """The pause ends when they hold no more; without it half of `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
     """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
 
@@ -211,7 +302,7 @@ class Port(Wire):
     node: str
     name: str
     """Different from every other of that node."""
-    rate_bps: int = Field(gt=0)
+    rate_bps: int = Field(ge=_RATE_MIN_BPS)
     """At which this end sends."""
     nic: Nic | None = None
     """The interface, where it is not that of the host's group; None at a switch."""
@@ -222,14 +313,17 @@ class Link(Wire):
 
     a: Port
     b: Port
-    delay_ns: int = Field(ge=0)
-    """Propagation delay, in either direction."""
+    delay_ns: int = Field(ge=0, le=_PATH_MAX_NS)
+    """Propagation time one way, the same both ways."""
     mtu_bytes: int = Field(ge=576)
 
     @property
     def ports(self) -> tuple[Port, Port]:
         """Both ends."""
         return self.a, self.b
+
+
+NamedT = TypeVar("NamedT", Group, Host | Zone | Switch)
 
 
 class Network(Wire):
@@ -265,7 +359,7 @@ class Network(Wire):
         return _named(self.nodes, name)
 
 
-def _named(among: tuple[Any, ...], name: str) -> Any:
+def _named(among: tuple[NamedT, ...], name: str) -> NamedT:
     for one in among:
         if one.name == name:
             return one
@@ -278,12 +372,12 @@ class NoJitter(Wire):
 
 class UniformJitter(Wire):
     kind: Literal["uniform"] = "uniform"
-    max_ns: int
+    max_ns: int = Field(ge=0, le=_PATH_MAX_NS)
 
 
 class ExponentialJitter(Wire):
     kind: Literal["exponential"] = "exponential"
-    mean_ns: int
+    mean_ns: int = Field(ge=0, le=_PATH_MAX_NS)
 
 
 Jitter = Annotated[NoJitter | UniformJitter | ExponentialJitter, Field(discriminator="kind")]
@@ -319,7 +413,7 @@ class Incast(Wire):
     """Unstriped: what each server sends. Striped: what all of them send together."""
     striped: bool = False
     request_bytes: int = Field(default=64, gt=0)
-    request_spacing_ns: int = 0
+    request_spacing_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
     """Time between the requests to one server and the next."""
     start_jitter: Jitter = NoJitter()
     """Delay between a server's receipt of a request and its first byte, drawn anew each time."""
@@ -393,11 +487,11 @@ PhaseKind = Literal[
 ]
 """What happens in a phase.
 
-`load`, `configure` and `gather-statistics` prepare an application; `idle` has the probe alone, before
-the workload begins; in `warm-up` the workload runs and no sample is kept; in `stop` it rests until
-nothing is under way, and begins again with the next phase; `reset` brings an application's data back
-to their first state; `measure` is the one window of all instruments; in `cool-down` the workload has
-ended and what is under way ends.
+`load`, `configure` and `gather-statistics` prepare an application; `idle` has the probe alone,
+before the workload begins; in `warm-up` the workload runs and no sample is kept; in `stop` it rests
+until nothing is under way, and begins again with the next phase; `reset` brings an application's
+data back to their first state; `measure` is the one window of all instruments; in `cool-down` the
+workload has ended and what is under way ends.
 """
 
 
@@ -428,8 +522,8 @@ class Phase(Wire):
 
 InstrumentKind = Literal["host", "tcp", "ports", "snmp"]
 """What an instrument reads: processor, memory, disk and interfaces of a host, as sar does; a host's
-connections (round-trip times, congestion windows) as TCP_INFO has them; the ports of a switch, by the
-switch itself or by SNMP."""
+connections (round-trip times, congestion windows) as TCP_INFO has them; the ports of a switch, by
+the switch itself or by SNMP."""
 
 
 class Instrument(Wire):
@@ -761,8 +855,10 @@ class RunRecord(Wire):
         return None if table is None else sum(table.bytes_received)
 
     def growth(self, readings: Readings) -> dict[str, int]:
-        """How counters grew over the measuring phase; a maximum is that of the run so far. A counter
-        that was not read at one of the edges is not there: missing is not zero."""
+        """How counters grew over the measuring phase; a maximum is that of the run so far.
+
+        A counter that was not read at one of the edges is not there: missing is not zero.
+        """
         names = [edge.name for edge in self.edges]
         if MEASURE_START not in names or MEASURE_END not in names:
             return {}

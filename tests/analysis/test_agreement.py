@@ -12,7 +12,7 @@ from netstudy.analysis.agreement import (
     ratio_agreement,
 )
 from netstudy.analysis.intervals import Estimate
-from netstudy.analysis.metrics import COMPLETION, DROPS
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 
 
 def beside(*pairs: tuple[float | None, float | None], level: str = "a") -> Agreement:

@@ -8,9 +8,9 @@ import pytest
 from netstudy.analysis.agreement import Beside, agreement
 from netstudy.analysis.bootstrap import RESAMPLES, bootstrap_interval, resampled
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.metrics import BY_NAME, COMPLETION, DROPS, GOODPUT
 from netstudy.analysis.rank import rho
 from netstudy.analysis.samples import Floats
+from netstudy.analysis.workloads.incast import COMPLETION, COMPLETION_P99, DROPS, GOODPUT
 from tests.report.synthetic import folder, incast_plan, pooled
 
 
@@ -53,7 +53,7 @@ def test_metrics_of_a_cell_meet_the_same_draws() -> None:
 
 def test_one_run_and_a_percentile_cannot_be_redrawn() -> None:
     assert resampled(cells(replicates=1)[0], COMPLETION) is None
-    assert resampled(cells(replicates=5)[0], BY_NAME["completion_ms_p99"]) is None
+    assert resampled(cells(replicates=5)[0], COMPLETION_P99) is None
 
 
 def test_an_interval_of_values_around_their_own_middle_is_the_percentiles() -> None:

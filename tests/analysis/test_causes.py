@@ -5,21 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netstudy.analysis.causes import Causes, TimeAccount, causes, sign_test
+from netstudy.analysis.causes import Causes, causes, sign_test
 from netstudy.analysis.layout import layout
+from netstudy.analysis.workloads.base import Account
+from netstudy.analysis.workloads.incast import INCAST
 from netstudy.wire import Run, RunRecord
 from tests.report.synthetic import FakeFolder, folder, from_samples, incast_plan, pooled
 
 
 def evidence(made: FakeFolder) -> Causes:
     table = pooled(made)
-    return causes(layout(table, "main", "switch").panels[0], "nexus-5010")
+    return causes(layout(table, "main", "switch").panels[0], "nexus-5010", INCAST)
 
 
 def unrelated(planned: Run) -> RunRecord:
     """Drops that nobody answers and timeouts that cost nothing."""
     rng = np.random.default_rng(int(planned.seed, 16))
-    n = planned.workload.iterations
+    n = planned.count("measure")
     times = rng.normal(100, 5, n)
     drops, again, late = (rng.poisson(5, n) for _ in range(3))
     return from_samples(planned, times, drops, again, late)
@@ -30,7 +32,7 @@ def test_the_chain_is_found_between_iterations_where_it_was_put_in() -> None:
     by_name = {
         (link.cause.name, link.effect.name): link
         for link in found.links
-        if link.scope == "between iterations"
+        if link.scope == "inside cells"
     }
     assert by_name["drops_per_iteration", "retransmissions_per_iteration"].holds
     assert by_name["timeouts_per_iteration", "completion_ms_mean"].holds
@@ -59,15 +61,13 @@ def test_a_single_server_drops_nothing_and_tests_nothing() -> None:
 
 
 def test_the_time_account_worked_by_hand() -> None:
-    account = TimeAccount(
-        x=8, level="a", completion_ms=125.0, wire_ms=25.0, timeout_share_pct=40.0, waiting_ms=80.0
-    )
+    account = Account(value_ms=125.0, wire_ms=25.0, timeout_share_pct=40.0, waiting_ms=80.0)
     assert account.excess_ms == 100
     assert account.accounted_pct == 80
 
 
 def test_an_iteration_as_fast_as_the_wire_leaves_nothing_to_account_for() -> None:
-    account = TimeAccount(1, "a", 3.2, 3.2, 0.0, 0.0)
+    account = Account(3.2, 3.2, 0.0, 0.0)
     assert account.accounted_pct is None
 
 

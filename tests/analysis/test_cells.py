@@ -6,23 +6,24 @@ import numpy as np
 import pytest
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.metrics import (
-    BY_NAME,
+from netstudy.analysis.workloads import VOCABULARY, WORKLOADS
+from netstudy.analysis.workloads.incast import (
     COMPLETION,
+    COMPLETION_P50,
+    COMPLETION_P99,
     DROPS,
-    EXPORTED,
     GOODPUT,
-    METRICS,
     TIMEOUT_SHARE,
     TIMEOUTS,
 )
-from netstudy.wire import Plan, RunRecord
+from netstudy.wire import RunRecord, Samples
 from tests.report.synthetic import (
     FakeFolder,
     failed,
     from_samples,
     incast_plan,
     invalid,
+    plan_of,
     pooled,
     record,
     run,
@@ -39,7 +40,7 @@ def cell_of(*samples: tuple[list[float], list[int], list[int]]) -> CellRow:
         from_samples(one, times, drops, drops, timeouts)
         for one, (times, drops, timeouts) in zip(planned, samples, strict=True)
     ]
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=tuple(planned))
+    plan = plan_of(planned)
     return pooled(FakeFolder(plan, records)).rows[0]
 
 
@@ -49,7 +50,7 @@ def test_replicates_are_pooled() -> None:
     assert cell.value(DROPS) == 3
     assert cell.value(TIMEOUTS) == 0.75
     assert cell.value(TIMEOUT_SHARE) == 50
-    assert cell.value(BY_NAME["completion_ms_p50"]) == 30
+    assert cell.value(COMPLETION_P50) == 30
 
 
 def test_goodput_is_all_bytes_over_all_time() -> None:
@@ -96,14 +97,20 @@ def test_bad_runs_are_named_and_leave_the_numbers_alone() -> None:
 
 def test_a_cell_without_a_run_has_no_values() -> None:
     row = pooled(FakeFolder(incast_plan([5], replicates=1), [])).rows[0]
-    assert [row.value(metric) for metric in METRICS] == [None] * len(METRICS)
+    assert row.estimates == {}
+
+
+def without_connections(full: RunRecord) -> Samples:
+    return full.samples.model_copy(update={"connection": None})
 
 
 def test_what_no_instrument_counted_is_missing_and_not_zero() -> None:
     planned = run({"servers": 4}, iterations=3)
     full = from_samples(planned, [1.0, 2.0, 3.0], [], [], [])
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=(planned,))
-    row = pooled(FakeFolder(plan, [full.model_copy(update={"bytes_received": None})])).rows[0]
+    plan = plan_of((planned,))
+    row = pooled(
+        FakeFolder(plan, [full.model_copy(update={"samples": without_connections(full)})])
+    ).rows[0]
     assert row.value(COMPLETION) == 2
     assert row.value(DROPS) is None
     assert row.value(TIMEOUT_SHARE) is None
@@ -112,8 +119,8 @@ def test_what_no_instrument_counted_is_missing_and_not_zero() -> None:
 
 def test_a_record_without_iterations_is_a_failed_run() -> None:
     planned = run({"servers": 4}, iterations=1)
-    empty = record(planned).model_copy(update={"iterations": None})
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=(planned,))
+    empty = record(planned).model_copy(update={"samples": Samples()})
+    plan = plan_of((planned,))
     row = pooled(FakeFolder(plan, [empty])).rows[0]
     assert row.problems[0].kind == "failed"
 
@@ -124,13 +131,16 @@ def test_p99_of_pooled_iterations_agrees_with_numpy() -> None:
     zeros = [0] * 100
     cell = cell_of(*((list(t), zeros, zeros) for t in times))
     expected = float(np.quantile(np.concatenate(times), 0.99))
-    assert cell.value(BY_NAME["completion_ms_p99"]) == pytest.approx(expected)
+    assert cell.value(COMPLETION_P99) == pytest.approx(expected)
 
 
 def test_the_vocabulary_names_each_metric_once_and_ends_names_in_unit_or_statistic() -> None:
-    assert len({metric.name for metric in METRICS}) == len(METRICS)
-    assert len({metric.figure for metric in METRICS}) == len(METRICS)
-    assert [metric.name for metric in EXPORTED] == [
+    beside = (*VOCABULARY["probe"], *VOCABULARY["tcp"])
+    for workload in WORKLOADS.values():
+        metrics = (*workload.metrics, *beside)
+        assert len({metric.name for metric in metrics}) == len(metrics)
+        assert len({metric.figure for metric in metrics}) == len(metrics)
+    assert [metric.name for metric in WORKLOADS["incast"].metrics if metric.exported] == [
         "completion_ms_mean",
         "completion_ms_p50",
         "completion_ms_p99",

@@ -7,60 +7,68 @@ import pytest
 from netstudy.analysis.causes import causes
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.layout import layout
-from netstudy.analysis.metrics import COMPLETION, DROPS, RETRANSMISSIONS
-from netstudy.wire import Plan
-from tests.report.synthetic import FakeFolder, from_samples, pooled, run
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS, INCAST, RETRANSMISSIONS
+from netstudy.wire import Readings
+from tests.report.synthetic import FakeFolder, from_samples, plan_of, pooled, run
 
-Counters = dict[str, dict[str, int]]
-PORTS: Counters = {"switch.client": {"frames_dropped": 6}, "switch.server": {"frames_dropped": 2}}
+Ports = dict[str, dict[str, Readings]]
+PORTS: Ports = {
+    "switch": {"client": {"frames_dropped": (4, 10)}, "server": {"frames_dropped": (0, 2)}}
+}
+OTHER: Ports = {"switch": {"all": {"frames_dropped": (0, 12)}}}
 
 
-def made_with(*counters: Counters) -> FakeFolder:
+def made_with(*counters: Ports) -> FakeFolder:
     """Runs of four iterations in one cell, whose records have these counters."""
     planned = [run({"servers": 4}, n + 1, iterations=4) for n in range(len(counters))]
     times = [10.0, 20.0, 30.0, 40.0]
     records = []
     for one, counted in zip(planned, counters, strict=True):
         record = from_samples(one, times, [0] * 4, [1, 2, 3, 4], [0] * 4)
-        assert record.iterations is not None
-        unknown = record.iterations.model_copy(update={"dropped_packets": None})
-        records.append(record.model_copy(update={"iterations": unknown, "counters": counted}))
-    return FakeFolder(
-        Plan(schema="netstudy/plan/1", study="s", seed=1, runs=tuple(planned)), records
-    )
+        assert record.samples.iteration is not None
+        unknown = record.samples.iteration.model_copy(update={"dropped_packets": None})
+        samples = record.samples.model_copy(update={"iteration": unknown})
+        records.append(record.model_copy(update={"samples": samples, "ports": counted}))
+    return FakeFolder(plan_of(planned), records)
 
 
-def cell_with(*counters: Counters) -> CellRow:
+def cell_with(*counters: Ports) -> CellRow:
     return pooled(made_with(*counters)).rows[0]
 
 
 def test_the_counters_of_all_ports_together_by_the_iterations() -> None:
     assert cell_with(PORTS).value(DROPS) == 2
-    only_the_switch = {"switch": {"frames_dropped": 12}, "server": {"timeouts": 0}}
-    assert cell_with(PORTS, only_the_switch).value(DROPS) == 2.5
+    with_a_host: Ports = {**OTHER, "client": {"eth0": {"frames_dropped": (0, 5)}}}
+    assert cell_with(PORTS, with_a_host).value(DROPS) == 2.5
 
 
 def test_one_run_has_no_interval_for_nothing_is_known_of_its_spread() -> None:
     estimate = cell_with(PORTS).estimate(DROPS)
     assert estimate is not None
     assert estimate.interval is None
-    both = cell_with(PORTS, {"switch": {"frames_dropped": 12}}).estimate(DROPS)
+    both = cell_with(PORTS, OTHER).estimate(DROPS)
     assert both is not None
     assert (both.n, both.unit) == (2, "run")
 
 
 @pytest.mark.parametrize(
-    "counters", [{}, {"server": {"frames_dropped": 3}}, {**PORTS, "switch.spare": {}}]
+    "counters",
+    [
+        {},
+        {"client": {"eth0": {"frames_dropped": (0, 3)}}},
+        {"switch": {**PORTS["switch"], "spare": {}}},
+        {"switch": {**PORTS["switch"], "spare": {"frames_dropped": (0, None)}}},
+    ],
 )
-def test_missing_is_not_zero(counters: Counters) -> None:
+def test_missing_is_not_zero(counters: Ports) -> None:
     assert cell_with(counters).value(DROPS) is None
     assert cell_with(counters).value(COMPLETION) == 25
 
 
 def test_the_causes_between_iterations_leave_them_out() -> None:
     (panel,) = layout(pooled(made_with(PORTS)), "main", None).panels
-    found = causes(panel, None)
+    found = causes(panel, None, INCAST)
     assert found.retransmissions_per_drop == pytest.approx(10 / 8)
-    by_cause = {link.cause: link.n for link in found.links if link.scope == "between iterations"}
+    by_cause = {link.cause: link.n for link in found.links if link.scope == "inside cells"}
     assert by_cause[DROPS] == 0
     assert by_cause[RETRANSMISSIONS] == 1

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import student_quantile
-from netstudy.analysis.metrics import BY_NAME
 from netstudy.analysis.samples import jain_index
-from netstudy.wire import ConnectionSamples, Plan
-from tests.report.synthetic import FakeFolder, from_samples, pooled, run
-
-FAIRNESS = BY_NAME["fairness_index"]
+from netstudy.analysis.workloads.incast import FAIRNESS
+from netstudy.wire import ConnectionSamples
+from tests.report.synthetic import FakeFolder, from_samples, plan_of, pooled, run
 
 
 def cell_of(*runs: tuple[list[int], list[int]] | None) -> CellRow:
@@ -23,17 +21,21 @@ def cell_of(*runs: tuple[list[int], list[int]] | None) -> CellRow:
     records = []
     for one, counted in zip(planned, runs, strict=True):
         made = from_samples(one, [1.0, 2.0], [0, 0], [0, 0], [0, 0])
+        connections = None
         if counted is not None:
             zeros = (0,) * len(counted[0])
             connections = ConnectionSamples(
+                client=("client",) * len(zeros),
+                server=one.workload.roles.server,
                 bytes_received=tuple(counted[0]),
-                receiving_ns=tuple(counted[1]),
+                bytes_sent=zeros,
+                busy_ns=tuple(counted[1]),
                 retransmissions=zeros,
                 timeouts=zeros,
             )
-            made = made.model_copy(update={"connections": connections})
-        records.append(made)
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=tuple(planned))
+        samples = made.samples.model_copy(update={"connection": connections})
+        records.append(made.model_copy(update={"samples": samples}))
+    plan = plan_of(planned)
     return pooled(FakeFolder(plan, records)).rows[0]
 
 

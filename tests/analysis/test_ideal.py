@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netstudy.analysis.ideal import ideal_of
+from netstudy.analysis.workloads.incast import ideal_of
 from tests.report.synthetic import run
 
 

@@ -7,13 +7,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from netstudy.analysis.distribution import quantile
 from netstudy.analysis.intervals import (
     Estimate,
     Interval,
     batch_means,
     lag_one,
     over_runs,
-    quantile,
     ratio_of_sums,
 )
 

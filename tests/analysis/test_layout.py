@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from netstudy.analysis.layout import Layout, layout
-from netstudy.wire import Plan, Treatment
-from tests.report.synthetic import FakeFolder, incast_plan, pooled, run
+from netstudy.wire import Treatment
+from tests.report.synthetic import FakeFolder, incast_plan, plan_of, pooled, run
 
 
 def laid_out(*treatments: Treatment, compared: str | None = None) -> Layout:
     runs = tuple(run(treatment, switch="x", servers=2) for treatment in treatments)
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=runs)
+    plan = plan_of(runs)
     return layout(pooled(FakeFolder(plan, [])), "main", compared)
 
 
@@ -78,7 +78,7 @@ def test_a_hole_in_the_plan_is_a_cell_that_is_not_there() -> None:
 def test_cases_are_laid_out_apart_and_may_share_cells() -> None:
     shared = run({"cpus": 2}, cases=("one", "two"), switch="x", servers=2)
     only = run({"cpus": 4}, cases=("two",), switch="x", servers=2)
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=(shared, only))
+    plan = plan_of((shared, only))
     table = pooled(FakeFolder(plan, []))
     assert table.cases == ("one", "two")
     assert layout(table, "one", None).panels[0].x_levels == (2,)

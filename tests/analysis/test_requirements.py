@@ -12,14 +12,14 @@ from netstudy.analysis.study_result import analyse
 from netstudy.study.outcome import Bound
 from netstudy.wire import Run, RunRecord
 from tests.report.results import from_text, study_text
-from tests.report.synthetic import failed, from_samples
+from tests.report.synthetic import failed, from_samples, server_count
 
 FACTORS = "factors: {servers: [2, 4]}\nreplicates: 3\n"
 
 
 def outcome(run: Run) -> RunRecord:
     """Ten milliseconds and one drop a server, a little more with each replicate."""
-    servers, n = run.network.hosts[1].count, run.workload.iterations
+    servers, n = server_count(run), run.count("measure")
     times = [10.0 * servers + run.replicate] * n
     return from_samples(run, times, [servers] * n, [0] * n, [0] * n)
 
@@ -69,7 +69,7 @@ def test_what_is_not_measured_was_not_shown_to_hold(tmp_path: Path) -> None:
 
 def test_a_cell_without_numbers_misses_and_the_others_still_count(tmp_path: Path) -> None:
     def lacking(run: Run) -> RunRecord:
-        return failed(run) if run.network.hosts[1].count == 2 else outcome(run)
+        return failed(run) if server_count(run) == 2 else outcome(run)
 
     assert checked(tmp_path, "completion_ms_mean < 99", maker=lacking).outcome == "not measured"
     assert checked(tmp_path, "completion_ms_mean < 1", maker=lacking).outcome == "missed"

@@ -8,12 +8,12 @@ import pytest
 
 from netstudy.analysis.cells import CellTable
 from netstudy.analysis.intervals import student_quantile
-from netstudy.analysis.metrics import BY_NAME, COMPLETION, DROPS, GOODPUT
 from netstudy.analysis.two_runs import Difference, TwoRuns, two_runs
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS, FAIRNESS, GOODPUT
 from netstudy.errors import StudyError
 from netstudy.study.agreement import Band, Bands, agreed_metric
-from netstudy.wire import Plan, Treatment
-from tests.report.synthetic import FakeFolder, from_samples, pooled, run
+from netstudy.wire import Treatment
+from tests.report.synthetic import FakeFolder, from_samples, plan_of, pooled, run
 
 Times = list[list[float]]
 """Completion times in ms of each replicate's iterations."""
@@ -29,7 +29,7 @@ def table(cells: list[tuple[Treatment, Times]], *, drops: int = 0) -> CellTable:
             runs.append(planned)
             counts = [drops] * len(times)
             records.append(from_samples(planned, times, counts, counts, [0] * len(times)))
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=tuple(runs))
+    plan = plan_of(runs)
     return pooled(FakeFolder(plan, records))
 
 
@@ -125,7 +125,7 @@ def test_a_metric_that_is_named_must_have_been_measured() -> None:
     found = two_runs(short, short, Bands({"completion_ms_p99": Band.parse("1 %")}))
     assert [d.outcome for _, d in found.broken] == ["not measured"]
     named = two_runs(short, short, Bands({"fairness": Band.parse("1 %")}))
-    assert [d.metric for _, d in named.broken] == [BY_NAME["fairness_index"]]
+    assert [d.metric for _, d in named.broken] == [FAIRNESS]
 
 
 def test_what_one_side_alone_measured_is_not_an_agreement() -> None:
@@ -178,7 +178,7 @@ def test_figures_and_metrics_may_be_named_and_nothing_else() -> None:
     with pytest.raises(ValueError, match="unknown metric"):
         agreed_metric("godput")
     one_cell = table(A)
-    with pytest.raises(StudyError, match="does not compute throughput_mbps"):
+    with pytest.raises(StudyError, match="neither run gives throughput_mbps"):
         two_runs(one_cell, one_cell, Bands({"throughput_mbps": Band.parse("1 %")}))
 
 

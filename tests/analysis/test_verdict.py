@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from netstudy.analysis.intervals import student_quantile
-from netstudy.analysis.metrics import COMPLETION, DROPS
 from netstudy.analysis.verdict import Pair, VerdictTable, verdict_table
-from netstudy.wire import Plan
-from tests.report.synthetic import FakeFolder, from_samples, pooled, run
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
+from tests.report.synthetic import FakeFolder, from_samples, plan_of, pooled, run
 
 A, B = "arista-7124s", "nexus-5010"
 
@@ -27,7 +26,7 @@ def compare(
                 one = run({"switch": switch, "servers": servers}, replicate + 1, iterations=2)
                 planned.append(one)
                 records.append(from_samples(one, [mean, mean], [4, 4], [4, 4], [0, 0]))
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=tuple(planned))
+    plan = plan_of(planned)
     rows = {
         (row.treatment["switch"], row.treatment["servers"]): row
         for row in pooled(FakeFolder(plan, records)).rows
@@ -108,7 +107,7 @@ def test_one_run_a_cell_decides_nothing_and_asks_for_the_four_that_are_missing()
         from_samples(one, mean + rng.normal(0, 20, 80), zeros, zeros, zeros)
         for one, mean in zip(planned, (200, 100), strict=True)
     ]
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=tuple(planned))
+    plan = plan_of(planned)
     rows = pooled(FakeFolder(plan, records)).rows
     table = verdict_table(
         [Pair(2, rows[0], rows[1])],
@@ -173,7 +172,7 @@ def test_no_drops_on_either_side_are_the_same_and_have_no_ratio() -> None:
     times = [3.5] * 200
     none = [0] * 200
     records = [from_samples(one, times, none, none, none) for one in planned]
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=tuple(planned))
+    plan = plan_of(planned)
     rows = pooled(FakeFolder(plan, records)).rows
     row = verdict_table(
         [Pair(1, rows[0], rows[1])],

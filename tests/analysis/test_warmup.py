@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netstudy.analysis.warmup import WarmUp, alarms, mser5, warm_up_of
-from netstudy.wire import Plan
-from tests.report.synthetic import FakeFolder, from_samples, pooled, run
+from netstudy.analysis.workloads.incast import INCAST
+from tests.report.synthetic import FakeFolder, from_samples, plan_of, pooled, run
 
 
 def cell_with(*series: NDArray[np.float64]) -> WarmUp | None:
@@ -19,8 +19,8 @@ def cell_with(*series: NDArray[np.float64]) -> WarmUp | None:
         from_samples(one, values, zeros, zeros, zeros)
         for one, values in zip(planned, series, strict=True)
     ]
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=tuple(planned))
-    return warm_up_of(pooled(FakeFolder(plan, records)).rows[0])
+    plan = plan_of(planned)
+    return warm_up_of(pooled(FakeFolder(plan, records)).rows[0], INCAST)
 
 
 def test_a_step_is_cut_where_it_ends() -> None:
@@ -44,8 +44,8 @@ def test_a_slow_start_that_all_runs_share_raises_the_alarm() -> None:
     found = cell_with(*(100 + decay + rng.normal(0, 5, 400) for _ in range(5)))
     assert found is not None
     assert found.alarm
-    assert found.cut_mean_ms is not None
-    assert found.cut_mean_ms > found.kept_mean_ms
+    assert found.cut_mean is not None
+    assert found.cut_mean > found.kept_mean
 
 
 def test_runs_too_short_to_tell_raise_nothing() -> None:
@@ -65,5 +65,5 @@ def test_stationary_runs_seldom_raise_the_alarm() -> None:
 
 
 def test_a_cell_without_runs_is_not_looked_at() -> None:
-    plan = Plan(schema="netstudy/plan/1", study="s", seed=1, runs=(run({"servers": 4}),))
-    assert alarms(pooled(FakeFolder(plan, [])).rows) == ()
+    plan = plan_of((run({"servers": 4}),))
+    assert alarms(pooled(FakeFolder(plan, []))) == ()

@@ -33,12 +33,22 @@ def record(**changes: object) -> wire.RunRecord:
         "replicate": 1,
         "seed": "0" * 16,
         "status": "ok",
-        "bytes_received": 2_000_000,
-        "iterations": wire.IterationSamples(
-            completion_ns=(1_000_000, 3_000_000),
-            dropped_packets=(1, 2),
-            retransmissions=(1, 2),
-            timeouts=(0, 1),
+        "samples": wire.Samples(
+            iteration=wire.IterationSamples(
+                completion_ns=(1_000_000, 3_000_000),
+                dropped_packets=(1, 2),
+                retransmissions=(1, 2),
+                timeouts=(0, 1),
+            ),
+            connection=wire.ConnectionSamples(
+                client=("client",),
+                server=("server",),
+                bytes_received=(2_000_000,),
+                bytes_sent=(128,),
+                busy_ns=(4_000_000,),
+                retransmissions=(3,),
+                timeouts=(1,),
+            ),
         ),
     }
     return wire.RunRecord.model_validate(fields | changes)
@@ -64,7 +74,7 @@ def test_all_programs_are_asked_for_the_same(monkeypatch: pytest.MonkeyPatch) ->
     plan = json.loads(NETSTUDY.job(CELL, 7, 3).text)
     (run,) = plan["runs"]
 
-    assert run["workload"]["iterations"] == 7
+    assert run["phases"] == [{"kind": "measure", "until": {"kind": "count", "count": 7}}]
     assert run["network"]["links"][0]["mtu_bytes"] == 9000
     assert NS3.job(CELL, 7, 3).command[1:] == (
         "--servers=4",

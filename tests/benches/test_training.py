@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netstudy.plan.make import useful_packets
+from netstudy.plan import useful_packets
 from tools.bench import scenarios, training
 
 
@@ -12,7 +12,8 @@ def test_both_modes_and_every_buffer_architecture_are_trained() -> None:
     records = scenarios.run_records(scenarios.simulate(runs).output)
 
     assert {record.mode for record in records} == {"closed-form", "per-hop"}
-    assert {run.network.switch.buffer.kind for run in runs} == {
+    switches = [switch for run in runs for switch in run.network.switches]
+    assert {switch.buffer.kind for switch in switches} == {
         "output-queued",
         "shared-memory",
         "ingress-queued",

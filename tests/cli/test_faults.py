@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -190,6 +192,33 @@ def test_a_bad_run_is_kept_shown_and_not_run_again(
     monkeypatch.setenv("FAKE_ENGINE", "crash:0")  # would show that the engine is started
     assert netstudy("run", study, "--resume").code == 3
     assert [record.status for record in folder.records()].count("ok") == 11
+
+
+def test_a_run_that_the_engine_cannot_make_costs_no_other_run(
+    study: Path, netstudy: Netstudy, engine: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fourth run's switch has one port for two hosts or more: no study gets that far."""
+    spoils = here / "engine-with-a-spoilt-plan"
+    spoils.write_text(
+        f"#!{sys.executable}\n"
+        "import json, subprocess, sys\n"
+        "plan = json.load(sys.stdin)\n"
+        "plan['runs'][3]['network']['switch']['ports'] = 1\n"
+        f"command = [{str(engine)!r}, *sys.argv[1:]]\n"
+        "sys.exit(subprocess.run(command, input=json.dumps(plan), text=True).returncode)\n"
+    )
+    spoils.chmod(0o755)
+    monkeypatch.setenv("NETSTUDY_ENGINE", str(spoils))
+    outcome = netstudy("run", study)
+    assert outcome.code == 3
+    assert re.search(r"failed: \d hosts do not fit a switch of 1 ports", outcome.err)
+    (folder,) = Results(Path("results")).folders()
+    statuses = {record.run: record.status for record in folder.records()}
+    spoilt = folder.plan().runs[3].id
+    assert statuses == {
+        run.id: "failed" if run.id == spoilt else "ok" for run in folder.plan().runs
+    }
+    assert folder.is_done()
 
 
 @pytest.mark.parametrize(

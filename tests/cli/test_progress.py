@@ -91,7 +91,7 @@ def test_runs_that_were_there_before_are_counted_as_done() -> None:
 
 def test_a_long_run_moves_before_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
     def sign(iterations_done: int, packets: int) -> ProgressRecord:
-        run = RunUnderWay(iterations_done=iterations_done, iterations=2_000)
+        run = RunUnderWay(done=iterations_done, of=2_000)
         return ProgressRecord(
             runs_done=0, runs=1, packets=packets, packets_planned=1_000, under_way=run
         )
@@ -102,6 +102,6 @@ def test_a_long_run_moves_before_it_ends(capsys: pytest.CaptureFixture[str]) -> 
     told = capsys.readouterr().err.splitlines()
 
     assert [line.split(", ")[:2] for line in told] == [
-        ["0/1 runs", "iteration 200/2,000"],
-        ["0/1 runs", "iteration 400/2,000"],
+        ["0/1 runs", "10 % of this run"],
+        ["0/1 runs", "20 % of this run"],
     ]

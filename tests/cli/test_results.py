@@ -79,7 +79,7 @@ class TestExport:
             for record in done.records()
             if record.treatment == {"switch": "nexus-5010", "servers": 6}
         ]
-        samples = [record.iterations for record in records if record.iterations]
+        samples = [record.samples.iteration for record in records if record.samples.iteration]
         assert len(samples) == 2
         times = [ns for sample in samples for ns in sample.completion_ns]
         drops = [count for sample in samples for count in sample.dropped_packets or ()]

@@ -100,7 +100,7 @@ def test_what_was_asked_for_is_recorded_and_the_study_is_kept_as_it_was(
     assert folder.study().replicates == 1
     runs = folder.plan().runs
     assert {run.treatment["servers"] for run in runs} == {3}
-    assert {run.workload.iterations for run in runs} == {2}
+    assert {run.count("measure") for run in runs} == {2}
     assert folder.environment()["engine"] == "0.1.0"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netstudy.analysis.metrics import METRICS
+from netstudy.analysis.workloads import METRICS
 from netstudy.cli import app
 from tests.docs.pages import ROOT
 from tools.generate import outdated

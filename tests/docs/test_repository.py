@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.cli import app
 from netstudy.plan import make_plan
 from netstudy.study import load
 from tests.docs.pages import ROOT, tracked_files
@@ -91,3 +92,10 @@ def test_the_pages_name_the_prerequisites_that_set_up_checks(page: str) -> None:
 
     assert f"Python {python.removeprefix('>=')} or later" in text
     assert f"Rust {rust} or later" in text
+
+
+def test_the_readme_has_every_verb_in_its_table() -> None:
+    section = (ROOT / "README.md").read_text().partition("## The verbs")[2].partition("## ")[0]
+    verbs = {str(command.name) for command in app.registered_commands}
+
+    assert verbs - set(re.findall(r"`([a-z]+)`", section)) == set()

@@ -81,7 +81,7 @@ def results(
 def _fill(made: Folder, maker: Maker, testbed: str) -> None:
     with made.writing():
         made.begin_session(NOW)
-        engine = EngineRecord(schema="netstudy/record/1", version="0.1.0", testbed=testbed)
+        engine = EngineRecord(schema="netstudy/record/2", version="0.1.0", testbed=testbed)
         made.write_engine(to_json(engine).encode() + b"\n")
         for run in made.plan().runs:
             outcome = maker(run)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.metrics import METRICS
+from netstudy.analysis.workloads.incast import INCAST
 from netstudy.report.appendix import Appendix, appendix, fitted_figures, setting_text
 from netstudy.report.prose.published import fitted_note
 from netstudy.report.tables import Table
@@ -17,7 +17,7 @@ from tests.report.results import results
 
 @pytest.fixture(scope="module")
 def added(incast: Folder) -> Appendix:
-    return appendix(incast, incast.plan().runs, {})
+    return appendix(incast, incast.plan().runs, {}, INCAST.metrics)
 
 
 def rows(table: Table) -> dict[str, list[str]]:
@@ -44,7 +44,7 @@ def test_hosts_links_and_workload_are_there(added: Appendix) -> None:
     assert links["mtu"] == ["9000 B", "9000 B"]
     assert links["rate"] == ["10 Gbit/s", "10 Gbit/s"]
     assert work["block"] == ["4 MB"]
-    assert work["iterations"] == ["120"]
+    assert work["phases.measure.count"] == ["120"]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_fitted_figures_are_named_beside_published_values(added: Appendix) -> No
 
 def test_the_command_repeats_what_was_asked_for(tmp_path: Path) -> None:
     folder = results(tmp_path, quick=True, only=["servers=1,2"], overrides={"replicates": "2"})
-    assert appendix(folder, folder.plan().runs, {}).commands[0] == (
+    assert appendix(folder, folder.plan().runs, {}, INCAST.metrics).commands[0] == (
         "netstudy run studies/incast --testbed=sim --seed=1 --quick --only=servers=1,2 "
         "--set=replicates=2"
     )
@@ -111,4 +111,4 @@ def test_versions_seed_and_machine_are_told(added: Appendix) -> None:
 
 
 def test_every_metric_has_its_formula(added: Appendix) -> None:
-    assert [str(row[0]) for row in added.metrics.rows] == [metric.name for metric in METRICS]
+    assert [str(row[0]) for row in added.metrics.rows] == [m.name for m in INCAST.metrics]

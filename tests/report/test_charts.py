@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 
 from netstudy.analysis.layout import Panel, layout
-from netstudy.analysis.metrics import COMPLETION, GOODPUT
+from netstudy.analysis.workloads.incast import COMPLETION, GOODPUT, INCAST
 from netstudy.report.charts import NARROW, WIDE, Size, metric_chart, svg
 from netstudy.wire import Plan
-from tests.report.synthetic import folder, incast_plan, pooled, run
+from tests.report.synthetic import folder, incast_plan, plan_of, pooled, run
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -34,14 +34,18 @@ def marks(text: str, role: str) -> list[ElementTree.Element]:
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 def test_every_cell_is_a_point_with_its_interval(size: Size) -> None:
-    text = svg(metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION), size)
+    text = svg(
+        metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION, INCAST), size
+    )
     assert len(marks(text, "symbol")) == 6 + 30  # six cells, and each of their five runs
     assert len(marks(text, "rule")) == 6
     assert "lower is better; bars: 95 % interval" in text.replace("\u00a0", " ")
 
 
 def test_series_differ_in_shape_and_dash_besides_colour() -> None:
-    text = svg(metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION), WIDE)
+    text = svg(
+        metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION, INCAST), WIDE
+    )
     lines = re.findall(r'role-mark[^>]*><path[^>]*d="M[^"]*L[^>]*>', text)
     dashes = {re.search(r'stroke-dasharray="([^"]*)"', line)[1] for line in lines}  # type: ignore[index]
     assert len(dashes) == 2
@@ -50,17 +54,24 @@ def test_series_differ_in_shape_and_dash_besides_colour() -> None:
 
 
 def test_a_missing_cell_leaves_a_gap() -> None:
-    whole = svg(metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION), WIDE)
+    whole = svg(
+        metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION, INCAST), WIDE
+    )
     gap = svg(
-        metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80), without=2), COMPLETION), WIDE
+        metric_chart(
+            panel_of(incast_plan([1, 2, 3], iterations=80), without=2), COMPLETION, INCAST
+        ),
+        WIDE,
     )
     assert len(marks(gap, "symbol")) < len(marks(whole, "symbol"))
-    drawn = metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80), without=2), COMPLETION)
+    drawn = metric_chart(
+        panel_of(incast_plan([1, 2, 3], iterations=80), without=2), COMPLETION, INCAST
+    )
     assert [point["y"] is None for point in drawn.points] == [False, True, False] * 2
 
 
 def test_goodput_has_the_line_rate_in_it() -> None:
-    text = svg(metric_chart(panel_of(incast_plan([1, 2], iterations=80)), GOODPUT), WIDE)
+    text = svg(metric_chart(panel_of(incast_plan([1, 2], iterations=80)), GOODPUT, INCAST), WIDE)
     assert "line rate 10,000, at most 9,900 after headers" in text
     assert "higher is better" in text
 
@@ -68,13 +79,13 @@ def test_goodput_has_the_line_rate_in_it() -> None:
 def test_a_named_factor_along_x_has_points_and_no_line() -> None:
     names = ("near", "far")
     runs = tuple(run({"path": name}, r, iterations=80, servers=3) for name in names for r in (1, 2))
-    panel = panel_of(Plan(schema="netstudy/plan/1", study="s", seed=1, runs=runs), compared=None)
-    text = svg(metric_chart(panel, COMPLETION), WIDE)
+    panel = panel_of(plan_of(runs), compared=None)
+    text = svg(metric_chart(panel, COMPLETION, INCAST), WIDE)
     assert len(marks(text, "symbol")) == 2 + 4
     assert not marks(text, "line")
     assert ">near<" in text
 
 
 def test_the_same_data_give_the_same_drawing() -> None:
-    drawn = metric_chart(panel_of(incast_plan([1, 2], iterations=80)), COMPLETION)
+    drawn = metric_chart(panel_of(incast_plan([1, 2], iterations=80)), COMPLETION, INCAST)
     assert svg(drawn, WIDE) == svg(drawn, WIDE)

@@ -7,8 +7,8 @@ import io
 import json
 from pathlib import Path
 
-from netstudy.analysis.metrics import COMPLETION
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.workloads.incast import COMPLETION
 from netstudy.report.export import to_csv, to_json, to_markdown
 from tests.report.results import from_text, small_incast, study_text
 from tests.report.synthetic import record

@@ -41,8 +41,8 @@ def published() -> dict[tuple[str, int], dict[str, float]]:
 
 def as_published(planned: Run) -> RunRecord:
     """A run whose means are the published ones, give or take the replicate."""
-    row = published()[planned.network.switch.profile, int(planned.treatment["servers"])]
-    n = planned.workload.iterations
+    row = published()[planned.network.switches[0].profile, int(planned.treatment["servers"])]
+    n = planned.count("measure")
     completion = np.full(n, row["completion"] * (1 + 0.0001 * (planned.replicate - 3)))
     drops = np.full(n, int(row["drops"]))
     drops[: round((row["drops"] % 1) * n)] += 1
@@ -116,8 +116,10 @@ def test_an_order_turned_round_is_warned_of(tmp_path: Path) -> None:
     other = {"arista-7124s": "nexus-5010", "nexus-5010": "arista-7124s"}
 
     def turned(planned: Run) -> RunRecord:
-        row = published()[other[planned.network.switch.profile], int(planned.treatment["servers"])]
-        zeros = np.zeros(planned.workload.iterations, dtype=int)
+        row = published()[
+            other[planned.network.switches[0].profile], int(planned.treatment["servers"])
+        ]
+        zeros = np.zeros(planned.count("measure"), dtype=int)
         return from_samples(planned, zeros + row["completion"], zeros, zeros, zeros)
 
     found = [str(s) for s in warnings(analyse(small_incast(tmp_path, turned)))]
@@ -140,7 +142,7 @@ def test_the_description_says_what_the_compared_cells_differ_in(told: StudyResul
 def test_equal_configurations_do_not_differ_and_changed_ones_name_their_path() -> None:
     one = run({"servers": 4})
     assert differing(one, one) == []
-    assert differing(one, run({"servers": 8})) == ["hosts.count"]
+    assert differing(one, run({"servers": 8})) == ["server.count"]
 
 
 def test_one_run_a_cell_gives_no_verdict(tmp_path: Path) -> None:
@@ -164,7 +166,9 @@ def test_a_bad_run_is_warned_of(
 ) -> None:
     def maker(planned: Run) -> RunRecord | None:
         bad = planned.treatment["servers"] == 9 and planned.replicate == 2
-        return change(planned) if bad and planned.network.switch.ports == 24 else record(planned)
+        return (
+            change(planned) if bad and planned.network.switches[0].ports == 24 else record(planned)
+        )
 
     found = [str(s) for s in warnings(analyse(small_incast(tmp_path, maker)))]
     assert sentence in found

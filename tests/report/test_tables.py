@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netstudy.analysis.metrics import COMPLETION
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.workloads.incast import COMPLETION
 from netstudy.report.markdown import pipe_table
 from netstudy.report.plaintext import text_table
 from netstudy.report.reference_tables import reference_table

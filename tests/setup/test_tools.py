@@ -69,18 +69,24 @@ def test_lints_of_a_later_rust_stop_nobody(computer: Machine, release: str, insi
 
 
 class TestTotals:
-    """`tools/tests`: every test of both languages, and their sum."""
+    """`tools/tests`: every test of both languages, those that were skipped, and their sum."""
 
     RUST = "echo 'test result: ok. 30 passed; {failed} failed; 0 ignored; finished in 0.01s'"
     PYTHON = "echo '==== {outcome}1 skipped, 7 deselected in 3.21s (0:00:03) ===='"
 
     def totals(self, computer: Machine, rust: str, python: str) -> tuple[str, int]:
         """The last line, and the exit code."""
+        *_, last = self.printed(computer, rust, python)
+        return last, self.status
+
+    def printed(self, computer: Machine, rust: str, python: str) -> list[str]:
+        """Every line."""
         computer.install("cargo", rust)
         (computer.checkout / ".venv/bin").mkdir(parents=True)
         self.write(computer.checkout / ".venv/bin/python", python)
         done = computer.call("tools/tests")
-        return done.stdout.splitlines()[-1], done.returncode
+        self.status = done.returncode
+        return done.stdout.splitlines()
 
     @staticmethod
     def write(path: Path, script: str) -> None:
@@ -103,3 +109,20 @@ class TestTotals:
         rust, python = "echo 'error: no such crate'; exit 101", self.PYTHON.format(outcome="")
 
         assert self.totals(computer, rust, python) == ("0 passed, 1 failed", 1)
+
+    def test_tests_that_were_skipped_are_named_and_have_not_passed(self, computer: Machine) -> None:
+        rust = (
+            "echo; echo 'skipped: tests/namespace.rs::a_namespace - not permitted' >&2; "
+            + self.RUST.format(failed=0)
+        )
+        python = (
+            "echo 'SKIPPED tests/test_page.py::test_a_page - no browser'; "
+            + self.PYTHON.format(outcome="12 passed, ")
+        )
+
+        assert self.printed(computer, rust, python)[-4:] == [
+            "  skipped here, 2 tests:",
+            "    tests/namespace.rs::a_namespace - not permitted",
+            "    tests/test_page.py::test_a_page - no browser",
+            "41 passed, 0 failed",
+        ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan import make_plan
 from netstudy.study import form_only, in_form, load, quick_form
@@ -53,21 +54,23 @@ def test_a_form_adds_factors_and_sets_values(study_file: Path) -> None:
         {"servers": servers, "min_rto": rto} for servers in (1, 3) for rto in ("200 ms", "4 ms")
     ]
     run = planned.plan.runs[0]
+    assert isinstance(run.workload, wire.Incast)
     assert run.workload.block_bytes == 256_000
-    assert {link.rate_bps for link in run.network.links} == {500_000_000}
-    rtos = {run.network.hosts[1].tcp.min_rto_ns for run in planned.plan.runs}
+    ports = [port for link in run.network.links for port in link.ports]
+    assert {port.rate_bps for port in ports} == {500_000_000}
+    rtos = {run.network.group("server").tcp.min_rto_ns for run in planned.plan.runs}
     assert rtos == {200_000_000, 4_000_000}
 
 
 def test_the_study_itself_stays_as_it_is(study_file: Path) -> None:
     planned = make_plan(load(study_file))
     assert len(planned.cells) == 3
-    assert planned.plan.runs[0].network.links[0].rate_bps == 10_000_000_000
+    assert planned.plan.runs[0].network.links[0].a.rate_bps == 10_000_000_000
 
 
 def test_the_short_form_is_that_of_the_form(study_file: Path) -> None:
     quick = quick_form(in_form(load(study_file), "netns"))
-    assert make_plan(quick).plan.runs[0].workload.iterations == 2
+    assert make_plan(quick).plan.runs[0].count("measure") == 2
 
 
 def test_a_form_that_keeps_an_unknown_level_is_refused_with_its_place(study_file: Path) -> None:

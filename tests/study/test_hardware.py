@@ -46,7 +46,7 @@ def test_every_figure_says_where_it_comes_from(kind: str) -> None:
         rows = library.rows(kind, name)  # type: ignore[arg-type]
         assert rows, name
         for row in rows:
-            assert row.source in {"documented", "fitted", "assumed"}
+            assert row.source in {"documented", "fitted", "measured", "assumed"}
             assert row.origin
             assert (row.interval is not None) == (row.source == "fitted"), (name, row.name)
 
@@ -107,9 +107,9 @@ def test_an_unknown_name_gives_the_nearest_and_the_list(library: HardwareLibrary
          '8:24: figures.port_buffer.value: "64 KB": unknown unit "KB"; did you mean "64 kB" '
          '(1000 bytes) or "64 KiB" (1024 bytes)?'),
         ("source: fitted, ", "", "8:3: figures.port_buffer.source: the key is missing"),
-        ("source: fitted", "source: measured",
-         '8:39: figures.port_buffer.source: "measured" is not known here; known: documented, '
-         "fitted, assumed"),
+        ("source: fitted", "source: guessed",
+         '8:39: figures.port_buffer.source: "guessed" is not known here; known: documented, '
+         "fitted, measured, assumed"),
         (', from: "a table, 1 to 4 servers"', "",
          "8:3: figures.port_buffer.from: the key is missing"),
         ("source: fitted", "source: assumed",

@@ -12,8 +12,8 @@ import pytest
 
 from netstudy import wire
 from netstudy.documents.source import read
-from netstudy.plan import make_plan
-from netstudy.study import load
+from netstudy.plan import make_plan, unsupported
+from netstudy.study import load, quick_only
 from netstudy.study.schema import schemas
 
 ROOT = Path(__file__).parents[2]
@@ -44,9 +44,36 @@ def test_each_study_of_the_repository_holds_to_the_schema_and_loads(name: str) -
     assert study.expectation
 
 
-def test_each_profile_of_the_repository_holds_to_the_schema() -> None:
-    for path in sorted((ROOT / "hardware").glob("*.yaml")):
-        judge("profile.schema.json").validate(read(path).data)
+PROFILES = sorted((ROOT / "hardware").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_each_profile_of_the_repository_holds_to_the_schema(path: Path) -> None:
+    judge("profile.schema.json").validate(read(path).data)
+
+
+def test_the_profiles_are_those_of_all_kinds() -> None:
+    kinds = {read(path).data["kind"] for path in PROFILES}
+    assert {"switch", "host", "tcp"} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("figure", "key", "value"),
+    [
+        ("min_rot", "value", "1 s"),
+        ("min_rto", "value", "1 sec"),
+        ("min_rto", "source", "guessed"),
+        ("recovery", "value", "tahoe"),
+        ("ack_every", "value", 0),
+    ],
+)
+def test_the_schema_refuses_a_tcp_profile_that_the_loader_refuses(
+    figure: str, key: str, value: object
+) -> None:
+    data = read(ROOT / "hardware/tcp/rfc.yaml").data
+    data["figures"].setdefault(figure, {"source": "assumed", "from": "an example"})[key] = value
+    with pytest.raises(jsonschema.ValidationError):
+        judge("profile.schema.json").validate(data)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +119,29 @@ def test_the_example_plan_is_a_plan() -> None:
     text = (ROOT / "schema/examples/plan.json").read_text(encoding="utf-8")
     judge("plan.schema.json").validate(json.loads(text))
     plan = wire.Plan.model_validate_json(text)
-    assert {run.network.switch.profile for run in plan.runs} == {"arista-7124s", "nexus-5010"}
+    profiles = [switch.profile for run in plan.runs for switch in run.network.switches]
+    assert profiles == ["arista-7124s", "nexus-5010"]
+
+
+def test_the_example_of_a_graph_has_a_node_of_each_kind() -> None:
+    text = (ROOT / "schema/examples/graph-plan.json").read_text(encoding="utf-8")
+    judge("plan.schema.json").validate(json.loads(text))
+    judge("study.schema.json").validate(read(ROOT / "schema/examples/study.yaml").data)
+    run = wire.Plan.model_validate_json(text).runs[0]
+    assert {node.kind for node in run.network.nodes} == {"host", "zone", "switch"}
+    assert {phase.until.kind if phase.until else None for phase in run.phases} == {"time", None}
+    assert {one.kind for one in run.instruments} == {"host", "tcp", "ports"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "studies/conformance").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_each_conformance_study_holds_to_the_schema_and_can_be_carried_out(path: Path) -> None:
+    judge("study.schema.json").validate(read(path).data)
+    study = load(path)
+    assert unsupported(study, "sim") == []
+    plan = make_plan(study, only={**quick_only(study)}).plan
+    judge("plan.schema.json").validate(json.loads(wire.to_json(plan)))
 
 
 def test_a_plan_that_is_made_holds_to_the_schema() -> None:

@@ -31,7 +31,7 @@ def with_tcp(text: str, profile: str = "host-10g") -> tuple[str, str]:
 def server_tcps(study: Study) -> list[wire.Tcp]:
     """The servers' TCPs in the plan, each once."""
     runs = make_plan(study, seed=1).plan.runs
-    return list(dict.fromkeys(run.network.hosts[1].tcp for run in runs))
+    return list(dict.fromkeys(run.network.group("server").tcp for run in runs))
 
 
 @pytest.mark.parametrize("name", PROFILES)

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from netstudy import units
 from netstudy.units import (
+    FRAMING_BYTES,
     UnitError,
     format_duration,
     format_packet_rate,
     format_percent,
     format_rate,
     format_size,
+    header_bytes,
     parse_duration,
     parse_packet_rate,
     parse_percent,
@@ -206,3 +208,10 @@ def test_any_other_text_is_refused_and_never_crashes(text: str) -> None:
     for parse in (parse_rate, parse_size, parse_duration, parse_percent, parse_packet_rate):
         with suppress(UnitError):
             assert parse(text) >= 0
+
+
+def test_headers_are_those_of_the_standards() -> None:
+    # A full packet of MTU 1500 with timestamps: 1448 bytes of data, 1538 bytes of the wire.
+    assert 1500 - header_bytes(timestamps=True) == 1448
+    assert 1500 - header_bytes(timestamps=False) == 1460
+    assert 1500 + FRAMING_BYTES == 8 + (14 + 1500 + 4) + 12

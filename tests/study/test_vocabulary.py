@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netstudy.analysis.metrics import METRICS
+from netstudy.analysis.workloads import METRICS
 from netstudy.study.vocabulary import STANDARD_FIGURES, split_metric
 
 

@@ -81,14 +81,15 @@ def test_instruments_are_told_apart_by_their_first_word() -> None:
 def test_the_transfer_study_names_a_place_for_each_path() -> None:
     study = load(ROOT / "studies/zones")
     assert list(study.topology.placement) == list(study.cases[0].factors[0].names)
-    assert study.topology.placement["server to server"].receiver == "b.zone1@ce4"
+    receiver = study.topology.placement["server to server"].receiver
+    assert str(receiver) == "b.zone1@ce4"
 
 
 def test_a_path_without_a_place_is_refused(refusal: Refusal) -> None:
     text = (ROOT / "studies/zones/study.yaml").read_text(encoding="utf-8")
     found = refusal(("path: [same interface", "path: [same interfaces"), text=text)
     assert found == [
-        'study.yaml:11:10: factors.path.0: no placement "same interfaces"; '
+        'study.yaml:13:10: factors.path.0: no placement "same interfaces"; '
         'did you mean "same interface"?'
     ]
 

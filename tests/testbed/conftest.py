@@ -20,6 +20,8 @@ from tests.skips import or_skip
 
 CHECKOUT = Path(__file__).parents[2]
 _NOBODY = 65_534
+_TIME_LIMIT_S = 180
+"""For what takes seconds on a machine that has nothing else to do."""
 _SYSTEM_PYTHON = "/usr/bin/python3"
 
 
@@ -47,17 +49,17 @@ class User:
 
     def start(self, *argv: str, **options: Any) -> subprocess.Popen[str]:
         """Start a command with this checkout's code on its path."""
-        return subprocess.Popen(argv, env=_environment(), cwd=CHECKOUT, text=True, **options)
+        return subprocess.Popen(argv, env=environment(), cwd=CHECKOUT, text=True, **options)
 
     def output(self, *argv: str) -> str:
         """What their interpreter prints with this checkout's code on its path."""
         done = subprocess.run(
             self.command(self.python, *argv),
-            env=_environment(),
+            env=environment(),
             cwd=CHECKOUT,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=_TIME_LIMIT_S,
         )
         return done.stdout
 
@@ -65,13 +67,19 @@ class User:
         """What a case of the module `cases` comes to in a sandbox of theirs."""
         command = self.in_sandbox(self.python, "-m", cases, case)
         done = subprocess.run(
-            command, env=_environment(), cwd=CHECKOUT, capture_output=True, text=True, timeout=60
+            command,
+            env=environment(),
+            cwd=CHECKOUT,
+            capture_output=True,
+            text=True,
+            timeout=_TIME_LIMIT_S,
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Of a process that has this checkout's code on its path."""
     packages = [path for path in sys.path if path.endswith("site-packages")]
     path = os.pathsep.join([str(CHECKOUT / "python"), str(CHECKOUT), *packages])
     python = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -101,7 +109,7 @@ def _ordinary_user() -> User:
 def _can_use(prefix: tuple[str, ...], python: str) -> bool:
     """Whether an interpreter runs this code for that user: same version, everything readable."""
     test = f"import sys, netstudy.wire; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
-    done = subprocess.run([*prefix, python, "-c", test], env=_environment(), capture_output=True)
+    done = subprocess.run([*prefix, python, "-c", test], env=environment(), capture_output=True)
     return done.returncode == 0
 
 
@@ -114,7 +122,7 @@ def user(request: pytest.FixtureRequest) -> User:
     user = _USERS[request.param]()
     with or_skip():
         tried = subprocess.run(
-            user.in_sandbox("true"), env=_environment(), cwd=CHECKOUT, capture_output=True
+            user.in_sandbox("true"), env=environment(), cwd=CHECKOUT, capture_output=True
         )
     if tried.returncode != 0:
         said = tried.stderr.decode().strip().splitlines() or ["no namespaces"]

@@ -17,27 +17,28 @@ from typing import Any
 
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns import steering
-from netstudy.testbed.netns.layout import BRIDGE, INTERFACE, SWITCH, Host, Layout, make_links
+from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Address, Layout, make_links
 from netstudy.testbed.netns.namespaces import FOLDER, within
 from netstudy.testbed.netns.network import in_namespace, network
 from netstudy.testbed.netns.offloads import get_offloads
-from netstudy.testbed.netns.programs import run_batch, run_program
+from netstudy.testbed.netns.programs import program, run_batch, run_program
 from netstudy.testbed.netns.sandbox import enter
 from tests.testbed.networks import LINUX_6, layout, star
 
 _BLOCK = b"x" * 3_000_000
 _PORT = 4711
+_INTERFACE = "eth0"
 _SOL_PACKET, _PACKET_IGNORE_OUTGOING = 263, 23  # linux/socket.h, linux/if_packet.h
 _ETH_P_ALL = 3  # linux/if_ether.h
 
 
 def hosts_24() -> Any:
     """24 hosts come up twice and vanish."""
-    plan, buffer = layout(star(23)), star(23).switch.buffer
+    plan = layout(star(23))
     seconds = []
     for _ in range(2):
         start = time.monotonic()
-        with network(plan, buffer):
+        with network(plan):
             seconds.append(time.monotonic() - start)
             names = sorted(path.name for path in FOLDER.iterdir())
     return {"seconds": seconds, "names": names, "left": [p.name for p in FOLDER.iterdir()]}
@@ -46,40 +47,40 @@ def hosts_24() -> Any:
 def settings() -> Any:
     """What is in effect in a server's namespace."""
     tcp = LINUX_6.model_copy(update={"min_rto_ns": 5_000_000, "sack": False})
-    plan, buffer = layout(star(2, tcp)), star(2).switch.buffer
-    with network(plan, buffer), within("server-1"):
+    plan = layout(star(2, tcp))
+    with network(plan), within("server-1"):
         return {
             "sack": Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip(),
             "connections": Path("/proc/sys/net/ipv4/tcp_ehash_entries").read_text().strip(),
             "rmem": Path("/proc/sys/net/ipv4/tcp_rmem").read_text().split(),
             "ipv6": Path("/proc/sys/net/ipv6/conf/eth0/disable_ipv6").read_text().strip(),
             "route": json.loads(run_program("ip", "-j", "route", "show")),
-            "link": json.loads(run_program("ip", "-j", "-d", "link", "show", INTERFACE)),
-            "address": json.loads(run_program("ip", "-j", "-4", "address", "show", INTERFACE)),
+            "link": json.loads(run_program("ip", "-j", "-d", "link", "show", _INTERFACE)),
+            "address": json.loads(run_program("ip", "-j", "-4", "address", "show", _INTERFACE)),
             "neighbours": json.loads(run_program("ip", "-j", "neighbour", "show")),
-            "offloads": get_offloads(INTERFACE),
+            "offloads": get_offloads(_INTERFACE),
         }
 
 
 def transfer() -> Any:
     """3 MB from a server to the client through the kernel's switch, and what its queues saw."""
-    plan, buffer = layout(star(2)), star(2).switch.buffer
-    with network(plan, buffer):
-        received = _send(plan.hosts[1], plan.hosts[0])
-        with within(SWITCH):
+    plan = layout(star(2))
+    with network(plan):
+        received = _send(plan.addresses[1], plan.addresses[0])
+        with within(SWITCHES):
             queues = json.loads(run_program("tc", "-s", "-j", "qdisc", "show", "dev", "p0"))
             flooded = _counter(BRIDGE, "rx_packets")
         with within("server-2"):
-            other = _counter(INTERFACE, "rx_packets")
+            other = _counter(_INTERFACE, "rx_packets")
     return {"received": received, "queues": queues, "elsewhere": other, "to_bridge": flooded}
 
 
-def _send(source: Host, sink: Host) -> int:
+def _send(source: Address, sink: Address) -> int:
     """The bytes that reach `sink`; sockets stay in the namespace that they were made in."""
     with within(source.node):
-        listener = socket.create_server((source.address, _PORT))
+        listener = socket.create_server((source.ip, _PORT))
     with within(sink.node):
-        receiver = socket.create_connection((source.address, _PORT), timeout=10)
+        receiver = socket.create_connection((source.ip, _PORT), timeout=10)
     sender, _ = listener.accept()
     received = 0
     sender.setblocking(False)
@@ -111,10 +112,10 @@ def processes() -> Any:
 
 def commands() -> Any:
     """A command run in a node's namespace."""
-    plan, buffer = layout(star(1)), star(1).switch.buffer
-    with network(plan, buffer):
+    plan = layout(star(1))
+    with network(plan):
         shown = subprocess.run(
-            [*in_namespace("client"), "ip", "-j", "-4", "address", "show", INTERFACE],
+            [*in_namespace("client"), program("ip"), "-j", "-4", "address", "show", _INTERFACE],
             capture_output=True,
             text=True,
             check=True,
@@ -124,14 +125,14 @@ def commands() -> Any:
 
 def forwarded() -> Any:
     """1 MB through a program that forwards: the longest frame that it saw."""
-    plan, buffer = layout(star(1, mtu_bytes=1500), switching="user-space"), star(1).switch.buffer
-    with network(plan, buffer):
-        with within(SWITCH):
-            ports = [_packet_socket(host.port) for host in plan.hosts]
+    plan = layout(star(1, mtu_bytes=1500), switching="user-space")
+    with network(plan):
+        with within(SWITCHES):
+            ports = [_packet_socket(one.peer[1]) for one in plan.switched]
         longest: list[int] = [0]
         for source, sink in (ports, reversed(ports)):
             Thread(target=_forward, args=(source, sink, longest), daemon=True).start()
-        return {"received": _send(plan.hosts[1], plan.hosts[0]), "longest": longest[0]}
+        return {"received": _send(plan.addresses[1], plan.addresses[0]), "longest": longest[0]}
 
 
 def _packet_socket(interface: str) -> socket.socket:
@@ -151,9 +152,9 @@ def _forward(source: socket.socket, sink: socket.socket, longest: list[int]) -> 
 
 def receiving() -> Any:
     """Which processors deal with received frames."""
-    plan, buffer = replace(layout(star(1)), receive_cpu=1), star(1).switch.buffer
-    with network(plan, buffer):
-        return [_rps_cpus("client", INTERFACE), _rps_cpus(SWITCH, "p1")]
+    plan = replace(layout(star(1)), receive_cpu=1)
+    with network(plan):
+        return [_rps_cpus("client", _INTERFACE), _rps_cpus(SWITCHES, "p1")]
 
 
 def receiving_before_linux_6_3() -> Any:
@@ -174,8 +175,8 @@ def _rps_cpus(node: str, interface: str) -> str:
 
 def failing() -> Any:
     """What is said when a name is taken: the command of the batch that failed."""
-    plan, buffer = layout(star(1)), star(1).switch.buffer
-    with network(plan, buffer):
+    plan = layout(star(1))
+    with network(plan):
         try:
             run_batch("ip", ["link show lo", *make_links(plan)])
         except TestbedError as error:
@@ -184,8 +185,8 @@ def failing() -> Any:
 
 def stay() -> Any:
     """A network with a process in each namespace, until somebody kills the sandbox."""
-    plan, buffer = layout(star(3)), star(3).switch.buffer
-    with network(plan, buffer):
+    plan = layout(star(3))
+    with network(plan):
         for name in plan.namespaces:
             subprocess.Popen([*in_namespace(name), "sleep", "600"])
         _tell({"pid": os.getpid(), "namespaces": list(_inodes(plan))})

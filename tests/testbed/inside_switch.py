@@ -28,11 +28,11 @@ def rate() -> Any:
     """When each of 600 datagrams was received that came at once for a port of 10 Mbit/s."""
     buffer = wire.OutputQueued(port_buffer_bytes=1 << 20)
     with switched(rate_bps=10_000_000, buffer=buffer) as (plan, switch):
-        client, server = plan.hosts
+        client, server = plan.addresses
         sink, source = datagrams(client, 4711), datagrams(server)
         sink.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         for _ in range(600):
-            source.sendto(_PAYLOAD, (client.address, 4711))
+            source.sendto(_PAYLOAD, (client.ip, 4711))
         return {"received_ns": [_received_ns(sink) for _ in range(600)], **switch.stop()}
 
 
@@ -62,10 +62,10 @@ def burst_ingress_queued() -> Any:
 def _burst(buffer: wire.Buffer) -> Any:
     """100 datagrams at once to a port of 1 Mbit/s."""
     with switched(rate_bps=1_000_000, buffer=buffer) as (plan, switch):
-        client, server = plan.hosts
+        client, server = plan.addresses
         sink, source = datagrams(client, 4711), datagrams(server)
         for _ in range(100):
-            source.sendto(_PAYLOAD, (client.address, 4711))
+            source.sendto(_PAYLOAD, (client.ip, 4711))
         received = 0
         while received < (counted := switch.snapshot()["client"])["frames_forwarded"]:
             received += len(sink.recv(2048)) == len(_PAYLOAD)
@@ -76,10 +76,10 @@ def paced() -> Any:
     """100 datagrams at once from a host whose link is no faster than the one that they leave by."""
     buffer = wire.OutputQueued(port_buffer_bytes=20 * _FRAME)
     with switched(rate_bps=10_000_000, buffer=buffer, paced_ingress=True) as (plan, switch):
-        client, server = plan.hosts
+        client, server = plan.addresses
         sink, source = datagrams(client, 4711), datagrams(server)
         for _ in range(100):
-            source.sendto(_PAYLOAD, (client.address, 4711))
+            source.sendto(_PAYLOAD, (client.ip, 4711))
         received = [len(sink.recv(2048)) for _ in range(100)]
         return {"received": received, "counted": switch.snapshot()["client"], **switch.stop()}
 
@@ -91,14 +91,14 @@ def marks() -> Any:
         plan,
         switch,
     ):
-        client, server = plan.hosts
+        client, server = plan.addresses
         sink, source = datagrams(client, 4711), datagrams(server)
         sink.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
         fields = []
         for field in (_ECT0, 0):
             source.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, field)
             for _ in range(30):
-                source.sendto(_PAYLOAD, (client.address, 4711))
+                source.sendto(_PAYLOAD, (client.ip, 4711))
             fields.append([_ecn_field(sink) for _ in range(30)])
         return {"fields": fields, "counted": switch.snapshot()["client"], **switch.stop()}
 
@@ -116,12 +116,12 @@ def delay() -> Any:
 
 def _round_trip_ms(delay_ns: int) -> float:
     with switched(delay_ns=delay_ns) as (plan, _):
-        client, server = plan.hosts
+        client, server = plan.addresses
         asking, answering = datagrams(client), datagrams(server, 4711)
         times = []
         for _ in range(20):
             start = time.monotonic()
-            asking.sendto(b"?", (server.address, 4711))
+            asking.sendto(b"?", (server.ip, 4711))
             question, address = answering.recvfrom(16)
             answering.sendto(question, address)
             asking.recv(16)
@@ -135,8 +135,12 @@ def elsewhere() -> Any:
         with within("client"):
             raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
             raw.bind(("eth0", 0))
-        source = bytes.fromhex(plan.hosts[0].mac.replace(":", ""))
-        for destination in ("ffffffffffff", "020000000999", plan.hosts[0].mac.replace(":", "")):
+        source = bytes.fromhex(plan.addresses[0].interface.mac.replace(":", ""))
+        for destination in (
+            "ffffffffffff",
+            "020000000999",
+            plan.addresses[0].interface.mac.replace(":", ""),
+        ):
             raw.send(bytes.fromhex(destination) + source + b"\x88\xb5" + bytes(46))
         deadline = time.monotonic() + 5
         while (counted := switch.snapshot())["client"]["frames_unaddressed"] < 3:

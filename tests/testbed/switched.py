@@ -13,19 +13,14 @@ from pydantic import TypeAdapter
 
 from netstudy import wire
 from netstudy.testbed.engine import find_engine
-from netstudy.testbed.netns.layout import SWITCH, Host, Layout
+from netstudy.testbed.netns.layout import SWITCHES, Address, Layout
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.network import in_namespace, network
-from netstudy.testbed.real.switch_wire import (
-    SwitchPlan,
-    SwitchPort,
-    SwitchRecord,
-    SwitchSnapshot,
-)
-from tests.testbed.networks import LINUX_6, layout, star
+from netstudy.testbed.netns.switches import switch_plan
+from netstudy.testbed.real.switch_wire import SwitchPlan, SwitchRecord, SwitchSnapshot
+from tests.testbed.networks import BUFFER, LINUX_6, layout, star
 
 _RECORD: TypeAdapter[SwitchRecord] = TypeAdapter(SwitchRecord)
-_BUFFER = wire.OutputQueued(port_buffer_bytes=131_072)
 
 
 class EngineSwitch:
@@ -52,17 +47,20 @@ class EngineSwitch:
         assert record.kind == "snapshot", record
         return record
 
-    def snapshot(self) -> dict[str, Any]:
-        """What its ports have counted."""
-        counters = self.snapshot_record().counters
-        return {node: counted.model_dump() for node, counted in counters.items()}
+    def snapshot(self, switch: str = "switch") -> dict[str, Any]:
+        """What the ports of a switch have counted."""
+        counters = self.snapshot_record().counters[switch]
+        return {port: counted.model_dump() for port, counted in counters.items()}
 
     def stop(self) -> dict[str, Any]:
         """Its records at the end, by kind."""
         self.ask("stop")
         records: dict[str, Any] = {}
         while (record := self.record()).kind != "end":
-            records[record.kind] = record.model_dump()
+            if record.kind == "samples":
+                records.setdefault("samples", []).append(record.model_dump())
+            else:
+                records[record.kind] = record.model_dump()
         assert self.process.wait(10) == 0
         return records
 
@@ -83,7 +81,7 @@ def switched(
     *,
     rate_bps: int = 100_000_000,
     mtu_bytes: int = 1500,
-    buffer: wire.Buffer = _BUFFER,
+    buffer: wire.Buffer = BUFFER,
     delay_ns: int = 0,
     ecn_threshold_bytes: int | None = None,
     time_limit_ms: int = 60_000,
@@ -92,37 +90,60 @@ def switched(
     paced_ingress: bool = False,
 ) -> Iterator[tuple[Layout, EngineSwitch]]:
     """A client and servers around a switch that is ready, for the block."""
-    star_of = star(servers, tcp, rate_bps=rate_bps, mtu_bytes=mtu_bytes)
-    plan = layout(star_of, switching="user-space")
-    ports = tuple(
-        SwitchPort(
-            node=host.node,
-            interface=host.port,
-            mac=host.mac,
-            rate_bps=rate_bps,
-            delay_ns=delay_ns,
-        )
-        for host in plan.hosts
+    graph = star(
+        servers, tcp, rate_bps=rate_bps, mtu_bytes=mtu_bytes, delay_ns=delay_ns, buffer=buffer
     )
-    switch_plan = SwitchPlan(
-        run="5d41402abc4b",
+    marking = {"ecn_threshold_bytes": ecn_threshold_bytes}
+    nodes = [
+        one.model_copy(update=marking) if isinstance(one, wire.Switch) else one
+        for one in graph.nodes
+    ]
+    with carried(
+        graph.model_copy(update={"nodes": tuple(nodes)}),
         time_limit_ms=time_limit_ms,
         cpu=cpu,
-        seed="0123456789abcdef",
-        ports=ports,
-        buffer=buffer,
-        ecn_threshold_bytes=ecn_threshold_bytes,
-        mtu_bytes=mtu_bytes,
         paced_ingress=paced_ingress,
+    ) as found:
+        yield found
+
+
+@contextmanager
+def carried(
+    graph: wire.Network,
+    *,
+    time_limit_ms: int = 60_000,
+    cpu: int | None = None,
+    paced_ingress: bool = False,
+    instruments: tuple[wire.Instrument, ...] = (),
+) -> Iterator[tuple[Layout, EngineSwitch]]:
+    """Any network, whose switches are ready, for the block."""
+    plan = layout(graph, switching="user-space")
+    told = switch_plan(run_on(graph, instruments), plan, cpu, time_limit_ms)
+    with network(plan), _at_work(told.model_copy(update={"paced_ingress": paced_ingress})) as found:
+        yield plan, found
+
+
+def run_on(graph: wire.Network, instruments: tuple[wire.Instrument, ...] = ()) -> wire.Run:
+    """A run over a network."""
+    return wire.Run(
+        id="5d41402abc4b",
+        cases=(),
+        treatment={},
+        replicate=1,
+        seed="0123456789abcdef",
+        network=graph,
+        workload=wire.Incast(
+            roles=wire.Roles(client=("client",), server=("server",)), block_bytes=1
+        ),
+        phases=(wire.Phase(kind="measure", until=wire.UntilCount(count=1)),),
+        instruments=instruments,
     )
-    with network(plan, buffer), _at_work(switch_plan) as switch:
-        yield plan, switch
 
 
 @contextmanager
 def _at_work(plan: SwitchPlan) -> Iterator[EngineSwitch]:
     process = subprocess.Popen(
-        [*in_namespace(SWITCH), str(find_engine()), "switch"],
+        [*in_namespace(SWITCHES), str(find_engine()), "switch"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -139,10 +160,10 @@ def _at_work(plan: SwitchPlan) -> Iterator[EngineSwitch]:
         process.wait()
 
 
-def datagrams(host: Host, port: int = 0) -> socket.socket:
-    """A UDP socket of a host."""
-    with within(host.node):
+def datagrams(address: Address, port: int = 0) -> socket.socket:
+    """A UDP socket of a host at one of its addresses."""
+    with within(address.interface.host):
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    made.bind((host.address, port))
+    made.bind((address.ip, port))
     made.settimeout(5)
     return made

@@ -15,6 +15,7 @@ import pytest
 from netstudy.store import Folder
 from netstudy.store.folder import CAPTURE, CAPTURES
 from netstudy.testbed.netns.capabilities import kernel
+from netstudy.testbed.netns.programs import program
 from netstudy.wire import DISTURBED_ATTEMPTS
 from tests.skips import or_skip
 from tests.testbed.front import (
@@ -64,7 +65,7 @@ def without_link(node: str) -> Fault:
         inside = ["nsenter", f"--target={there[node]}", "--net", "--"]
         if os.geteuid() != 0:
             inside[2:2] = ["--user", "--preserve-credentials"]
-        subprocess.run([*inside, "ip", "link", "delete", "eth0"], check=True)
+        subprocess.run([*inside, program("ip"), "link", "delete", "eth0"], check=True)
 
     return remove
 
@@ -103,7 +104,7 @@ def test_any_killed_process_is_named(folder: Folder, fault: Fault, message: str)
 )
 @pytest.mark.slow
 def test_a_link_that_is_removed_is_named(folder: Folder, node: str, port: str) -> None:
-    assert f'switch: the port "{port}"' in fails(folder, without_link(node))
+    assert f'switch: the port "eth0" of "{port}"' in fails(folder, without_link(node))
     completes(folder)
 
 
@@ -149,7 +150,7 @@ def test_a_client_that_stands_still_fails_its_run_and_the_next_one_is_made(
     assert second["status"] in ("ok", "invalid"), second["error"]
     signs = [record for record in records if record["kind"] == "progress" and record["under_way"]]
     assert {sign["runs_done"] for sign in signs} == {1}, "the first did not last for a second"
-    done = [sign["under_way"]["iterations_done"] for sign in signs]
+    done = [sign["under_way"]["done"] for sign in signs]
     assert all(0 < iterations < 351 for iterations in done), done
 
 

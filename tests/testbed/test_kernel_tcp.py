@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from netstudy import wire
+from netstudy.documents.fields import Choice
 from netstudy.hardware import HardwareLibrary
+from netstudy.knobs import Knob, knobs
 from netstudy.plan.network import whole_tcp
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
 from tests.testbed.networks import LINUX_6, MODERN
@@ -103,6 +105,23 @@ def test_what_the_kernel_cannot_do_is_one_sentence(values: dict[str, object], wo
 
     assert words in said
     assert said.endswith(".")
+
+
+def others(knob: Knob) -> list[object]:
+    """Values of a setting that the profile of this kernel does not have."""
+    own = getattr(LINUX_6, knob.wired)
+    if isinstance(knob.scalar, Choice):
+        return [value for value in knob.scalar.options if value != own]
+    return [not own] if knob.type is bool else [2 * own + 1]
+
+
+@pytest.mark.parametrize("knob", knobs(wire.Tcp).values(), ids=lambda knob: knob.name)
+def test_a_setting_of_tcp_reaches_the_kernel_or_is_said_not_to(knob: Knob) -> None:
+    def done(tcp: wire.Tcp) -> object:
+        return kernel_tcp(tcp, 1500, MODERN), departures(tcp, MODERN)
+
+    for value in others(knob):
+        assert done(changed(**{knob.wired: value})) != done(LINUX_6), value
 
 
 @pytest.mark.parametrize("name", ["bic", "dctcp"])

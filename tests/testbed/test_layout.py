@@ -2,44 +2,64 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.layout import (
-    SWITCH,
+    SWITCHES,
     forwarding_commands,
     host_commands,
     make_links,
     sysctls,
 )
-from tests.testbed.networks import LINUX_6, layout, star
+from tests.testbed.networks import (
+    LINUX_6,
+    direct,
+    dumbbell,
+    layout,
+    star,
+    two_interfaces,
+    zones,
+)
+
+
+def with_switch(network: wire.Network, changed: dict[str, Any]) -> wire.Network:
+    """The network with other properties of its switches."""
+    nodes = tuple(
+        node.model_copy(update=changed) if node.kind == "switch" else node for node in network.nodes
+    )
+    return network.model_copy(update={"nodes": nodes})
 
 
 def test_every_host_has_a_namespace_and_the_switch_has_one() -> None:
-    assert layout(star(3)).namespaces == ("switch", "client", "server-1", "server-2", "server-3")
+    assert layout(star(3)).namespaces == ("@switch", "client", "server-1", "server-2", "server-3")
 
 
 def test_a_single_server_bears_its_groups_name() -> None:
-    assert layout(star(1)).namespaces == ("switch", "client", "server")
+    assert layout(star(1)).namespaces == ("@switch", "client", "server")
 
 
 def test_addresses_and_ports_count_from_the_client_on() -> None:
-    client, *_, last = layout(star(300)).hosts
+    client, *_, last = layout(star(300)).addresses
 
-    assert (client.address, client.mac, client.port) == ("10.77.0.1", "02:00:00:00:00:01", "p0")
-    assert (last.address, last.mac, last.port) == ("10.77.1.45", "02:00:00:00:01:2d", "p300")
+    assert (client.ip, client.interface.mac) == ("10.77.0.1", "02:00:00:00:00:01")
+    assert client.interface.peer == ("@switch", "p0")
+    assert (last.ip, last.interface.mac) == ("10.77.1.45", "02:00:00:00:01:2d")
+    assert last.interface.peer == ("@switch", "p300")
 
 
 def test_no_two_hosts_share_an_address() -> None:
-    hosts = layout(star(600)).hosts
+    found = layout(star(600)).addresses
 
-    assert len({host.address for host in hosts}) == len({host.mac for host in hosts}) == 601
+    assert len({one.ip for one in found}) == len({one.interface.mac for one in found}) == 601
 
 
 def test_more_hosts_than_addresses_are_refused() -> None:
-    with pytest.raises(StudyError, match=r"65,535 hosts do not fit into 10\.77\.0\.0/16"):
+    with pytest.raises(StudyError, match=r"65,535 addresses do not fit into 10\.77\.0\.0/16"):
         layout(star(65_534))
 
 
@@ -47,7 +67,7 @@ def test_a_link_is_made_with_both_ends_in_place() -> None:
     assert make_links(layout(star(1), switching="user-space"))[0] == (
         "link add name eth0 netns client address 02:00:00:00:00:01 "
         "mtu 9000 numtxqueues 1 numrxqueues 1 "
-        "type veth peer name p0 netns switch mtu 9000 numtxqueues 1 numrxqueues 1"
+        "type veth peer name p0 netns @switch mtu 9000 numtxqueues 1 numrxqueues 1"
     )
 
 
@@ -85,14 +105,14 @@ def test_bursts_are_the_tcps_own_where_frames_are_cut_behind_no_queue(
     plan = layout(star(1, tcp), switching="kernel" if switching == "kernel" else "user-space")
 
     assert f" {said} up" in next(
-        line for line in host_commands(plan.hosts[0], plan) if line.startswith("link set dev eth0")
+        line for line in host_commands(plan.hosts[0], plan) if line.startswith("link set dev eth0 ")
     )
 
 
 def test_the_switch_has_no_tcp_to_set() -> None:
     found = sysctls(layout(star(1)))
 
-    assert found[SWITCH] == {}
+    assert found[SWITCHES] == {}
     assert found["server"]["ipv4/tcp_sack"] == "1"
 
 
@@ -102,11 +122,8 @@ def test_only_the_kernels_switch_is_told_who_is_where() -> None:
 
 
 def test_a_port_has_the_links_rate_and_the_switchs_buffer() -> None:
-    network = star(1)
-    assert isinstance(network.switch.buffer, wire.OutputQueued)
-
     # 131072 B hold frames of 9018 B; the kernel counts them as 9014: 131072 * 9014 / 9018 = 131013
-    assert kernel_path.port_queues(layout(network), network.switch.buffer)[:3] == [
+    assert kernel_path.port_queues(layout(star(1)))[:3] == [
         "qdisc add dev p0 root handle 1: htb default 1",
         "class add dev p0 parent 1: classid 1:1 htb rate 500000000bit "
         "burst 18076b cburst 18076b quantum 9000 overhead 24",
@@ -127,16 +144,14 @@ def test_a_bucket_holds_what_a_late_timer_costs(
 ) -> None:
     link = star(1, rate_bps=rate_bps, mtu_bytes=mtu_bytes).links[0]
 
-    assert kernel_path.burst_bytes(link) == burst_bytes
+    assert kernel_path.burst_bytes(link.a, link) == burst_bytes
 
 
 def test_the_kernels_path_refuses_what_its_queues_cannot_do() -> None:
     network = star(1)
     shared = wire.SharedMemory(pool_bytes=1_000_000)
-    switch = network.switch.model_copy(
-        update={"buffer": shared, "forwarding": "cut-through", "ecn_threshold_bytes": 90_000}
-    )
-    said = " ".join(kernel_path.refusals(network.model_copy(update={"switch": switch})))
+    changed = {"buffer": shared, "forwarding": "cut-through", "ecn_threshold_bytes": 90_000}
+    said = " ".join(kernel_path.refusals(with_switch(network, changed)))
 
     assert kernel_path.refusals(network) == []
     assert kernel_path.departures(network) == []
@@ -158,7 +173,80 @@ def test_a_delay_that_could_be_seen_is_refused_and_a_shorter_one_noted(
 
 def test_a_latency_of_the_switch_counts_alike() -> None:
     network = star(1)
-    switch = network.switch.model_copy(update={"latency_ns": 800})
-    (said,) = kernel_path.departures(network.model_copy(update={"switch": switch}))
+    (said,) = kernel_path.departures(with_switch(network, {"latency_ns": 800}))
 
     assert said.startswith("A latency of the switch of 800 ns is not imposed")
+
+
+def test_the_kernels_path_carries_a_star_and_nothing_else() -> None:
+    for network in (direct(), dumbbell(), two_interfaces(), zones()):
+        (said,) = kernel_path.refusals(network)
+        assert "hosts around one switch" in said
+
+
+def test_a_direct_link_is_the_kernels_where_its_queues_can_make_it() -> None:
+    plan = layout(direct(), switching="user-space")
+
+    assert plan.namespaces == ("client", "server"), "nothing is left to a switch"
+    assert make_links(plan) == [
+        "link add name eth0 netns client address 02:00:00:00:00:01 "
+        "mtu 1500 numtxqueues 1 numrxqueues 1 "
+        "type veth peer name eth0 netns server address 02:00:00:00:00:02 "
+        "mtu 1500 numtxqueues 1 numrxqueues 1"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("delay_ns", "rate_bps", "mtu_bytes", "is_direct"),
+    [
+        (0, 500_000_000, 1500, True),
+        (0, 600_000_000, 1500, False),  # a frame of 1538 B takes 20 µs
+        (0, 2_500_000_000, 9000, True),
+        (0, 10_000_000_000, 9000, False),
+        (1_000, 100_000_000, 1500, False),
+    ],
+)
+def test_a_direct_link_goes_through_the_switches_program_where_queues_would_be_inexact(
+    delay_ns: int, rate_bps: int, mtu_bytes: int, is_direct: bool
+) -> None:
+    network = direct(rate_bps=rate_bps, delay_ns=delay_ns, mtu_bytes=mtu_bytes)
+    plan = layout(network, switching="user-space")
+
+    assert {one.is_direct for one in plan.interfaces} == {is_direct}
+    assert ("@switch" in plan.namespaces) is not is_direct
+
+
+def test_each_end_of_a_link_sends_at_its_own_rate() -> None:
+    plan = layout(direct(rate_bps=(100_000_000, 10_000_000)), switching="user-space")
+    client, server = plan.interfaces
+
+    assert "rate 100000000bit" in kernel_path.host_queue(client)[1]
+    assert "rate 10000000bit" in kernel_path.host_queue(server)[1]
+    assert (client.far.rate_bps, server.far.rate_bps) == (10_000_000, 100_000_000)
+
+
+def test_what_comes_from_an_address_leaves_by_its_interface() -> None:
+    plan = layout(two_interfaces(), switching="user-space")
+    commands = host_commands(plan.hosts[2], plan)
+    first, second = plan.hosts[2].addresses
+
+    assert (first.ip, second.ip) == ("10.77.0.3", "10.77.0.4")
+    assert "rule add from 10.77.0.3 lookup 1003 priority 1003" in commands
+    assert "rule add from 10.77.0.4 lookup 1004 priority 1004" in commands
+    assert any(
+        line.startswith("route add 10.77.0.0/16 dev eth1 scope link src 10.77.0.4 ")
+        and line.endswith(" table 1004")
+        for line in commands
+    )
+    assert "neighbour add 10.77.0.1 lladdr 02:00:00:00:00:01 dev eth1 nud permanent" in commands
+
+
+def test_a_zone_is_an_address_on_the_interface_of_its_host() -> None:
+    plan = layout(zones(), switching="user-space")
+
+    assert plan.namespaces == ("@switch", "server", "client")
+    assert [one.node for one in plan.hosts[0].addresses] == ["server", "server.a", "server.b"]
+    assert "address add 10.77.0.3/16 dev eth0 noprefixroute" in host_commands(plan.hosts[0], plan)
+    neighbours = [line for line in host_commands(plan.hosts[1], plan) if "neighbour" in line]
+    assert {line.split()[4] for line in neighbours} == {"02:00:00:00:00:01"}
+    assert len(neighbours) == 3

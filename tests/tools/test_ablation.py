@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.metrics import COMPLETION, DROPS
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.wire import Plan, RunRecord
 from tools import ablation, trial
 from tools.ablation import MECHANISMS, SWITCHES, Accuracy, Mechanism, Row, without
@@ -35,12 +35,12 @@ def test_a_mechanism_of_one_switch_leaves_the_other_alone(base: trial.Plan) -> N
     guarantee = next(one for one in MECHANISMS if "guaranteed" in one.name)
     (run,) = without(guarantee, base)["runs"]
     assert run["treatment"]["switch"] == "arista-7124s"
-    assert run["network"]["switch"]["buffer"]["ingress_guarantee_frames"] == 0
+    assert trial.switch(run)["buffer"]["ingress_guarantee_frames"] == 0
 
 
 def test_the_shared_memory_is_cut_into_as_many_parts_as_there_are_ports(base: trial.Plan) -> None:
     (run,) = without(MECHANISMS[0], base)["runs"]
-    switch, before = run["network"]["switch"], base["runs"][0]["network"]["switch"]["buffer"]
+    switch, before = trial.switch(run), trial.switch(base["runs"][0])["buffer"]
     each = switch["buffer"]["port_buffer_bytes"] - before["port_reserve_bytes"]
     assert each * switch["ports"] <= before["pool_bytes"] < (each + 1) * switch["ports"]
 
@@ -51,7 +51,7 @@ def test_what_no_run_has_cannot_be_taken_away(base: trial.Plan) -> None:
 
 
 def test_what_the_profiles_do_not_have_leaves_no_run_to_simulate(base: trial.Plan) -> None:
-    changed = trial.changed(base, {"network.hosts.tcp.read_at_once_pct": 0})
+    changed = trial.changed(base, {"network.groups.tcp.read_at_once_pct": 0})
     reader = next(one for one in MECHANISMS if "reader" in one.name)
     assert without(reader, changed)["runs"] == []
 
@@ -77,14 +77,17 @@ def test_the_engine_is_asked_once_as_it_is_and_once_without(base: trial.Plan) ->
     assert others != records
     found = ablation.accuracy(trial.agreement(base, records))
     assert set(found.median_abs_pct) == {(m, s) for m in (COMPLETION, DROPS) for s in SWITCHES}
-    assert found.ratio == pytest.approx(
-        sum(records[0].iterations.completion_ns) / sum(records[1].iterations.completion_ns)  # type: ignore[union-attr]
-    )
+    assert found.ratio == pytest.approx(completion_ns(records[0]) / completion_ns(records[1]))
+
+
+def completion_ns(record: RunRecord) -> int:
+    assert record.samples.iteration is not None
+    return sum(record.samples.iteration.completion_ns)
 
 
 def test_a_plan_that_the_engine_refuses_is_told_in_its_words(base: trial.Plan) -> None:
     with pytest.raises(RuntimeError, match=r"the engine ended with 2: .* expected u32"):
-        trial.simulate(trial.changed(base, {"network.switch.buffer.ingress_guarantee_frames": -1}))
+        trial.simulate(trial.changed(base, {"network.nodes.buffer.ingress_guarantee_frames": -1}))
 
 
 def test_rows_begin_with_the_whole_model_and_go_on_with_what_hurts_most(

@@ -87,8 +87,8 @@ def test_a_test_stands_beside_the_published_one_and_beside_every_other(
     for switch in SWITCHES:
         times: dict[int, dict[int, float]] = {}
         for record in done.records():
-            if record.treatment["switch"] == switch and record.iterations is not None:
-                mean = statistics.mean(record.iterations.completion_ns)
+            if record.treatment["switch"] == switch and record.samples.iteration is not None:
+                mean = statistics.mean(record.samples.iteration.completion_ns)
                 times.setdefault(record.replicate, {})[int(record.treatment["servers"])] = mean
         curves = [[mean for _, mean in sorted(test.items())] for test in times.values()]
         expected = [spearmanr(one, other).statistic for one, other in combinations(curves, 2)]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.metrics import COMPLETION, DROPS
 from netstudy.analysis.reference import Published
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.hardware import HardwareLibrary
-from netstudy.wire import IterationSamples, RunRecord, Treatment
+from netstudy.wire import IterationSamples, RunRecord, Samples, Treatment
 from tools import fit, trial
 from tools.fit import (
     KNOBS,
@@ -88,7 +88,12 @@ def test_the_means_of_a_run_are_in_the_units_of_the_table() -> None:
         timeouts=(0, 0),
     )
     record = RunRecord(
-        run="0" * 12, treatment=AT, replicate=7, seed="0", status="ok", iterations=samples
+        run="0" * 12,
+        treatment=AT,
+        replicate=7,
+        seed="0",
+        status="ok",
+        samples=Samples(iteration=samples),
     )
     assert means(record) == Means(AT, 7, {COMPLETION: 2.0, DROPS: 3.5})
 
@@ -232,13 +237,13 @@ def test_what_is_written_can_be_read(hardware: Path) -> None:
 
 
 def reads_at_once(plan: trial.Plan) -> list[int]:
-    hosts = [host for run in plan["runs"] for host in run["network"]["hosts"]]
-    return [host["tcp"]["read_at_once_pct"] for host in hosts]
+    groups = [group for run in plan["runs"] for group in run["network"]["groups"]]
+    return [group["tcp"]["read_at_once_pct"] for group in groups]
 
 
 def test_a_changed_plan_leaves_the_first_as_it_was() -> None:
     base = trial.plan(1, 1, (2,))
-    other = trial.changed(base, {"network.hosts.tcp.read_at_once_pct": 7, "network.x.y": 1})
+    other = trial.changed(base, {"network.groups.tcp.read_at_once_pct": 7, "network.x.y": 1})
     assert reads_at_once(other) == [7] * 4
     assert 7 not in reads_at_once(base)
     assert "x" not in other["runs"][0]["network"]

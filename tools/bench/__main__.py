@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from netstudy import wire
-from netstudy.plan.make import useful_packets
+from netstudy.plan import useful_packets
 from tools.bench import history, probes, scenarios
 
 HISTORY = scenarios.ROOT / "benches/history.jsonl"

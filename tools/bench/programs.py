@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from netstudy import wire
 from netstudy.analysis.samples import dropped_in_all
-from netstudy.plan.make import HEADER_BYTES
+from netstudy.units import header_bytes
 from tools.bench import scenarios
 from tools.bench.usage import Job
 
@@ -25,7 +25,11 @@ class Cell:
 
     def packets(self, iterations: int) -> int:
         """Useful data packets: the full-sized segments that must be carried at least."""
-        return self.servers * iterations * -(-_block_bytes() // (self.mtu - HEADER_BYTES))
+        return (
+            self.servers
+            * iterations
+            * -(-_block_bytes() // (self.mtu - header_bytes(timestamps=True)))
+        )
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,9 @@ def cells() -> list[Cell]:
 
 
 def _block_bytes() -> int:
-    return scenarios.peers()[0].workload.block_bytes
+    incast = scenarios.peers()[0].workload
+    assert isinstance(incast, wire.Incast), "the scenario is an incast"
+    return incast.block_bytes
 
 
 def _engine_job(cell: Cell, iterations: int, seed: int) -> Job:
@@ -91,14 +97,14 @@ def engine_outcome(output: str) -> Outcome:
 
 def from_record(record: wire.RunRecord) -> Outcome:
     """Goodput is a ratio of sums: all bytes by all time."""
-    assert record.iterations is not None, "a run that is ok has iterations"
+    assert record.samples.iteration is not None, "a run that is ok has iterations"
     assert record.bytes_received is not None, "a run that is ok has received"
     drops = dropped_in_all(record)
     assert drops is not None, "the simulator counts drops"
     return Outcome(
-        goodput_mbps=record.bytes_received * 8_000 / sum(record.iterations.completion_ns),
+        goodput_mbps=record.bytes_received * 8_000 / sum(record.samples.iteration.completion_ns),
         drops=drops,
-        timeouts=sum(record.iterations.timeouts),
+        timeouts=sum(record.samples.iteration.timeouts),
     )
 
 

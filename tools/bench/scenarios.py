@@ -9,8 +9,7 @@ from pydantic import TypeAdapter
 
 from netstudy import wire
 from netstudy.errors import TestbedError
-from netstudy.plan import make_plan
-from netstudy.plan.make import useful_packets
+from netstudy.plan import make_plan, useful_packets
 from netstudy.study import load
 from netstudy.testbed.engine import find_engine
 from tools.bench import usage
@@ -41,28 +40,54 @@ def _first_replicates(study: Path, seed: int, only: dict[str, list[str]]) -> lis
 
 def with_iterations(run: wire.Run, iterations: int) -> wire.Run:
     """The run with that many iterations and no warm-up."""
-    changed = {"iterations": iterations, "warmup_iterations": 0}
-    return run.model_copy(update={"workload": run.workload.model_copy(update=changed)})
+    measure = wire.Phase(kind="measure", until=wire.UntilCount(count=iterations))
+    return run.model_copy(update={"phases": (measure,)})
 
 
 def with_servers(run: wire.Run, servers: int) -> wire.Run:
-    """The run with that many servers."""
-    groups = tuple(
-        group.model_copy(update={"count": servers}) if group.name == run.workload.servers else group
-        for group in run.network.hosts
+    """The run with that many servers, each like its last one."""
+    network, roles = run.network, run.workload.roles
+    like = roles.server[-1]
+    (link,) = (link for link in network.links if link.a.node == like)
+    names = [f"server-{number}" for number in range(1, servers + 1)]
+    others = [node for node in network.nodes if node.name not in roles.server]
+    nodes = [_with_ports(node, servers + 1) for node in others]
+    links = tuple(one for one in network.links if one.a.node not in roles.server)
+    changed = network.model_copy(
+        update={
+            "nodes": (*(wire.Host(name=name, group="server") for name in names), *nodes),
+            "links": links + tuple(_link_of(link, name) for name in names),
+        }
     )
-    return run.model_copy(
-        update={"network": run.network.model_copy(update={"hosts": groups})},
-    )
+    asked = roles.model_copy(update={"server": tuple(names)})
+    workload = run.workload.model_copy(update={"roles": asked})
+    return run.model_copy(update={"network": changed, "workload": workload})
+
+
+def _with_ports(node: wire.Node, ports: int) -> wire.Node:
+    if not isinstance(node, wire.Switch):
+        return node
+    return node.model_copy(update={"ports": max(node.ports, ports)})
+
+
+def _link_of(like: wire.Link, server: str) -> wire.Link:
+    ends = {
+        "a": like.a.model_copy(update={"node": server}),
+        "b": like.b.model_copy(update={"name": server}),
+    }
+    return like.model_copy(update=ends)
 
 
 def with_deep_buffer(run: wire.Run, port_buffer_bytes: int, block_bytes: int) -> wire.Run:
     """The run with that buffer a port and that block, so that very many flows come to an end."""
     buffer = wire.OutputQueued(port_buffer_bytes=port_buffer_bytes)
-    switch = run.network.switch.model_copy(update={"buffer": buffer})
+    nodes = tuple(
+        node.model_copy(update={"buffer": buffer}) if isinstance(node, wire.Switch) else node
+        for node in run.network.nodes
+    )
     return run.model_copy(
         update={
-            "network": run.network.model_copy(update={"switch": switch}),
+            "network": run.network.model_copy(update={"nodes": nodes}),
             "workload": run.workload.model_copy(update={"block_bytes": block_bytes}),
         },
     )
@@ -72,10 +97,10 @@ def with_hosts(run: wire.Run, tcp: wire.Tcp, nic: Mapping[str, object]) -> wire.
     """The run with that TCP and those values of the interface at every host."""
     groups = tuple(
         group.model_copy(update={"tcp": tcp, "nic": group.nic.model_copy(update=nic)})
-        for group in run.network.hosts
+        for group in run.network.groups
     )
     return run.model_copy(
-        update={"network": run.network.model_copy(update={"hosts": groups})},
+        update={"network": run.network.model_copy(update={"groups": groups})},
     )
 
 

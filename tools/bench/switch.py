@@ -26,6 +26,7 @@ from netstudy.testbed.netns.layout import Host, Layout
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.priority import keep_before_others
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
+from netstudy.units import FRAMING_BYTES, header_bytes
 from tests.testbed.networks import LINUX_6
 from tests.testbed.switched import switched
 
@@ -47,7 +48,8 @@ class Case:
     @property
     def goodput_bps(self) -> float:
         """TCP payload that the client's link carries at most, with timestamps."""
-        return self.rate_bps * (self.mtu_bytes - 52) / (self.mtu_bytes + 38)
+        payload_bytes = self.mtu_bytes - header_bytes(timestamps=True)
+        return self.rate_bps * payload_bytes / (self.mtu_bytes + FRAMING_BYTES)
 
 
 CASES = [

@@ -9,6 +9,7 @@ use clap::Args;
 use netstudy_records::{Plan, Record, RecordSchema};
 use netstudy_sim as sim;
 
+use crate::panics;
 use crate::pool::{self, Event};
 use crate::writer::Writer;
 
@@ -62,6 +63,7 @@ impl From<io::Error> for Failure {
 
 /// Reads the plan, makes its runs, writes their records.
 pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
+    panics::keep_quiet_where_caught();
     let plan = read_plan()?;
     let mut writer = Writer::new(io::stdout().lock(), plan.runs.len(), arguments.as_completed);
     writer.write(&Record::Engine {
@@ -72,7 +74,7 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     let threads = arguments.threads.unwrap_or_else(default_threads);
     let packets_planned = plan.runs.iter().map(sim::useful_packets).sum();
     let every = arguments.progress_ms.map(Duration::from_millis);
-    pool::make_runs(&plan.runs, threads, every, |event| match event {
+    pool::make_runs(&plan.runs, threads, every, sim::run, |event| match event {
         Event::Ended(index, record) => writer.write_run(index, record),
         Event::Progress { runs_done, packets } => writer.write(&Record::Progress {
             runs_done,

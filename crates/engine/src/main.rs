@@ -2,6 +2,7 @@
 //! messages for people on standard error.
 
 mod command;
+mod panics;
 mod pool;
 mod switch_command;
 mod writer;
@@ -37,7 +38,11 @@ command. When standard input ends, so does the switch.")]
 }
 
 fn main() -> ExitCode {
-    match Arguments::parse().testbed {
+    let testbed = Arguments::parse().testbed;
+    if !matches!(testbed, Testbed::Sim(_)) {
+        panics::end_the_process();
+    }
+    match testbed {
         Testbed::Sim(arguments) => {
             ended(command::simulate(&arguments), command::Failure::exit_code)
         }

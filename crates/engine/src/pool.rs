@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use netstudy_records::{Run, RunRecord};
 use netstudy_sim as sim;
 
+use crate::panics;
+
 /// What the writer hears.
 pub(crate) enum Event {
     /// The run with this index has ended.
@@ -42,12 +44,14 @@ impl sim::Progress for &Shared {
     }
 }
 
-/// Makes `runs` on `threads` threads, the costliest first so that no thread is left with a long one
-/// at the end, and hands what happens to `on_event`, whose error ends the process' work.
+/// Makes `runs` with `simulate` on `threads` threads, the costliest first so that no thread is left with
+/// a long one at the end, and hands what happens to `on_event`, whose error ends the process' work. A run
+/// that panics has failed; the others go on.
 pub(crate) fn make_runs<E>(
     runs: &[Run],
     threads: NonZeroUsize,
     progress_every: Option<Duration>,
+    simulate: impl Fn(&Run, &mut dyn sim::Progress) -> RunRecord + Sync,
     mut on_event: impl FnMut(Event) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut order: Vec<usize> = (0..runs.len()).collect();
@@ -60,8 +64,14 @@ pub(crate) fn make_runs<E>(
     thread::scope(|scope| {
         let (sender, ended) = mpsc::channel();
         for _ in 0..threads.get().min(runs.len()) {
-            let (sender, order, shared) = (sender.clone(), &order, &shared);
-            scope.spawn(move || work(runs, order, shared, &sender));
+            let (sender, order, shared, simulate) = (sender.clone(), &order, &shared, &simulate);
+            scope.spawn(move || {
+                work(order, shared, &sender, |index| {
+                    let run = &runs[index];
+                    panics::caught(|| simulate(run, &mut &*shared))
+                        .unwrap_or_else(|said| sim::failed(run, format!("the simulator {said}")))
+                });
+            });
         }
         drop(sender);
         let mut runs_done = 0;
@@ -95,13 +105,59 @@ fn wait(ended: &mpsc::Receiver<Ended>, due: Option<Instant>) -> Result<Ended, Re
     }
 }
 
-fn work(runs: &[Run], order: &[usize], shared: &Shared, sender: &Sender<Ended>) {
+/// Makes one run after the other, until none is left or nobody wants them.
+fn work(
+    order: &[usize],
+    shared: &Shared,
+    sender: &Sender<Ended>,
+    make_run: impl Fn(usize) -> RunRecord,
+) {
     while !shared.stopped.load(Ordering::Relaxed) {
         let place = shared.next.fetch_add(1, Ordering::Relaxed);
         let Some(&index) = order.get(place) else { return };
-        let record = sim::run(&runs[index], &mut &*shared);
-        if sender.send((index, Box::new(record))).is_err() {
+        if sender.send((index, Box::new(make_run(index)))).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use netstudy_records::{Plan, Status};
+
+    use super::*;
+
+    /// The runs of the plan that both languages are tested against.
+    fn runs() -> Vec<Run> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples/plan.json");
+        let text = std::fs::read_to_string(path).expect("the example is there");
+        serde_json::from_str::<Plan>(&text).expect("the example is a plan").runs
+    }
+
+    #[test]
+    fn a_run_that_panics_has_failed_and_the_others_go_on() {
+        let runs = [runs(), runs()].concat();
+        let simulate = |run: &Run, _: &mut dyn sim::Progress| {
+            assert!(!std::ptr::eq(run, &raw const runs[1]), "the queue is empty");
+            sim::failed(run, "not simulated".to_owned())
+        };
+        let mut errors = vec![None; runs.len()];
+        panics::keep_quiet_where_caught();
+
+        let Ok(()) = make_runs::<Infallible>(&runs, NonZeroUsize::MIN, None, simulate, |event| {
+            if let Event::Ended(index, record) = event {
+                assert_eq!((record.status, &record.run), (Status::Failed, &runs[index].id));
+                errors[index] = record.error;
+            }
+            Ok(())
+        });
+
+        let panicked = errors[1].take().expect("an error");
+        assert!(panicked.starts_with("the simulator panicked at crates/engine/src/pool.rs:"));
+        assert!(panicked.ends_with(": the queue is empty"), "{panicked}");
+        let others = [0, 2, 3].map(|index| errors[index].as_deref());
+        assert_eq!(others, [Some("not simulated"); 3]);
     }
 }

@@ -85,6 +85,28 @@ fn records_come_in_the_order_of_the_plan_between_engine_and_end() {
 }
 
 #[test]
+fn a_run_that_cannot_be_simulated_is_a_failed_record_and_costs_no_other() {
+    let mut plan = plan();
+    // Beyond what virtual time can count.
+    plan.runs[2].network.links[0].delay_ns = u64::MAX;
+    let failed = plan.runs[2].id.clone();
+
+    let output = run(&["--threads", "2"], &serde_json::to_string(&plan).expect("JSON"));
+
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let records = records(&output.stdout);
+    assert!(matches!(records.last(), Some(Record::End { runs: 8 })));
+    for record in &records {
+        if let Record::Run(run) = record {
+            let expected = if run.run == failed { Status::Failed } else { Status::Ok };
+            assert_eq!(run.status, expected, "{:?}", run.error);
+            assert_eq!(run.error.is_some(), run.run == failed);
+        }
+    }
+}
+
+#[test]
 fn one_thread_and_two_give_the_same_bytes_and_so_does_a_second_time() {
     let plan = plan_text();
     let one = run(&["--threads", "1"], &plan).stdout;

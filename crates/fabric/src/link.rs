@@ -1,20 +1,22 @@
-use netstudy_units::{Duration, Rate, Serializer};
+use netstudy_units::{Duration, Rate, Serializer, headers};
 
-/// Sizes of Ethernet (IEEE 802.3, 3.1.1).
+/// Sizes of Ethernet frames.
 pub mod ethernet {
-    /// Header and frame check sequence: what a switch stores beside the IP packet.
-    pub const HEADER_BYTES: u32 = 18;
-    /// Preamble, start delimiter and interpacket gap: what the wire carries beside the frame.
-    pub const GAP_BYTES: u32 = 20;
-    /// The least frame, check sequence included.
-    pub const MIN_FRAME_BYTES: u32 = 64;
+    use netstudy_units::headers;
 
     /// Bytes of the frame that carries an IP packet of `ip_bytes`.
     #[must_use]
     #[inline]
     pub const fn frame_bytes(ip_bytes: u32) -> u32 {
-        let bytes = ip_bytes + HEADER_BYTES;
-        if bytes < MIN_FRAME_BYTES { MIN_FRAME_BYTES } else { bytes }
+        padded(ip_bytes + headers::ETHERNET_HEADER_BYTES + headers::ETHERNET_CHECK_BYTES)
+    }
+
+    /// Bytes of a frame whose header, payload and check sequence take `bytes`.
+    #[must_use]
+    #[inline]
+    pub const fn padded(bytes: u32) -> u32 {
+        let least = headers::ETHERNET_FRAME_BYTES_MIN;
+        if bytes < least { least } else { bytes }
     }
 }
 
@@ -40,7 +42,7 @@ impl Link {
     #[must_use]
     #[inline]
     pub const fn serialization(&self, frame_bytes: u32) -> Duration {
-        self.serializer.time(frame_bytes + ethernet::GAP_BYTES)
+        self.serializer.time(frame_bytes + headers::ETHERNET_GAP_BYTES)
     }
 
     /// Propagation delay.

@@ -3,15 +3,13 @@
 //! A PAUSE frame asks the peer to send no data frame for a time, counted in quanta; one of zero quanta
 //! ends it. A frame on the wire is sent to its end, and PAUSE frames themselves are never held up.
 
-use netstudy_units::{Duration, Rate, Time};
-
-use crate::ethernet;
+use netstudy_units::{Duration, Rate, Time, headers};
 
 /// A quantum lasts as long as 512 bits (31B.2).
 const QUANTUM_BYTES: u32 = 512 / 8;
 
 /// Size of a PAUSE frame: the least there is (31B.1).
-pub const PAUSE_FRAME_BYTES: u32 = ethernet::MIN_FRAME_BYTES;
+pub const PAUSE_FRAME_BYTES: u32 = headers::ETHERNET_FRAME_BYTES_MIN;
 
 /// How long `quanta` last on a link of `rate`.
 #[must_use]

@@ -27,6 +27,6 @@ pub use record::{
     SecondSamples, Series, Status, TestbedLimit, TransferSamples,
 };
 pub use switch_plan::{
-    SwitchClock, SwitchPlan, SwitchPlanSchema, SwitchPort, SwitchPortCounters, SwitchRecord,
-    SwitchRecordSchema,
+    SwitchClock, SwitchElement, SwitchHost, SwitchLink, SwitchLinkEnd, SwitchPlan,
+    SwitchPlanSchema, SwitchPortCounters, SwitchRecord, SwitchRecordSchema, SwitchSampling,
 };

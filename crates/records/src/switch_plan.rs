@@ -1,4 +1,4 @@
-//! What the user-space switch is told and what it says, a line of JSON each. Commands are those of
+//! What the user-space switch, which may be several, is told and what it says, a line of JSON each. Commands are those of
 //! [`crate::Command`].
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
@@ -12,20 +12,20 @@ use crate::{Buffer, Forwarding};
 /// The schema of [`SwitchPlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwitchPlanSchema {
-    /// The first one.
-    #[serde(rename = "netstudy/switch/1")]
-    V1,
+    /// Several switches, and the links between them.
+    #[serde(rename = "netstudy/switch/2")]
+    V2,
 }
 
 /// The schema of [`SwitchRecord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwitchRecordSchema {
-    /// The first one.
-    #[serde(rename = "netstudy/switch-record/1")]
-    V1,
+    /// Counters by switch and port.
+    #[serde(rename = "netstudy/switch-record/2")]
+    V2,
 }
 
-/// A switch of one run: the first line of standard input.
+/// The switches of one run, with their links: the first line of standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchPlan {
@@ -33,15 +33,33 @@ pub struct SwitchPlan {
     pub schema: SwitchPlanSchema,
     /// Identifier of the run.
     pub run: String,
-    /// After that time the switch ends by itself, with an error.
+    /// After that time the process ends by itself, with an error.
     pub time_limit_ms: u64,
     /// The processor that it stays on and that nothing else wants: there it is awake between frames.
     /// None: whichever the system chooses.
     pub cpu: Option<u32>,
     /// 16 hexadecimal digits, from which the random choices of an egress come.
     pub seed: String,
-    /// Its ports, in the order of their numbers.
-    pub ports: Vec<SwitchPort>,
+    /// The switches; none where all links lead from host to host.
+    pub switches: Vec<SwitchElement>,
+    /// The links: between host and switch, between two switches, or between two hosts, whose frames are
+    /// held back as long as the link takes. Switches and links form no circle.
+    pub links: Vec<SwitchLink>,
+    /// Switches whose counters are read at intervals.
+    #[serde(default)]
+    pub sampled: Vec<SwitchSampling>,
+    /// Whether frames also come at the rate of their link, as over a wire; else as fast as hosts hand
+    /// them over.
+    #[serde(default)]
+    pub paced_ingress: bool,
+}
+
+/// A switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchElement {
+    /// Its name.
+    pub name: String,
     /// Where frames wait.
     pub buffer: Buffer,
     /// When a frame is forwarded.
@@ -50,28 +68,56 @@ pub struct SwitchPlan {
     pub latency_ns: u64,
     /// Frames that meet a longer queue are marked, if they are subject to it; none: no marks.
     pub ecn_threshold_bytes: Option<u64>,
-    /// Largest IP packet that any port carries.
-    pub mtu_bytes: u32,
-    /// Whether frames also come at the rate of their link, as over a wire; else as fast as hosts hand
-    /// them over.
-    #[serde(default)]
-    pub paced_ingress: bool,
 }
 
-/// A port, and the link to the node behind it.
+/// A full-duplex link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SwitchPort {
-    /// The node behind it.
-    pub node: String,
-    /// The network interface that is this port.
-    pub interface: String,
-    /// The Ethernet address of the node: frames for it leave by this port.
-    pub mac: String,
-    /// Bit rate at which frames leave.
-    pub rate_bps: u64,
-    /// How long a frame is on its way from the one end of the link to the other, in either direction.
+pub struct SwitchLink {
+    /// One end.
+    pub a: SwitchLinkEnd,
+    /// The other end.
+    pub b: SwitchLinkEnd,
+    /// How long a frame is on its way from the one end to the other, in either direction.
     pub delay_ns: u64,
+    /// Largest IP packet.
+    pub mtu_bytes: u32,
+}
+
+/// An end of a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchLinkEnd {
+    /// A switch of the plan by name, or a host.
+    pub node: String,
+    /// Its port there. The ports of a switch have their numbers in the order of the links.
+    pub port: String,
+    /// Bit rate at which this end sends.
+    pub rate_bps: u64,
+    /// How a host is reached; none at a switch.
+    pub host: Option<SwitchHost>,
+}
+
+/// How a host is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchHost {
+    /// The network interface, in the network namespace of the process, behind which it is.
+    pub interface: String,
+    /// Its Ethernet address there: frames for it leave by this link.
+    pub mac: String,
+}
+
+/// A switch whose ports are read at intervals, from when it is ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchSampling {
+    /// Its name.
+    pub switch: String,
+    /// The port; none: all of them.
+    pub port: Option<String>,
+    /// Time between two samples.
+    pub every_ns: u64,
 }
 
 /// One line of the switch's standard output.
@@ -95,19 +141,32 @@ pub enum SwitchRecord {
         name: String,
         /// When they were read.
         at_ns: u64,
-        /// What each port counted since it was ready, by node.
-        counters: BTreeMap<String, SwitchPortCounters>,
+        /// What each port counted since it was ready, by switch and port.
+        counters: BTreeMap<String, BTreeMap<String, SwitchPortCounters>>,
         /// How long reading took, in which nothing was forwarded.
         cost_ns: u64,
         /// Files of /proc that were read with them, whole.
         raw: BTreeMap<String, String>,
     },
-    /// Each frame that was dropped for want of room.
+    /// Each frame that a switch dropped for want of room.
     Drops {
+        /// The switch.
+        switch: String,
         /// When it arrived.
         at_ns: Vec<u64>,
         /// The number of the port by which it was to leave.
         egress: Vec<u32>,
+    },
+    /// What was read of a port at intervals.
+    Samples {
+        /// The switch.
+        switch: String,
+        /// The port.
+        port: String,
+        /// When each sample was taken.
+        at_ns: Vec<u64>,
+        /// What the port had counted by then, by name.
+        values: BTreeMap<String, Vec<u64>>,
     },
     /// How well the switch kept to its times.
     Clock(SwitchClock),
@@ -124,6 +183,10 @@ pub enum SwitchRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchPortCounters {
+    /// Frames that came by this port.
+    pub frames_received: u64,
+    /// Their bytes, check sequences included.
+    pub bytes_received: u64,
     /// Frames that were let through towards this port.
     pub frames_forwarded: u64,
     /// Their bytes, check sequences included.
@@ -190,8 +253,8 @@ mod tests {
 
     #[test]
     fn what_is_not_of_the_contract_is_refused() {
-        let plan = PLAN.replacen("\"ports\"", "\"portz\": 1, \"ports\"", 1);
+        let plan = PLAN.replacen("\"links\"", "\"linkz\": 1, \"links\"", 1);
         let error = serde_json::from_str::<SwitchPlan>(&plan).expect_err("it has a field too many");
-        assert!(error.to_string().contains("unknown field `portz`"), "{error}");
+        assert!(error.to_string().contains("unknown field `linkz`"), "{error}");
     }
 }

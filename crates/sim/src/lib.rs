@@ -23,4 +23,5 @@ mod record;
 mod run;
 mod wiring;
 
+pub use record::of_failure as failed;
 pub use run::{Progress, run, useful_packets};

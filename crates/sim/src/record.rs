@@ -19,7 +19,8 @@ use crate::wiring::Wiring;
 const CLOCK: &str = "simulation";
 
 /// The record of a run that was not made, or did not end, because of `error`.
-pub(crate) fn of_failure(run: &records::Run, error: String) -> RunRecord {
+#[must_use]
+pub fn of_failure(run: &records::Run, error: String) -> RunRecord {
     RunRecord { status: Status::Failed, error: Some(error), ..empty(run) }
 }
 

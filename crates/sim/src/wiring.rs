@@ -163,7 +163,15 @@ impl Wiring {
             .map(|&[from, to]| topology.route(members[from].side, members[to].side))
             .collect::<Result<_, _>>()
             .map_err(|error| error.to_string())?;
-        Ok(Self { topology, interfaces, switches, members, routes })
+        let wiring = Self { topology, interfaces, switches, members, routes };
+        for (connection, ends) in connections.iter().enumerate() {
+            for &member in ends {
+                let tcp = wiring.tcp(member, connection, &run.seed);
+                tcp.check()
+                    .map_err(|why| format!("the TCP of {}: {why}", wiring.name_of(member)))?;
+            }
+        }
+        Ok(wiring)
     }
 
     /// The TCP of a member's end of a connection. Its retransmission clock ticks in a phase of its own,
@@ -345,7 +353,7 @@ impl Member {
             side: Side { node, interface },
             read_at_once_pct: group.tcp.read_at_once_pct,
             shares_clock: network.shared_clock,
-            tcp: tcp_config(&group.tcp)?,
+            tcp: tcp_config(&group.tcp),
         })
     }
 }
@@ -499,11 +507,8 @@ fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {
     Ok(nic.receive_rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))))
 }
 
-/// A TCP whose path is not known yet.
-fn tcp_config(tcp: &records::Tcp) -> Result<Config, String> {
-    if tcp.ack_every_segments == 0 {
-        return Err("acknowledgments every 0 segments make no sense".to_owned());
-    }
+/// A TCP whose path is not known yet, so that it cannot be checked.
+fn tcp_config(tcp: &records::Tcp) -> Config {
     let congestion = match tcp.congestion_control {
         records::CongestionControl::Reno => Congestion::Reno(Reno::new(false)),
         records::CongestionControl::RenoAckCounting => Congestion::Reno(Reno::new(true)),
@@ -512,7 +517,7 @@ fn tcp_config(tcp: &records::Tcp) -> Result<Config, String> {
         records::CongestionControl::CubicHystart => Congestion::Cubic(Cubic::new(true)),
         records::CongestionControl::Dctcp => Congestion::Dctcp(Dctcp::default()),
     };
-    Ok(Config {
+    Config {
         mtu_bytes: 0,
         congestion,
         recovery: match tcp.recovery {
@@ -547,7 +552,7 @@ fn tcp_config(tcp: &records::Tcp) -> Result<Config, String> {
         restart_after_idle: tcp.restart_after_idle,
         send_buffer_bytes: tcp.send_buffer_bytes,
         receive_buffer_bytes: tcp.receive_buffer_bytes,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -577,6 +582,24 @@ mod tests {
         assert_eq!(reserved(&run), [9018, 0], "the server's port waits for the end of a frame");
         lab::switch(&mut run).forwarding = records::Forwarding::StoreAndForward;
         assert_eq!(reserved(&run), [0, 0]);
+    }
+
+    #[test]
+    fn a_tcp_that_cannot_work_is_refused() {
+        let refusal = |change: fn(&mut records::Tcp)| {
+            let mut run = lab::run(2, lab::INGRESS);
+            change(&mut run.network.groups[0].tcp);
+            let cast = Cast::new(&run.workload).expect("the lab's workload has members");
+            let wiring = Wiring::new(&run, &cast.participants, &cast.connections);
+            wiring.map(|_| ()).expect_err("it makes no sense")
+        };
+        assert_eq!(
+            refusal(|tcp| tcp.max_rto_ns = 0),
+            "the TCP of client: the maximum retransmission timeout is 0: it must be longer, for \
+             example 1 s"
+        );
+        let refusal = refusal(|tcp| tcp.max_rto_ns = tcp.min_rto_ns - 1);
+        assert!(refusal.contains("shorter than the minimum"), "{refusal}");
     }
 
     #[test]

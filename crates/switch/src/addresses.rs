@@ -1,4 +1,4 @@
-//! Ethernet addresses, and behind which port each one is.
+//! Ethernet addresses, and whose each one is.
 
 /// An Ethernet address.
 pub(crate) type Mac = [u8; 6];
@@ -20,26 +20,25 @@ pub(crate) fn destination(frame: &[u8]) -> Option<Mac> {
     frame.first_chunk().copied()
 }
 
-/// Which port leads to an address: those of the plan, and no other one. Nothing is learned, and
-/// nothing is flooded.
+/// Which host has an address: those of the plan, and no other one.
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
     /// Ascending.
-    ports: Vec<(Mac, u32)>,
+    hosts: Vec<(Mac, u32)>,
 }
 
 impl Addresses {
-    /// Port n leads to the n-th of `macs`.
+    /// Host n has the n-th of `macs`.
     pub(crate) fn new(macs: &[Mac]) -> Self {
-        let mut ports: Vec<_> = macs.iter().copied().zip(0..).collect();
-        ports.sort_unstable();
-        Self { ports }
+        let mut hosts: Vec<_> = macs.iter().copied().zip(0..).collect();
+        hosts.sort_unstable();
+        Self { hosts }
     }
 
-    /// The port by which a frame for `mac` leaves.
-    pub(crate) fn port(&self, mac: Mac) -> Option<u32> {
-        let place = self.ports.binary_search_by_key(&mac, |&(mac, _)| mac).ok()?;
-        Some(self.ports[place].1)
+    /// The host with the address `mac`.
+    pub(crate) fn host(&self, mac: Mac) -> Option<u32> {
+        let place = self.hosts.binary_search_by_key(&mac, |&(mac, _)| mac).ok()?;
+        Some(self.hosts[place].1)
     }
 }
 
@@ -58,10 +57,10 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_goes_where_the_plan_says_and_nowhere_else() {
+    fn an_address_is_that_of_one_host_or_of_none() {
         let addresses = Addresses::new(&[[2, 0, 0, 0, 0, 9], [2, 0, 0, 0, 0, 1]]);
-        assert_eq!(addresses.port([2, 0, 0, 0, 0, 9]), Some(0));
-        assert_eq!(addresses.port([2, 0, 0, 0, 0, 1]), Some(1));
-        assert_eq!(addresses.port([255; 6]), None, "a broadcast is for nobody");
+        assert_eq!(addresses.host([2, 0, 0, 0, 0, 9]), Some(0));
+        assert_eq!(addresses.host([2, 0, 0, 0, 0, 1]), Some(1));
+        assert_eq!(addresses.host([255; 6]), None, "a broadcast is for nobody");
     }
 }

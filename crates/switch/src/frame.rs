@@ -2,10 +2,12 @@
 
 use netstudy_fabric::ethernet;
 use netstudy_fabric::stepped::Mark;
+use netstudy_units::headers;
 
-/// Bytes of an Ethernet header as a packet socket sees it: without the check sequence.
-pub(crate) const HEADER_BYTES: usize = 14;
-const CHECK_SEQUENCE_BYTES: u32 = 4;
+/// Where the IP header is in a frame at a packet socket, and where those of IPv4 and IPv6 end.
+pub(crate) const HEADER_BYTES: usize = headers::ETHERNET_HEADER_BYTES as usize;
+const IPV4_BYTES: usize = HEADER_BYTES + headers::IPV4_HEADER_BYTES as usize;
+const IPV6_BYTES: usize = HEADER_BYTES + headers::IPV6_HEADER_BYTES as usize;
 
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
@@ -23,6 +25,8 @@ pub(crate) struct Frame {
     pub(crate) slot: u32,
     /// Its bytes there.
     pub(crate) bytes: u32,
+    /// The host that it is for, by number.
+    pub(crate) to: u32,
     /// Whether its sender understands marks.
     pub(crate) subject_to_marks: bool,
     /// Whether it is to be marked when it is written.
@@ -38,8 +42,7 @@ impl Mark for Frame {
 
 /// The size on the wire, check sequence included, of a frame of `bytes` at a packet socket.
 pub(crate) const fn wire_bytes(bytes: u32) -> u32 {
-    let with_check = bytes + CHECK_SEQUENCE_BYTES;
-    if with_check < ethernet::MIN_FRAME_BYTES { ethernet::MIN_FRAME_BYTES } else { with_check }
+    ethernet::padded(bytes + headers::ETHERNET_CHECK_BYTES)
 }
 
 /// Whether the sender of a frame understands marks: its ECN field is not 0 (RFC 3168, 5).
@@ -61,9 +64,9 @@ pub(crate) fn mark(frame: &mut [u8]) {
 /// The bits of the ECN field in the second byte of the IP header; none if there is no whole IP header.
 fn ecn_bits(frame: &[u8]) -> Option<u8> {
     let kind = frame.get(HEADER_BYTES - 2..HEADER_BYTES)?;
-    if kind == IPV4 && frame.len() >= HEADER_BYTES + 20 {
+    if kind == IPV4 && frame.len() >= IPV4_BYTES {
         Some(IPV4_ECN)
-    } else if kind == IPV6 && frame.len() >= HEADER_BYTES + 40 {
+    } else if kind == IPV6 && frame.len() >= IPV6_BYTES {
         Some(IPV6_ECN)
     } else {
         None
@@ -86,7 +89,7 @@ mod tests {
 
     /// The ones' complement sum of a correct header is all ones (RFC 1071).
     fn is_checksum_right(frame: &[u8]) -> bool {
-        let words = frame[HEADER_BYTES..HEADER_BYTES + 20].chunks(2);
+        let words = frame[HEADER_BYTES..IPV4_BYTES].chunks(2);
         let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
         (sum & 0xffff) + (sum >> 16) == 0xffff
     }
@@ -122,7 +125,7 @@ mod tests {
 
     #[test]
     fn ipv6_has_the_field_between_traffic_class_and_flow_label() {
-        let mut frame = vec![0; HEADER_BYTES + 40];
+        let mut frame = vec![0; IPV6_BYTES];
         frame[12..14].copy_from_slice(&IPV6);
         frame[HEADER_BYTES] = 0x60;
         frame[HEADER_BYTES + 1] = 0x0f;

@@ -24,6 +24,7 @@ mod pool;
 mod port;
 mod receiver;
 mod sender;
+mod series;
 mod switch;
 mod waiting;
 

@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use netstudy_records::SwitchPort;
-
 use crate::Failure;
 use crate::interfaces::{self, InterfaceCounters};
+use crate::plan::HostEnd;
 
 /// What was lost, and what the kernel counted when the switch began.
 pub(crate) struct Losses {
@@ -95,13 +94,13 @@ impl Lost {
 }
 
 /// What the kernel counts at the interface of each port, out of the text of its file.
-pub(crate) fn count(text: &str, ports: &[SwitchPort]) -> Result<Vec<InterfaceCounters>, Failure> {
-    let one = |port: &SwitchPort| {
-        interfaces::parse(text, &port.interface).ok_or_else(|| {
-            Failure::Testbed(format!("{} does not list {:?}", interfaces::FILE, port.interface))
+pub(crate) fn count(text: &str, hosts: &[HostEnd]) -> Result<Vec<InterfaceCounters>, Failure> {
+    let one = |host: &HostEnd| {
+        interfaces::parse(text, &host.interface).ok_or_else(|| {
+            Failure::Testbed(format!("{} does not list {:?}", interfaces::FILE, host.interface))
         })
     };
-    ports.iter().map(one).collect()
+    hosts.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -1,42 +1,97 @@
-//! The plan of a switch, read and checked.
+//! The plan of the switches, read and checked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use netstudy_fabric::{Link, ethernet};
-use netstudy_records::{Buffer, Forwarding, SwitchPlan};
+use netstudy_fabric::topology::{
+    Attachment, Cable, CableEnd, Graph, Port, Topology, TopologyError,
+};
+use netstudy_fabric::{CUT_THROUGH_BYTES, Link, ethernet};
+use netstudy_records::{Buffer, Forwarding, SwitchElement, SwitchLinkEnd, SwitchPlan};
 use netstudy_units::{Duration, Rate};
 
 use crate::Failure;
-use crate::addresses::{self, Mac};
+use crate::addresses::{self, Addresses, Mac};
 use crate::control::Control;
+use crate::frame;
 
 /// IP packets that Ethernet may have to carry (RFC 791) and that an IP header can speak of.
 const MTU_BYTES: std::ops::RangeInclusive<u32> = 576..=65_535;
 
-/// A plan that can be carried out, as far as it says itself.
+/// A plan that can be carried out, as far as it says itself. Switches are numbered as in the plan, and
+/// hosts' interfaces as in the topology: "a host" is one of these from here on.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) plan: SwitchPlan,
-    /// The link behind each port.
-    pub(crate) links: Vec<Link>,
-    /// The address behind each port.
-    pub(crate) macs: Vec<Mac>,
-    /// Whether frames that come by a port may leave before they are in whole: no egress may be faster,
-    /// or it would run out of bits.
-    pub(crate) cuts_through: Vec<bool>,
+    pub(crate) topology: Topology,
+    pub(crate) hosts: Vec<HostEnd>,
+    pub(crate) addresses: Addresses,
+    /// By [`CableEnd::number`]: what is between the first bit of a frame that comes there and the instant
+    /// at which the switch judges it, where that is not its last bit: one that cuts through needs less.
+    judges_after: Vec<Option<Duration>>,
+}
+
+/// An end at a host.
+#[derive(Clone, Debug)]
+pub(crate) struct HostEnd {
+    pub(crate) at: CableEnd,
+    /// The interface in the network namespace of this process.
+    pub(crate) interface: String,
+    /// For messages.
+    pub(crate) name: String,
+    /// The longest frame of its link as a packet socket sees it.
+    pub(crate) socket_bytes_max: usize,
 }
 
 impl Checked {
-    /// Room that a frame must find that comes by `port`: that of the largest one where it is let in
-    /// before its end is there, else none beyond its own.
-    pub(crate) fn reserved_bytes(&self, port: u32) -> u32 {
-        if self.cuts_through[port as usize] {
-            ethernet::frame_bytes(self.plan.mtu_bytes)
-        } else {
-            0
+    /// The end's description in the plan.
+    pub(crate) fn described(&self, at: CableEnd) -> &SwitchLinkEnd {
+        described(&self.plan, at)
+    }
+
+    /// The largest packet of a link.
+    pub(crate) fn mtu_bytes(&self, at: CableEnd) -> u32 {
+        self.plan.links[at.cable].mtu_bytes
+    }
+
+    /// The largest packet of all links.
+    pub(crate) fn mtu_bytes_max(&self) -> u32 {
+        self.plan.links.iter().map(|link| link.mtu_bytes).max().unwrap_or_default()
+    }
+
+    /// The links of a switch, by port.
+    pub(crate) fn links(&self, switch: usize) -> Vec<Link> {
+        let ports = &self.topology.switches()[switch].ports;
+        ports.iter().map(|&at| self.topology.link(at)).collect()
+    }
+
+    /// See [`Self::judges_after`].
+    pub(crate) fn judges_after(&self, at: CableEnd) -> Option<Duration> {
+        self.judges_after[at.number()]
+    }
+
+    /// Whether a frame that leaves a host by its end `from` finds a way to the host `to`.
+    pub(crate) fn leads(&self, from: CableEnd, to: usize) -> bool {
+        match self.topology.attachment(from.far()) {
+            Attachment::Interface(host) => host == to,
+            Attachment::SwitchPort { switch, port } => {
+                let egress = self.topology.switches()[switch].egress(to);
+                egress.is_some_and(|egress| egress != port)
+            }
         }
     }
+
+    /// Room that a frame must find that comes by a port: that of the largest one where it is let in
+    /// before its end is there, else none beyond its own.
+    pub(crate) fn reserved_bytes(&self, switch: usize, port: u32) -> u32 {
+        let at = self.topology.switches()[switch].ports[port as usize];
+        self.judges_after(at).map_or(0, |_| ethernet::frame_bytes(self.mtu_bytes(at)))
+    }
+}
+
+fn described(plan: &SwitchPlan, at: CableEnd) -> &SwitchLinkEnd {
+    let link = &plan.links[at.cable];
+    if at.end == 0 { &link.a } else { &link.b }
 }
 
 /// Reads the first line of input.
@@ -47,38 +102,23 @@ pub(crate) fn read(control: &mut Control<'_, impl Write>) -> Result<Checked, Fai
 }
 
 fn check(plan: SwitchPlan) -> Result<Checked, String> {
-    if plan.ports.is_empty() {
-        return Err("ports: there is none".to_owned());
+    if plan.links.is_empty() {
+        return Err("links: there is none".to_owned());
     }
-    if !MTU_BYTES.contains(&plan.mtu_bytes) {
-        let (least, most) = (MTU_BYTES.start(), MTU_BYTES.end());
-        return Err(format!("mtu_bytes: {} is outside of {least} to {most}", plan.mtu_bytes));
+    check_switches(&plan.switches)?;
+    check_links(&plan)?;
+    check_sampled(&plan)?;
+    let topology = topology(&plan).map_err(|error| format!("links: {error}"))?;
+    let (hosts, macs) = hosts(&plan, &topology)?;
+    let judges_after = judges_after(&plan, &topology);
+    Ok(Checked { plan, topology, hosts, addresses: Addresses::new(&macs), judges_after })
+}
+
+fn check_switches(switches: &[SwitchElement]) -> Result<(), String> {
+    for (place, switch) in switches.iter().enumerate() {
+        check_buffer(&switch.buffer).map_err(|why| format!("switches[{place}].{why}"))?;
     }
-    check_buffer(&plan.buffer)?;
-    let (mut links, mut macs) = (Vec::new(), Vec::new());
-    let mut seen = BTreeSet::new();
-    for (place, port) in plan.ports.iter().enumerate() {
-        if port.rate_bps == 0 {
-            return Err(format!("ports[{place}].rate_bps: it is 0, and nothing would ever leave"));
-        }
-        let mac = addresses::parse(&port.mac)
-            .ok_or_else(|| format!("ports[{place}].mac: {:?} is no Ethernet address", port.mac))?;
-        for (field, value) in
-            [("mac", &port.mac), ("node", &port.node), ("interface", &port.interface)]
-        {
-            if !seen.insert((field, value)) {
-                return Err(format!(
-                    "ports[{place}].{field}: {value:?} is that of an earlier port"
-                ));
-            }
-        }
-        macs.push(mac);
-        links.push(Link::new(Rate::from_bps(port.rate_bps), Duration::from_ns(port.delay_ns)));
-    }
-    let fastest = links.iter().map(Link::rate).max();
-    let may = plan.forwarding == Forwarding::CutThrough;
-    let cuts_through = links.iter().map(|link| may && Some(link.rate()) == fastest).collect();
-    Ok(Checked { plan, links, macs, cuts_through })
+    Ok(())
 }
 
 fn check_buffer(buffer: &Buffer) -> Result<(), String> {
@@ -91,6 +131,128 @@ fn check_buffer(buffer: &Buffer) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+fn check_links(plan: &SwitchPlan) -> Result<(), String> {
+    for (place, link) in plan.links.iter().enumerate() {
+        if !MTU_BYTES.contains(&link.mtu_bytes) {
+            let (least, most) = (MTU_BYTES.start(), MTU_BYTES.end());
+            let mtu_bytes = link.mtu_bytes;
+            return Err(format!(
+                "links[{place}].mtu_bytes: {mtu_bytes} is outside of {least} to {most}"
+            ));
+        }
+        for (side, end) in [("a", &link.a), ("b", &link.b)] {
+            check_end(plan, end).map_err(|why| format!("links[{place}].{side}.{why}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_end(plan: &SwitchPlan, end: &SwitchLinkEnd) -> Result<(), String> {
+    if end.rate_bps == 0 {
+        return Err("rate_bps: it is 0, and nothing would ever leave".to_owned());
+    }
+    let is_switch = plan.switches.iter().any(|switch| switch.name == end.node);
+    match (is_switch, &end.host) {
+        (true, None) | (false, Some(_)) => Ok(()),
+        (true, Some(_)) => Err(format!("host: {:?} is a switch", end.node)),
+        (false, None) => Err(format!("node: there is no switch {:?}", end.node)),
+    }
+}
+
+fn check_sampled(plan: &SwitchPlan) -> Result<(), String> {
+    for (place, sampling) in plan.sampled.iter().enumerate() {
+        let at = |field: &str| format!("sampled[{place}].{field}");
+        if sampling.every_ns == 0 {
+            return Err(format!("{}: it is 0", at("every_ns")));
+        }
+        if !plan.switches.iter().any(|switch| switch.name == sampling.switch) {
+            return Err(format!("{}: there is no switch {:?}", at("switch"), sampling.switch));
+        }
+        let mut ends = plan.links.iter().flat_map(|link| [&link.a, &link.b]);
+        if let Some(port) = &sampling.port
+            && !ends.any(|end| end.node == sampling.switch && end.port == *port)
+        {
+            return Err(format!("{}: {:?} has no port {port:?}", at("port"), sampling.switch));
+        }
+    }
+    Ok(())
+}
+
+/// The graph of the plan. Its switches come first, so that they keep their numbers.
+fn topology(plan: &SwitchPlan) -> Result<Topology, TopologyError> {
+    let mut graph = Graph::default();
+    let mut numbers = BTreeMap::new();
+    for switch in &plan.switches {
+        numbers.insert(&switch.name, graph.add_switch(&switch.name)?);
+    }
+    for end in plan.links.iter().flat_map(|link| [&link.a, &link.b]) {
+        if !numbers.contains_key(&end.node) {
+            numbers.insert(&end.node, graph.add_host(&end.node)?);
+        }
+    }
+    for link in &plan.links {
+        let ends = [&link.a, &link.b];
+        graph.connect(Cable {
+            ends: ends.map(|end| Port { node: numbers[&end.node], name: end.port.clone() }),
+            rates: ends.map(|end| Rate::from_bps(end.rate_bps)),
+            delay: Duration::from_ns(link.delay_ns),
+            mtu_bytes: link.mtu_bytes,
+        })?;
+    }
+    graph.build()
+}
+
+/// The hosts' ends, and the address at each.
+fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<(Vec<HostEnd>, Vec<Mac>), String> {
+    let (mut hosts, mut macs) = (Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    for interface in topology.interfaces() {
+        let at = interface.at;
+        let end = described(plan, at);
+        let Some(host) = &end.host else { continue };
+        let field = |name: &str| {
+            let side = if at.end == 0 { "a" } else { "b" };
+            format!("links[{}].{side}.host.{name}", at.cable)
+        };
+        for (name, value) in [("interface", &host.interface), ("mac", &host.mac)] {
+            if !seen.insert((name, value)) {
+                return Err(format!("{}: {value:?} is that of an earlier end", field(name)));
+            }
+        }
+        macs.push(
+            addresses::parse(&host.mac).ok_or_else(|| {
+                format!("{}: {:?} is no Ethernet address", field("mac"), host.mac)
+            })?,
+        );
+        hosts.push(HostEnd {
+            at,
+            interface: host.interface.clone(),
+            name: format!("{:?} of {:?}", end.port, end.node),
+            socket_bytes_max: plan.links[at.cable].mtu_bytes as usize + frame::HEADER_BYTES,
+        });
+    }
+    Ok((hosts, macs))
+}
+
+/// A switch that cuts through judges a frame by its header, where it comes as fast as any egress sends:
+/// a faster one would run out of bits.
+fn judges_after(plan: &SwitchPlan, topology: &Topology) -> Vec<Option<Duration>> {
+    let mut found = vec![None; 2 * plan.links.len()];
+    for (description, switch) in plan.switches.iter().zip(topology.switches()) {
+        if description.forwarding != Forwarding::CutThrough {
+            continue;
+        }
+        let fastest = switch.ports.iter().map(|&at| topology.link(at).rate()).max();
+        for at in &switch.ports {
+            let from = topology.link(at.far());
+            if Some(from.rate()) >= fastest {
+                found[at.number()] = Some(from.serialization(CUT_THROUGH_BYTES));
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -112,36 +274,58 @@ mod tests {
     #[test]
     fn the_example_can_be_carried_out() {
         let checked = check(example()).expect("it can");
-        assert_eq!(checked.macs, [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 1, 1]]);
-        assert_eq!(checked.links[0].delay(), Duration::from_us(1));
+        assert_eq!(checked.hosts.len(), 4);
+        let right = checked.links(1);
+        assert_eq!(right[1].rate(), Rate::from_bps(250_000_000));
+        assert_eq!(right[1].delay(), Duration::from_us(10));
+        assert_eq!(checked.mtu_bytes_max(), 9000);
+        assert!(checked.leads(checked.hosts[0].at, 1) && !checked.leads(checked.hosts[0].at, 3));
     }
 
     #[test]
-    fn room_is_reserved_where_a_frame_is_let_in_before_its_end() {
+    fn a_frame_is_judged_by_its_header_and_room_reserved_where_it_comes_fast_enough() {
         let reserved = |forwarding| {
             let mut plan = example();
-            plan.forwarding = forwarding;
-            plan.ports[0].rate_bps *= 10;
+            plan.switches[1].forwarding = forwarding;
             let checked = check(plan).expect("it can be carried out");
-            [checked.reserved_bytes(0), checked.reserved_bytes(1)]
+            [checked.reserved_bytes(1, 0), checked.reserved_bytes(1, 1)]
         };
+        // The server sends at 1 Gbit/s, which is the fastest egress; the other switch at 500 Mbit/s.
         assert_eq!(reserved(Forwarding::CutThrough), [9018, 0]);
         assert_eq!(reserved(Forwarding::StoreAndForward), [0, 0]);
     }
 
     #[test]
     fn a_plan_that_cannot_be_carried_out_is_refused_with_the_field() {
-        assert!(complaint(|plan| plan.ports.clear()).starts_with("ports: "));
-        assert!(complaint(|plan| plan.mtu_bytes = 100).starts_with("mtu_bytes: 100 is outside"));
-        assert!(complaint(|plan| plan.ports[1].rate_bps = 0).starts_with("ports[1].rate_bps: "));
-        assert!(complaint(|plan| plan.ports[1].mac.clear()).starts_with("ports[1].mac: "));
-        let doubled = complaint(|plan| plan.ports[1].mac = plan.ports[0].mac.clone());
-        assert_eq!(doubled, "ports[1].mac: \"02:00:00:00:00:01\" is that of an earlier port");
+        assert!(complaint(|plan| plan.links.clear()).starts_with("links: "));
+        let mtu = complaint(|plan| plan.links[1].mtu_bytes = 100);
+        assert!(mtu.starts_with("links[1].mtu_bytes: 100 is outside"), "{mtu}");
+        let rate = complaint(|plan| plan.links[2].b.rate_bps = 0);
+        assert!(rate.starts_with("links[2].b.rate_bps: "), "{rate}");
+        let node = complaint(|plan| plan.links[2].b.node = "middle".to_owned());
+        assert_eq!(node, "links[2].b.node: there is no switch \"middle\"");
+        let doubled = complaint(|plan| plan.links[1].a.host = plan.links[0].a.host.clone());
+        assert_eq!(doubled, "links[1].a.host.interface: \"p0\" is that of an earlier end");
+        let port = complaint(|plan| plan.links[2].a.port = "p1".to_owned());
+        assert_eq!(port, "links: the port \"p1\" of \"left\" has two links");
         let alpha = complaint(|plan| {
-            if let Buffer::SharedMemory { alpha, .. } = &mut plan.buffer {
+            if let Buffer::SharedMemory { alpha, .. } = &mut plan.switches[0].buffer {
                 *alpha = 0.0;
             }
         });
-        assert!(alpha.starts_with("buffer.alpha: "));
+        assert!(alpha.starts_with("switches[0].buffer.alpha: "), "{alpha}");
+        let sampled = complaint(|plan| plan.sampled[1].port = Some("p9".to_owned()));
+        assert_eq!(sampled, "sampled[1].port: \"right\" has no port \"p9\"");
+    }
+
+    #[test]
+    fn switches_in_a_cycle_are_refused() {
+        let circle = complaint(|plan| {
+            let mut link = plan.links[2].clone();
+            link.a.port = "p3".to_owned();
+            link.b.port = "p3".to_owned();
+            plan.links.push(link);
+        });
+        assert!(circle.starts_with("links: the switches \"left\" and \"right\""), "{circle}");
     }
 }

@@ -2,13 +2,13 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use netstudy_records::SwitchPort;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
     AddressFamily, LinkAddr, SockFlag, SockProtocol, SockType, bind, setsockopt, socket, sockopt,
 };
 
 use crate::Failure;
+use crate::plan::HostEnd;
 
 /// Room that frames may take in the kernel before they are read. The kernel gives less to those who are
 /// not root: twice `net.core.rmem_max`.
@@ -18,8 +18,8 @@ const SEND_ROOM_BYTES: usize = 16 << 20;
 
 /// Opens a socket that receives all frames that come by the port's interface, stamped with the time of
 /// their receipt, and none from elsewhere.
-pub(crate) fn open(port: &SwitchPort) -> Result<OwnedFd, Failure> {
-    let what = |action: &str| format!("the port {:?}: {action}", port.node);
+pub(crate) fn open(port: &HostEnd) -> Result<OwnedFd, Failure> {
+    let what = |action: &str| format!("the port {}: {action}", port.name);
     let system = |action: &str, error| Failure::system(&what(action), error);
     let address = link_address(port)?;
     let opened =
@@ -41,8 +41,8 @@ pub(crate) fn open(port: &SwitchPort) -> Result<OwnedFd, Failure> {
 }
 
 /// The address of the port's interface at the link layer.
-fn link_address(port: &SwitchPort) -> Result<LinkAddr, Failure> {
-    let SwitchPort { node, interface, .. } = port;
+fn link_address(port: &HostEnd) -> Result<LinkAddr, Failure> {
+    let HostEnd { name, interface, .. } = port;
     let mut addresses =
         getifaddrs().map_err(|error| Failure::system("listing network interfaces", error))?;
     let found = addresses.find_map(|entry| {
@@ -51,7 +51,7 @@ fn link_address(port: &SwitchPort) -> Result<LinkAddr, Failure> {
     });
     found.ok_or_else(|| {
         Failure::Testbed(format!(
-            "the port {node:?}: there is no interface {interface:?} in this network namespace"
+            "the port {name}: there is no interface {interface:?} in this network namespace"
         ))
     })
 }

@@ -1,15 +1,14 @@
-//! The switch at work.
+//! The switches at work.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 
-use netstudy_fabric::stepped::{Architecture, Departure, PausePolicy, Sent, Stepped};
+use netstudy_fabric::stepped::{Departure, PausePolicy, Sent, Stepped};
 use netstudy_fabric::switch::Arrival;
-use netstudy_fabric::{
-    CUT_THROUGH_BYTES, OverSwitch, SwitchBuffer, SwitchSetup, ethernet, over_switch,
-};
+use netstudy_fabric::topology::{Attachment, CableEnd};
+use netstudy_fabric::{AnyArchitecture, Link, Schedule, SwitchSetup, ethernet};
 use netstudy_random::Stream;
 use netstudy_records::{
     Command, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
@@ -19,17 +18,18 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;
 use nix::unistd::Pid;
 
-use crate::addresses::{self, Addresses};
+use crate::addresses;
 use crate::clock::{self, Clock, RealtimeOffset};
 use crate::control::Control;
 use crate::frame::{self, Frame};
 use crate::lateness::Lateness;
 use crate::losses::{self, Losses, Lost};
 use crate::outbox::Outbox;
-use crate::plan::Checked;
+use crate::plan::{Checked, HostEnd};
 use crate::pool::Pool;
 use crate::receiver::{Received, Receiver};
 use crate::sender::{self, Sender, Written};
+use crate::series::Series;
 use crate::waiting::{Ready, Waiting};
 use crate::{Failure, interfaces, port};
 
@@ -57,12 +57,7 @@ pub(crate) fn carry_out(
     let clock = Clock::start();
     stay_on(plan.cpu)?;
     prctl::set_timerslack(1).map_err(|error| Failure::system("asking for exact timers", error))?;
-    let setup = SwitchSetup {
-        links: &checked.links,
-        marked_above_bytes: plan.ecn_threshold_bytes.unwrap_or(u64::MAX),
-        reserved_bytes: &|port| checked.reserved_bytes(port),
-    };
-    over_switch(&(&plan.buffer).into(), &setup, Work { checked, control, clock })
+    Switches::new(checked, clock)?.work(control)
 }
 
 /// Keeps the process on one processor.
@@ -74,106 +69,117 @@ fn stay_on(cpu: Option<u32>) -> Result<(), Failure> {
         .map_err(|error| Failure::system(&format!("staying on processor {cpu}"), error))
 }
 
-/// What is done over the architecture of the plan.
-struct Work<'a, 'b, W> {
-    checked: &'a Checked,
-    control: &'a mut Control<'b, W>,
-    clock: Clock,
-}
-
-impl<W: Write> OverSwitch<Frame> for Work<'_, '_, W> {
-    type Output = Result<(), Failure>;
-
-    fn over<B: SwitchBuffer<Frame>, A: Architecture<Frame>>(
-        self,
-        _closed_form: impl FnOnce() -> B,
-        stepped: impl FnOnce() -> A,
-    ) -> Self::Output {
-        let Self { checked, control, clock } = self;
-        Switch::new(checked, stepped(), clock)?.work(control)
-    }
-}
-
-/// A frame that was received, before it is offered: the order is that of offers.
+/// A frame on its way to a switch, before it is offered: the order is that of offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrived {
-    /// When it is at the switch: the host sent it as long before as the delay of the link says.
+    /// When it is at the switch, to be judged.
     at: Time,
-    /// Of frames that arrive at the same time, the one read first comes first.
+    /// Of frames that arrive at the same time, the one noticed first comes first.
     number: u64,
-    ingress: u32,
-    egress: u32,
+    /// The end of the link by which it comes.
+    end: CableEnd,
     frame: Frame,
 }
 
-struct Switch<'a, A> {
+/// What is counted of frames that come by a port.
+#[derive(Clone, Copy, Default)]
+struct Came {
+    frames: u64,
+    bytes: u64,
+    unaddressed: u64,
+}
+
+/// The switch of the plan with that number.
+fn fabric(checked: &Checked, switch: usize) -> Stepped<Frame, AnyArchitecture<Frame>> {
+    let description = &checked.plan.switches[switch];
+    let links: Vec<Link> = checked.links(switch);
+    let setup = SwitchSetup {
+        links: &links,
+        marked_above_bytes: description.ecn_threshold_bytes.unwrap_or(u64::MAX),
+        reserved_bytes: &|port| checked.reserved_bytes(switch, port),
+    };
+    let architecture = AnyArchitecture::new(&(&description.buffer).into(), &setup);
+    Stepped::new(&links, architecture, PausePolicy::default())
+}
+
+struct Switches<'a> {
     checked: &'a Checked,
     clock: Clock,
+    /// By host, as all that is said to be "by host": the packet socket that leads to it.
     sockets: Vec<OwnedFd>,
-    addresses: Addresses,
     receiver: Receiver,
     sender: Sender,
     pool: Pool,
-    /// Frames that were received and are not offered yet.
+    /// Frames that are on their way to a switch.
     arrived: BinaryHeap<Reverse<Arrived>>,
-    /// Frames that were received so far.
+    /// Such frames so far.
     numbered: u64,
-    /// By port: when all that its host has handed over has come over the wire.
+    /// By host: when all that it has handed over has come over the wire.
     ingress_free_at: Vec<Time>,
-    fabric: Stepped<Frame, A>,
-    arbitration: Stream,
-    /// The time of the fabric.
+    fabrics: Vec<Stepped<Frame, AnyArchitecture<Frame>>>,
+    /// By switch.
+    arbitration: Vec<Stream>,
+    /// When each switch next has something to do.
+    steps: Schedule,
+    /// The time of the switches.
     now: Time,
+    /// By host: frames that have left the last switch.
     outbox: Outbox,
     /// No frame that begins to leave is due earlier than that after its beginning.
     soonest: Duration,
-    /// By port: how late a frame may leave.
+    /// By host: how late a frame may leave for it.
     allowed: Vec<Duration>,
     lateness: Lateness,
     losses: Losses,
-    /// By ingress.
-    unaddressed: Vec<u64>,
-    drops: Vec<(Time, u32)>,
+    /// By end.
+    came: Vec<Came>,
+    /// By switch: when, and the egress.
+    drops: Vec<Vec<(Time, u32)>>,
+    series: Vec<Series>,
 }
 
-impl<'a, A: Architecture<Frame>> Switch<'a, A> {
-    fn new(checked: &'a Checked, architecture: A, clock: Clock) -> Result<Self, Failure> {
-        let Checked { plan, links, macs, .. } = checked;
-        let opened = plan.ports.iter().map(port::open);
-        let sockets = opened.collect::<Result<Vec<_>, _>>()?;
-        let ports = links.len();
-        let buffer_bytes = plan.mtu_bytes as usize + frame::HEADER_BYTES;
-        let full_frame = ethernet::frame_bytes(plan.mtu_bytes);
-        let soonest = |link: &netstudy_fabric::Link| {
-            link.serialization(ethernet::MIN_FRAME_BYTES) + link.delay()
+impl<'a> Switches<'a> {
+    fn new(checked: &'a Checked, clock: Clock) -> Result<Self, Failure> {
+        let Checked { plan, topology, hosts, .. } = checked;
+        let sockets = hosts.iter().map(port::open).collect::<Result<Vec<_>, _>>()?;
+        let buffer_bytes = checked.mtu_bytes_max() as usize + frame::HEADER_BYTES;
+        let to_host = |host: &HostEnd| topology.link(host.at.far());
+        let allowed = |host: &HostEnd| {
+            let full_frame = ethernet::frame_bytes(checked.mtu_bytes(host.at));
+            to_host(host).serialization(full_frame).max(INTERRUPT_MODERATION)
         };
-        let mut switch = Self {
+        let soonest = |host: &HostEnd| {
+            let link = to_host(host);
+            link.serialization(netstudy_units::headers::ETHERNET_FRAME_BYTES_MIN) + link.delay()
+        };
+        let arbitration = |switch: &netstudy_records::SwitchElement| {
+            Stream::new(&plan.seed, &format!("{}/arbitration", switch.name))
+        };
+        let mut made = Self {
             checked,
             clock,
             sockets,
-            addresses: Addresses::new(macs),
             receiver: Receiver::new(buffer_bytes),
             sender: Sender::new(),
             pool: Pool::new((POOL_BYTES / buffer_bytes) as u32, buffer_bytes),
             arrived: BinaryHeap::with_capacity(1024),
             numbered: 0,
-            ingress_free_at: vec![Time::ZERO; ports],
-            fabric: Stepped::new(links, architecture, PausePolicy::default()),
-            arbitration: Stream::new(&plan.seed, "switch/arbitration"),
+            ingress_free_at: vec![Time::ZERO; hosts.len()],
+            fabrics: (0..plan.switches.len()).map(|switch| fabric(checked, switch)).collect(),
+            arbitration: plan.switches.iter().map(arbitration).collect(),
+            steps: Schedule::new(plan.switches.len().max(1)),
             now: Time::ZERO,
-            outbox: Outbox::new(ports, 1024),
-            soonest: links.iter().map(soonest).min().unwrap_or(Duration::ZERO),
-            allowed: links
-                .iter()
-                .map(|link| link.serialization(full_frame).max(INTERRUPT_MODERATION))
-                .collect(),
+            outbox: Outbox::new(hosts.len(), 1024),
+            soonest: hosts.iter().map(soonest).min().unwrap_or(Duration::ZERO),
+            allowed: hosts.iter().map(allowed).collect(),
             lateness: Lateness::new(),
             losses: Losses::begin(Vec::new()),
-            unaddressed: vec![0; ports],
-            drops: Vec::with_capacity(DROPS_READY),
+            came: vec![Came::default(); 2 * plan.links.len()],
+            drops: vec![Vec::with_capacity(DROPS_READY); plan.switches.len()],
+            series: Series::all(checked),
         };
-        switch.losses = Losses::begin(switch.begin_counting()?);
-        Ok(switch)
+        made.losses = Losses::begin(made.begin_counting()?);
+        Ok(made)
     }
 
     /// Throws away what was received before the switch was ready. What the interfaces have counted when
@@ -182,15 +188,15 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
         let mut rounds = 0..QUIET_ROUNDS;
         loop {
             let mut thrown_away = 0;
-            for port in 0..self.sockets.len() {
-                while self.receive_batch(port)? {
+            for host in 0..self.sockets.len() {
+                while self.receive_batch(host)? {
                     thrown_away += 1;
                 }
                 thrown_away += self.receiver.received().len();
             }
             let text = interfaces::read()?;
             if thrown_away == 0 || rounds.next().is_none() {
-                return losses::count(&text, &self.checked.plan.ports);
+                return losses::count(&text, &self.checked.hosts);
             }
         }
     }
@@ -202,7 +208,7 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
         let mut waiting = Waiting::new(&self.sockets, control.input(), alone).map_err(waited)?;
         let limit = Time::ZERO + Duration::from_ms(plan.time_limit_ms);
         control.write(&SwitchRecord::Ready {
-            schema: SwitchRecordSchema::V1,
+            schema: SwitchRecordSchema::V2,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             run: plan.run.clone(),
             pid: std::process::id(),
@@ -212,7 +218,7 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
             let now = self.clock.now();
             for number in 0..waiting.ready() {
                 match waiting.get(number) {
-                    Some(Ready::Port(port)) => self.receive(port)?,
+                    Some(Ready::Port(host)) => self.receive(host)?,
                     Some(Ready::Input) => control.read()?,
                     Some(Ready::Signal) => return Ok(()),
                     None => {}
@@ -220,6 +226,7 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
             }
             self.forward(now);
             self.send_due()?;
+            self.sample(now);
             while let Some(command) = control.command()? {
                 match command {
                     Command::Snapshot { name } => control.write(&self.snapshot(name)?)?,
@@ -240,24 +247,35 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
     }
 
     /// When something next has to be done. What arrives or begins to leave can wait until the first
-    /// frame could be due that leaves for it.
+    /// frame could be due that leaves for a host.
     fn next_due(&self) -> Time {
         let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
-        let begins = self.fabric.next_step().min(arrival);
+        let begins = self.steps.earliest().1.min(arrival);
         let leaves = if begins == Time::NEVER { begins } else { begins + self.soonest };
-        self.outbox.next_due().min(leaves)
+        let sample = self.series.iter().map(Series::due).min().unwrap_or(Time::NEVER);
+        self.outbox.next_due().min(leaves).min(sample)
+    }
+
+    /// Takes the samples that are due.
+    fn sample(&mut self, now: Time) {
+        let mut series = std::mem::take(&mut self.series);
+        for one in series.iter_mut().filter(|one| one.due() <= now) {
+            let at_ns = self.clock.monotonic_ns(self.clock.now());
+            one.take(now, at_ns, |switch, port| self.port_counters(switch, port));
+        }
+        self.series = series;
     }
 
     // ---- in
 
-    /// Receives what waits at a port.
-    fn receive(&mut self, port: usize) -> Result<(), Failure> {
+    /// Receives what a host has sent.
+    fn receive(&mut self, host: usize) -> Result<(), Failure> {
         for _ in 0..RECEIVE_ROUNDS {
-            let more = self.receive_batch(port)?;
+            let more = self.receive_batch(host)?;
             let offset = RealtimeOffset::now();
-            self.losses.received[port] += self.receiver.received().len() as u64;
+            self.losses.received[host] += self.receiver.received().len() as u64;
             for place in 0..self.receiver.received().len() {
-                self.take_in(port, self.receiver.received()[place], offset);
+                self.take_in(host, self.receiver.received()[place], offset);
             }
             if !more {
                 break;
@@ -266,24 +284,28 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
         Ok(())
     }
 
-    fn receive_batch(&mut self, port: usize) -> Result<bool, Failure> {
-        self.receiver.receive(&self.sockets[port]).map_err(|error| {
-            let node = &self.checked.plan.ports[port].node;
-            Failure::system(&format!("the port {node:?}: receiving"), error)
+    fn receive_batch(&mut self, host: usize) -> Result<bool, Failure> {
+        self.receiver.receive(&self.sockets[host]).map_err(|error| {
+            let name = &self.checked.hosts[host].name;
+            Failure::system(&format!("the port {name}: receiving"), error)
         })
     }
 
-    fn take_in(&mut self, port: usize, received: Received, offset: RealtimeOffset) {
+    fn take_in(&mut self, host: usize, received: Received, offset: RealtimeOffset) {
         let Received { place, bytes, stamp, cut_off } = received;
+        let HostEnd { at: from, socket_bytes_max, .. } = self.checked.hosts[host];
         let buffer = self.receiver.buffer(place);
-        let egress = addresses::destination(&buffer[..bytes])
-            .and_then(|mac| self.addresses.port(mac))
-            .filter(|&egress| egress as usize != port);
-        let Some(egress) = egress else {
-            self.unaddressed[port] += 1;
+        let to = addresses::destination(&buffer[..bytes])
+            .and_then(|mac| self.checked.addresses.host(mac))
+            .filter(|&to| self.checked.leads(from, to as usize));
+        let came = &mut self.came[from.far().number()];
+        came.frames += 1;
+        came.bytes += u64::from(frame::wire_bytes(bytes as u32));
+        let Some(to) = to else {
+            came.unaddressed += 1;
             return;
         };
-        if cut_off {
+        if cut_off || bytes > socket_bytes_max {
             self.losses.too_long += 1;
             return;
         }
@@ -294,69 +316,96 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
         };
         let now = self.clock.now();
         let sent = stamp.map_or(now, |stamp| self.clock.received(stamp, offset).min(now));
-        let at = self.comes(port, sent, bytes as u32);
-        let frame = Frame { slot, bytes: bytes as u32, subject_to_marks, marked: false };
-        let (number, ingress) = (self.numbered, port as u32);
-        self.numbered += 1;
-        self.arrived.push(Reverse(Arrived { at, number, ingress, egress, frame }));
+        let frame = Frame { slot, bytes: bytes as u32, to, subject_to_marks, marked: false };
+        let (begins, ends) = self.crosses(host, sent, frame.bytes);
+        self.send_over(from, begins, ends, frame);
     }
 
-    /// When a frame is at the switch, to be judged, that a host handed over at `sent`: at once, or when so
-    /// much of it has come over the wire, behind those before it, as the switch must have of it; and
-    /// the delay of the link later.
-    fn comes(&mut self, port: usize, sent: Time, bytes: u32) -> Time {
-        let link = &self.checked.links[port];
+    /// When the first and the last bit leave of a frame that a host handed over at `sent`: at once, or
+    /// behind those before it, at the rate of the link.
+    fn crosses(&mut self, host: usize, sent: Time, bytes: u32) -> (Time, Time) {
         if !self.checked.plan.paced_ingress {
-            return sent + link.delay();
+            return (sent, sent);
         }
-        let begins = sent.max(self.ingress_free_at[port]);
+        let link = self.checked.topology.link(self.checked.hosts[host].at);
+        let begins = sent.max(self.ingress_free_at[host]);
         let ends = begins + link.serialization(frame::wire_bytes(bytes));
-        self.ingress_free_at[port] = ends;
-        let cut = begins + link.serialization(CUT_THROUGH_BYTES);
-        let judged = if self.checked.cuts_through[port] { cut } else { ends };
-        judged + link.delay()
+        self.ingress_free_at[host] = ends;
+        (begins, ends)
+    }
+
+    /// A frame leaves by an end: its first bit at `begins`, its last one at `ends`.
+    fn send_over(&mut self, from: CableEnd, begins: Time, ends: Time, frame: Frame) {
+        let (to, delay) = (from.far(), self.checked.topology.link(from).delay());
+        match self.checked.topology.attachment(to) {
+            Attachment::Interface(host) => self.outbox.put(host, ends + delay, frame),
+            Attachment::SwitchPort { .. } => {
+                let header = self.checked.judges_after(to).map_or(ends, |after| begins + after);
+                let at = header.min(ends) + delay;
+                let number = self.numbered;
+                self.numbered += 1;
+                self.arrived.push(Reverse(Arrived { at, number, end: to, frame }));
+            }
+        }
     }
 
     // ---- through
 
-    /// Offers what has arrived by `until`, and lets leave what is due by then.
+    /// Does all that is due by `until` at any switch, in the order of time. At the same instant what
+    /// leaves goes before what arrives.
     fn forward(&mut self, until: Time) {
-        while let Some(Reverse(arrived)) = self.arrived.peek().copied()
-            && arrived.at <= until
-        {
-            self.arrived.pop();
-            self.step_to(arrived.at);
-            self.offer(&arrived);
-        }
-        self.step_to(until);
-    }
-
-    /// Does what is due by `until`. The time of the fabric is `until` then, or later if it was.
-    fn step_to(&mut self, until: Time) {
-        while self.fabric.next_step() <= until {
-            self.now = self.now.max(self.fabric.next_step());
-            let departure = self.fabric.step(self.now, &mut self.arbitration);
-            if let Some(Departure { egress, sent: Sent::Frame(frame), departs }) = departure {
-                let port = egress as usize;
-                self.outbox.put(port, departs + self.checked.links[port].delay(), frame);
+        loop {
+            let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
+            let (switch, step) = self.steps.earliest();
+            if step <= until && step <= arrival {
+                self.now = self.now.max(step);
+                self.step(switch);
+            } else if arrival <= until
+                && let Some(Reverse(arrived)) = self.arrived.pop()
+            {
+                self.now = self.now.max(arrival);
+                self.offer(&arrived);
+            } else {
+                break;
             }
         }
         self.now = self.now.max(until);
     }
 
+    fn step(&mut self, switch: usize) {
+        let departure = self.fabrics[switch].step(self.now, &mut self.arbitration[switch]);
+        if let Some(Departure { egress, sent: Sent::Frame(frame), departs }) = departure {
+            let from = self.checked.topology.switches()[switch].ports[egress as usize];
+            let link = self.checked.topology.link(from);
+            let takes = link.serialization(frame::wire_bytes(frame.bytes));
+            self.send_over(from, departs.saturating_sub(takes), departs, frame);
+        }
+        self.steps.set(switch, self.fabrics[switch].next_step());
+    }
+
     fn offer(&mut self, arrived: &Arrived) {
-        let Arrived { ingress, egress, frame, .. } = *arrived;
-        let arrival = Arrival {
-            now: self.now,
-            ready: self.now + Duration::from_ns(self.checked.plan.latency_ns),
-            ingress,
-            egress,
-            frame_bytes: frame::wire_bytes(frame.bytes),
+        let Arrived { end, frame, .. } = *arrived;
+        let topology = &self.checked.topology;
+        let Attachment::SwitchPort { switch, port: ingress } = topology.attachment(end) else {
+            return;
         };
-        if !self.fabric.offer(&arrival, frame) {
-            self.drops.push((self.now, egress));
+        let egress = topology.switches()[switch].egress(frame.to as usize);
+        let egress = egress.expect("there is a way to whom a frame was taken in for");
+        let frame_bytes = frame::wire_bytes(frame.bytes);
+        if let Attachment::SwitchPort { .. } = topology.attachment(end.far()) {
+            // What comes from a host was counted when it was received.
+            let came = &mut self.came[end.number()];
+            came.frames += 1;
+            came.bytes += u64::from(frame_bytes);
+        }
+        let latency = Duration::from_ns(self.checked.plan.switches[switch].latency_ns);
+        let arrival =
+            Arrival { now: self.now, ready: self.now + latency, ingress, egress, frame_bytes };
+        if !self.fabrics[switch].offer(&arrival, frame) {
+            self.drops[switch].push((self.now, egress));
             self.pool.give_back(frame.slot);
         }
+        self.steps.set(switch, self.fabrics[switch].next_step());
     }
 
     // ---- out
@@ -364,44 +413,44 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
     /// Writes all frames that are due.
     fn send_due(&mut self) -> Result<(), Failure> {
         let now = self.clock.now();
-        while let Some(port) = self.outbox.due_port(now) {
-            self.send(port, now)?;
+        while let Some(host) = self.outbox.due_port(now) {
+            self.send(host, now)?;
         }
         Ok(())
     }
 
-    /// Writes frames of a port that are due, as many as one system call takes.
-    fn send(&mut self, port: usize, now: Time) -> Result<(), Failure> {
-        for (_, frame) in self.outbox.due(port, now).take(sender::BATCH) {
+    /// Writes frames for a host that are due, as many as one system call takes.
+    fn send(&mut self, host: usize, now: Time) -> Result<(), Failure> {
+        for (_, frame) in self.outbox.due(host, now).take(sender::BATCH) {
             if frame.marked {
                 frame::mark(&mut self.pool.get_mut(frame.slot)[..frame.bytes as usize]);
             }
         }
-        let due = self.outbox.due(port, now);
+        let due = self.outbox.due(host, now);
         let bytes = due.map(|(_, frame)| &self.pool.get(frame.slot)[..frame.bytes as usize]);
-        let written = self.sender.send(&self.sockets[port], bytes).map_err(|error| {
-            let node = &self.checked.plan.ports[port].node;
-            Failure::system(&format!("the port {node:?}: sending"), error)
+        let written = self.sender.send(&self.sockets[host], bytes).map_err(|error| {
+            let name = &self.checked.hosts[host].name;
+            Failure::system(&format!("the port {name}: sending"), error)
         })?;
         let at = self.clock.now();
         match written {
             Written::Sent(frames) => {
                 for _ in 0..frames {
-                    self.note_sent(port, at);
+                    self.note_sent(host, at);
                 }
             }
             Written::Refused => {
-                self.losses.refused[port] += 1;
-                self.note_sent(port, at);
+                self.losses.refused[host] += 1;
+                self.note_sent(host, at);
             }
         }
         Ok(())
     }
 
-    /// The first frame of a port was written.
-    fn note_sent(&mut self, port: usize, at: Time) {
-        let Some((due, frame)) = self.outbox.take(port) else { return };
-        self.lateness.note(due, at, self.allowed[port]);
+    /// The first frame for a host was written.
+    fn note_sent(&mut self, host: usize, at: Time) {
+        let Some((due, frame)) = self.outbox.take(host) else { return };
+        self.lateness.note(due, at, self.allowed[host]);
         self.pool.give_back(frame.slot);
     }
 
@@ -420,30 +469,48 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
         })
     }
 
-    fn counters(&self) -> BTreeMap<String, SwitchPortCounters> {
-        let of_port = |(number, port): (usize, &netstudy_records::SwitchPort)| {
-            let counted = self.fabric.counters(number as u32);
-            let counters = SwitchPortCounters {
-                frames_forwarded: counted.frames_forwarded,
-                bytes_forwarded: counted.bytes_forwarded,
-                frames_dropped: counted.frames_dropped,
-                bytes_dropped: counted.bytes_dropped,
-                frames_marked: counted.frames_marked,
-                queue_bytes_max: self.fabric.queue_bytes_max(number as u32),
-                frames_unaddressed: self.unaddressed[number],
+    /// By switch and port.
+    fn counters(&self) -> BTreeMap<String, BTreeMap<String, SwitchPortCounters>> {
+        let of_switch = |(switch, description): (usize, &netstudy_records::SwitchElement)| {
+            let ports = &self.checked.topology.switches()[switch].ports;
+            let of_port = |(port, &at): (u32, &CableEnd)| {
+                (self.checked.described(at).port.clone(), self.port_counters(switch, port))
             };
-            (port.node.clone(), counters)
+            (description.name.clone(), (0..).zip(ports).map(of_port).collect())
         };
-        self.checked.plan.ports.iter().enumerate().map(of_port).collect()
+        self.checked.plan.switches.iter().enumerate().map(of_switch).collect()
+    }
+
+    fn port_counters(&self, switch: usize, port: u32) -> SwitchPortCounters {
+        let counted = self.fabrics[switch].counters(port);
+        let at = self.checked.topology.switches()[switch].ports[port as usize];
+        let came = self.came[at.number()];
+        SwitchPortCounters {
+            frames_received: came.frames,
+            bytes_received: came.bytes,
+            frames_forwarded: counted.frames_forwarded,
+            bytes_forwarded: counted.bytes_forwarded,
+            frames_dropped: counted.frames_dropped,
+            bytes_dropped: counted.bytes_dropped,
+            frames_marked: counted.frames_marked,
+            queue_bytes_max: self.fabrics[switch].queue_bytes_max(port),
+            frames_unaddressed: came.unaddressed,
+        }
     }
 
     /// The records at the end.
     fn finish(mut self, control: &mut Control<'_, impl Write>) -> Result<(), Failure> {
         let lost = self.settle()?;
-        control.write(&SwitchRecord::Drops {
-            at_ns: self.drops.iter().map(|&(at, _)| self.clock.monotonic_ns(at)).collect(),
-            egress: self.drops.iter().map(|&(_, egress)| egress).collect(),
-        })?;
+        for (switch, drops) in self.checked.plan.switches.iter().zip(&self.drops) {
+            control.write(&SwitchRecord::Drops {
+                switch: switch.name.clone(),
+                at_ns: drops.iter().map(|&(at, _)| self.clock.monotonic_ns(at)).collect(),
+                egress: drops.iter().map(|&(_, egress)| egress).collect(),
+            })?;
+        }
+        for record in self.series.iter().flat_map(|one| one.records(self.checked)) {
+            control.write(&record)?;
+        }
         control.write(&SwitchRecord::Clock(self.clock_record(lost)))?;
         control.write(&SwitchRecord::End {})
     }
@@ -451,10 +518,10 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
     /// What was lost for good: frames that the kernel has counted and that are still on their way are
     /// given some time to be read.
     fn settle(&mut self) -> Result<Lost, Failure> {
-        let counted = losses::count(&interfaces::read()?, &self.checked.plan.ports)?;
+        let counted = losses::count(&interfaces::read()?, &self.checked.hosts)?;
         for _ in 0..SETTLING_ROUNDS {
-            for port in 0..self.sockets.len() {
-                self.receive(port)?;
+            for host in 0..self.sockets.len() {
+                self.receive(host)?;
             }
             if self.losses.lost(&counted).unread() == 0 {
                 break;
@@ -466,7 +533,7 @@ impl<'a, A: Architecture<Frame>> Switch<'a, A> {
 
     fn clock_record(&self, lost: Lost) -> SwitchClock {
         let lateness = &self.lateness;
-        let complaint = lost.complaint(self.checked.plan.mtu_bytes);
+        let complaint = lost.complaint(self.checked.mtu_bytes_max());
         let why = complaint.or_else(|| lateness.complaint());
         SwitchClock {
             departures: lateness.departures(),

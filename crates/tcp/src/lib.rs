@@ -24,9 +24,9 @@ pub use congestion::{
     Acked, Bic, Congestion, CongestionControl, Cubic, Dctcp, Delivered, Feedback, Reno, Window,
 };
 pub use counters::Counters;
-pub use endpoint::{Config, Endpoint, OffloadRule, Outlet, Recovery, State};
+pub use endpoint::{Config, Endpoint, OffloadRule, Outlet, State};
 pub use jiffies::Jiffies;
 pub use reassembly::{Range, Reassembly};
-pub use recovery::{SentSegment, SentSegments};
+pub use recovery::{Recovery, SentSegment, SentSegments};
 pub use rtt::{RtoRule, RttEstimator};
 pub use segment::{Ecn, Flags, SackBlocks, Segment, SynOptions};

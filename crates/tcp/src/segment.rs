@@ -1,5 +1,7 @@
 use core::ops::BitOr;
 
+use netstudy_units::headers;
+
 use crate::Range;
 
 /// The control bits of a segment (RFC 9293, 3.1) that this TCP uses.
@@ -193,9 +195,9 @@ pub struct Segment {
 
 impl Segment {
     /// Header bytes without options: IPv4 and TCP.
-    pub const BASE_HEADER_BYTES: u32 = 40;
+    pub const BASE_HEADER_BYTES: u32 = headers::IPV4_HEADER_BYTES + headers::TCP_HEADER_BYTES;
     /// The timestamps option, padded (RFC 7323, appendix A).
-    pub const TIMESTAMPS_BYTES: u32 = 12;
+    pub const TIMESTAMPS_BYTES: u32 = headers::TCP_TIMESTAMPS_BYTES;
 
     /// Sequence space that the segment takes: payload, SYN and FIN.
     #[must_use]
@@ -215,11 +217,11 @@ impl Segment {
             bytes += Self::TIMESTAMPS_BYTES;
         }
         if !self.sack.is_empty() {
-            bytes += 4 + 8 * self.sack.len() as u32;
+            let blocks = self.sack.len() as u32;
+            bytes += headers::TCP_SACK_BYTES + blocks * headers::TCP_SACK_BLOCK_BYTES;
         }
         if self.flags.contains(Flags::SYN) {
-            // MSS 4, SACK permitted and padding 4, window scale and padding 4.
-            bytes += 12;
+            bytes += headers::TCP_SYN_OPTIONS_BYTES;
         }
         bytes
     }

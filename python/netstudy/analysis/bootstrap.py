@@ -16,7 +16,7 @@ import numpy as np
 
 from netstudy.analysis.intervals import CONFIDENCE, Interval
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.samples import QUANTILES, Floats, terms
+from netstudy.analysis.samples import Floats
 
 if TYPE_CHECKING:
     from netstudy.analysis.cells import CellRow
@@ -30,12 +30,14 @@ def resampled(cell: CellRow, metric: Metric) -> Floats | None:
     """The metric's value in `RESAMPLES` redrawn sets of the cell's runs.
 
     All metrics of a cell meet the same draws; other cells have draws of their own. None with
-    fewer than two runs, for a percentile, and for what was not measured.
+    fewer than two runs, for what is no ratio of sums, as a percentile, and for what was not
+    measured.
     """
     value = cell.value(metric)
-    if metric.name in QUANTILES or value is None:
+    if value is None:
         return None
-    runs = [found for sample in cell.runs if (found := terms(metric, sample)) is not None]
+    terms = (metric.reading.terms(sample) for sample in cell.runs)
+    runs = [found for found in terms if found is not None]
     if len(runs) < 2:
         return None
     tops = np.array([top.sum() for top, _ in runs])

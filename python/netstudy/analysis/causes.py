@@ -1,15 +1,16 @@
-"""The causal chain drops -> retransmissions and timeouts -> completion time, tested.
+"""The causal chain of a workload, such as drops -> retransmissions -> completion time, tested.
 
 A correlation along x alone proves little: more servers drop more and take longer, whatever the
 cause. Each link is therefore looked at three ways, from weak to strong:
 
 - along x, within one level of the compared factor: x itself is a common cause;
 - between the levels at the same x: x is held, and the level is what differs;
-- between the iterations of one cell: all levels are held, chance alone differs.
+- inside one cell: all levels are held, chance alone differs. That is between the iterations of a
+  run where a workload has any, else between the runs.
 
-Besides, the time is accounted for: how much of what an iteration takes beyond the wire's own time
-is one minimum RTO in each iteration that has a timeout. Goodput is no link: goodput x completion
-time = bytes, so the two are one observation.
+Where samples tell, the time is accounted for besides: how much of what an iteration takes beyond
+the wire's own time is one minimum RTO in each iteration that has a timeout. A metric whose product
+with the effect is fixed is no link: the two are one observation.
 """
 
 from __future__ import annotations
@@ -22,32 +23,18 @@ import numpy as np
 from scipy.special import bdtrc
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.ideal import ideal_of
+from netstudy.analysis.ideal import group_of
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import (
-    COMPLETION,
-    DROPS,
-    RETRANSMISSIONS,
-    TIMEOUT_SHARE,
-    TIMEOUTS,
-    Metric,
-)
-from netstudy.analysis.rank import RankCorrelation, rank_correlation, rho
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.rank import MIN_PAIRS, RankCorrelation, rank_correlation, rho
 from netstudy.analysis.ratio import holm
-from netstudy.analysis.samples import NS_PER_MS, Floats, RunSample, terms
+from netstudy.analysis.samples import NS_PER_MS, Floats, RunSample, dropped_in_all
 from netstudy.analysis.verdict import ALPHA
+from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.analysis.workloads.base import Account, Waiting
 from netstudy.wire import Level
 
-Scope = Literal["along x", "between levels", "between iterations"]
-
-CHAIN: tuple[tuple[Metric, Metric], ...] = (
-    (DROPS, RETRANSMISSIONS),
-    (DROPS, TIMEOUTS),
-    (RETRANSMISSIONS, COMPLETION),
-    (TIMEOUTS, COMPLETION),
-)
-MIN_GROUP = 5
-"""Iterations with and without a timeout that a cell must have for their means to be compared."""
+Scope = Literal["along x", "between levels", "inside cells"]
 
 
 @dataclass(frozen=True)
@@ -60,9 +47,9 @@ class Link:
     level: Level | None
     """Along x the level looked at, between levels the one held against the base, else None."""
     n: int
-    """Pairs: cells along x, pairs of cells between levels, cells between iterations."""
+    """Pairs: cells along x, pairs of cells between levels, cells where it is looked for inside."""
     rho: float | None
-    """Spearman's rho; between iterations the median over the cells."""
+    """Spearman's rho; inside cells the median over them."""
     low: float | None
     high: float | None
     p: float | None
@@ -70,46 +57,34 @@ class Link:
 
     @property
     def holds(self) -> bool | None:
-        """Whether more of the cause goes with more of the effect; None when not testable."""
+        """Whether more of the cause goes with more of the effect, or with less where less of the
+        effect is worse; None when not testable."""
         if self.rho is None or self.p is None:
             return None
-        return self.rho > 0 and self.p < ALPHA
+        rises = self.cause.direction == self.effect.direction
+        return (self.rho > 0 if rises else self.rho < 0) and self.p < ALPHA
 
 
 @dataclass(frozen=True)
 class TimeAccount:
-    """Where the mean time of an iteration goes, for one cell."""
+    """Where the time goes, for one cell."""
 
     x: Level | None
     level: Level | None
-    completion_ms: float
-    wire_ms: float
-    """The bound of the wire: every byte once over the client's link."""
-    timeout_share_pct: float | None
-    waiting_ms: float | None
-    """Share of iterations with a timeout x minimum RTO."""
-
-    @property
-    def excess_ms(self) -> float:
-        """Time beyond the wire's own."""
-        return self.completion_ms - self.wire_ms
-
-    @property
-    def accounted_pct(self) -> float | None:
-        """Part of the excess that the waiting makes up; None without an excess."""
-        if self.waiting_ms is None or self.excess_ms <= 0:
-            return None
-        return 100 * self.waiting_ms / self.excess_ms
+    found: Account
 
 
 @dataclass(frozen=True)
 class Causes:
     """The evidence for the chain in one panel."""
 
+    chain: tuple[tuple[Metric, Metric], ...]
     links: tuple[Link, ...]
+    samples: str
+    """What is compared inside cells: iterations, runs."""
     accounts: tuple[TimeAccount, ...]
     timeout_cost_ms: float | None
-    """Iterations with a timeout minus those without, in one cell; the median over the cells."""
+    """Samples with a timeout minus those without, in one cell; the median over the cells."""
     timeout_cost_cells: int
     min_rto_ms: float | None
     """The servers' minimum RTO where all cells share it."""
@@ -121,19 +96,28 @@ class Causes:
         return tuple(link for link in self.links if link.holds is not None)
 
 
-def causes(panel: Panel, base: Level | None) -> Causes:
+def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Causes:
     """Tests the chain on the cells of a panel; levels are held against `base`."""
-    cells = tuple(panel.cells.values())
-    links = [*_along_x(panel), *_between_levels(panel, base), *_between_iterations(cells)]
+    cells, chain = tuple(panel.cells.values()), workload.chain
+    single = _has_samples(cells, chain)
+    links = [
+        *_along_x(panel, chain),
+        *_between_levels(panel, base, chain),
+        *(_inside_cells(cause, effect, cells, single=single) for cause, effect in chain),
+    ]
     adjusted = holm([link.p for link in links])
-    costs = [cost for cell in cells if (cost := _timeout_cost(cell)) is not None]
+    waiting = workload.waiting
+    costs = [] if waiting is None else [waiting.cost_ms(cell.runs) for cell in cells]
+    known = [cost for cost in costs if cost is not None]
     return Causes(
+        chain=chain,
         links=tuple(replace(link, p=p) for link, p in zip(links, adjusted, strict=True)),
-        accounts=_accounts(panel),
-        timeout_cost_ms=float(np.median(costs)) if costs else None,
-        timeout_cost_cells=len(costs),
+        samples=f"{workload.counted.noun}s" if single else "runs",
+        accounts=() if waiting is None else _accounts(panel, waiting),
+        timeout_cost_ms=float(np.median(known)) if known else None,
+        timeout_cost_cells=len(known),
         min_rto_ms=_min_rto_ms(cells),
-        retransmissions_per_drop=_retransmissions_per_drop(cells),
+        retransmissions_per_drop=_retransmissions_per_drop(cells, workload),
     )
 
 
@@ -144,12 +128,15 @@ def _link(
     return Link(cause, effect, scope, level, found.n, found.rho, low, high, found.p)
 
 
-def _along_x(panel: Panel) -> list[Link]:
+Chain = Sequence[tuple[Metric, Metric]]
+
+
+def _along_x(panel: Panel, chain: Chain) -> list[Link]:
     if not panel.x_numeric:
         return []
     return [
         _link(cause, effect, "along x", level, _correlate(panel.along_x(level), cause, effect))
-        for cause, effect in CHAIN
+        for cause, effect in chain
         for level in panel.series_levels
     ]
 
@@ -158,11 +145,11 @@ def _correlate(cells: Sequence[CellRow], cause: Metric, effect: Metric) -> RankC
     return rank_correlation([c.value(cause) for c in cells], [c.value(effect) for c in cells])
 
 
-def _between_levels(panel: Panel, base: Level | None) -> list[Link]:
+def _between_levels(panel: Panel, base: Level | None, chain: Chain) -> list[Link]:
     """Relative differences of each level against the base, at each x."""
     return [
         _level_link(panel, level, base, cause, effect)
-        for cause, effect in CHAIN
+        for cause, effect in chain
         for level in panel.series_levels
         if level != base and base in panel.series_levels
     ]
@@ -187,36 +174,59 @@ def _relative_difference(a: CellRow | None, b: CellRow | None, metric: Metric) -
     return (left - right) / (left + right)
 
 
-def _between_iterations(cells: Sequence[CellRow]) -> list[Link]:
+def _has_samples(cells: Sequence[CellRow], chain: Chain) -> bool:
+    """Whether some link can be looked for between the samples of a run."""
+    return any(
+        _entries(cause, run) is not None and _entries(effect, run) is not None
+        for cause, effect in chain
+        for cell in cells
+        for run in cell.runs
+    )
+
+
+def _inside_cells(cause: Metric, effect: Metric, cells: Sequence[CellRow], *, single: bool) -> Link:
     """The median rho within a cell; the sign test over the cells, which are independent."""
-    return [_iteration_link(cause, effect, cells) for cause, effect in CHAIN]
-
-
-def _iteration_link(cause: Metric, effect: Metric, cells: Sequence[CellRow]) -> Link:
-    found = [value for cell in cells if (value := _rho_within(cell, cause, effect)) is not None]
+    within = _between_samples if single else _between_runs
+    found = [value for cell in cells if (value := within(cell, cause, effect)) is not None]
     if not found:
-        return Link(cause, effect, "between iterations", None, 0, None, None, None, None)
+        return Link(cause, effect, "inside cells", None, 0, None, None, None, None)
     low, high = (float(q) for q in np.quantile(found, (0.25, 0.75)))
     middle = float(np.median(found))
     p = sign_test(found)
-    return Link(cause, effect, "between iterations", None, len(found), middle, low, high, p)
+    return Link(cause, effect, "inside cells", None, len(found), middle, low, high, p)
 
 
-def _rho_within(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
-    """Mean over the runs of rho between the iterations of a run."""
+def _between_samples(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
+    """Mean over the runs of rho between the samples of a run."""
     each = [
         value
         for run in cell.runs
-        if (x := _per_iteration(cause, run)) is not None
-        and (y := _per_iteration(effect, run)) is not None
+        if (x := _entries(cause, run)) is not None
+        and (y := _entries(effect, run)) is not None
+        and x.size == y.size
         and (value := rho(x, y)) is not None
     ]
     return float(np.mean(each)) if each else None
 
 
-def _per_iteration(metric: Metric, run: RunSample) -> Floats | None:
-    pair = terms(metric, run)
-    return None if pair is None or pair[0].size != run.iterations else pair[0] / pair[1]
+def _between_runs(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
+    """Rho between the runs of a cell, where there are enough of them."""
+    both = [
+        (x, y)
+        for run in cell.runs
+        if (x := cause.reading.of_run(run)) is not None
+        and (y := effect.reading.of_run(run)) is not None
+    ]
+    if len(both) < MIN_PAIRS:
+        return None
+    left, right = np.array(both, dtype=np.float64).T
+    return rho(left, right)
+
+
+def _entries(metric: Metric, run: RunSample) -> Floats | None:
+    """The values of single samples; None where only those of the run are known."""
+    pair = metric.reading.terms(run)
+    return None if pair is None or pair[0].size < 2 else pair[0] / pair[1]
 
 
 def sign_test(values: Sequence[float]) -> float:
@@ -226,47 +236,39 @@ def sign_test(values: Sequence[float]) -> float:
     return min(1.0, 2 * float(bdtrc(more - 1, len(signs), 0.5))) if signs else 1.0
 
 
-def _accounts(panel: Panel) -> tuple[TimeAccount, ...]:
+def _accounts(panel: Panel, waiting: Waiting) -> tuple[TimeAccount, ...]:
     return tuple(
-        account
+        TimeAccount(x, level, account)
         for x in panel.x_levels
         for level in panel.series_levels
-        if (account := _account(panel.cell(x, level), x, level)) is not None
+        if (account := _account(panel.cell(x, level), waiting)) is not None
     )
 
 
-def _account(cell: CellRow | None, x: Level | None, level: Level | None) -> TimeAccount | None:
-    completion = cell.value(COMPLETION) if cell else None
-    if cell is None or completion is None:
+def _account(cell: CellRow | None, waiting: Waiting) -> Account | None:
+    if cell is None:
         return None
-    ideal, share = ideal_of(cell.planned[0]), cell.value(TIMEOUT_SHARE)
-    waiting = None if share is None else share / 100 * ideal.min_rto_ns / NS_PER_MS
-    return TimeAccount(x, level, completion, ideal.time_ms, share, waiting)
-
-
-def _timeout_cost(cell: CellRow) -> float | None:
-    """Mean time of the iterations with a timeout minus that of those without, in ms."""
-    runs = [run for run in cell.runs if run.timeouts is not None]
-    if not runs:
-        return None
-    times = np.concatenate([run.completion_ns for run in runs]) / NS_PER_MS
-    late = np.concatenate([run.timeouts for run in runs if run.timeouts is not None]) > 0
-    if min(int(late.sum()), int((~late).sum())) < MIN_GROUP:
-        return None
-    return float(times[late].mean() - times[~late].mean())
+    values = {name: estimate.value for name, estimate in cell.estimates.items()}
+    return waiting.account(cell.planned[0], values)
 
 
 def _min_rto_ms(cells: Sequence[CellRow]) -> float | None:
-    found = {ideal_of(cell.planned[0]).min_rto_ns for cell in cells}
+    """Of the servers, where all cells share it."""
+    found = {
+        group_of(run.network, run.workload.roles.server[0]).tcp.min_rto_ns
+        for cell in cells
+        for run in cell.planned[:1]
+    }
     return found.pop() / NS_PER_MS if len(found) == 1 else None
 
 
-def _retransmissions_per_drop(cells: Sequence[CellRow]) -> float | None:
+def _retransmissions_per_drop(cells: Sequence[CellRow], workload: WorkloadAnalysis) -> float | None:
     both = [
-        (float(run.retransmissions.sum()), float(run.dropped_in_all))
+        (sent_again, float(lost))
         for cell in cells
         for run in cell.runs
-        if run.retransmissions is not None and run.dropped_in_all is not None
+        if (sent_again := workload.sent_again(run)) is not None
+        and (lost := dropped_in_all(run.record)) is not None
     ]
-    lost = sum(drops for _, drops in both)
-    return sum(sent for sent, _ in both) / lost if lost else None
+    lost_in_all = sum(drops for _, drops in both)
+    return sum(again for again, _ in both) / lost_in_all if lost_in_all else None

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from netstudy.analysis.intervals import Estimate, over_runs, quantile
-from netstudy.analysis.metrics import METRICS, Metric
+from netstudy.analysis.intervals import Estimate
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reasons import reasons
-from netstudy.analysis.samples import NS_PER_MS, QUANTILES, RunSample, sample_of, terms
+from netstudy.analysis.samples import RunSample, SeriesReader
+from netstudy.analysis.workloads import WorkloadAnalysis, metrics_of, workload_of
+from netstudy.analysis.workloads.base import Counted
 from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class CellRow:
     runs: tuple[RunSample, ...]
     problems: tuple[Problem, ...]
     estimates: Mapping[str, Estimate]
+    counted: Counted
+    """What its runs have many of."""
 
     def estimate(self, metric: Metric) -> Estimate | None:
         """The estimate of a metric, or None when it was not measured."""
@@ -65,7 +67,10 @@ class CellTable:
     factors: Mapping[str, tuple[Level, ...]]
     """Factor -> its levels: numbers ascending, names in the order of the study."""
     cases: tuple[str, ...]
+    workload: WorkloadAnalysis
+    """The laws of reading that its runs have in common."""
     metrics: tuple[Metric, ...]
+    """All that its runs give: those of the workload, then those of what is beside it."""
     rows: tuple[CellRow, ...]
 
     def of_case(self, case: str) -> tuple[CellRow, ...]:
@@ -80,28 +85,35 @@ class CellTable:
 
 def cell_table(folder: Folder) -> CellTable:
     """The cells of a results folder, finished or not; named levels in the order of its study."""
-    return pool_study(folder.study(), folder.plan(), folder.records())
+    return pool_study(folder.study(), folder.plan(), folder.records(), folder.series)
 
 
-def pool_study(study: Study, plan: Plan, records: Sequence[RunRecord]) -> CellTable:
+def pool_study(
+    study: Study, plan: Plan, records: Sequence[RunRecord], series: SeriesReader | None = None
+) -> CellTable:
     """The cells of a study that was carried out, named levels in its order."""
     order = {name: factor.names for name, factor in study.factors.items()}
-    return pool(plan, records, order)
+    return pool(plan, records, order, series)
 
 
 def pool(
-    plan: Plan, records: Sequence[RunRecord], levels: Mapping[str, Sequence[Level]] | None = None
+    plan: Plan,
+    records: Sequence[RunRecord],
+    levels: Mapping[str, Sequence[Level]] | None = None,
+    series: SeriesReader | None = None,
 ) -> CellTable:
-    """Pools records into cells. Without `levels`, named levels stand in the order of the plan."""
+    """Pools records into cells. Without `levels`, named levels stand in the order of the plan;
+    `series` reads what was sampled in a run, where the records do not have it."""
     by_run = {record.run: record for record in records}
     factors = _factors(plan, levels or {})
     groups: dict[tuple[tuple[str, Level], ...], list[Run]] = {}
     for run in plan.runs:
         groups.setdefault(_key(run.treatment), []).append(run)
-    rows = [_row(runs, by_run) for runs in groups.values()]
+    workload, metrics = workload_of(plan), metrics_of(plan)
+    rows = [_row(runs, by_run, workload, metrics, series) for runs in groups.values()]
     rows.sort(key=lambda row: _position(row.treatment, factors))
     cases = dict.fromkeys(case for run in plan.runs for case in run.cases)
-    return CellTable(plan.study, factors, tuple(cases), METRICS, tuple(rows))
+    return CellTable(plan.study, factors, tuple(cases), workload, metrics, tuple(rows))
 
 
 def _key(treatment: Treatment) -> tuple[tuple[str, Level], ...]:
@@ -136,27 +148,40 @@ def _position(treatment: Treatment, factors: Mapping[str, tuple[Level, ...]]) ->
     )
 
 
-def _row(planned: list[Run], records: Mapping[str, RunRecord]) -> CellRow:
+def _row(
+    planned: list[Run],
+    records: Mapping[str, RunRecord],
+    workload: WorkloadAnalysis,
+    metrics: Sequence[Metric],
+    series: SeriesReader | None,
+) -> CellRow:
     samples: list[RunSample] = []
     problems: list[Problem] = []
     for run in planned:
-        outcome = _outcome(run, records.get(run.id))
+        outcome = _outcome(run, records.get(run.id), workload, series)
         if isinstance(outcome, Problem):
             problems.append(outcome)
         else:
             samples.append(outcome)
     cases = dict.fromkeys(case for run in planned for case in run.cases)
+    found = ((metric.name, metric.reading.estimate(samples)) for metric in metrics)
     return CellRow(
         treatment=planned[0].treatment,
         cases=tuple(cases),
         planned=tuple(planned),
         runs=tuple(samples),
         problems=tuple(problems),
-        estimates=_estimates(samples),
+        estimates={name: estimate for name, estimate in found if estimate is not None},
+        counted=workload.counted,
     )
 
 
-def _outcome(run: Run, record: RunRecord | None) -> RunSample | Problem:
+def _outcome(
+    run: Run,
+    record: RunRecord | None,
+    workload: WorkloadAnalysis,
+    series: SeriesReader | None,
+) -> RunSample | Problem:
     if record is None:
         return Problem(run.id, run.replicate, "missing", "no record")
     if record.status == "failed":
@@ -164,10 +189,10 @@ def _outcome(run: Run, record: RunRecord | None) -> RunSample | Problem:
     if record.status == "invalid":
         kind: ProblemKind = "limited" if is_limited(record) else "invalid"
         return Problem(run.id, run.replicate, kind, reasons(record))
-    sample = sample_of(record)
-    if sample is None:
-        return Problem(run.id, run.replicate, "failed", "the record holds no iterations")
-    return sample
+    if not workload.is_sampled(record):
+        nothing = f"the record holds no {workload.counted.noun}s"
+        return Problem(run.id, run.replicate, "failed", nothing)
+    return RunSample(run, record, series)
 
 
 def is_limited(record: RunRecord) -> bool:
@@ -175,25 +200,3 @@ def is_limited(record: RunRecord) -> bool:
     if any(limit.exceeded and limit.invalidates for limit in record.limits):
         return True
     return bool(record.limits) and all(check.holds for check in record.checks)
-
-
-def _estimates(samples: Sequence[RunSample]) -> dict[str, Estimate]:
-    found = ((metric.name, _estimate(metric, samples)) for metric in METRICS)
-    return {name: estimate for name, estimate in found if estimate is not None}
-
-
-def _estimate(metric: Metric, samples: Sequence[RunSample]) -> Estimate | None:
-    if not samples:
-        return None
-    if metric.name in QUANTILES:
-        return _quantile(QUANTILES[metric.name], samples)
-    runs = [terms(metric, sample) for sample in samples]
-    measured = [run for run in runs if run is not None]
-    return over_runs(measured) if measured else None
-
-
-def _quantile(q: float, samples: Sequence[RunSample]) -> Estimate | None:
-    """A percentile of the pooled iterations; its uncertainty is not estimated."""
-    pooled = np.concatenate([sample.completion_ns for sample in samples]) / NS_PER_MS
-    value = quantile(pooled, q)
-    return None if value is None else Estimate(value, None, 0, len(samples), "none")

@@ -1,69 +1,131 @@
-"""What the wire alone allows: the time and the goodput of an iteration without loss or waiting.
-
-A lower bound that needs no simulation: every byte of the blocks, in full segments with their
-headers, once over the slowest of the links that all of them share.
-"""
+"""What the wire alone allows: headers, access links, and the most that a network can carry."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from netstudy.wire import HostGroup, Link, Network, Run
+from netstudy.units import FRAMING_BYTES, header_bytes
+from netstudy.wire import Group, Host, Link, Network, Zone
 
-IPV4_TCP_HEADERS = 40
-TIMESTAMP_OPTION = 12  # RFC 7323, padded to whole words
-ETHERNET_FRAMING = 38
-"""Header 14, check sequence 4, preamble 8, gap between frames 12 (IEEE 802.3)."""
+_SOURCE: Final = ""
+"""Stands for all senders together; no node has an empty name."""
 
 
 @dataclass(frozen=True)
-class Ideal:
-    """The bound of one iteration."""
+class Framing:
+    """What of a full frame is payload."""
 
-    line_rate_bps: int
-    payload_bytes: int
-    wire_bytes: int
-    segments: int
     mtu_bytes: int
-    min_rto_ns: int
-    """The shortest wait that a timeout costs a server."""
+    headers_bytes: int
 
     @property
-    def time_ms(self) -> float:
-        """Time that the client's link needs for the blocks with all headers."""
-        return self.wire_bytes * 8 / self.line_rate_bps * 1e3
+    def payload_bytes(self) -> int:
+        """Payload of a full segment."""
+        return self.mtu_bytes - self.headers_bytes
 
     @property
-    def goodput_mbps(self) -> float:
-        """Goodput of an iteration that takes this time."""
-        return self.line_rate_bps / 1e6 * self.payload_bytes / self.wire_bytes
+    def share(self) -> float:
+        """Payload by bytes on the wire, of a full frame."""
+        return self.payload_bytes / (self.mtu_bytes + FRAMING_BYTES)
 
 
-def ideal_of(run: Run) -> Ideal:
-    """The bound for a run, from its network and workload."""
-    work = run.workload
-    servers = group(run.network, work.servers)
-    link = link_of(run.network, work.client)
-    mtu = min(link.mtu_bytes, link_of(run.network, work.servers).mtu_bytes)
-    headers = IPV4_TCP_HEADERS + (TIMESTAMP_OPTION if servers.tcp.timestamps else 0)
-    each = -(-work.block_bytes // servers.count) if work.striped else work.block_bytes
-    payload = work.block_bytes if work.striped else work.block_bytes * servers.count
-    segments = servers.count * -(-each // (mtu - headers))
-    return Ideal(
-        line_rate_bps=link.rate_bps,
-        payload_bytes=payload,
-        wire_bytes=payload + segments * (headers + ETHERNET_FRAMING),
-        segments=segments,
-        mtu_bytes=mtu,
-        min_rto_ns=servers.tcp.min_rto_ns,
+def framing(network: Network, members: Iterable[str], sender: str) -> Framing:
+    """The full frames between some members of roles, sent by one of them."""
+    mtu = min(link.mtu_bytes for member in members for link in access_links(network, member))
+    timestamps = group_of(network, sender).tcp.timestamps
+    return Framing(mtu, header_bytes(timestamps=timestamps))
+
+
+def split(member: str) -> tuple[str, str | None]:
+    """A member of a role: the node, and the interface that it is bound to, if any."""
+    node, _, interface = member.partition("@")
+    return node, interface or None
+
+
+def host_of(network: Network, member: str) -> tuple[str, str | None]:
+    """The host whose interfaces a member uses, and the one of them if it is bound to one."""
+    name, interface = split(member)
+    node = network.node(name)
+    return (node.host, node.interface) if isinstance(node, Zone) else (name, interface)
+
+
+def group_of(network: Network, member: str) -> Group:
+    """The group of a member's node."""
+    node = network.node(split(member)[0])
+    assert isinstance(node, Host | Zone), "a switch has no role in a workload"
+    return network.group(node.group)
+
+
+def access_links(network: Network, member: str) -> tuple[Link, ...]:
+    """The links at the interfaces of a member, in order."""
+    host, interface = host_of(network, member)
+    return tuple(
+        link
+        for link in network.links
+        for port in link.ports
+        if port.node == host and interface in (None, port.name)
     )
 
 
-def group(network: Network, name: str) -> HostGroup:
-    """The host group of that name."""
-    return next(host for host in network.hosts if host.name == name)
+def access_rate_bps(network: Network, member: str) -> int:
+    """Rate of the first of a member's links, at its own end."""
+    host, _ = host_of(network, member)
+    link = access_links(network, member)[0]
+    return next(port.rate_bps for port in link.ports if port.node == host)
 
 
-def link_of(network: Network, name: str) -> Link:
-    """The link between a host group and the switch."""
-    return next(link for link in network.links if name in link.between)
+def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[str]) -> int | None:
+    """The most that can flow from some hosts to some others: the smallest cut between them (Ford
+    and Fulkerson 1956). None where a sender is a receiver's own host: that flow needs no link."""
+    sources = {host_of(network, member)[0] for member in senders}
+    sinks = {host_of(network, member)[0] for member in receivers}
+    if sources & sinks:
+        return None
+    left = _capacities(network)
+    left[_SOURCE] = dict.fromkeys(sources, sum(sum(out.values()) for out in left.values()))
+    flow = 0
+    while (path := _path(left, sinks)) is not None:
+        most = min(left[a][b] for a, b in path)
+        for a, b in path:
+            left[a][b] -= most
+            left.setdefault(b, {})[a] = left.get(b, {}).get(a, 0) + most
+        flow += most
+    return flow
+
+
+def _capacities(network: Network) -> dict[str, dict[str, int]]:
+    """Node -> next node -> rate, links between the same two nodes together."""
+    found: dict[str, dict[str, int]] = {node.name: {} for node in network.nodes}
+    for link in network.links:
+        for here, there in ((link.a, link.b), (link.b, link.a)):
+            out = found[here.node]
+            out[there.node] = out.get(there.node, 0) + here.rate_bps
+    return found
+
+
+def _path(
+    left: Mapping[str, Mapping[str, int]], sinks: Iterable[str]
+) -> list[tuple[str, str]] | None:
+    """A shortest path with capacity left from the source to a sink (Edmonds and Karp 1972)."""
+    ends, before = set(sinks), {_SOURCE: _SOURCE}
+    queue = deque([_SOURCE])
+    while queue:
+        node = queue.popleft()
+        if node in ends:
+            return _back(node, before)
+        for after, rate in left.get(node, {}).items():
+            if rate and after not in before:
+                before[after] = node
+                queue.append(after)
+    return None
+
+
+def _back(node: str, before: Mapping[str, str]) -> list[tuple[str, str]]:
+    path = []
+    while node != _SOURCE:
+        path.append((before[node], node))
+        node = before[node]
+    return path[::-1]

@@ -136,10 +136,3 @@ def lag_one(values: Floats) -> float:
     centred = values - values.mean()
     power = float(centred @ centred)
     return float(centred[:-1] @ centred[1:]) / power if power > 0 else 0.0
-
-
-def quantile(values: Floats, q: float) -> float | None:
-    """The q-quantile (linear interpolation); None beyond the 1/(10 n) that n samples can show."""
-    if values.size == 0 or min(q, 1 - q) < 1 / (10 * values.size):
-        return None
-    return float(np.quantile(values, q))

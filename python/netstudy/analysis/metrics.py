@@ -1,15 +1,88 @@
-"""The one vocabulary of metrics: what a number is called, what it means and which way is better.
+"""The type of a metric: what a number is called, what it means, how it is read from runs.
 
-Tables, figures, prose, exports and thresholds all read this list; a name ends in its unit and its
-statistic. How a metric is computed from the samples of a run stands in `samples`.
+A name ends in its unit and its statistic. The metrics themselves stand with their workload, in
+`workloads`; tables, figures, prose, exports and thresholds know them only as this type.
+
+A metric that is a ratio of sums (a mean an iteration, a goodput, a share) is written as two
+arrays: its terms. The sums may then be taken over a run, over a batch of its samples or over all
+replicates of a cell with the same code, and never as a mean of ratios. Any other value (a
+percentile, a maximum) is a function of the pooled samples of some runs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+
+from netstudy.analysis.intervals import Estimate, over_runs
+from netstudy.analysis.samples import RunSample, Terms
 
 Direction = Literal["lower", "higher", "neutral"]
+
+
+class Reading(Protocol):
+    """How the value of a metric follows from runs."""
+
+    def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
+        """The value over the runs of a cell; None when none of them measured it."""
+
+    def of_run(self, run: RunSample) -> float | None:
+        """The value of one run."""
+
+    def terms(self, run: RunSample) -> Terms | None:
+        """Numerators and denominators of a run; None for what is no ratio of sums."""
+
+
+@dataclass(frozen=True)
+class RatioOfSums:
+    """A ratio whose terms are known: an entry a sample, or one a run."""
+
+    of: Callable[[RunSample], Terms | None]
+
+    def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
+        """All numerators by all denominators."""
+        found = [pair for run in runs if (pair := self.of(run)) is not None]
+        return over_runs(found) if found else None
+
+    def of_run(self, run: RunSample) -> float | None:
+        """The ratio of one run."""
+        pair = self.of(run)
+        return None if pair is None else float(pair[0].sum() / pair[1].sum())
+
+    def terms(self, run: RunSample) -> Terms | None:
+        """As they were given."""
+        return self.of(run)
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A value of pooled samples. Its interval is Student's, from the values of the single runs."""
+
+    of: Callable[[Sequence[RunSample]], float | None]
+    repeats: bool = True
+    """Whether the values of runs scatter about that of all: those of a maximum do not."""
+
+    def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
+        """The value of all samples, with the variance of the mean of the runs' values."""
+        value = self.of(runs) if runs else None
+        if value is None:
+            return None
+        single = [found for run in runs if (found := self.of_run(run)) is not None]
+        n = len(single)
+        if not self.repeats or n < 2 or n < len(runs):
+            return Estimate(value, None, 0, len(runs), "none")
+        return Estimate(value, float(np.var(single, ddof=1)) / n, n - 1, n, "run")
+
+    def of_run(self, run: RunSample) -> float | None:
+        """The value of one run."""
+        return self.of([run])
+
+    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # as every reading has it
+        """None: it is no ratio of sums."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -33,8 +106,11 @@ class Metric:
     """Title of its figure and heading of its column."""
     figure: str
     """Name under which a study asks for its figure."""
+    reading: Reading = field(repr=False, compare=False)
+    per: str = ""
+    """What each value is of, behind the unit of an axis: an iteration, a GB."""
     exported: bool = True
-    """Whether the CSV export has a column for it."""
+    """Whether the CSV export has a column for it, and a comparison a table."""
 
     @property
     def better(self) -> str:
@@ -44,126 +120,20 @@ class Metric:
 
 CLIENT_CLOCK = "clock of the client"
 CLIENT_SOCKETS = "sockets of the client"
+SOCKETS = "sockets of clients and servers"
 SWITCH_PORTS = "drop counters of the switch ports"
 SERVER_TCP = "TCP counters of the servers"
+SENDER_TCP = "TCP counters of the ends that send data"
+PROBE_CLOCK = "clock of the client, over connections of the probe's own"
+TCP_INFO = "TCP_INFO of the connections"
 
-METRICS: tuple[Metric, ...] = (
-    Metric(
-        name="completion_ms_mean",
-        label="completion time",
-        unit="ms",
-        formula="sum of completion times ÷ iterations",
-        direction="lower",
-        instruments=(CLIENT_CLOCK,),
-        decimals=1,
-        title="Completion time",
-        figure="completion",
-    ),
-    Metric(
-        name="completion_ms_p50",
-        label="median completion time",
-        unit="ms",
-        formula="50th percentile of the completion times of all iterations",
-        direction="lower",
-        instruments=(CLIENT_CLOCK,),
-        decimals=1,
-        title="Median completion time",
-        figure="completion_p50",
-    ),
-    Metric(
-        name="completion_ms_p99",
-        label="99th percentile of the completion time",
-        unit="ms",
-        formula="99th percentile of the completion times of all iterations",
-        direction="lower",
-        instruments=(CLIENT_CLOCK,),
-        decimals=1,
-        title="99th percentile of the completion time",
-        figure="completion_p99",
-    ),
-    Metric(
-        name="goodput_mbps",
-        label="goodput",
-        unit="Mbit/s",
-        formula="application bytes received × 8 ÷ sum of completion times (a ratio of sums)",
-        direction="higher",
-        instruments=(CLIENT_SOCKETS, CLIENT_CLOCK),
-        decimals=1,
-        title="Goodput",
-        figure="goodput",
-    ),
-    Metric(
-        name="drops_per_iteration",
-        label="dropped packets an iteration",
-        unit="packets",
-        formula="packets dropped at the switch ÷ iterations",
-        direction="lower",
-        instruments=(SWITCH_PORTS,),
-        decimals=1,
-        title="Dropped packets",
-        figure="drops",
-    ),
-    Metric(
-        name="retransmissions_per_iteration",
-        label="TCP retransmissions an iteration",
-        unit="segments",
-        formula="segments that the servers sent again ÷ iterations",
-        direction="lower",
-        instruments=(SERVER_TCP,),
-        decimals=1,
-        title="TCP retransmissions",
-        figure="retransmissions",
-    ),
-    Metric(
-        name="timeouts_per_iteration",
-        label="TCP timeouts an iteration",
-        unit="timeouts",
-        formula="retransmission timer expiries on the servers ÷ iterations",
-        direction="lower",
-        instruments=(SERVER_TCP,),
-        decimals=2,
-        title="TCP timeouts",
-        figure="timeouts",
-    ),
-    Metric(
-        name="timeout_iterations_pct",
-        label="share of iterations with a timeout",
-        unit="%",
-        formula="iterations with at least one timeout ÷ iterations × 100",
-        direction="lower",
-        instruments=(SERVER_TCP,),
-        decimals=1,
-        title="Iterations with a timeout",
-        figure="timeout_iterations",
-        exported=False,
-    ),
-    Metric(
-        name="fairness_index",
-        label="fairness index",
-        unit="",
-        formula="(Σ x)² ÷ (n × Σ x²) over the n connections of a run, x being bytes received ÷ "
-        "time that the client waited for them (Jain's index); mean over the runs",
-        direction="higher",
-        instruments=(CLIENT_SOCKETS, CLIENT_CLOCK),
-        decimals=3,
-        title="Fairness index",
-        figure="fairness",
-        exported=False,
-    ),
-)
 
-BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
-BY_FIGURE: dict[str, Metric] = {metric.figure: metric for metric in METRICS}
+def metric_named(name: str, among: Sequence[Metric]) -> Metric | None:
+    """The metric of that name; a name without a statistic means the mean."""
+    by_name = {metric.name: metric for metric in among}
+    return by_name.get(name) or by_name.get(f"{name}_mean")
 
-COMPLETION = BY_NAME["completion_ms_mean"]
-GOODPUT = BY_NAME["goodput_mbps"]
-DROPS = BY_NAME["drops_per_iteration"]
-RETRANSMISSIONS = BY_NAME["retransmissions_per_iteration"]
-TIMEOUTS = BY_NAME["timeouts_per_iteration"]
-TIMEOUT_SHARE = BY_NAME["timeout_iterations_pct"]
 
-HEADLINE = (GOODPUT, DROPS, RETRANSMISSIONS, COMPLETION)
-"""The columns of the published table, in its order."""
-FIGURES = (COMPLETION, DROPS, RETRANSMISSIONS, GOODPUT)
-"""The figures of a study that names none."""
-EXPORTED = tuple(metric for metric in METRICS if metric.exported)
+def figure_named(name: str, among: Sequence[Metric]) -> Metric | None:
+    """The metric whose figure has that name."""
+    return next((metric for metric in among if metric.figure == name), None)

@@ -1,8 +1,8 @@
 """Published measurements beside the study's own: read, matched to cells, held against their law.
 
 A value is matched to the cells that were measured at the same levels; a factor that the published
-table does not name may have any level. Published goodput and completion time are one observation
-(goodput x completion time = bytes), so a row in which they disagree beyond rounding is flagged.
+table does not name may have any level. Where a workload fixes the product of two metrics, as with
+goodput x completion time = bytes, a published row in which they disagree beyond rounding is told.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from netstudy.analysis.agreement import (
     ratio_agreement,
 )
 from netstudy.analysis.bootstrap import resampled
-from netstudy.analysis.ideal import ideal_of
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import BY_NAME, COMPLETION, GOODPUT, METRICS, Metric
+from netstudy.analysis.metrics import Metric, metric_named
 from netstudy.analysis.testbed import Here
+from netstudy.analysis.workloads.base import Identity
 from netstudy.errors import StudyError
 from netstudy.study.levels import level_text
 from netstudy.wire import Level, Treatment
@@ -57,12 +57,12 @@ class Published:
 
 @dataclass(frozen=True)
 class BrokenLaw:
-    """A published row whose goodput x completion time is not its bytes."""
+    """A published row that breaks a law of its workload."""
 
     x: Level | None
     level: Level | None
     ratio: float
-    """Goodput x completion time over the bytes of an iteration."""
+    """The product of the row's two values over what it must be."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,11 @@ class PanelReference:
     agreements: tuple[Agreement, ...]
     ratios: tuple[RatioAgreement, ...]
     orders: tuple[OrderAgreement, ...]
+    law: Identity | None
+    """The law that rows with both of its metrics were held against."""
     broken: tuple[BrokenLaw, ...]
     checked: int
-    """Rows whose goodput and completion time were held against each other."""
+    """Rows that have both."""
     here: Here
     """What the study's own values are called beside the published ones."""
 
@@ -83,7 +85,9 @@ class PanelReference:
         return tuple(one for one in self.agreements if one.metric == metric)
 
 
-def read_reference(reference: Reference, folder: Path) -> tuple[Published, ...]:
+def read_reference(
+    reference: Reference, folder: Path, metrics: Sequence[Metric]
+) -> tuple[Published, ...]:
     """The values of a reference file beside its study. Raises StudyError for what is no number.
 
     That the file and its columns are there was checked when the study was read.
@@ -91,15 +95,17 @@ def read_reference(reference: Reference, folder: Path) -> tuple[Published, ...]:
     with (folder / reference.file).open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, restval=""))
     try:
-        return tuple(value for row in rows for value in _values(row, reference))
+        return tuple(value for row in rows for value in _values(row, reference, metrics))
     except ValueError as error:
         raise StudyError(f"the reference data {reference.file}: {error}") from error
 
 
-def _values(row: Mapping[str, str], reference: Reference) -> Iterator[Published]:
+def _values(
+    row: Mapping[str, str], reference: Reference, metrics: Sequence[Metric]
+) -> Iterator[Published]:
     levels = {factor: row[column].strip() for factor, column in reference.factors.items()}
     for column, meaning in reference.columns.items():
-        metric = metric_named(meaning.metric)
+        metric = metric_named(meaning.metric, metrics)
         text = row[column].strip()
         if metric is None or text in NO_VALUE:
             continue
@@ -109,22 +115,20 @@ def _values(row: Mapping[str, str], reference: Reference) -> Iterator[Published]
         yield Published(metric, {**levels, **named}, float(text), 10.0**-decimals)
 
 
-def metric_named(name: str) -> Metric | None:
-    """The metric of that name; a name without a statistic means the mean."""
-    return BY_NAME.get(name) or BY_NAME.get(f"{name}_mean")
-
-
 def beside(
     panel: Panel,
     published: Sequence[Published],
     base: Level | None,
     noise_pct: float | None,
     here: Here = "simulated",
+    *,
+    metrics: Sequence[Metric],
+    law: Identity | None = None,
 ) -> PanelReference:
     """Holds the cells of a panel against what was published."""
     agreements = [
         found
-        for metric in METRICS
+        for metric in metrics
         for level in panel.series_levels
         if (found := _agreement(panel, level, metric, published)).rows
     ]
@@ -136,12 +140,13 @@ def beside(
     ]
     ratios = (ratio_agreement(*pair) for pair in pairs)
     orders = (order_agreement(*pair, noise_pct) for pair in pairs)
-    laws = list(_laws(panel, published))
+    laws = [] if law is None else list(_laws(panel, published, law))
     return PanelReference(
         agreements=tuple(agreements),
         ratios=tuple(one for one in ratios if one is not None),
         orders=tuple(one for one in orders if one is not None),
-        broken=tuple(law for law, holds in laws if not holds),
+        law=law,
+        broken=tuple(row for row, holds in laws if not holds),
         checked=len(laws),
         here=here,
     )
@@ -165,14 +170,15 @@ def _find(published: Iterable[Published], metric: Metric, treatment: Treatment) 
     return next(found, None)
 
 
-def _laws(panel: Panel, published: Sequence[Published]) -> Iterator[tuple[BrokenLaw, bool]]:
-    """Each published row with both values, and whether their product is its bytes."""
+def _laws(
+    panel: Panel, published: Sequence[Published], law: Identity
+) -> Iterator[tuple[BrokenLaw, bool]]:
+    """Each published row with both values, and whether their product is what it must be."""
     for (x, level), cell in panel.cells.items():
-        goodput = _find(published, GOODPUT, cell.treatment)
-        completion = _find(published, COMPLETION, cell.treatment)
-        if goodput is None or completion is None or not goodput.value or not completion.value:
+        first = _find(published, law.first, cell.treatment)
+        second = _find(published, law.second, cell.treatment)
+        if first is None or second is None or not first.value or not second.value:
             continue
-        megabits = ideal_of(cell.planned[0]).payload_bytes * 8 / 1e6
-        ratio = goodput.value * completion.value / 1e3 / megabits
-        slack = goodput.rounding / goodput.value + completion.rounding / completion.value
+        ratio = first.value * second.value / law.product(cell.planned[0])
+        slack = first.rounding / first.value + second.rounding / second.value
         yield BrokenLaw(x, level, ratio), abs(ratio - 1) <= slack * (1 + slack)

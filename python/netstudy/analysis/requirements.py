@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.intervals import Estimate
-from netstudy.analysis.metrics import Metric
-from netstudy.analysis.reference import metric_named
+from netstudy.analysis.metrics import Metric, metric_named
 from netstudy.study.levels import level_text
 from netstudy.study.outcome import Bound
 from netstudy.study.selection import select
@@ -75,14 +74,14 @@ class CheckedRequirement:
 
 def check(study: Study, cells: CellTable) -> tuple[CheckedRequirement, ...]:
     """Holds every requirement of a study against the cells of a run, in the study's order."""
-    return tuple(_checked(study, one, cells.rows) for one in study.require)
+    return tuple(_checked(study, one, cells) for one in study.require)
 
 
-def _checked(study: Study, requirement: Requirement, rows: Sequence[CellRow]) -> CheckedRequirement:
+def _checked(study: Study, requirement: Requirement, table: CellTable) -> CheckedRequirement:
     bound = Bound.of(requirement.that)
     at = {name: select(study.factors[name], wanted) for name, wanted in requirement.at.items()}
-    metric = metric_named(bound.metric)
-    held = tuple(_held(cell, metric, bound) for cell in _speaks_of(at, rows))
+    metric = metric_named(bound.metric, table.metrics)
+    held = tuple(_held(cell, metric, bound) for cell in _speaks_of(at, table.rows))
     return CheckedRequirement(bound, metric, requirement.at, held)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from netstudy.wire import Run
+from netstudy.analysis.ideal import group_of
+from netstudy.wire import Host, Link, Network, Run, Zone
 
 Settings = dict[str, Any]
 
@@ -20,10 +21,94 @@ def flat(value: Any, path: str = "") -> Settings:
     return {path: value}
 
 
+def group_settings(network: Network) -> dict[str, Settings]:
+    """Group -> its settings and how many nodes it has."""
+    counts = {group.name: 0 for group in network.groups}
+    for node in network.nodes:
+        if isinstance(node, Host | Zone):
+            counts[node.group] += 1
+    return {
+        group.name: {"name": group.name, "count": counts[group.name], **flat(_without_name(group))}
+        for group in network.groups
+    }
+
+
+def _without_name(group: Any) -> dict[str, Any]:
+    return {name: value for name, value in group.model_dump().items() if name != "name"}
+
+
+def switch_settings(network: Network) -> dict[str, Settings]:
+    """Switch -> its settings."""
+    return {
+        switch.name: flat(switch.model_dump(exclude={"kind", "name"}))
+        for switch in network.switches
+    }
+
+
+def link_settings(network: Network) -> dict[str, Settings]:
+    """Links by the groups or switches at their ends: those of a group are as one where they are
+    equal, else each has its number."""
+    by_ends: dict[tuple[str, str], list[Settings]] = {}
+    for link in network.links:
+        a, b = (_kin(network, port.node) for port in link.ports)
+        by_ends.setdefault((a, b), []).append(_of_link(link))
+    return dict(_named(by_ends))
+
+
+def _kin(network: Network, name: str) -> str:
+    node = network.node(name)
+    return node.group if isinstance(node, Host | Zone) else node.name
+
+
+def _of_link(link: Link) -> Settings:
+    """Without the names of ports, which follow from the nodes."""
+    a, b = link.ports
+    rates = {"rate_bps": a.rate_bps}
+    if b.rate_bps != a.rate_bps:
+        rates = {"rate_there_bps": a.rate_bps, "rate_back_bps": b.rate_bps}
+    own = {
+        end: port.nic.model_dump()
+        for end, port in (("nic_a", a), ("nic_b", b))
+        if port.nic is not None
+    }
+    return flat({**rates, "delay_ns": link.delay_ns, "mtu_bytes": link.mtu_bytes, **own})
+
+
+def _named(
+    by_ends: Mapping[tuple[str, str], list[Settings]],
+) -> Iterator[tuple[str, Settings]]:
+    for (a, b), links in by_ends.items():
+        if all(link == links[0] for link in links):
+            yield f"{a} – {b}", links[0]
+        else:
+            for number, link in enumerate(links, start=1):
+                yield f"{a} – {b} {number}", link
+
+
+def workload_settings(run: Run) -> Settings:
+    """What the workload is, who takes part, how long its phases are, and what is beside it."""
+    work = {name: value for name, value in run.workload.model_dump().items() if name != "roles"}
+    phases = {
+        phase.kind: phase.until.model_dump(exclude={"kind"})
+        for phase in run.phases
+        if phase.until is not None
+    }
+    probe = {} if run.probe is None else {"probe": run.probe.model_dump()}
+    roles = {
+        name: " ".join(dict.fromkeys(group_of(run.network, member).name for member in members))
+        for name, members in run.workload.roles.model_dump().items()
+    }
+    return flat({**roles, **work, "phases": phases, **probe})
+
+
 def settings_of(run: Run) -> Settings:
-    """The settings of a run's switch, hosts, links and workload, under their names."""
+    """The settings of a run's switches, groups, links and workload, under their names."""
     network = run.network
-    hosts = {host.name: host.model_dump() for host in network.hosts}
-    links = {f"link {link.between[0]}": link.model_dump() for link in network.links}
-    parts = {"switch": network.switch.model_dump(), **hosts, **links}
-    return flat({**parts, "workload": run.workload.model_dump()})
+    links = {f"link {name}": settings for name, settings in link_settings(network).items()}
+    parts = {**switch_settings(network), **group_settings(network), **links}
+    found = {
+        f"{name}.{path}": value
+        for name, settings in parts.items()
+        for path, value in settings.items()
+    }
+    return found | {f"workload.{path}": value for path, value in workload_settings(run).items()}

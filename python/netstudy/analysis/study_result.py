@@ -10,37 +10,24 @@ from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
 from netstudy.analysis.layout import Layout, Panel, layout
-from netstudy.analysis.metrics import (
-    BY_FIGURE,
-    COMPLETION,
-    DROPS,
-    FIGURES,
-    GOODPUT,
-    HEADLINE,
-    RETRANSMISSIONS,
-    TIMEOUTS,
-    Metric,
-)
+from netstudy.analysis.metrics import Metric, figure_named, metric_named
 from netstudy.analysis.reference import (
     PanelReference,
     Published,
     beside,
-    metric_named,
     read_reference,
 )
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
 from netstudy.analysis.warmup import WarmUp, alarms
+from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
 from netstudy.errors import StudyError
 from netstudy.wire import Level, Plan, RunRecord
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
     from netstudy.study import Case, Study
-
-COMPARED_ON = (COMPLETION, DROPS, RETRANSMISSIONS, TIMEOUTS)
-"""Metrics compared where the study names none; goodput is completion time seen the other way."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +46,7 @@ class PanelResult:
     """The findings of one panel: its verdicts, causes, and what was published of it."""
 
     panel: Panel
+    workload: WorkloadAnalysis
     verdicts: tuple[VerdictTable, ...]
     causes: Causes
     reference: PanelReference | None
@@ -150,12 +138,12 @@ class StudyResult:
 def analyse(folder: Folder) -> StudyResult:
     """Reads a results folder, finished or not, and finds what it says."""
     study, plan, records = folder.study(), folder.plan(), folder.records()
-    cells = pool_study(study, plan, records)
+    cells = pool_study(study, plan, records, folder.series)
     testbed = _testbed(folder, records)
-    comparing = _comparing(study)
-    published, unread = _published(study)
-    figures, not_drawn = _figures(study)
-    headline, not_tabled = _headline(study)
+    comparing = _comparing(study, cells)
+    published, unread = _published(study, cells.metrics)
+    figures, not_drawn = _figures(study, plan, cells)
+    headline, not_tabled = _headline(study, plan, cells)
     cases = tuple(
         _case(cells, case, comparing, published, testbed.here)
         for case in study.cases
@@ -186,26 +174,30 @@ def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
     return gather_testbed(name, records, invocation.scale, folder.set_aside_as("invalid"))
 
 
-def _comparing(study: Study) -> Comparing | None:
+def _comparing(study: Study, cells: CellTable) -> Comparing | None:
     if study.compare is None:
         return None
-    named = [metric for name in study.compare.on if (metric := metric_named(name)) is not None]
-    on = tuple(named) or COMPARED_ON
+    named = (metric_named(name, cells.metrics) for name in study.compare.on)
+    on = tuple(metric for metric in named if metric is not None) or cells.workload.compared_on
     return Comparing(study.compare.factor, study.compare.base, study.compare.noise_pct, on)
 
 
-def _published(study: Study) -> tuple[tuple[Published, ...], tuple[str, ...]]:
+def _published(
+    study: Study, metrics: Sequence[Metric]
+) -> tuple[tuple[Published, ...], tuple[str, ...]]:
     values: list[Published] = []
     unread: list[str] = []
     for reference in study.reference:
         try:
-            values.extend(read_reference(reference, study.folder))
+            values.extend(read_reference(reference, study.folder, metrics))
         except StudyError as error:
             unread.append(str(error))
     return tuple(values), tuple(unread)
 
 
-def _headline(study: Study) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+def _headline(
+    study: Study, plan: Plan, cells: CellTable
+) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
     """The metrics that the study's tables ask for, and the names that mean none known here."""
     names = dict.fromkeys(
         name
@@ -213,19 +205,22 @@ def _headline(study: Study) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
         for name in (table.cell or table.columns)
         if name not in study.factors
     )
-    known = {metric.name: metric for name in names if (metric := metric_named(name)) is not None}
-    unknown = tuple(name for name in names if metric_named(name) is None)
-    return tuple(known.values()) or HEADLINE, unknown
+    found = {name: metric_named(name, cells.metrics) for name in names}
+    known = {metric.name: metric for metric in found.values() if metric is not None}
+    unknown = tuple(name for name, metric in found.items() if metric is None)
+    return tuple(known.values()) or headline_of(plan), unknown
 
 
-def _figures(study: Study) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+def _figures(
+    study: Study, plan: Plan, cells: CellTable
+) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
     """The metrics to draw, and what is asked for beyond the standard figures."""
     asked = study.report.figures
     if not asked:
-        return FIGURES, ()
-    known = [BY_FIGURE[one.name] for one in asked if one.name in BY_FIGURE]
-    unknown = [one.title or one.kind for one in asked if one.name not in BY_FIGURE]
-    return tuple(known), tuple(unknown)
+        return figures_of(plan), ()
+    found = [(one, figure_named(one.name, cells.metrics) if one.name else None) for one in asked]
+    known = tuple(metric for _, metric in found if metric is not None)
+    return known, tuple(one.title or one.kind for one, metric in found if metric is None)
 
 
 def _case(
@@ -240,21 +235,29 @@ def _case(
         name=case.name,
         description=case.description,
         layout=laid,
-        panels=tuple(_panel(panel, comparing, published, here) for panel in laid.panels),
+        panels=tuple(_panel(panel, cells, comparing, published, here) for panel in laid.panels),
     )
 
 
 def _panel(
-    panel: Panel, comparing: Comparing | None, published: Sequence[Published], here: Here
+    panel: Panel,
+    cells: CellTable,
+    comparing: Comparing | None,
+    published: Sequence[Published],
+    here: Here,
 ) -> PanelResult:
     compared = comparing is not None and panel.series == comparing.factor
     base = comparing.base if comparing and compared else panel.series_levels[0]
     noise = comparing.noise_pct if comparing else None
-    reference = beside(panel, published, base, noise, here)
+    workload = cells.workload
+    reference = beside(
+        panel, published, base, noise, here, metrics=cells.metrics, law=workload.identity
+    )
     return PanelResult(
         panel=panel,
+        workload=workload,
         verdicts=tuple(_verdicts(panel, comparing)) if comparing and compared else (),
-        causes=causes(panel, base),
+        causes=causes(panel, base, workload),
         reference=reference if reference.agreements else None,
     )
 
@@ -293,13 +296,13 @@ def _warnings(
         problems=cells.problems,
         empty_cells=tuple(row for row in cells.rows if not row.runs),
         few_runs=tuple(row for row in cells.rows if len(row.runs) < RUNS_RECOMMENDED),
-        warm_up=alarms(cells.rows),
+        warm_up=alarms(cells),
         reference=unread,
         contradicted=tuple(
             one
             for reference in references
             for one in reference.orders
-            if one.contradicted and one.metric != GOODPUT  # completion time says it already
+            if one.contradicted and not cells.workload.says_again(one.metric)
         ),
         exceeded=testbed.exceeded,
         disagreeing=testbed.disagreeing,

@@ -14,33 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from netstudy.analysis.cells import CellRow, CellTable
-from netstudy.analysis.intervals import Estimate, Interval, quantile, student_interval
-from netstudy.analysis.metrics import BY_FIGURE, BY_NAME, METRICS, Metric
+from netstudy.analysis.intervals import Estimate, Interval, student_interval
+from netstudy.analysis.metrics import Metric, figure_named, metric_named
 from netstudy.analysis.ratio import welch_df
-from netstudy.analysis.reference import metric_named
-from netstudy.analysis.samples import NS_PER_MS, QUANTILES
 from netstudy.analysis.settings import settings_of
 from netstudy.errors import StudyError
 from netstudy.study.agreement import Band, Bands
 from netstudy.study.levels import level_text
 from netstudy.wire import Level, Treatment
-
-COMPARED: tuple[Metric, ...] = tuple(
-    BY_NAME[name]
-    for name in (
-        "goodput_mbps",
-        "completion_ms_mean",
-        "completion_ms_p50",
-        "completion_ms_p99",
-        "drops_per_iteration",
-        "retransmissions_per_iteration",
-        "timeouts_per_iteration",
-    )
-)
-"""Metrics that are always compared; one that has a band is compared too."""
 
 Outcome = Literal["inside", "outside", "not measured"]
 Key = tuple[str | None, ...]
@@ -160,9 +142,15 @@ class TwoRuns:
 
 
 def two_runs(a: CellTable, b: CellTable, bands: Bands) -> TwoRuns:
-    """Matches the cells of two folders and compares them. Raises StudyError for a bad metric."""
-    by_metric = _by_metric(bands.named)
-    metrics = tuple(m for m in METRICS if m in COMPARED or m in by_metric)
+    """Matches the cells of two folders and compares them, in the metrics that either of them has.
+
+    Those that are exported are always compared, others where they have a band. Raises StudyError
+    for a band of what neither of them computes.
+    """
+    names = {metric.name for metric in a.metrics}
+    either = (*a.metrics, *(metric for metric in b.metrics if metric.name not in names))
+    by_metric = _by_metric(bands.named, either)
+    metrics = tuple(m for m in either if m.exported or m in by_metric)
     apart = tuple(_apart(a, b))
     shared = tuple(name for name in a.factors if name in b.factors)
     matched_by = tuple(name for name in shared if name not in {one.factor for one in apart})
@@ -190,12 +178,12 @@ def two_runs(a: CellTable, b: CellTable, bands: Bands) -> TwoRuns:
     )
 
 
-def _by_metric(named: Mapping[str, Band]) -> dict[Metric, Band]:
+def _by_metric(named: Mapping[str, Band], among: Sequence[Metric]) -> dict[Metric, Band]:
     found: dict[Metric, Band] = {}
     for name, band in named.items():
-        metric = BY_FIGURE.get(name) or metric_named(name)
+        metric = figure_named(name, among) or metric_named(name, among)
         if metric is None:
-            raise StudyError(f"this version does not compute {name}, which a band is given for")
+            raise StudyError(f"neither run gives {name}, which a band is given for")
         found[metric] = band
     return found
 
@@ -231,20 +219,7 @@ def _difference(
     metric: Metric, a: CellRow, b: CellRow, named: Mapping[Metric, Band], other: Band | None
 ) -> Difference:
     band = named.get(metric, other)
-    return Difference(metric, _estimate(a, metric), _estimate(b, metric), band, metric in named)
-
-
-def _estimate(row: CellRow, metric: Metric) -> Estimate | None:
-    """The cell's estimate; a percentile gets its variance from the percentiles of its runs."""
-    estimate = row.estimate(metric)
-    if estimate is None or metric.name not in QUANTILES:
-        return estimate
-    found = [quantile(run.completion_ns / NS_PER_MS, QUANTILES[metric.name]) for run in row.runs]
-    each = [value for value in found if value is not None]
-    n = len(each)
-    if n < 2 or n < len(found):
-        return estimate
-    return Estimate(estimate.value, float(np.var(each, ddof=1)) / n, n - 1, n, "run")
+    return Difference(metric, a.estimate(metric), b.estimate(metric), band, metric in named)
 
 
 def _settings(pairs: Sequence[CellPair]) -> Iterator[Setting]:

@@ -8,14 +8,14 @@ alarm asks besides that the part to be cut differs from the rest by more than ch
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netstudy.analysis.cells import CellRow
+from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.intervals import batch_means, student_quantile
-from netstudy.analysis.samples import NS_PER_MS, Floats
+from netstudy.analysis.samples import Floats
+from netstudy.analysis.workloads import WorkloadAnalysis
 
 BATCH = 5
 MIN_BATCHES = 16
@@ -28,23 +28,25 @@ FALSE_ALARM = 0.001
 
 @dataclass(frozen=True)
 class WarmUp:
-    """What MSER-5 found in the iterations of one cell, averaged over its runs."""
+    """What MSER-5 found in the samples of one cell, averaged over its runs."""
 
     cut: int
-    """Iterations that MSER-5 would cut."""
-    cut_mean_ms: float | None
-    kept_mean_ms: float
+    """Samples that MSER-5 would cut."""
+    cut_mean: float | None
+    kept_mean: float
     alarm: bool
     length: int
-    """Iterations of the series."""
+    """Samples of the series."""
+    noun: str = "iteration"
+    """What a sample is of."""
 
     @property
     def effect_pct(self) -> float:
         """How much higher or lower the mean is for what was not cut, in percent of the rest's."""
-        if self.cut_mean_ms is None:
+        if self.cut_mean is None:
             return 0.0
-        excess = (self.cut_mean_ms - self.kept_mean_ms) * self.cut / self.length
-        return 100 * excess / self.kept_mean_ms
+        excess = (self.cut_mean - self.kept_mean) * self.cut / self.length
+        return 100 * excess / self.kept_mean
 
 
 def mser5(values: Floats) -> int:
@@ -57,18 +59,18 @@ def mser5(values: Floats) -> int:
     return int(np.argmin(errors)) * BATCH
 
 
-def warm_up_of(cell: CellRow) -> WarmUp | None:
+def warm_up_of(cell: CellRow, workload: WorkloadAnalysis) -> WarmUp | None:
     """The alarm for a cell; None when its runs are too short to tell.
 
-    The iterations are first averaged over the runs (Welch's procedure), which keeps a warm-up that
+    The samples are first averaged over the runs (Welch's procedure), which keeps a warm-up that
     all runs share and averages the rest away.
     """
-    series = [run.completion_ns / NS_PER_MS for run in cell.runs]
-    length = min((s.size for s in series), default=0)
-    if length < MIN_BATCHES * BATCH:
+    courses = [course for run in cell.runs if (course := workload.course(run)) is not None]
+    length = min((course.values.size for course in courses), default=0)
+    if length < MIN_BATCHES * BATCH or len(courses) < len(cell.runs):
         return None
-    mean = np.mean([s[:length] for s in series], axis=0)
-    return _alarm(mean, mser5(mean))
+    mean = np.mean([course.values[:length] for course in courses], axis=0)
+    return replace(_alarm(mean, mser5(mean)), noun=courses[0].noun)
 
 
 def _alarm(series: Floats, cut: int) -> WarmUp:
@@ -84,7 +86,7 @@ def _alarm(series: Floats, cut: int) -> WarmUp:
     return WarmUp(cut, cut_mean, kept.value, alarm=differs, length=series.size)
 
 
-def alarms(cells: Sequence[CellRow]) -> tuple[tuple[CellRow, WarmUp], ...]:
-    """The cells whose iterations look as if the warm-up was too short."""
-    found = ((cell, warm_up_of(cell)) for cell in cells)
+def alarms(table: CellTable) -> tuple[tuple[CellRow, WarmUp], ...]:
+    """The cells whose first samples look as if the warm-up was too short."""
+    found = ((cell, warm_up_of(cell, table.workload)) for cell in table.rows)
     return tuple((cell, warm) for cell, warm in found if warm is not None and warm.alarm)

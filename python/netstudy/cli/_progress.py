@@ -80,9 +80,9 @@ def _bar() -> Progress:
 
 
 def _under_way(record: ProgressRecord) -> str:
-    """Nothing where runs are not made one after the other."""
+    """How much of the run is done; nothing where runs are not made one after the other."""
     run = record.under_way
-    return f"iteration {run.iterations_done:,}/{run.iterations:,}" if run else ""
+    return f"{100 * run.done // run.of} % of this run" if run and run.of else ""
 
 
 def _speed(rate: float) -> str:

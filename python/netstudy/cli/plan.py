@@ -53,6 +53,7 @@ def _print_summary(prepared: Prepared, threads: int | None) -> None:
 
 def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str]]:
     from netstudy.cli._cost import cost
+    from netstudy.cli._outline import outline
     from netstudy.testbed import named
 
     planned = prepared.planned
@@ -67,6 +68,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     yield "disk", "not known" if disk is None else f"at most {megabytes(disk)}"
     for factor, levels in _levels(prepared).items():
         yield "factor", f"{factor}: {', '.join(levels)}"
+    yield from outline(planned.wired or ())
     for part in prepared.unsupported():
         yield "note", part
 

@@ -30,6 +30,7 @@ from netstudy.units import (
     SIZE,
     Dimension,
     UnitError,
+    format_in,
     parse_duration,
     parse_packet_rate,
     parse_percent,
@@ -109,10 +110,19 @@ class Quantity(Scalar):
 
     dimension: Dimension
     read: Callable[[object], int | float]
+    least: int = 0
+    most: int | None = None
 
     def parse(self, value: object) -> int | float:
-        """Read in the base unit of the dimension."""
-        return self.read(value)
+        """Read in the base unit of the dimension, within the bounds."""
+        number = self.read(value)
+        if number < self.least:
+            least = format_in(self.dimension, self.least)
+            raise ValueError(f"must be at least {least}, not {value}")
+        if self.most is not None and number > self.most:
+            most = format_in(self.dimension, self.most)
+            raise ValueError(f"must be at most {most}, not {value}")
+        return number
 
     def json_schema(self) -> dict[str, Any]:
         """Text that ends in one of the units."""
@@ -169,6 +179,9 @@ class Whole(Scalar):
 class Number(Scalar):
     """A decimal number without a unit, not negative."""
 
+    above: float | None = None
+    """It must be larger; None: 0 will do."""
+
     def parse(self, value: object) -> float:
         """Read a finite number, also from text that is one."""
         if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -179,10 +192,14 @@ class Number(Scalar):
             raise ValueError(f"must be a number, not {describe(value)}") from None
         if not number.is_finite() or number < 0:
             raise ValueError(f"must be a number that is not negative, not {describe(value)}")
+        if self.above is not None and number <= self.above:
+            raise ValueError(f"must be above {self.above:g}, not {describe(value)}")
         return float(number)
 
     def json_schema(self) -> dict[str, Any]:
-        """A number from 0."""
+        """A number with its bound."""
+        if self.above is not None:
+            return {"type": "number", "exclusiveMinimum": self.above}
         return {"type": "number", "minimum": 0}
 
 
@@ -296,6 +313,20 @@ SizeValue = Annotated[int, Typed(_SIZE, refs=False)]
 Duration = Annotated[int | Ref, Typed(_DURATION)]
 """nanoseconds."""
 DurationValue = Annotated[int, Typed(_DURATION, refs=False)]
+PositiveSize = Annotated[int | Ref, Typed(Quantity(SIZE, parse_size, 1))]
+"""bytes, at least one."""
+_INTERVAL = Quantity(DURATION, parse_duration, 1, 3_600 * 10**9)
+Interval = Annotated[int | Ref, Typed(_INTERVAL)]
+"""nanoseconds from one of a kind to the next: at least one, an hour at most."""
+IntervalValue = Annotated[int, Typed(_INTERVAL, refs=False)]
+Pause = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, 3_600 * 10**9))]
+"""nanoseconds between two of a kind: an hour at most."""
+_DAY_NS = 86_400 * 10**9
+"""The longest phase: beyond it a duration is a slip, and the engine's clock would run over."""
+PhaseTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, _DAY_NS))]
+"""nanoseconds, a day at most."""
+MeasuringTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 1, _DAY_NS))]
+"""nanoseconds, at least one and a day at most."""
 Percent = Annotated[float | Ref, Typed(_PERCENT)]
 _PACKET_RATE = Quantity(PACKET_RATE, parse_packet_rate)
 PacketRate = Annotated[int | Ref, Typed(_PACKET_RATE)]

@@ -14,13 +14,14 @@ from netstudy.documents.validation import describe, fault, keys_of, unknown_key
 class Short:
     """Lets a map be written as its one telling value: `nexus-5010` for `{profile: nexus-5010}`."""
 
-    def __init__(self, key: str) -> None:
-        """`key` is what the value alone stands for."""
+    def __init__(self, key: str, alone: str = "a word") -> None:
+        """`key` is what the value alone stands for, `alone` what that is in words."""
         self.key = key
+        self.alone = alone
 
     def _expanded(self, value: object) -> object:
         if not isinstance(value, str | dict):
-            raise fault(f"must be a word or a map, not {describe(value)}")
+            raise fault(f"must be {self.alone} or a map, not {describe(value)}")
         return {self.key: value} if isinstance(value, str) else value
 
     def __get_pydantic_core_schema__(

@@ -9,6 +9,7 @@ plan, byte for byte; the order comes from hashes too, not from a library's rando
 
 from __future__ import annotations
 
+from netstudy.plan.estimate import is_per_hop, useful_packets
 from netstudy.plan.make import make_plan
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
@@ -20,10 +21,12 @@ __all__ = [
     "Estimate",
     "PlannedRun",
     "PlannedStudy",
+    "is_per_hop",
     "make_plan",
     "parse_only",
     "run_id",
     "run_seed",
     "unsupported",
+    "useful_packets",
     "whole_tcp",
 ]

@@ -8,7 +8,8 @@ from fractions import Fraction
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
-from netstudy.plan.network import Resolver
+from netstudy.plan.estimate import estimate_of
+from netstudy.plan.lower import Resolver
 from netstudy.plan.planned import (
     Cell,
     Estimate,
@@ -19,20 +20,12 @@ from netstudy.plan.planned import (
     run_id,
     run_seed,
 )
-from netstudy.plan.support import not_on_the_wire, open_ended
+from netstudy.plan.support import is_lowered, not_on_the_wire, open_ended
 from netstudy.study import Study, level_text
 from netstudy.study.treatments import treatments
 from netstudy.wire import Level, Treatment
 
 UNSCALED = Fraction(1)
-
-HEADER_BYTES = 52
-"""IPv4 and TCP headers with timestamps: what an MTU loses before the payload."""
-
-_RECORD_BYTES = 2_000
-"""A run record without its samples: the largest of the incast study, rounded up."""
-_ITERATION_BYTES = 22
-"""What one iteration adds to a record, four numbers and their commas: the most, rounded up."""
 
 
 def make_plan(
@@ -54,19 +47,17 @@ def make_plan(
     if not cells:
         raise StudyError("nothing is left to run: no treatment has all the levels of --only")
     runs = _in_blocks(_runs(study, cells, seed), seed)
-    wired = None
-    if not not_on_the_wire(study):
-        library = hardware or HardwareLibrary.default(study.folder)
-        resolver = Resolver(study, library, scale)
+    resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
+    if is_lowered(study):
         for _, _, treatment in cells:
-            resolver.incast(treatment)  # in the study's order, so that its first mistake is told
-        wired = tuple(_wired(resolver, runs))
+            resolver.lower(treatment)  # in the study's order, so that its first mistake is told
+    wired = None if not_on_the_wire(study) else tuple(_wired(resolver, runs))
     return PlannedStudy(
         study=study,
         seed=seed,
         cells=tuple(_numbered(cells, study)),
         runs=tuple(runs),
-        estimate=_estimate(runs, wired),
+        estimate=_not_estimated(len(runs)) if wired is None else estimate_of(wired),
         open_ended=open_ended(study),
         wired=wired,
     )
@@ -121,64 +112,22 @@ def _in_blocks(runs: list[PlannedRun], seed: int) -> list[PlannedRun]:
 
 def _wired(resolver: Resolver, runs: Iterable[PlannedRun]) -> Iterable[wire.Run]:
     for run in runs:
-        network, workload = resolver.incast(run.treatment)
-        yield wire.Run(
+        yield resolver.lower(run.treatment).run(
             id=run.id,
             cases=run.cases,
             treatment=run.treatment,
             replicate=run.replicate,
             seed=run.seed,
-            network=network,
-            workload=workload,
         )
 
 
-def _estimate(runs: Sequence[PlannedRun], wired: Sequence[wire.Run] | None) -> Estimate:
-    if wired is None:
-        return Estimate(
-            runs=len(runs),
-            packets=None,
-            per_hop_runs=0,
-            per_hop_packets=0,
-            record_bytes=None,
-            line_seconds=0.0,
-        )
-    iterations = sum(run.workload.iterations for run in wired)
-    per_hop = [run for run in wired if is_per_hop(run.network)]
+def _not_estimated(runs: int) -> Estimate:
+    """The estimate of a plan that cannot be carried out."""
     return Estimate(
-        runs=len(runs),
-        packets=sum(map(useful_packets, wired)),
-        per_hop_runs=len(per_hop),
-        per_hop_packets=sum(map(useful_packets, per_hop)),
-        record_bytes=len(runs) * _RECORD_BYTES + iterations * _ITERATION_BYTES,
-        line_seconds=sum(map(_line_seconds, wired)),
+        runs=runs,
+        packets=None,
+        per_hop_runs=0,
+        per_hop_packets=0,
+        record_bytes=None,
+        line_seconds=0.0,
     )
-
-
-def is_per_hop(network: wire.Network) -> bool:
-    """Whether the simulator needs one event a hop: for PAUSE, and for segments that are merged."""
-    switch, nics = network.switch, [group.nic for group in network.hosts]
-    return (
-        switch.honours_pause
-        or switch.pause_high_bytes is not None
-        or any(nic.honours_pause or nic.pause_high_frames is not None for nic in nics)
-        or any(nic.receive_merge_bytes > 0 for nic in nics)
-    )
-
-
-def _line_seconds(run: wire.Run) -> float:
-    work = run.workload
-    servers = next(group.count for group in run.network.hosts if group.name == work.servers)
-    rate_bps = next(link.rate_bps for link in run.network.links if work.client in link.between)
-    payload = work.block_bytes * (1 if work.striped else servers)
-    return (work.iterations + work.warmup_iterations) * payload * 8 / rate_bps
-
-
-def useful_packets(run: wire.Run) -> int:
-    """Full-sized data packets that the run must carry at least, warm-up included."""
-    work = run.workload
-    servers = next(group.count for group in run.network.hosts if group.name == work.servers)
-    mtu = min(link.mtu_bytes for link in run.network.links)
-    size = work.block_bytes // servers if work.striped else work.block_bytes
-    packets = -(-size // (mtu - HEADER_BYTES))
-    return servers * (work.iterations + work.warmup_iterations) * packets

@@ -1,106 +1,30 @@
-"""From a study's topology and workload, with a treatment's levels, to the network on the wire.
+"""Hosts, interfaces and switches, from a study and the hardware library to the wire.
 
 Each figure comes from the study where it says one, else from the hardware profile, else from the
-wire's own default. What does not fit together (more hosts than ports, a figure of another kind of
-switch) is refused with its place in the study.
+wire's own default. A figure of another kind of switch is refused with its place in the study.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from pydantic import BaseModel
 
 from netstudy import wire
-from netstudy.documents.problems import Path, fail
-from netstudy.hardware import BUFFER_FIGURES, HardwareLibrary, HostProfile, SwitchProfile
-from netstudy.study import Study
-from netstudy.study.references import concrete, references, resolve
-from netstudy.study.topology import Host, Link, Nic, Switch, TcpKnobs, Topology
-from netstudy.study.workload import Incast, Jitter
-from netstudy.units import format_rate
-from netstudy.wire import Level
+from netstudy.documents.problems import Path
+from netstudy.hardware import BUFFER_FIGURES, BUFFERS, HardwareLibrary, HostProfile, SwitchProfile
+from netstudy.knobs import disorder, knobs
+from netstudy.study.references import concrete
+from netstudy.study.topology import Host, Nic, Switch, TcpKnobs
 
-MTU_DEFAULT = 1500
-"""Bytes; the MTU of Ethernet where a study says nothing."""
+Refuse = Callable[[Path, str], NoReturn]
+"""Refuses a part of the study, by its path and in words."""
 
-_TCP_FIELDS = {
-    "congestion_control": "congestion_control",
-    "recovery": "recovery",
-    "rack": "rack",
-    "tail_loss_probe": "tail_loss_probe",
-    "sack": "sack",
-    "timestamps": "timestamps",
-    "ecn": "ecn",
-    "initial_window": "initial_window_segments",
-    "rto_rule": "rto_rule",
-    "initial_rto": "initial_rto_ns",
-    "min_rto": "min_rto_ns",
-    "max_rto": "max_rto_ns",
-    "clock_tick": "clock_tick_ns",
-    "delayed_ack": "delayed_ack_ns",
-    "ack_every": "ack_every_segments",
-    "quick_ack": "quick_ack_segments",
-    "ack_pushed": "ack_pushed",
-    "read_at_once": "read_at_once_pct",
-    "restart_after_idle": "restart_after_idle",
-    "offload_burst": "offload_burst_bytes",
-    "offload_rule": "offload_rule",
-    "send_buffer": "send_buffer_bytes",
-    "receive_buffer": "receive_buffer_bytes",
-}
-"""Name in studies and profiles -> name on the wire, which carries the unit."""
-
-_NIC_FIELDS = {
-    "send_latency": "send_latency_ns",
-    "receive_latency": "receive_latency_ns",
-    "receive_jitter": "receive_jitter_ns",
-    "receive_per_frame": "receive_frame_ns",
-    "receive_rate": "receive_rate_bps",
-    "transmit_queue": "transmit_queue_frames",
-    "packet_rate": "packet_rate_pps",
-    "receive_ring": "receive_ring_frames",
-    "interrupt_delay": "interrupt_delay_ns",
-    "poll_weight": "poll_weight_frames",
-    "receive_merge": "receive_merge_bytes",
-    "honours_pause": "honours_pause",
-    "pause_high": "pause_high_frames",
-    "pause_low": "pause_low_frames",
-    "pause_quanta": "pause_quanta",
-}
-
-_SWITCH_FIELDS = {
-    "ports": "ports",
-    "forwarding": "forwarding",
-    "latency": "latency_ns",
-    "ecn_threshold": "ecn_threshold_bytes",
-    "honours_pause": "honours_pause",
-    "pause_high": "pause_high_bytes",
-    "pause_low": "pause_low_bytes",
-    "pause_quanta": "pause_quanta",
-}
-
-_BUFFER_FIELDS = {
-    "port_buffer": "port_buffer_bytes",
-    "pool": "pool_bytes",
-    "port_reserve": "port_reserve_bytes",
-    "cell": "cell_bytes",
-    "alpha": "alpha",
-    "ingress_guarantee": "ingress_guarantee_frames",
-    "ingress_buffer": "ingress_buffer_bytes",
-    "egress_buffer": "egress_buffer_bytes",
-    "random_arbitration": "random_arbitration_pct",
-}
-
-_BUFFERS: Mapping[
-    str, type[wire.OutputQueued] | type[wire.SharedMemory] | type[wire.IngressQueued]
-] = {
-    "output-queued": wire.OutputQueued,
-    "shared-memory": wire.SharedMemory,
-    "ingress-queued": wire.IngressQueued,
-}
+BYSTANDER = "none"
+"""Profile of a host without one, which is a place to measure from and takes no part."""
+_BYSTANDER_TCP = "rfc"
 
 
 def whole_tcp(hardware: HardwareLibrary, name: str) -> wire.Tcp:
@@ -109,211 +33,138 @@ def whole_tcp(hardware: HardwareLibrary, name: str) -> wire.Tcp:
 
 
 def _tcp_figures(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
-    return _figures(hardware.tcp(name).figures, _TCP_FIELDS)
+    return _figures(hardware.tcp(name).figures, wire.Tcp)
 
 
-class Resolver:
-    """Turns treatments of one study into what the wire carries; raises StudyError with places."""
+@dataclass(frozen=True)
+class Devices:
+    """Looks hosts, interfaces and switches up; raises StudyError with places."""
 
-    def __init__(self, study: Study, hardware: HardwareLibrary, scale: Fraction) -> None:
-        """`hardware` supplies the profiles that the study names; `scale` multiplies all rates."""
-        self.study = study
-        self.hardware = hardware
-        self.scale = scale
-        parts = (study.topology, study.workload)
-        self._used = sorted({ref.name for part in parts for _, ref in references(part)})
-        self._known: dict[str, tuple[wire.Network, wire.Incast]] = {}
+    hardware: HardwareLibrary
+    refuse: Refuse
+    is_said: Callable[[Path], bool]
+    """Whether the study says something at a path."""
 
-    def incast(self, treatment: wire.Treatment) -> tuple[wire.Network, wire.Incast]:
-        """The network and the incast of one treatment."""
-        levels = self.study.levels_of(treatment)
-        # Treatments that differ in nothing the network sees share one: a plan may have many.
-        key = repr([levels[name] for name in self._used])
-        if key not in self._known:
-            self._known[key] = self._resolved(levels)
-        return self._known[key]
-
-    def _resolved(self, levels: Mapping[str, Level]) -> tuple[wire.Network, wire.Incast]:
-        topology = resolve(self.study.topology, levels)
-        spec = resolve(self.study.workload, levels).incast
-        assert spec is not None, "only an incast study comes here"
-        network = self._network(topology, spec)
-        return network, self._workload(spec, network)
-
-    def _network(self, topology: Topology, spec: Incast) -> wire.Network:
-        assert topology.switch is not None, "only a topology with a switch comes here"
-        names = (spec.client, spec.servers)
-        if concrete(topology.groups[spec.client].count) != 1:
-            self._refuse((*self._host_path(spec.client), "count"), "an incast has one client")
-        self._check_ports(topology, names)
-        return wire.Network(
-            hosts=tuple(self._host_group(name, topology.groups[name]) for name in names),
-            switch=self._switch(topology.switch),
-            links=tuple(self._link(name, topology) for name in names),
-            shared_clock=concrete(topology.shared_clock),
-        )
-
-    def _check_ports(self, topology: Topology, names: Sequence[str]) -> None:
-        assert topology.switch is not None
-        counts = {name: concrete(topology.groups[name].count) for name in names}
-        needed, ports = sum(counts.values()), self._ports(topology.switch)
-        if needed > ports:
-            said = " and ".join(f"{count:,} {name}" for name, count in counts.items())
-            message = f"{needed:,} hosts ({said}) need as many ports, and {topology.switch.profile}"
-            self._refuse((*self._host_path(names[-1]), "count"), f"{message} has {ports}")
-
-    def _ports(self, own: Switch) -> int:
-        ports = concrete(own.ports)
-        return self._switch_profile(own).figures.ports.value if ports is None else ports
-
-    def _switch_profile(self, own: Switch) -> SwitchProfile:
-        return self.hardware.switch(concrete(own.profile))
-
-    def _host_group(self, name: str, host: Host) -> wire.HostGroup:
-        profile_name = concrete(host.profile)
-        if profile_name is None:
-            self._refuse(self._host_path(name), "needs a profile to be simulated")
-        profile = self.hardware.host(profile_name)
-        return wire.HostGroup(
+    def group(self, name: str, host: Host, path: Path, *, takes_part: bool) -> wire.Group:
+        """What the hosts of a group have in common; `path` leads to it in the study."""
+        named = concrete(host.profile)
+        if named is None and takes_part:
+            self.refuse(path, "needs a profile to be simulated")
+        tcp = self._tcp(None if named is None else self.hardware.host(named), host.tcp)
+        nic = wire.Nic(**self._nic(host))
+        self._check_order((*path, "tcp"), tcp)
+        self._check_order((*path, "nic"), nic)
+        return wire.Group(
             name=name,
-            count=concrete(host.count),
-            profile=profile_name,
-            tcp=self._tcp(profile, host.tcp),
-            nic=self._nic(profile, host.nic),
+            profile=named or BYSTANDER,
+            tcp=tcp,
+            nic=nic,
             cpu_quota_pct=_whole_percent(concrete(host.cpu_quota)),
         )
 
-    def _tcp(self, profile: HostProfile, own: TcpKnobs) -> wire.Tcp:
+    def nic_of_link(self, host: Host, own: Nic) -> wire.Nic:
+        """The interface of a host at a link that says what is different about it."""
+        return wire.Nic(**(self._nic(host) | self._own_nic(own)))
+
+    def line_rates(self, name: str, host: Host, at_link: Nic | None) -> dict[str, int]:
+        """The rate that the interface of a host has, by what says so; empty where nothing does."""
+        profile = concrete(host.profile)
+        rates: dict[str, int] = {}
+        if profile is not None and (figure := self.hardware.host(profile).nic.rate):
+            rates = {profile: figure.value}
+        for said, where in ((host.nic, f"the nic of {name}"), (at_link, "the nic of the link")):
+            if said is None:
+                continue
+            rate, named = concrete(said.rate), concrete(said.profile)
+            if rate is not None:
+                rates = {where: rate}
+            elif named is not None and (figure := self.hardware.nic(named).figures.rate):
+                rates = {named: figure.value}
+        return rates
+
+    def switch(self, name: str, own: Switch, path: Path) -> wire.Switch:
+        """A switch; `path` leads to it in the study."""
+        profile = self.switch_profile(own)
+        self._check_knobs(own, profile, path)
+        values = _figures(profile.figures, wire.Switch) | _knobs(own, wire.Switch)
+        buffer = BUFFERS[profile.architecture]
+        switch = wire.Switch(
+            name=name,
+            profile=profile.profile,
+            buffer=buffer(**(_figures(profile.figures, buffer) | _knobs(own, buffer))),
+            **values,
+        )
+        self._check_order(path, switch)
+        return switch
+
+    def switch_profile(self, own: Switch) -> SwitchProfile:
+        """The profile of a switch."""
+        return self.hardware.switch(concrete(own.profile))
+
+    def _tcp(self, profile: HostProfile | None, own: TcpKnobs) -> wire.Tcp:
         """A TCP that the study names takes the place of the one that the host's profile names, and
         goes before what is different about the host's."""
-        named, usual = concrete(own.profile), profile.tcp.profile
-        values = _figures(profile.tcp, _TCP_FIELDS)
+        named = concrete(own.profile)
+        usual = _BYSTANDER_TCP if profile is None else profile.tcp.profile
+        values = {} if profile is None else _figures(profile.tcp, wire.Tcp)
         if named is not None:
             values |= _tcp_figures(self.hardware, named)
         elif usual is not None:
             values = _tcp_figures(self.hardware, usual) | values
-        values |= _knobs(own, _TCP_FIELDS)
-        return wire.Tcp(profile=named or usual or profile.profile, **values)
+        values |= _knobs(own, wire.Tcp)
+        own_name = BYSTANDER if profile is None else profile.profile
+        return wire.Tcp(profile=named or usual or own_name, **values)
 
-    def _nic(self, profile: HostProfile, own: Nic | None) -> wire.Nic:
-        values = _figures(profile.nic, _NIC_FIELDS)
-        if own is not None and own.profile is not None:
-            values |= _figures(self.hardware.nic(concrete(own.profile)).figures, _NIC_FIELDS)
-        if own is not None:
-            values |= _knobs(own, _NIC_FIELDS)
-        return wire.Nic(**values)
+    def _nic(self, host: Host) -> dict[str, Any]:
+        profile = concrete(host.profile)
+        values = {} if profile is None else _figures(self.hardware.host(profile).nic, wire.Nic)
+        return values if host.nic is None else values | self._own_nic(host.nic)
 
-    def _switch(self, own: Switch) -> wire.Switch:
-        profile = self._switch_profile(own)
-        self._check_knobs(own, profile)
-        values = _figures(profile.figures, _SWITCH_FIELDS) | _knobs(own, _SWITCH_FIELDS)
-        buffer = {name: _BUFFER_FIELDS[name] for name in BUFFER_FIGURES[profile.architecture]}
-        return wire.Switch(
-            profile=profile.profile,
-            buffer=_BUFFERS[profile.architecture](
-                **(_figures(profile.figures, buffer) | _knobs(own, buffer))
-            ),
-            **values,
-        )
+    def _own_nic(self, own: Nic) -> dict[str, Any]:
+        named = concrete(own.profile)
+        values = {} if named is None else _figures(self.hardware.nic(named).figures, wire.Nic)
+        return values | _knobs(own, wire.Nic)
 
-    def _check_knobs(self, own: Switch, profile: SwitchProfile) -> None:
+    def _check_order(self, path: Path, made: wire.Tcp | wire.Nic | wire.Switch) -> None:
+        """What the study says must go together with what it leaves to profiles."""
+        model = type(made)
+        values = {name: getattr(made, knob.wired) for name, knob in knobs(model).items()}
+        for wrong in disorder(model, values):
+            said = (*path, wrong.upper), (*path, wrong.lower)
+            place = next((each for each in said if self.is_said(each)), path)
+            self.refuse(place, wrong.message)
+
+    def _check_knobs(self, own: Switch, profile: SwitchProfile, path: Path) -> None:
         for architecture, names in BUFFER_FIGURES.items():
             for name in names:
                 if architecture != profile.architecture and getattr(own, name) is not None:
                     message = f"belongs to a switch that is {architecture}; {profile.profile} is"
-                    self._refuse(("topology", "switch", name), f"{message} {profile.architecture}")
-
-    def _link(self, name: str, topology: Topology) -> wire.Link:
-        found = [link for link in topology.all_links if set(link.between) == {name, "switch"}]
-        if len(found) != 1:
-            message = f"needs one link from {name} to the switch; it has {len(found)}"
-            self._refuse(("topology",), message)
-        mtu = concrete(found[0].mtu)
-        return wire.Link(
-            between=(name, "switch"),
-            rate_bps=int(self._rate(found[0], name, topology) * self.scale),
-            delay_ns=concrete(found[0].delay) or 0,
-            mtu_bytes=MTU_DEFAULT if mtu is None else mtu,
-        )
-
-    def _rate(self, link: Link, name: str, topology: Topology) -> int:
-        """The link's rate, or the most that both its ends carry."""
-        limits = self._line_rates(name, topology)
-        owner = min(limits, key=lambda end: limits[end])
-        rate = concrete(link.rate)
-        if rate is not None and rate > limits[owner]:
-            message = f"{format_rate(rate)} is above the {format_rate(limits[owner])} of {owner}"
-            self._refuse((*self._link_path(link), "rate"), message)
-        return limits[owner] if rate is None else rate
-
-    def _line_rates(self, name: str, topology: Topology) -> dict[str, int]:
-        assert topology.switch is not None
-        switch = self._switch_profile(topology.switch)
-        limits = {switch.profile: switch.figures.line_rate.value}
-        host = topology.groups[name]
-        own = concrete(host.nic.rate) if host.nic else None
-        named = concrete(host.nic.profile) if host.nic else None
-        profile = concrete(host.profile)
-        if own is not None:
-            limits[f"the nic of {name}"] = own
-        elif named is not None and (figure := self.hardware.nic(named).figures.rate):
-            limits[named] = figure.value
-        elif profile is not None and (figure := self.hardware.host(profile).nic.rate):
-            limits[profile] = figure.value
-        return limits
-
-    def _workload(self, spec: Incast, network: wire.Network) -> wire.Incast:
-        servers = next(group.count for group in network.hosts if group.name == spec.servers)
-        block = concrete(spec.block)
-        if block < (servers if concrete(spec.striped) else 1):
-            message = f"{block} bytes leave less than one byte for each of {servers} servers"
-            self._refuse(("workload", "incast", "block"), message)
-        return wire.Incast(
-            client=spec.client,
-            servers=spec.servers,
-            block_bytes=block,
-            striped=concrete(spec.striped),
-            iterations=concrete(spec.iterations),
-            warmup_iterations=concrete(spec.warmup),
-            request_bytes=concrete(spec.request),
-            request_spacing_ns=concrete(spec.spacing),
-            start_jitter=_jitter(spec.jitter),
-        )
-
-    def _host_path(self, name: str) -> Path:
-        inside = ("hosts", name) if name in self.study.topology.hosts else (name,)
-        return ("topology", *inside)
-
-    def _link_path(self, link: Link) -> Path:
-        between = [found.between for found in self.study.topology.links]
-        return ("topology", "links", between.index(link.between)) if between else _LINK
-
-    def _refuse(self, path: Path, message: str) -> NoReturn:
-        fail(self.study.document.problem(path, message))
+                    self.refuse((*path, name), f"{message} {profile.architecture}")
 
 
 def _whole_percent(percent: float | None) -> int | None:
     return None if percent is None else max(round(percent), 1)
 
 
-_LINK: Path = ("topology", "link")
+def holds(buffer: wire.Buffer, frame_bytes: int) -> bool:
+    """Whether a queue of the buffer takes a frame while all else is empty."""
+    if isinstance(buffer, wire.OutputQueued):
+        return frame_bytes <= buffer.port_buffer_bytes
+    if isinstance(buffer, wire.IngressQueued):
+        return frame_bytes <= buffer.ingress_buffer_bytes
+    cells = -(-frame_bytes // buffer.cell_bytes)
+    shared_cells = min(buffer.alpha, 1.0) * (buffer.pool_bytes // buffer.cell_bytes)
+    room_cells = buffer.port_reserve_bytes // buffer.cell_bytes + int(shared_cells)
+    return buffer.ingress_guarantee_frames > 0 or cells <= room_cells
 
 
-def _figures(figures: BaseModel, fields: Mapping[str, str]) -> dict[str, Any]:
+def _figures(figures: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
     """The figures that a profile has, under their names on the wire."""
-    given = {wired: getattr(figures, name) for name, wired in fields.items()}
+    given = {knob.wired: getattr(figures, name) for name, knob in knobs(model).items()}
     return {wired: figure.value for wired, figure in given.items() if figure is not None}
 
 
-def _knobs(own: BaseModel, fields: Mapping[str, str]) -> dict[str, Any]:
+def _knobs(own: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
     """What the study itself says, under the names on the wire."""
-    given = {wired: getattr(own, name) for name, wired in fields.items()}
+    given = {knob.wired: getattr(own, name) for name, knob in knobs(model).items()}
     return {wired: value for wired, value in given.items() if value is not None}
-
-
-def _jitter(jitter: Jitter) -> wire.NoJitter | wire.UniformJitter | wire.ExponentialJitter:
-    if jitter.exponential is not None:
-        return wire.ExponentialJitter(mean_ns=concrete(jitter.exponential))
-    if jitter.uniform is not None:
-        return wire.UniformJitter(max_ns=concrete(jitter.uniform))
-    return wire.NoJitter()

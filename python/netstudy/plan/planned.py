@@ -50,7 +50,8 @@ class Estimate:
     record_bytes: int | None
     """Size of the records."""
     line_seconds: float
-    """Time that the clients' links need for all payload, one run after the other."""
+    """Time that the links need for all payload without loss, one run after the other; a phase that
+    lasts for a time takes that time."""
 
 
 @dataclass(frozen=True)

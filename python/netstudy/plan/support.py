@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
-from netstudy.study.procedure import CounterSnapshot, SarSampler, SnmpPoll
+from netstudy.study.procedure import SnmpPoll
 from netstudy.study.topology import Host, Link
 
 TESTBEDS = ("sim", "netns", "netns-kernel")
-SWITCH = "switch"
-
-_INSTRUMENTS = {SnmpPoll: "snmp", SarSampler: "sar", CounterSnapshot: "netstat"}
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
@@ -37,6 +35,11 @@ def open_ended(study: Study) -> tuple[str, ...]:
     return tuple(dict.fromkeys(growing))
 
 
+def is_lowered(study: Study) -> bool:
+    """Whether the study's workload has a form on the wire, whatever else is not carried out."""
+    return lowering_of_spec(study.workload.spec) is not None
+
+
 def not_on_the_wire(study: Study) -> list[str]:
     """Parts of the study that no testbed of this version carries out, one sentence each."""
     return [
@@ -44,47 +47,40 @@ def not_on_the_wire(study: Study) -> list[str]:
         *_links(study),
         *_hosts(study),
         *_loop(study),
-        *_procedure(study),
+        *_instruments(study),
     ]
 
 
 def _workload(study: Study) -> Iterator[str]:
-    kind = study.workload.kind
-    if kind != "incast":
-        yield f"The workload {kind} is not carried out yet; incast is."
+    workload = study.workload
+    lowering = lowering_of_spec(workload.spec)
+    if lowering is None:
+        known = [one.name for one in LOWERINGS]
+        yield f"The workload {workload.kind} is not carried out yet; {_listed(known)} are."
+    else:
+        yield from lowering.left_out(workload.spec, study, ("workload", workload.kind))
 
 
 def _links(study: Study) -> Iterator[str]:
-    topology = study.topology
-    if topology.switch is None:
-        yield "A topology without a switch is not simulated yet; a star around one switch is."
-    direct = [link.between for link in topology.links if SWITCH not in link.between]
-    if direct:
-        said = _listed([f"{one} to {other}" for one, other in direct])
-        yield f"Links from host to host are not simulated yet: {said}."
-    odd = [_link_extras(link) for link in topology.all_links if SWITCH in link.between]
-    for extra in dict.fromkeys(extra for extras in odd for extra in extras):
-        yield f"The {extra} of a link to the switch is not simulated yet."
-    if topology.placement:
-        yield "The placement of endpoints inside a host is not simulated yet."
+    extras = [extra for link in study.topology.all_links for extra in _link_extras(link)]
+    for extra in dict.fromkeys(extras):
+        yield f"The {extra} of a link is not simulated yet."
 
 
 def _link_extras(link: Link) -> list[str]:
     kind = [] if link.kind == "ethernet" else ["kind"]
-    return kind + [key for key in ("nic", "buffers") if getattr(link, key) is not None]
+    nic = ["nic.buffers"] if link.nic is not None and link.nic.buffers is not None else []
+    return kind + nic + ([] if link.buffers is None else ["buffers"])
 
 
 def _hosts(study: Study) -> Iterator[str]:
-    incast = study.workload.incast
     for name, host in study.topology.groups.items():
         if said := _listed(_host_extras(host)):
             yield f"The {said} of host {name} cannot be simulated yet."
-        if incast is not None and name not in (incast.client, incast.servers):
-            yield f"The host {name} takes no part in the incast."
 
 
 def _host_extras(host: Host) -> list[str]:
-    own = [key for key in ("cpus", "memory", "data", "zones", "interfaces") if getattr(host, key)]
+    own = [key for key in ("cpus", "memory", "data") if getattr(host, key)]
     has_buffers = host.nic is not None and host.nic.buffers is not None
     return own + (["nic.buffers"] if has_buffers else [])
 
@@ -94,15 +90,9 @@ def _loop(study: Study) -> Iterator[str]:
         yield f"The factor {name} cannot grow with the results yet; list its levels instead."
 
 
-def _procedure(study: Study) -> Iterator[str]:
-    phases = list(study.document.data.get("procedure", {}))
-    if phases:
-        plural = "phases" if len(phases) > 1 else "phase"
-        yield f"The procedure's {plural} {_listed(phases)} cannot be carried out yet."
-    kinds = list(dict.fromkeys(_INSTRUMENTS[type(found)] for found in study.instruments))
-    if kinds:
-        plural = "instruments" if len(kinds) > 1 else "instrument"
-        yield f"The {plural} {_listed(kinds)} cannot be read yet."
+def _instruments(study: Study) -> Iterator[str]:
+    if any(isinstance(found, SnmpPoll) for found in study.instruments):
+        yield "The instrument snmp cannot be read yet; ports reads a switch's own counters."
 
 
 def _listed(words: list[str]) -> str:

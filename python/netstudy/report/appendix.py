@@ -9,8 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netstudy.analysis.metrics import METRICS
-from netstudy.analysis.settings import Settings, flat
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.settings import (
+    Settings,
+    flat,
+    group_settings,
+    link_settings,
+    switch_settings,
+    workload_settings,
+)
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.hardware import Kind as ProfileKind
@@ -46,7 +53,9 @@ class Appendix:
     metrics: Table
 
 
-def appendix(folder: Folder, runs: Sequence[Run], made_on: MadeOn) -> Appendix:
+def appendix(
+    folder: Folder, runs: Sequence[Run], made_on: MadeOn, metrics: Sequence[Metric]
+) -> Appendix:
     """Reads the folder's invocation and environment; `runs` is its plan in the order of levels.
 
     `made_on` is what the records say of where they were made.
@@ -59,26 +68,58 @@ def appendix(folder: Folder, runs: Sequence[Run], made_on: MadeOn) -> Appendix:
         environment=_environment(folder, made_on),
         commands=_commands(folder),
         hashes=_hashes(folder),
-        metrics=metrics_table(),
+        metrics=metrics_table(metrics),
     )
 
 
 def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
     """Every value that the plan sets: switches, hosts, links and workload, one column each."""
-    by_switch: dict[str, list[Settings]] = {}
+    switches: dict[str, list[Settings]] = {}
     for run in runs:
-        switch = run.network.switch
-        by_switch.setdefault(switch.profile, []).append(flat(switch.model_dump()))
-    yield _settings("switch", "Switch", by_switch)
-    hosts = [{host.name: flat(host.model_dump()) for host in run.network.hosts} for run in runs]
-    yield _settings("hosts", "Hosts", _gathered(hosts))
-    links = [
-        {" – ".join(link.between): flat(link.model_dump()) for link in run.network.links}
-        for run in runs
-    ]
-    yield _settings("links", "Links", _gathered(links))
-    work = [flat(run.workload.model_dump()) for run in runs]
+        several = len(run.network.switches) > 1
+        for switch, settings in zip(
+            run.network.switches, switch_settings(run.network).values(), strict=True
+        ):
+            name = f"{switch.name}: {switch.profile}" if several else switch.profile
+            switches.setdefault(name, []).append(settings)
+    if switches:
+        yield _settings("switch", "Switch", switches)
+    yield _settings("hosts", "Hosts", _gathered([group_settings(run.network) for run in runs]))
+    yield _settings("links", "Links", _gathered([link_settings(run.network) for run in runs]))
+    work = [workload_settings(run) for run in runs]
     yield _settings("workload", "Workload", {runs[0].workload.kind: work})
+    for title, settings in (("Phases", _phases(runs)), ("Instruments", _instruments(runs))):
+        if settings:
+            yield _settings(title.lower(), title, settings)
+
+
+def _phases(runs: Sequence[Run]) -> dict[str, list[Settings]]:
+    """The steps of the procedure, where there are more than warm-up and measuring."""
+    if not any({phase.kind for phase in run.phases} - {"warm-up", "measure"} for run in runs):
+        return {}
+    kinds = dict.fromkeys(phase.kind for run in runs for phase in run.phases)
+    return {
+        kind: [
+            flat(phase.until.model_dump(exclude={"kind"}))
+            if phase.until is not None
+            else {"until": "it is done"}
+            for run in runs
+            for phase in run.phases
+            if phase.kind == kind
+        ]
+        for kind in kinds
+    }
+
+
+def _instruments(runs: Sequence[Run]) -> dict[str, list[Settings]]:
+    """The samplers, by what they read and where."""
+    found: dict[str, list[Settings]] = {}
+    for run in runs:
+        for one in run.instruments:
+            place = f"{one.node}.{one.port}" if one.port else one.node
+            settings = {"every_ns": one.every_ns, **({"from": one.from_} if one.from_ else {})}
+            found.setdefault(f"{one.kind}, {place}", []).append(settings)
+    return found
 
 
 def _gathered(nodes: Sequence[Mapping[str, Settings]]) -> dict[str, list[Settings]]:
@@ -161,11 +202,12 @@ def _profiles(folder: Folder, runs: Sequence[Run]) -> tuple[list[Table], list[st
 def _profile_names(runs: Sequence[Run]) -> list[tuple[ProfileKind, str]]:
     found: dict[tuple[ProfileKind, str], None] = {}
     for run in runs:
-        found["switch", run.network.switch.profile] = None
-        for host in run.network.hosts:
-            found["host", host.profile] = None
-            if host.tcp.profile != host.profile:
-                found["tcp", host.tcp.profile] = None
+        for switch in run.network.switches:
+            found["switch", switch.profile] = None
+        for group in run.network.groups:
+            found["host", group.profile] = None
+            if group.tcp.profile != group.profile:
+                found["tcp", group.tcp.profile] = None
     return list(found)
 
 
@@ -278,8 +320,10 @@ def _hashes(folder: Folder) -> Table:
     """SHA-256 of what was asked, and of all records in the order of the plan."""
     digests = {name: (folder.path / name).read_bytes() for name in FOLDER_FILES}
     rows = [(Name(name), _digest(content)) for name, content in digests.items()]
-    records = "".join(f"{record.model_dump_json(by_alias=True)}\n" for record in folder.records())
-    rows.append((Name("run records, in plan order"), _digest(records.encode())))
+    records = hashlib.sha256()
+    for text in folder.record_texts():
+        records.update(text)
+    rows.append((Name("run records, in plan order"), Name(records.hexdigest(), code=True)))
     groups = (Group("what"), Group("SHA-256"))
     return Table("hashes", say("Hashes"), groups, tuple(rows), sortable=False)
 
@@ -288,7 +332,7 @@ def _digest(content: bytes) -> Name:
     return Name(hashlib.sha256(content).hexdigest(), code=True)
 
 
-def metrics_table() -> Table:
+def metrics_table(metrics: Sequence[Metric]) -> Table:
     """The vocabulary: name, formula, direction, and where the raw numbers come from."""
     rows = tuple(
         (
@@ -298,7 +342,7 @@ def metrics_table() -> Table:
             Name(metric.better),
             Name(", ".join(metric.instruments)),
         )
-        for metric in METRICS
+        for metric in metrics
     )
     heads = ("metric", "unit", "formula", "direction", "instruments")
     groups = tuple(Group(head) for head in heads)

@@ -32,9 +32,9 @@ def cell_number(cell: CellRow | None, metric: Metric, *, unit: bool = False) -> 
 
 
 def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
-    """From how many runs and iterations, and how sure."""
-    iterations = sum(run.iterations for run in cell.runs)
-    basis = f"{len(cell.runs)} runs, {iterations} iterations"
+    """From how many runs and samples, and how sure."""
+    samples = sum(cell.counted.of(run) for run in cell.runs)
+    basis = f"{len(cell.runs)} runs, {samples} {cell.counted.noun}s"
     if estimate.interval is None:
         return basis
     over = "runs" if estimate.unit == "run" else "batches of one run"

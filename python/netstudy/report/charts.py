@@ -13,13 +13,13 @@ from typing import Any
 
 import altair as alt
 
-from netstudy.analysis.ideal import ideal_of
+from netstudy.analysis.curves import Curves
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import GOODPUT, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
-from netstudy.analysis.samples import RunSample, terms
-from netstudy.report.numbers import level_text, number_text
+from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.report.numbers import counted, level_text, number_text
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe & Ito (2008), darkest first."""
@@ -77,7 +77,7 @@ class Drawn:
     rules: Sequence[Mapping[str, Any]] = ()
 
 
-def metric_chart(panel: Panel, metric: Metric) -> Drawn:
+def metric_chart(panel: Panel, metric: Metric, workload: WorkloadAnalysis) -> Drawn:
     """A metric against x, one line a level of the series."""
     points = [point for level in panel.series_levels for point in _points(panel, level, metric)]
     intervals = any(point["low"] is not None for point in points)
@@ -90,7 +90,7 @@ def metric_chart(panel: Panel, metric: Metric) -> Drawn:
         series={level_text(v): Style(i, i, i) for i, v in enumerate(panel.series_levels)},
         points=points,
         runs=_run_points(panel, metric),
-        rules=_rules(panel, metric),
+        rules=_rules(panel, metric, workload),
     )
 
 
@@ -123,14 +123,17 @@ def overlay_chart(panel: Panel, metric: Metric, reference: PanelReference) -> Dr
 
 
 def _title(title: str, panel: Panel) -> str:
-    against = f" against {panel.x}" if panel.x else ""
+    return _held(f"{title} against {panel.x}" if panel.x else title, panel)
+
+
+def _held(title: str, panel: Panel) -> str:
+    """A title with the levels that the panel holds."""
     held = ", ".join(f"{factor} {level_text(level)}" for factor, level in panel.fixed.items())
-    return f"{title}{against}{f' ({held})' if held else ''}"
+    return f"{title}{f' ({held})' if held else ''}"
 
 
 def _axis(metric: Metric) -> str:
-    per = " an iteration" if metric.name.endswith("_per_iteration") else ""
-    return f"{metric.unit}{per}"
+    return f"{metric.unit}{metric.per}"
 
 
 def _points(panel: Panel, level: Any, metric: Metric) -> list[dict[str, Any]]:
@@ -177,47 +180,129 @@ def _run_points(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
         _point(x if panel.x else level, level_text(level), value, None, None, panel.x_numeric)
         for (x, level), cell in panel.cells.items()
         for run in cell.runs
-        if (value := _of_run(run, metric)) is not None
+        if (value := metric.reading.of_run(run)) is not None
     ]
 
 
-def _of_run(run: RunSample, metric: Metric) -> float | None:
-    pair = terms(metric, run)
-    return None if pair is None else float(pair[0].sum() / pair[1].sum())
-
-
-def _rules(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
+def _rules(panel: Panel, metric: Metric, workload: WorkloadAnalysis) -> list[dict[str, Any]]:
     """The line rate and what headers leave of it, in a chart of goodput."""
-    if metric != GOODPUT:
+    if metric != workload.bounded:
         return []
-    ideals = [ideal_of(cell.planned[0]) for cell in panel.cells.values()]
-    rates = {ideal.line_rate_bps for ideal in ideals}
-    if len(rates) != 1:
+    bounds = [workload.bound(cell.planned[0]) for cell in panel.cells.values()]
+    rates = {None if bound is None else bound.line_rate_bps for bound in bounds}
+    if len(rates) != 1 or None in rates:
         return []
-    line = rates.pop() / 1e6
-    best = max(ideal.goodput_mbps for ideal in ideals)
+    line = next(rate for rate in rates if rate is not None) / 1e6
+    best = max(bound.goodput_mbps for bound in bounds if bound is not None)
     text = f"line rate {number_text(line, 0)}, at most {number_text(best, 0)} after headers"
     return [{"y": line, "text": text}, {"y": best, "text": ""}]
 
 
-def svg(drawn: Drawn, size: Size) -> str:
+@dataclass(frozen=True)
+class Lines:
+    """The data of a chart of curves: many points a line, none of them marked."""
+
+    title: str
+    subtitle: str
+    x: str
+    y: str
+    series: Mapping[str, Style]
+    points: Sequence[Mapping[str, Any]]
+    logarithmic: bool
+    """Both axes; else both begin at zero."""
+
+
+Chart = Drawn | Lines
+
+_CURVES = {
+    "over-time": ("Goodput over time", "s from the start of the measuring phase", "Mbit/s"),
+    "latency": ("Latencies", "latency, µs", "% of requests that take longer"),
+    "srtt": ("Round-trip time over time", "s from the start of the measuring phase", "srtt, µs"),
+}
+"""Title, x and y."""
+POINTS_A_LINE = 1_000
+"""More are thinned out: nobody sees them."""
+
+
+def curves_chart(panel: Panel, found: Curves) -> Lines:
+    """The curves of one chart, one colour a series, one dash a kind of line."""
+    title, x, y = _CURVES[found.kind]
+    labels = list(dict.fromkeys(curve.label for curve in found.curves))
+    series: dict[str, Style] = {}
+    points: list[dict[str, Any]] = []
+    for curve in found.curves:
+        name = ", ".join(text for text in (level_text(curve.level), curve.label) if text)
+        index = panel.series_levels.index(curve.level)
+        alone = len(panel.series_levels) == 1
+        dash = labels.index(curve.label)
+        series[name] = Style(dash if alone else index, dash if len(labels) > 1 else index, index)
+        step = max(1, curve.at.size // POINTS_A_LINE)
+        points += [
+            {"x": float(at), "y": float(value), "series": name}
+            for at, value in zip(curve.at[::step], curve.values[::step], strict=True)
+        ]
+    where = f" at {counted(panel.x, level_text(found.x))}" if panel.x else ""
+    of = "all runs together" if found.replicate is None else "first run, mean over connections"
+    if found.kind == "over-time":
+        of = "mean over the runs, all connections together"
+    return Lines(
+        title=f"{_held(title, panel)}{where}",
+        subtitle=of,
+        x=x,
+        y=y,
+        series=series,
+        points=points,
+        logarithmic=found.kind == "latency",
+    )
+
+
+def svg(drawn: Chart, size: Size) -> str:
     """The chart as SVG text, without a browser."""
     import vl_convert
 
-    spec = _chart(drawn, size).to_dict()
+    spec = (_lines(drawn, size) if isinstance(drawn, Lines) else _chart(drawn, size)).to_dict()
     text: str = vl_convert.vegalite_to_svg(json.dumps(spec))
     return text
 
 
 def _chart(drawn: Drawn, size: Size) -> Any:
     layers = [*_rule_layers(drawn, size), *_data_layers(drawn, size)]
-    title = alt.TitleParams(
-        text=_wrapped(drawn.title, size), subtitle=_wrapped(drawn.subtitle, size), anchor="start"
-    )
     chart = (
         alt.layer(*layers)
         .resolve_legend(strokeDash="independent")
-        .properties(width=size.width, height=size.height, title=title)
+        .properties(width=size.width, height=size.height, title=_titles(drawn, size))
+    )
+    return _configured(chart, size)
+
+
+def _titles(drawn: Chart, size: Size) -> alt.TitleParams:
+    return alt.TitleParams(
+        text=_wrapped(drawn.title, size), subtitle=_wrapped(drawn.subtitle, size), anchor="start"
+    )
+
+
+def _lines(drawn: Lines, size: Size) -> Any:
+    """Lines without points, by x and not in the order of the data."""
+    names, looks = list(drawn.series), list(drawn.series.values())
+    legend = (
+        None if len(names) < 2 else alt.Legend(title=None, columns=2 if size.width > 400 else 1)
+    )
+    colours = alt.Scale(domain=names, range=[look.ink for look in looks])
+    dashes = alt.Scale(domain=names, range=[DASHES[look.dash % len(DASHES)] for look in looks])
+    scale = alt.Scale(type="log") if drawn.logarithmic else alt.Scale(domainMin=0)
+    axis = alt.Axis(format=",~f", grid=drawn.logarithmic, tickCount=6)
+    chart = (
+        alt.Chart(_data(drawn.points))
+        .mark_line(
+            strokeWidth=1.8, interpolate="step-after" if drawn.logarithmic else "linear", clip=True
+        )
+        .encode(
+            x=alt.X("x:Q", title=drawn.x, scale=scale, axis=axis),
+            y=alt.Y("y:Q", title=drawn.y, scale=scale, axis=alt.Axis(format=",~f", tickCount=6)),
+            stroke=alt.Stroke("series:N", scale=colours, legend=legend),
+            strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
+        )
+        .properties(width=size.width, height=size.height, title=_titles(drawn, size))
     )
     return _configured(chart, size)
 

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.curves import Curves, curves_of
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import COMPLETION, METRICS, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.analysis.testbed import Here
@@ -17,12 +18,12 @@ from netstudy.analysis.verdict import VerdictTable
 from netstudy.report import charts
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.cellrefs import level_name, treatment_text
-from netstudy.report.drawings import test_bed, test_bed_alt, workload, workload_alt
-from netstudy.report.methods import methods
+from netstudy.report.drawings import test_bed, test_bed_alt
+from netstudy.report.methods import methods, samples_of
 from netstudy.report.numbers import level_text
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.describe import case_description
-from netstudy.report.prose.explain import LIMITS, chain
+from netstudy.report.prose.explain import chain, limits
 from netstudy.report.prose.observe import observations
 from netstudy.report.prose.published import against_published, fitted_note
 from netstudy.report.prose.summary import summary
@@ -40,6 +41,7 @@ from netstudy.report.tables import (
     verdicts_table,
 )
 from netstudy.report.testbed_tables import Evidence, agreement_evidence, limits_evidence
+from netstudy.report.workloads import page_of
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
@@ -56,7 +58,7 @@ class Figure:
     """Name of its file, without the ending."""
     alt: str
     caption: Sentence | None
-    source: charts.Drawn | str
+    source: charts.Chart | str
     """What a chart shows, or the SVG text of a drawing."""
 
     @cached_property
@@ -85,7 +87,7 @@ class PanelSection:
     verdicts: tuple[Table, ...]
     """The deciding metric first; the others after it."""
     causes: Table
-    accounts: Table
+    accounts: Table | None
     explanation: tuple[Sentence, ...]
     conclusion: tuple[Point, ...]
     agreement: tuple[Table, ...]
@@ -150,7 +152,8 @@ class Document:
 def document(folder: Folder, result: StudyResult) -> Document:
     """Puts together everything that the report shows."""
     runs = [run for cell in result.cells.rows for run in cell.planned]
-    added = appendix(folder, runs, result.testbed.environment)
+    added = appendix(folder, runs, result.testbed.environment, result.cells.metrics)
+    page = page_of(result.cells.workload)
     cases = tuple(_case(case, index, result) for index, case in enumerate(result.cases))
     return Document(
         study=result.study,
@@ -164,7 +167,12 @@ def document(folder: Folder, result: StudyResult) -> Document:
         summary=tuple(summary(result)),
         key_figure=_key_figure(cases),
         bed=Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs)),
-        workload=Figure("workload", workload_alt(runs), say("One iteration."), workload(runs)),
+        workload=Figure(
+            "workload",
+            page.illustration_alt(runs),
+            say("{text}", text=Name(page.caption)),
+            page.illustration(runs),
+        ),
         cases=cases,
         sources=result.sources,
         fitted=fitted_note(fitted_figures(added.profiles)),
@@ -172,7 +180,7 @@ def document(folder: Folder, result: StudyResult) -> Document:
         here=result.testbed.here,
         testbed_limits=limits_evidence(result.testbed),
         instruments=agreement_evidence(result.testbed),
-        limits=LIMITS,
+        limits=limits(samples_of(result)),
         appendix=added,
     )
 
@@ -247,7 +255,10 @@ def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
             f"{key}-detail",
             _caption("All other metrics", panel),
         ),
-        figures=tuple(_figure(panel, metric, key) for metric in result.figures),
+        figures=(
+            *(_figure(found, metric, key) for metric in result.figures),
+            *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
+        ),
         observations=tuple(observations(found)),
         verdicts=tuple(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
@@ -258,7 +269,9 @@ def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
         ),
         accounts=account_table(
             panel, found.causes, f"{key}-time", say("Where the time goes{held}", held=held)
-        ),
+        )
+        if found.causes.accounts
+        else None,
         explanation=tuple(chain(found)),
         conclusion=tuple(conclusions(found)),
         agreement=tuple(_agreement_tables(found, key)),
@@ -270,7 +283,7 @@ def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
 
 def _rest(result: StudyResult) -> list[Metric]:
     """What the main table leaves out: no metric is promised and then not tabled."""
-    return [metric for metric in METRICS if metric not in result.headline]
+    return [metric for metric in result.cells.metrics if metric not in result.headline]
 
 
 def _caption(what: str, panel: Panel) -> Sentence:
@@ -287,10 +300,19 @@ def _verdict_caption(table: VerdictTable, held: Sentence) -> Sentence:
     )
 
 
-def _figure(panel: Panel, metric: Metric, key: str) -> Figure:
-    drawn = charts.metric_chart(panel, metric)
+def _figure(found: PanelResult, metric: Metric, key: str) -> Figure:
+    panel = found.panel
+    drawn = charts.metric_chart(panel, metric, found.workload)
     name = f"{metric.figure}" if key == "results" else f"{key}-{metric.figure}"
     return Figure(name, _alt(panel, metric), None, drawn)
+
+
+def _curves(panel: Panel, found: Curves, key: str) -> Figure:
+    drawn = charts.curves_chart(panel, found)
+    name = found.kind if key == "results" else f"{key}-{found.kind}"
+    lines = ", ".join(drawn.series) or "one line"
+    alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
+    return Figure(name, alt, None, drawn)
 
 
 def _alt(panel: Panel, metric: Metric) -> str:
@@ -318,11 +340,11 @@ def _agreement_tables(found: PanelResult, key: str) -> Iterator[Table]:
 
 
 def _references(found: PanelResult, key: str) -> Iterator[Table]:
-    """Published beside the study's own, one table a metric; the completion time first."""
+    """Published beside the study's own, one table a metric; the deciding one first."""
     reference = found.reference
     if reference is None:
         return
-    for metric in _reference_metrics(reference):
+    for metric in _reference_metrics(reference, found.workload.deciding):
         caption = say(
             "{metric}{unit}: published beside {here}",
             metric=Name(metric.title),
@@ -337,13 +359,13 @@ def _reference_figures(found: PanelResult, key: str) -> Iterator[Figure]:
     reference = found.reference
     if reference is None:
         return
-    for metric in _reference_metrics(reference):
+    for metric in _reference_metrics(reference, found.workload.deciding):
         drawn = charts.overlay_chart(found.panel, metric, reference)
         alt = f"{metric.title}: published and {reference.here}; the table has all values."
         prefix = "" if key == "results" else f"{key}-"
         yield Figure(f"{prefix}published-{metric.figure}", alt, None, drawn)
 
 
-def _reference_metrics(reference: PanelReference) -> list[Metric]:
+def _reference_metrics(reference: PanelReference, deciding: Metric) -> list[Metric]:
     metrics = list(dict.fromkeys(a.metric for a in reference.agreements))
-    return sorted(metrics, key=lambda metric: metric != COMPLETION)
+    return sorted(metrics, key=lambda metric: metric != deciding)

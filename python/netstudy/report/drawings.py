@@ -1,43 +1,67 @@
-"""The test bed and the workload, drawn from the plan: nothing in them is typed."""
+"""The test bed, drawn from the plan: nothing in it is typed.
+
+A star of one client and servers around one switch is drawn as such. Any other graph is laid out in
+columns: hosts of the clients' role, then switches by their distance from them, then the others.
+Hosts of a group that have the same neighbours are one box.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from netstudy.analysis.ideal import group, link_of
-from netstudy.report.numbers import duration_text, listed
-from netstudy.report.svg import FAINT, INK, Drawing
-from netstudy.units import format_rate, format_size
-from netstudy.wire import Run
+from netstudy.analysis.ideal import access_links, host_of
+from netstudy.report.numbers import duration_text
+from netstudy.report.svg import FAINT, Drawing
+from netstudy.report.workloads.base import DRAWN_HOSTS, role_name, span, texts
+from netstudy.units import format_rate
+from netstudy.wire import Host, Link, Network, Run, Switch
 
 CLIENT_FILL = "#cfe3f2"
 SWITCH_FILL = "#f2f2f2"
 SERVER_FILL = "#fbe3d3"
-BAR_FILLS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-BARRIER = 396
-"""Where the last block is there, in the drawing of the workload."""
-DRAWN_SERVERS = 4
-"""Servers drawn one by one; more are hinted at."""
+OTHER_FILL = "#e8e8f4"
 
 
 def test_bed(runs: Sequence[Run]) -> str:
-    """Hosts, switch and links of all runs, with the ranges that their counts and rates have."""
-    first = runs[0].workload
-    names = (first.client, first.servers)
+    """Hosts, switches and links of all runs, with the ranges that their counts and rates have."""
+    return _star(runs) if all(map(is_star, runs)) else _graph(runs)
+
+
+def test_bed_alt(runs: Sequence[Run]) -> str:
+    """The test bed in words, for those who do not see it."""
+    return _star_alt(runs) if all(map(is_star, runs)) else _graph_alt(runs)
+
+
+def is_star(run: Run) -> bool:
+    """Whether one client and servers of one kind, and nobody else, meet in one switch."""
+    network, roles = run.network, run.workload.roles
+    if len(network.switches) != 1 or network.zones or len(roles.client) != 1:
+        return False
+    switch = network.switches[0].name
+    meet = all(switch in (link.a.node, link.b.node) for link in network.links)
+    taking_part = {host_of(network, member)[0] for member in (*roles.client, *roles.server)}
+    groups = {network.node(host_of(network, member)[0]) for member in roles.server}
+    kinds = {node.group for node in groups if isinstance(node, Host)}
+    hosts = {host.name for host in network.hosts}
+    return meet and len(kinds) == 1 and hosts == taking_part and len(network.links) == len(hosts)
+
+
+def _star(runs: Sequence[Run]) -> str:
     drawing = Drawing(480, 330)
     _draw_switch(drawing, runs)
-    _draw_client(drawing, runs, names[0])
-    _draw_servers(drawing, runs, names[1])
+    _draw_client(drawing, runs)
+    _draw_servers(drawing, runs)
     return drawing.render()
 
 
 def _draw_switch(drawing: Drawing, runs: Sequence[Run]) -> None:
-    switches = [run.network.switch for run in runs]
+    switches = [run.network.switches[0] for run in runs]
     drawing.box(185, 110, 110, 110, SWITCH_FILL)
-    drawing.text(240, 130, "switch", anchor="middle", bold=True)
+    drawing.text(240, 130, switches[0].name, anchor="middle", bold=True)
     profiles = list(dict.fromkeys(switch.profile for switch in switches))
     drawing.text(240, 150, _or(profiles), anchor="middle", size=13)
-    ports = _values(switch.ports for switch in switches)
+    ports = span(switch.ports for switch in switches)
     drawing.text(240, 212, f"{ports} ports", anchor="middle", size=13, colour=FAINT)
 
 
@@ -48,18 +72,18 @@ def _or(names: Sequence[str]) -> list[str]:
     return [*lines, f"or {len(names) - 3} more"] if len(names) > 3 else lines
 
 
-def _draw_client(drawing: Drawing, runs: Sequence[Run], name: str) -> None:
+def _draw_client(drawing: Drawing, runs: Sequence[Run]) -> None:
     drawing.box(10, 135, 105, 60, CLIENT_FILL)
-    drawing.text(62, 160, name, anchor="middle", bold=True)
-    counts = _values(group(run.network, name).count for run in runs)
-    drawing.text(62, 180, _hosts(counts), anchor="middle", size=13)
+    drawing.text(62, 160, role_name(runs[0], "client"), anchor="middle", bold=True)
+    drawing.text(62, 180, _hosts("1"), anchor="middle", size=13)
     drawing.line(115, 165, 185, 165)
-    drawing.text(12, 222, _link_lines(runs, name), size=13, colour=FAINT)
+    drawing.text(12, 222, _access_lines(runs, "client"), size=13, colour=FAINT)
 
 
-def _draw_servers(drawing: Drawing, runs: Sequence[Run], name: str) -> None:
-    most = max(group(run.network, name).count for run in runs)
-    drawn = min(most, DRAWN_SERVERS)
+def _draw_servers(drawing: Drawing, runs: Sequence[Run]) -> None:
+    name = role_name(runs[0], "server")
+    most = max(len(run.workload.roles.server) for run in runs)
+    drawn = min(most, DRAWN_HOSTS)
     step, more = 56, most > drawn
     start = 165 - (drawn * step - 16 + (18 if more else 0)) / 2
     for index in range(drawn):
@@ -73,113 +97,229 @@ def _draw_servers(drawing: Drawing, runs: Sequence[Run], name: str) -> None:
         drawing.text(422, y + gap + 25, label, anchor="middle", bold=True)
         if last and more:
             drawing.text(422, y + 9, "⋮", anchor="middle", size=16)
-    counts = _values(group(run.network, name).count for run in runs)
-    drawing.text(470, 300, _hosts(counts), anchor="end", size=13)
-    drawing.text(470, 318, ", ".join(_link_lines(runs, name)), anchor="end", size=13, colour=FAINT)
+    drawing.text(470, 300, _hosts(_servers(runs)), anchor="end", size=13)
+    lines = ", ".join(_access_lines(runs, "server"))
+    drawing.text(470, 318, lines, anchor="end", size=13, colour=FAINT)
+
+
+def _servers(runs: Sequence[Run]) -> str:
+    return span(len(run.workload.roles.server) for run in runs)
 
 
 def _hosts(counts: str) -> str:
     return f"{counts} host{'' if counts == '1' else 's'}"
 
 
-def _link_lines(runs: Sequence[Run], name: str) -> list[str]:
-    links = [link_of(run.network, name) for run in runs]
+def _access_lines(runs: Sequence[Run], role: str) -> list[str]:
+    """Rate, MTU and delay of the links that the members of a role have."""
+    links = [
+        link
+        for run in runs
+        for member in getattr(run.workload.roles, role)[:1]
+        for link in access_links(run.network, member)
+    ]
     return [
-        _texts(format_rate(link.rate_bps) for link in links),
-        f"MTU {_texts(f'{link.mtu_bytes} B' for link in links)}",
-        f"delay {_texts(duration_text(link.delay_ns) for link in links)}",
+        texts(_rate(link) for link in links),
+        f"MTU {texts(f'{link.mtu_bytes} B' for link in links)}",
+        f"delay {texts(duration_text(link.delay_ns) for link in links)}",
     ]
 
 
-def _values(values: Iterable[int]) -> str:
-    """One number, or the lowest and the highest."""
-    found = sorted(set(values))
-    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+def _rate(link: Link) -> str:
+    """Once where both ends send at the same rate."""
+    a, b = format_rate(link.a.rate_bps), format_rate(link.b.rate_bps)
+    return a if a == b else f"{a} / {b}"
 
 
-def _texts(texts: Iterable[str]) -> str:
-    return listed(list(dict.fromkeys(texts)), last="or")
-
-
-def test_bed_alt(runs: Sequence[Run]) -> str:
-    """The test bed in words, for those who do not see it."""
-    work = runs[0].workload
-    counts = _values(group(run.network, work.servers).count for run in runs)
-    profiles = listed(list(dict.fromkeys(run.network.switch.profile for run in runs)), last="or")
-    client = ", ".join(_link_lines(runs, work.client))
-    servers = ", ".join(_link_lines(runs, work.servers))
+def _star_alt(runs: Sequence[Run]) -> str:
+    profiles = texts(run.network.switches[0].profile for run in runs)
+    client, servers = role_name(runs[0], "client"), role_name(runs[0], "server")
     return (
-        f"One switch ({profiles}) joins {work.client} ({client}) and {counts} hosts called "
-        f"{work.servers} ({servers})."
+        f"One switch ({profiles}) joins {client} ({', '.join(_access_lines(runs, 'client'))}) and "
+        f"{_servers(runs)} hosts called {servers} ({', '.join(_access_lines(runs, 'server'))})."
     )
 
 
-def workload(runs: Sequence[Run]) -> str:
-    """One iteration as a timeline: requests out, blocks back, the barrier, the next request."""
-    works = [run.workload for run in runs]
-    most = max(_server_count(run) for run in runs)
-    lanes = min(most, DRAWN_SERVERS)
-    drawing = Drawing(480, 130 + lanes * 40)
-    bottom = 62 + lanes * 40
-    drawing.text(10, 50, works[0].client, bold=True)
-    drawing.line(90, 46, 470, 46)
-    for index in range(lanes):
-        _draw_lane(drawing, index, lanes, most, works[0].servers)
-    drawing.line(BARRIER, 14, BARRIER, bottom, FAINT, dash="4 3")
-    drawing.text(BARRIER - 6, 22, "all blocks are there", anchor="end", size=13)
-    _draw_next(drawing, lanes)
-    drawing.line(104, bottom + 8, BARRIER, bottom + 8)
-    drawing.text(252, bottom + 24, "completion time of one iteration", anchor="middle", size=13)
-    drawing.text(10, bottom + 46, _workload_lines(runs), size=13, colour=FAINT)
+BOX_WIDTH, BOX_HEIGHT, MARGIN = 128, 56, 10
+COLUMN, ROW = 228, 84
+"""Distance of two boxes beside and below each other."""
+
+
+@dataclass(frozen=True)
+class _Box:
+    """Nodes that are drawn as one."""
+
+    label: str
+    lines: tuple[str, ...]
+    fill: str
+    nodes: tuple[str, ...]
+
+
+def _graph(runs: Sequence[Run]) -> str:
+    """The largest of the networks; texts hold what all of them have."""
+    largest = max(runs, key=lambda run: len(run.network.nodes))
+    boxes = _boxes(largest, runs)
+    columns = _columns(largest, boxes)
+    rows = max(len(column) for column in columns)
+    notes = _link_notes(largest.network, boxes)
+    width = 2 * MARGIN + (len(columns) - 1) * COLUMN + BOX_WIDTH
+    height = 2 * MARGIN + rows * ROW + 18 * len(notes)
+    drawing = Drawing(max(480, width), height)
+    places = _places(columns, rows)
+    for a, b, text in _lines_between(largest.network, boxes):
+        _draw_link(drawing, places[a], places[b], text)
+    for box, (x, y) in places.items():
+        _draw_box(drawing, boxes[box], x, y)
+    drawing.text(MARGIN, MARGIN + rows * ROW + 18, notes, size=13, colour=FAINT)
     return drawing.render()
 
 
-def _draw_lane(drawing: Drawing, index: int, lanes: int, most: int, name: str) -> None:
-    y = 86 + index * 40
-    last = index == lanes - 1
-    number = most if last else index + 1
-    drawing.text(10, y + 4, f"{name} {number}" if most > 1 else name, bold=True)
-    if last and most > lanes:
-        drawing.text(40, y - 14, "⋮", size=14, anchor="middle")
-    drawing.line(90, y, 470, y, "#cccccc")
-    start = 104 + index * 9
-    drawing.arrow(start, 46, start, y - 2)
-    first, end = start + 16 + (index * 37) % 29, BARRIER if last else (330, 365, 345)[index]
-    drawing.parts.append(
-        f'<rect x="{first}" y="{y - 8}" width="{end - first}" height="16" '
-        f'fill="{BAR_FILLS[index]}" stroke="{INK}"/>'
+def _boxes(run: Run, runs: Sequence[Run]) -> list[_Box]:
+    """Switches one by one; hosts of a group together where they have the same neighbours."""
+    network, roles = run.network, run.workload.roles
+    asking, answering = (
+        {host_of(network, member)[0] for member in role} for role in (roles.client, roles.server)
     )
-    drawing.arrow(end, y - 8, end, 48, FAINT)
+    together: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for host in network.hosts:
+        together.setdefault((host.group, _neighbours(network, host.name)), []).append(host.name)
+    found = []
+    for (group, _), names in together.items():
+        alone = sum(key[0] == group for key in together) == 1
+        fill = OTHER_FILL
+        if names[0] in answering:
+            fill = SERVER_FILL
+        if names[0] in asking:
+            fill = CLIENT_FILL
+        label = group if alone else _first_to_last(names)
+        counts = span(_count(one.network, group) for one in runs) if alone else str(len(names))
+        lines = _zone_lines(network, names) or (_hosts(counts),)
+        found.append(_Box(label, lines, fill, tuple(names)))
+    for switch in network.switches:
+        profiles = texts(
+            one.profile
+            for other in runs
+            for one in other.network.switches
+            if one.name == switch.name
+        )
+        found.append(_Box(switch.name, (profiles,), SWITCH_FILL, (switch.name,)))
+    return found
 
 
-def _draw_next(drawing: Drawing, lanes: int) -> None:
-    """The requests of the next iteration."""
-    for index in range(lanes):
-        drawing.arrow(412 + index * 9, 46, 412 + index * 9, 84 + index * 40)
-    drawing.text(BARRIER + 6, 22, "again", size=13)
+def _count(network: Network, group: str) -> int:
+    return sum(host.group == group for host in network.hosts)
 
 
-def _workload_lines(runs: Sequence[Run]) -> list[str]:
-    works = [run.workload for run in runs]
-    requests = _texts(format_size(work.request_bytes) for work in works)
-    blocks = _texts(format_size(work.block_bytes) for work in works)
-    whose = "divided over the servers" if works[0].striped else "from each server"
-    count = _values(work.iterations for work in works)
-    warm = _values(work.warmup_iterations for work in works)
-    return [
-        f"↓ request of {requests}   ▬ block of {blocks} {whose}",
-        f"{count} iterations a run, after {warm} of warm-up; not to scale",
+def _zone_lines(network: Network, hosts: Sequence[str]) -> tuple[str, ...]:
+    zones = [zone.name for zone in network.zones if zone.host in hosts]
+    return (f"zones {texts(zones).replace(' or ', ' and ')}",) if zones else ()
+
+
+def _first_to_last(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+
+
+def _neighbours(network: Network, name: str) -> tuple[str, ...]:
+    """Switches by name, hosts by their group, so that equal pairs of hosts look alike."""
+    found = []
+    for link in network.links:
+        for here, there in ((link.a, link.b), (link.b, link.a)):
+            if here.node == name:
+                node = network.node(there.node)
+                found.append(node.name if isinstance(node, Switch) else node.group)
+    return tuple(sorted(found))
+
+
+def _columns(run: Run, boxes: Sequence[_Box]) -> list[list[int]]:
+    """Indices of boxes by column: clients, switches by their distance from them, the others."""
+    network = run.network
+    of = {node: index for index, box in enumerate(boxes) for node in box.nodes}
+    clients = {of[host_of(network, member)[0]] for member in run.workload.roles.client}
+    switches = {index for index, box in enumerate(boxes) if box.fill == SWITCH_FILL}
+    at, reached = dict.fromkeys(clients, 0), list(clients)
+    for index in reached:
+        for other in _joined(network, of, index):
+            if other in switches and other not in at:
+                at[other] = at[index] + 1
+                reached.append(other)
+    last = max(at.values()) + 1
+    for index in range(len(boxes)):
+        at.setdefault(index, last)
+    columns: list[list[int]] = [[] for _ in range(max(at.values()) + 1)]
+    for index, column in sorted(at.items()):
+        columns[column].append(index)
+    return columns
+
+
+def _joined(network: Network, of: dict[str, int], index: int) -> list[int]:
+    found = []
+    for link in network.links:
+        ends = of[link.a.node], of[link.b.node]
+        if index in ends:
+            found.append(ends[1] if ends[0] == index else ends[0])
+    return found
+
+
+def _places(columns: Sequence[Sequence[int]], rows: int) -> dict[int, tuple[float, float]]:
+    """The upper left corner of each box; columns stand in the middle."""
+    return {
+        index: (
+            MARGIN + number * COLUMN,
+            MARGIN + (rows - len(column)) * ROW / 2 + place * ROW + (ROW - BOX_HEIGHT) / 2,
+        )
+        for number, column in enumerate(columns)
+        for place, index in enumerate(column)
+    }
+
+
+def _lines_between(network: Network, boxes: Sequence[_Box]) -> list[tuple[int, int, str]]:
+    """Pairs of boxes that are joined, with the rates of their links."""
+    of = {node: index for index, box in enumerate(boxes) for node in box.nodes}
+    found: dict[tuple[int, int], list[Link]] = {}
+    for link in network.links:
+        a, b = sorted((of[link.a.node], of[link.b.node]))
+        found.setdefault((a, b), []).append(link)
+    return [(a, b, texts(map(_rate, links))) for (a, b), links in found.items()]
+
+
+def _draw_link(drawing: Drawing, a: tuple[float, float], b: tuple[float, float], text: str) -> None:
+    """A line between two boxes, with its rate beside the middle."""
+    (ax, ay), (bx, by) = sorted((a, b))
+    if ax == bx:
+        drawing.line(ax + BOX_WIDTH / 2, min(ay, by), ax + BOX_WIDTH / 2, max(ay, by) + BOX_HEIGHT)
+        return
+    y = (ay + by + BOX_HEIGHT) / 2
+    drawing.line(ax + BOX_WIDTH, ay + BOX_HEIGHT / 2, bx, by + BOX_HEIGHT / 2)
+    middle = (ax + BOX_WIDTH + bx) / 2
+    drawing.text(middle, y - 6, text, anchor="middle", size=12, colour=FAINT)
+
+
+def _draw_box(drawing: Drawing, box: _Box, x: float, y: float) -> None:
+    drawing.box(x, y, BOX_WIDTH, BOX_HEIGHT, box.fill)
+    middle = x + BOX_WIDTH / 2
+    drawing.text(middle, y + 23, box.label, anchor="middle", bold=True)
+    drawing.text(middle, y + 42, list(box.lines), anchor="middle", size=12)
+
+
+def _link_notes(network: Network, boxes: Sequence[_Box]) -> list[str]:
+    """Delay and MTU of the links, each set of them once."""
+    of = {node: box.label for box in boxes for node in box.nodes}
+    found: dict[str, dict[str, None]] = {}
+    for link in network.links:
+        ends = f"{of[link.a.node]} – {of[link.b.node]}"
+        what = f"{_rate(link)}, delay {duration_text(link.delay_ns)}, MTU {link.mtu_bytes} B"
+        found.setdefault(what, {})[ends] = None
+    if len(found) == 1:
+        return [f"all links: {what}" for what in found]
+    return [f"{', '.join(ends)}: {what}" for what, ends in found.items()]
+
+
+def _graph_alt(runs: Sequence[Run]) -> str:
+    largest = max(runs, key=lambda run: len(run.network.nodes))
+    boxes = _boxes(largest, runs)
+    names = [f"{box.label} ({', '.join(box.lines)})" for box in boxes]
+    joined = [
+        f"{boxes[a].label} with {boxes[b].label} at {rate}"
+        for a, b, rate in _lines_between(largest.network, boxes)
     ]
-
-
-def workload_alt(runs: Sequence[Run]) -> str:
-    """The workload in words, for those who do not see it."""
-    return (
-        f"Timeline of one iteration: {runs[0].workload.client} sends a request to every server at "
-        "once, their blocks come in at different times, and the next requests go out when the "
-        f"last block is there. {' '.join(_workload_lines(runs))}"
-    )
-
-
-def _server_count(run: Run) -> int:
-    return group(run.network, run.workload.servers).count
+    return f"The network has {', '.join(names)}; links join {', '.join(joined)}."

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netstudy.analysis.cells import CellRow, CellTable
-from netstudy.analysis.metrics import EXPORTED, METRICS, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedCell, CheckedRequirement
 from netstudy.report.cellrefs import cell_number
 from netstudy.report.markdown import pipe_table
@@ -35,7 +35,12 @@ def to_csv(table: CellTable) -> str:
 
 
 def _columns(table: CellTable) -> list[str]:
-    return [*_cases(table), *table.factors, *(metric.name for metric in EXPORTED)]
+    return [*_cases(table), *table.factors, *(metric.name for metric in exported(table))]
+
+
+def exported(table: CellTable) -> tuple[Metric, ...]:
+    """The metrics that have a column."""
+    return tuple(metric for metric in table.metrics if metric.exported)
 
 
 def _cases(table: CellTable) -> list[str]:
@@ -45,7 +50,7 @@ def _cases(table: CellTable) -> list[str]:
 def _csv_row(row: CellRow, table: CellTable) -> list[str]:
     cases = [" ".join(row.cases)] if _cases(table) else []
     levels = [level_text(row.treatment[f]) if f in row.treatment else "" for f in table.factors]
-    return [*cases, *levels, *(_exact(row, metric) for metric in EXPORTED)]
+    return [*cases, *levels, *(_exact(row, metric) for metric in exported(table))]
 
 
 def _exact(row: CellRow, metric: Metric) -> str:
@@ -64,7 +69,7 @@ def as_data(table: CellTable) -> dict[str, Any]:
     return {
         "study": table.study,
         "factors": {name: list(levels) for name, levels in table.factors.items()},
-        "cells": [_cell(row) for row in table.rows],
+        "cells": [_cell(row, table.metrics) for row in table.rows],
     }
 
 
@@ -87,12 +92,12 @@ def _worst(held: CheckedCell) -> dict[str, Any]:
     return {"treatment": held.cell.treatment, "value": value}
 
 
-def _cell(row: CellRow) -> dict[str, Any]:
+def _cell(row: CellRow, metrics: Sequence[Metric]) -> dict[str, Any]:
     return {
         "cases": list(row.cases),
         "treatment": dict(row.treatment),
         "runs": len(row.runs),
-        "metrics": {metric.name: _metric(row, metric) for metric in METRICS},
+        "metrics": {metric.name: _metric(row, metric) for metric in metrics},
         "problems": [
             {"run": p.run, "replicate": p.replicate, "kind": p.kind, "reason": p.reason}
             for p in row.problems
@@ -113,8 +118,9 @@ def _metric(row: CellRow, metric: Metric) -> dict[str, Any] | None:
     }
 
 
-def to_markdown(table: CellTable, metrics: Sequence[Metric] = EXPORTED) -> str:
+def to_markdown(table: CellTable) -> str:
     """The same rows as a pipe table, rounded for reading."""
+    metrics = exported(table)
     groups = (*(Group(name) for name in table.factors), *(Group(m.name) for m in metrics))
     rows = tuple(
         (

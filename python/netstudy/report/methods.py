@@ -17,8 +17,9 @@ def methods(result: StudyResult) -> list[Sentence]:
     return [
         say(
             "The unit is the run: everything is started anew for it. Replicates of a cell are "
-            "pooled; means are sums over all iterations ÷ their number, and goodput is all bytes ÷ "
-            "all time (ratios of sums, never means of ratios)."
+            "pooled; means are sums over all {samples} ÷ their number, and goodput is all bytes ÷ "
+            "all time (ratios of sums, never means of ratios).",
+            samples=Name(f"{result.cells.workload.counted.noun}s"),
         ),
         say(
             "Intervals are Student intervals over runs at {level}. Where a cell has one run only, "
@@ -39,7 +40,8 @@ def methods(result: StudyResult) -> list[Sentence]:
         *_scale(result),
         say(
             "Rank correlations are Spearman’s, with p by {n} permutations from a fixed seed; p "
-            "between iterations is a sign test over the cells.",
+            "between {samples} is a sign test over the cells.",
+            samples=Name(samples_of(result)),
             n=count(PERMUTATIONS, "random orders"),
         ),
         *_published(result),
@@ -54,6 +56,12 @@ def methods(result: StudyResult) -> list[Sentence]:
             runs=count(RUNS_RECOMMENDED, "recommended runs a cell"),
         ),
     ]
+
+
+def samples_of(result: StudyResult) -> str:
+    """What is compared inside a cell: iterations, runs."""
+    panels = [found for case in result.cases for found in case.panels]
+    return panels[0].causes.samples if panels else "runs"
 
 
 def _published(result: StudyResult) -> list[Sentence]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from netstudy.analysis.causes import Causes, Link, Scope, TimeAccount
+from netstudy.analysis.causes import Causes, Link, Scope
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, VerdictTable
+from netstudy.analysis.workloads.base import Account
 from netstudy.report.cellrefs import (
     RATIO_DECIMALS,
     cell_number,
@@ -181,10 +182,16 @@ def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) 
         Group("p", note="after Holm"),
         Group("Link"),
     )
-    return Table(table_id, caption, groups, tuple(_link_row(k, panel) for k in found.links), stub=2)
+    return Table(
+        table_id,
+        caption,
+        groups,
+        tuple(_link_row(k, panel, found.samples) for k in found.links),
+        stub=2,
+    )
 
 
-def scope_text(scope: Scope, panel: Panel) -> str:
+def scope_text(scope: Scope, panel: Panel, samples: str) -> str:
     """Where a link was looked for, in the words of the study."""
     match scope:
         case "along x":
@@ -193,11 +200,11 @@ def scope_text(scope: Scope, panel: Panel) -> str:
             held = f" at equal {panel.x}" if panel.x else ""
             return f"between levels of {panel.series}{held}"
         case _:
-            return "between iterations of a cell"
+            return f"between {samples} of a cell"
 
 
-def _link_row(link: Link, panel: Panel) -> tuple[Value, ...]:
-    scope = scope_text(link.scope, panel)
+def _link_row(link: Link, panel: Panel, samples: str) -> tuple[Value, ...]:
+    scope = scope_text(link.scope, panel, samples)
     if link.level is not None:
         scope = f"{scope}, {level_text(link.level)}"
     source = f"{link.cause.name} and {link.effect.name}, {scope}"
@@ -217,12 +224,12 @@ def _link_row(link: Link, panel: Panel) -> tuple[Value, ...]:
 def _link_interval(link: Link, source: str) -> Number | None:
     if link.low is None or link.high is None:
         return None
-    kind = "quartiles over cells" if link.scope == "between iterations" else "95 % interval"
+    kind = "quartiles over cells" if link.scope == "inside cells" else "95 % interval"
     return bare_interval(Interval(link.low, link.high), 2, f"{kind}, {source}")
 
 
 def account_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:
-    """Where the time of an iteration goes: wire, waiting for timeouts, the rest."""
+    """Where the time goes: wire, waiting for timeouts, the rest."""
     subs = () if panel.series is None else tuple(level_text(v) for v in panel.series_levels)
     head = () if panel.x is None else (Group(panel.x),)
     groups = (
@@ -232,7 +239,7 @@ def account_table(panel: Panel, found: Causes, table_id: str, caption: Sentence)
         Group("Waiting for timeouts", "ms", columns=subs),
         Group("Waiting ÷ beyond the wire", "%", columns=subs),
     )
-    by_key = {(account.x, account.level): account for account in found.accounts}
+    by_key = {(account.x, account.level): account.found for account in found.accounts}
     rows = tuple(
         _account_row(panel, x, [by_key.get((x, level)) for level in panel.series_levels])
         for x in panel.x_levels
@@ -241,7 +248,7 @@ def account_table(panel: Panel, found: Causes, table_id: str, caption: Sentence)
 
 
 def _account_row(
-    panel: Panel, x: Level | None, accounts: Sequence[TimeAccount | None]
+    panel: Panel, x: Level | None, accounts: Sequence[Account | None]
 ) -> tuple[Value, ...]:
     head = () if panel.x is None else (numeric_level(x, panel.x),)
     wire = next((account.wire_ms for account in accounts if account is not None), None)

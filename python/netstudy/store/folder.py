@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from netstudy.errors import StudyError
 from netstudy.store.environment import host, iso
 from netstudy.store.files import TEMPORARY_SUFFIX, sha256, storage, write_atomic
 from netstudy.store.invocation import Invocation
 from netstudy.store.lock import LOCK_NAME, is_locked, locked
-from netstudy.wire import EndRecord, EngineRecord, Plan, Run, RunRecord, to_json
+from netstudy.store.version1 import is_version1, lifted_engine, lifted_plan, lifted_record
+from netstudy.wire import EndRecord, EngineRecord, Plan, Run, RunRecord, Series, to_json
 
 if TYPE_CHECKING:
     from netstudy.study import Study
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
+ReadT = TypeVar("ReadT")
 
 STUDY, PLAN, INVOCATION = "study.yaml", "plan.json", "invocation.json"
 ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
@@ -58,11 +59,12 @@ class Folder:
 
     def plan(self) -> Plan:
         """The runs that the folder is for, in order."""
-        return self._parsed(PLAN, Plan)
+        text = self._read(PLAN)
+        return self._parsed(PLAN, lifted_plan if is_version1(text) else Plan.model_validate_json)
 
     def invocation(self) -> Invocation:
         """How it was asked for."""
-        return self._parsed(INVOCATION, Invocation)
+        return self._parsed(INVOCATION, Invocation.model_validate_json)
 
     def environment(self) -> dict[str, Any]:
         """The machine and software of the first session; those of later ones under `resumed`."""
@@ -70,12 +72,30 @@ class Folder:
 
     def engine(self) -> EngineRecord | None:
         """Who wrote the records; None before the engine was started."""
-        there = (self.path / ENGINE).exists()
-        return self._parsed(ENGINE, EngineRecord) if there else None
+        if not (self.path / ENGINE).exists():
+            return None
+        return self._parsed(
+            ENGINE, lifted_engine if self._is_version1() else EngineRecord.model_validate_json
+        )
 
     def records(self) -> list[RunRecord]:
-        """The records of the runs that are there, in the plan's order; missing ones are absent."""
-        return [self._record(run) for run in self.plan().runs if self._has(run)]
+        """The records of the runs that are there, in the plan's order; missing ones are absent.
+
+        They are without their series, which `series` reads of one run at a time: those of 100 runs
+        of seven minutes take more than a gigabyte of memory (decision 0006).
+        """
+        old = self._is_version1()
+        return [self._record(run, old=old) for run in self.plan().runs if self._has(run)]
+
+    def series(self, run: str) -> tuple[Series, ...]:
+        """What was sampled in a run. Raises StudyError when there is no record of it."""
+        if self._is_version1():
+            return ()
+        return self._parsed(f"{RUNS}/{run}.json", RunRecord.model_validate_json).series
+
+    def record_texts(self) -> Iterator[bytes]:
+        """The records as they were written, in the plan's order."""
+        return (self._read(f"{RUNS}/{run.id}.json") for run in self.plan().runs if self._has(run))
 
     def missing(self) -> list[Run]:
         """The runs that have no record yet, in the plan's order.
@@ -198,16 +218,25 @@ class Folder:
     def _has(self, run: Run) -> bool:
         return self._run_path(run.id).exists()
 
-    def _record(self, run: Run) -> RunRecord:
+    def _record(self, run: Run, *, old: bool) -> RunRecord:
+        def parse(text: bytes) -> RunRecord:
+            if old:
+                return lifted_record(text, run)
+            return RunRecord.model_validate_json(text).model_copy(update={"series": ()})
+
         try:
-            return self._parsed(f"{RUNS}/{run.id}.json", RunRecord)
+            return self._parsed(f"{RUNS}/{run.id}.json", parse)
         except StudyError as error:
             advice = "remove the file and resume, and the run is carried out again"
             raise StudyError(f"{error}; {advice}") from error
 
-    def _parsed(self, name: str, model: type[ModelT]) -> ModelT:
+    def _is_version1(self) -> bool:
+        """A folder is of one version as a whole: an engine goes on with what it began alone."""
+        return is_version1(self._read(PLAN))
+
+    def _parsed(self, name: str, parse: Callable[[bytes], ReadT]) -> ReadT:
         try:
-            return model.model_validate_json(self._read(name))
+            return parse(self._read(name))
         except ValidationError as error:
             raise StudyError(self._not_whole(name)) from error
 

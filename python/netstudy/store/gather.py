@@ -38,9 +38,10 @@ def gather(study: Study, plan: Plan, hardware: HardwareLibrary) -> dict[str, byt
 
 def _profiles(plan: Plan) -> list[str]:
     networks = [run.network for run in plan.runs]
-    hosts = {host.profile for network in networks for host in network.hosts}
-    tcps = {host.tcp.profile for network in networks for host in network.hosts}
-    return sorted(hosts | tcps | {network.switch.profile for network in networks})
+    hosts = {group.profile for network in networks for group in network.groups}
+    tcps = {group.tcp.profile for network in networks for group in network.groups}
+    switches = {switch.profile for network in networks for switch in network.switches}
+    return sorted(hosts | tcps | switches)
 
 
 def _inside(name: str) -> str:

@@ -27,9 +27,9 @@ from netstudy.study.outcome import (
     RequirementOrText,
     Table,
 )
-from netstudy.study.procedure import Instrument, Procedure
+from netstudy.study.procedure import InstrumentByKey, Procedure
 from netstudy.study.topology import Topology
-from netstudy.study.workload import Workload
+from netstudy.study.workloads import Workload
 
 Hole = dict[NameValue, LevelChoice]
 """Factor -> levels, or `!level` for all others; a cell is left out where every factor matches."""
@@ -88,12 +88,12 @@ class StudyFile(Design):
     cases: dict[WordsValue, Design] = Field(default_factory=dict)
     """Test cases by name. Where treatments of two coincide, they share the run."""
     topology: Topology
-    """Hosts, links, switch."""
+    """Hosts, switches, links."""
     workload: Workload
     """What the hosts do."""
     procedure: Procedure = Procedure()
     """The phases of a run."""
-    instruments: tuple[Instrument, ...] = ()
+    instruments: tuple[InstrumentByKey, ...] = ()
     """What is read besides the workload's own records."""
     replicates: CountValue = 1
     """Independent runs of each treatment; one block of the random order each."""

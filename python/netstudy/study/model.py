@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path as FilePath
 
+from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path
 from netstudy.documents.source import Document
 from netstudy.study.agreement import Band
 from netstudy.study.file import Design, Form, Hole, Quick, StudyFile
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.outcome import Compare, Conclusion, Reference, Report, Requirement
-from netstudy.study.procedure import CounterSnapshot, Procedure, SarSampler, SnmpPoll
+from netstudy.study.procedure import Instrument, Procedure
 from netstudy.study.topology import Topology
-from netstudy.study.workload import Workload
+from netstudy.study.workloads import Workload
 from netstudy.wire import Level
 
 MAIN_CASE = "main"
@@ -110,7 +111,7 @@ class Study:
         return self.file.procedure
 
     @property
-    def instruments(self) -> tuple[SnmpPoll | SarSampler | CounterSnapshot, ...]:
+    def instruments(self) -> tuple[Instrument, ...]:
         """What is read besides the workload's own records."""
         return self.file.instruments
 
@@ -219,6 +220,25 @@ class Study:
             fields = level.fields if level else {}
             values |= fields | {f"{name}.{key}": value for key, value in fields.items()}
         return values | dict(treatment)
+
+    def levels_at(self, path: Path, value: Level | Ref | None) -> Iterator[tuple[Path, Level]]:
+        """What a value of the file stands for, over all levels, each with its place."""
+        if not isinstance(value, Ref):
+            if value is not None:
+                yield path, value
+            return
+        name, _, key = value.name.partition(".")
+        for case in self.cases:
+            for factor in case.factors:
+                for level in factor.levels:
+                    place = factor.path_of(level)
+                    if factor.name == name and not key:
+                        yield place, level.name
+                    elif value.name in level.fields or (
+                        factor.name == name and key in level.fields
+                    ):
+                        field = key or value.name
+                        yield (*place, field), level.fields[field]
 
     @property
     def _noise_of_comparison(self) -> float | None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from netstudy import wire
 from netstudy.documents.fields import (
     Choice,
     Count,
-    Count0,
-    Decimals,
-    Duration,
     MtuSize,
     NameValue,
-    PacketRate,
-    PauseQuanta,
     Percent,
     Rate,
     Ref,
@@ -25,149 +22,77 @@ from netstudy.documents.fields import (
     Words,
     WordsValue,
 )
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.problems import Path
 from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
+from netstudy.knobs import disorder, knobs, model_with, settings
+from netstudy.study.places import LinkEnd, Place, PlaceValue
 
-CongestionControl = Annotated[
-    str | Ref,
-    Typed(
-        Choice(
-            ("reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"),
-            "a congestion control",
-        )
-    ),
-]
-Recovery = Annotated[str | Ref, Typed(Choice(("rfc", "fack", "prr"), "a way of loss recovery"))]
-OffloadRule = Annotated[
-    str | Ref, Typed(Choice(("deferral", "autosizing"), "a way of segmentation offload"))
-]
-RtoRule = Annotated[str | Ref, Typed(Choice(("rfc-6298", "linux"), "an RTO rule"))]
-Forwarding = Annotated[
-    str | Ref, Typed(Choice(("store-and-forward", "cut-through"), "a way of forwarding"))
-]
+ModelT = TypeVar("ModelT", bound=Model)
+
+PortRate = Annotated[int | Ref, Typed(knobs(wire.Port)["rate"].scalar)]
+"""bit/s."""
+Delay = Annotated[int | Ref, Typed(knobs(wire.Link)["delay"].scalar)]
+"""nanoseconds."""
+
 LinkKind = Annotated[
     str | Ref, Typed(Choice(("ethernet", "hipersocket", "loopback"), "a kind of link"))
 ]
 Medium = Annotated[str | Ref, Typed(Choice(("ram", "disk"), "a place that data lie in"))]
 
 
-class TcpKnobs(Model):
+def _ordered(own: ModelT, model: type[wire.Wire]) -> ModelT:
+    for wrong in disorder(model, dict(own)):
+        raise fault(wrong.message, wrong.upper)
+    return own
+
+
+class _NamedTcp(Model):
+    profile: Words | None = None
+    """A TCP of the hardware library, such as `linux-2.6.18`, `linux-6` or `rfc`, in place of the
+    one that the host's profile names."""
+
+
+class TcpKnobs(model_with(_NamedTcp, settings(wire.Tcp))):  # type: ignore[misc]
     """TCP of one host group: a whole one by its name, and settings that differ from it.
 
     What neither says comes from the host's profile.
     """
 
-    profile: Words | None = None
-    """A TCP of the hardware library, such as `linux-2.6.18`, `linux-6` or `rfc`, in place of the
-    one that the host's profile names."""
-    congestion_control: CongestionControl | None = None
-    """Which algorithm sets cwnd after slow start."""
-    recovery: Recovery | None = None
-    """How losses are found and repaired: `rfc` (RFC 6675, RFC 6582), `fack` (Linux 2.6.18) or
-    `prr` (proportional rate reduction, Linux 6)."""
-    rack: Switched | None = None
-    """With `prr`: losses are found by time (RFC 8985; `tcp_recovery` of Linux), else by three
-    SACKed segments above."""
-    tail_loss_probe: Switched | None = None
-    """With `prr`: the tail of a flight is probed before the timeout (RFC 8985, 7;
-    `tcp_early_retrans` of Linux)."""
-    sack: Switched | None = None
-    """Selective acknowledgements (RFC 2018)."""
-    timestamps: Switched | None = None
-    """Timestamps (RFC 7323): 12 bytes a segment, and an RTT sample from every ack."""
-    ecn: Switched | None = None
-    """Explicit congestion notification (RFC 3168) if the peer has it too; `dctcp` has it always."""
-    initial_window: Count | None = None
-    """Initial cwnd in segments; without it RFC 3390 decides."""
-    rto_rule: RtoRule | None = None
-    """What the minimum RTO bounds: the timeout (`rfc-6298`) or its part for variation (`linux`)."""
-    initial_rto: Duration | None = None
-    """RTO before the first RTT sample."""
-    min_rto: Duration | None = None
-    """Least RTO. Longer: an incast that loses a tail waits longer; too short: spurious timeouts."""
-    max_rto: Duration | None = None
-    """Where exponential backoff ends."""
-    clock_tick: Duration | None = None
-    """Granularity of the clock by which timeouts fire and CUBIC grows; `0 ns` is exact."""
-    delayed_ack: Duration | None = None
-    """How long an ack may wait for a second segment; `0 ns` acknowledges at once."""
-    ack_every: Count | None = None
-    """Full segments after which an ack is sent at the latest."""
-    quick_ack: Count0 | None = None
-    """Segments acknowledged at once when data starts to come, also after a long gap."""
-    ack_pushed: Switched | None = None
-    """Acknowledge the end of what was written (PSH) as soon as it is read, unless the receiver
-    answers what it receives. Without it a last odd segment waits for `delayed_ack`."""
-    read_at_once: Percent | None = None
-    """Share of segments upon which the application reads at once, which sends a waiting ack."""
-    restart_after_idle: Switched | None = None
-    """Shrink cwnd after an idle RTO (RFC 5681, 4.1)."""
-    offload_burst: Size | None = None
-    """Largest burst that segmentation offload makes of several segments; `0 B` is no offload."""
-    offload_rule: OffloadRule | None = None
-    """Bursts wait for a third of the window (`deferral`, Linux 2.6.18), or are made by the pacing
-    rate (`autosizing`, Linux 6)."""
-    send_buffer: Size | None = None
-    """What the sending socket holds: a limit of the window."""
-    receive_buffer: Size | None = None
-    """What the receiving socket holds: a limit of the window."""
+    @model_validator(mode="after")
+    def _in_order(self) -> TcpKnobs:
+        return _ordered(self, wire.Tcp)
 
 
 TcpOrName = Annotated[TcpKnobs, Short("profile")]
 
 
-class Nic(Model):
-    """A network interface: a profile, and what differs from it."""
-
+class _NamedNic(Model):
     profile: Words | None = None
     """A NIC of the hardware library."""
     rate: Rate | None = None
     """Line rate of its port."""
     buffers: Count | None = None
     """Buffers of the driver, as mainframe interfaces count them."""
-    send_latency: Duration | None = None
-    """From the socket to the wire."""
-    receive_latency: Duration | None = None
-    """From the wire to the socket."""
-    receive_jitter: Duration | None = None
-    """Mean of what a segment takes beyond that, at random (exponential); segments stay in order.
-    Without any, all flows of a bottleneck stay in step with it, and losses repeat a pattern."""
-    receive_per_frame: Duration | None = None
-    """Processor time that a received frame costs, whatever its size."""
-    receive_rate: Rate | None = None
-    """Rate at which the processor deals with the bytes of received frames."""
-    transmit_queue: Count | None = None
-    """Frames that wait for the wire at most."""
-    packet_rate: PacketRate | None = None
-    """Frames a second that it carries at most in either direction, whatever their size."""
-    receive_ring: Count | None = None
-    """Descriptors of the receive ring; a frame that finds none free is dropped by the host."""
-    interrupt_delay: Duration | None = None
-    """From the first frame in the ring to the processor, when that idles. Longer: fewer, larger
-    batches, and a longer round trip."""
-    poll_weight: Count | None = None
-    """Frames that the processor takes from the ring in one batch at most."""
-    receive_merge: Size | None = None
-    """Payload of a segment that LRO or GRO makes of several at most; `0 B` merges none."""
-    honours_pause: Switched | None = None
-    """Whether it pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
-    pause_high: Count0 | None = None
-    """It asks the switch to pause when more descriptors are in use. Higher: less room for frames
-    that are under way."""
-    pause_low: Count0 | None = None
-    """The pause ends when no more are in use; without it half of `pause_high`."""
-    pause_quanta: PauseQuanta | None = None
-    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
+
+
+class Nic(model_with(_NamedNic, settings(wire.Nic))):  # type: ignore[misc]
+    """A network interface: a profile, and what differs from it."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Nic:
+        return _ordered(self, wire.Nic)
 
 
 NicOrName = Annotated[Nic, Short("profile")]
 
 
 class Zone(Model):
-    """A partition of a host with its own stack: a zone, a container, a guest."""
+    """A partition of a host with an address of its own: a zone, a container, a guest."""
 
-    interface: WordsValue | None = None
-    """The interface that the zone owns."""
+    interface: NameValue | None = None
+    """The host's interface that its address belongs to; without it the first."""
 
 
 class Host(Model):
@@ -199,28 +124,65 @@ class Host(Model):
 HostOrName = Annotated[Host, Short("profile")]
 
 
+class EachWay(Model):
+    """The rate of a link whose two directions differ."""
+
+    up: PortRate
+    """From the first of the two ends to the second; in `link`, from each host to the switch."""
+    down: PortRate
+    """The other way."""
+
+
+def _ways(value: object) -> str:
+    return "=each way" if isinstance(value, dict | EachWay) else "=both ways"
+
+
+LinkRate = Annotated[
+    Annotated[PortRate, Tag("=both ways")] | Annotated[EachWay, Tag("=each way")],
+    Discriminator(_ways),
+]
+"""One rate, or one each way."""
+
+
 class LinkProperties(Model):
     """What a link is like, whatever it joins."""
 
-    rate: Rate | None = None
-    """Bits a second in each direction; without it the switch port's line rate."""
-    delay: Duration | None = None
+    rate: LinkRate | None = None
+    """Bits a second in each direction, or `{up: …, down: …}` where the two differ; without it what
+    both ends carry."""
+    delay: Delay | None = None
     """Propagation time one way; without it 0."""
     mtu: MtuSize | None = None
     """Bytes of an IP packet at most; without it 1500."""
     kind: LinkKind = "ethernet"
     """ethernet, or what stands in its place inside one machine."""
     nic: NicOrName | None = None
-    """The interface at both ends; without it the hosts' own."""
+    """The interface of the hosts at this link, as far as it differs from their own."""
     buffers: Count | None = None
     """Buffers of the driver at both ends."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_loss(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "loss" in value:
+            message = (
+                "this version loses no frames on a link, but where a switch's buffer is full: make "
+                "its port_buffer smaller, or a link behind it slower"
+            )
+            raise fault(message, "loss")
+        return value
+
 
 class Link(LinkProperties):
-    """A link between two host groups, or between a host group and the switch."""
+    """A link between hosts, between switches, or from one to the other.
 
-    between: tuple[NameValue, NameValue]
-    """Two names of hosts; `switch` is the switch."""
+    A host group with a count above 1 has a link from each of its hosts. Where the other end is a
+    single host, that one has one interface, behind a switch that is never the limit: `netstudy
+    plan` names it.
+    """
+
+    between: tuple[LinkEnd, LinkEnd]
+    """The two ends: host groups and switches, `host@interface` for one of several interfaces."""
 
     @field_validator("between", mode="before")
     @classmethod
@@ -230,68 +192,54 @@ class Link(LinkProperties):
         return value
 
 
-class Switch(Model):
-    """The switch: a profile, and what differs from it."""
-
+class _NamedSwitch(Model):
     profile: Words
     """A switch of the hardware library."""
     snmp: Switched = False
     """Whether its counters can be read by SNMP."""
-    ports: Count | None = None
-    """Ports that hosts can be linked to."""
-    forwarding: Forwarding | None = None
-    """Whether a frame leaves before it has fully come in."""
-    latency: Duration | None = None
-    """From the port it came in to the port it leaves by, without queueing."""
-    ecn_threshold: Size | None = None
-    """Frames of hosts with `ecn` are marked when they meet a longer queue. Lower: shorter queues,
-    until the link runs empty."""
-    honours_pause: Switched | None = None
-    """Whether an egress pauses when its host asks for it (IEEE 802.3, annex 31B)."""
-    pause_high: Size | None = None
-    """It asks a host to pause when frames from there hold more of the buffer. Higher: less room
-    for frames that are under way."""
-    pause_low: Size | None = None
-    """The pause ends when they hold no more; without it half of `pause_high`."""
-    pause_quanta: PauseQuanta | None = None
-    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
-    port_buffer: Size | None = None
-    """Output-queued: the private drop-tail buffer of each port."""
-    pool: Size | None = None
-    """Shared memory: what all ports share."""
-    port_reserve: Size | None = None
-    """Shared memory: a port's own part, used before the pool."""
-    cell: Size | None = None
-    """Shared memory: the unit that frames are stored in."""
-    alpha: Decimals | None = None
-    """Shared memory: a queue may hold alpha times the free pool. Larger: one port may take more."""
-    ingress_guarantee: Count0 | None = None
-    """Shared memory: frames that an ingress port may always have queued."""
-    ingress_buffer: Size | None = None
-    """Ingress-queued: the private buffer of each ingress port."""
-    egress_buffer: Size | None = None
-    """Ingress-queued: what waits at the egress port."""
-    random_arbitration: Percent | None = None
-    """Ingress-queued: share of the egress' choices made at random, the others round robin."""
+
+
+class Switch(
+    model_with(  # type: ignore[misc]
+        _NamedSwitch,
+        settings(wire.Switch),
+        settings(wire.OutputQueued, "Output-queued: "),
+        settings(wire.SharedMemory, "Shared memory: "),
+        settings(wire.IngressQueued, "Ingress-queued: "),
+    )
+):
+    """The switch: a profile, and what differs from it."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Switch:
+        return _ordered(self, wire.Switch)
 
 
 SwitchOrName = Annotated[Switch, Short("profile")]
 
 
 class Placement(Model):
-    """Where the two endpoints of a transfer sit: `host`, `host.zone` or `host.zone@interface`."""
+    """Where the two ends of a transfer sit: `host`, `host.zone` or `host.zone@interface`."""
 
-    sender: WordsValue
+    sender: PlaceValue
     """Where the data come from."""
-    receiver: WordsValue
+    receiver: PlaceValue
     """Where they go."""
 
 
-class Topology(Model):
-    """Hosts, the links between them, and a switch.
+SWITCH = "switch"
+"""The name of the one switch of the short form."""
+WIRE_PREFIX = "wire-"
+"""How the name of a switch begins that stands in for the one interface of a host; the host's
+follows."""
 
-    `client`, `server` and `link` are the short form of a star: the two host groups, and the link
-    from every host to the switch. `hosts` and `links` say the same at length, for other shapes.
+
+class Topology(Model):
+    """Hosts, switches, and the links between them.
+
+    `client`, `server`, `switch` and `link` are the short form of a star: the two host groups, and
+    the link from every host to the switch. `hosts`, `switches` and `links` say the same at length,
+    for any other graph without a loop of switches.
     """
 
     hosts: dict[NameValue, HostOrName] = Field(default_factory=dict)
@@ -301,29 +249,40 @@ class Topology(Model):
     server: HostOrName | None = None
     """Short for the host group `server`."""
     switch: SwitchOrName | None = None
-    """The switch that links meet in."""
+    """Short for one switch with the name `switch`."""
+    switches: dict[NameValue, SwitchOrName] = Field(default_factory=dict)
+    """Switches by name."""
     links: tuple[Link, ...] = ()
     """Links by the two ends they join."""
     link: LinkProperties | None = None
-    """Short for the same link from every host to the switch."""
+    """Short for the same link from every host to the one switch."""
     shared_clock: Switched = False
     """Whether the clocks of all hosts tick at the same instants, as those of containers of one
     machine do: then timers of several hosts fire together. Else each ticks in its own phase."""
     placement: dict[WordsValue, Placement] = Field(default_factory=dict)
-    """Named places of the two endpoints; a workload names one of them."""
+    """Named places of the two ends of a transfer; a workload names one of them."""
 
     @model_validator(mode="after")
     def _said_once(self) -> Topology:
         for short in ("client", "server"):
             if getattr(self, short) is not None and short in self.hosts:
                 raise fault("stands in hosts too; keep one of them", short)
-        if self.link is not None and self.links:
-            raise fault("is short for the same link to every host; keep it or links", "link")
-        if self.link is not None and self.switch is None:
-            raise fault("joins every host to the switch, and there is no switch", "link")
+        if self.switch is not None and self.switches:
+            raise fault("is short for the one switch; keep it or switches", SWITCH)
+        if self.link is not None:
+            self._check_short_link()
         if not self.groups:
             raise fault("needs at least one host: hosts, or client and server")
         return self
+
+    def _check_short_link(self) -> None:
+        if self.links:
+            raise fault("is short for the same link to every host; keep it or links", "link")
+        if not self.all_switches:
+            raise fault("joins every host to the switch, and there is no switch", "link")
+        if len(self.all_switches) > 1:
+            message = "joins every host to the one switch, and there are several; write links"
+            raise fault(message, "link")
 
     @property
     def groups(self) -> dict[str, Host]:
@@ -332,11 +291,45 @@ class Topology(Model):
         return {name: host for name, host in short.items() if host is not None} | self.hosts
 
     @property
+    def all_switches(self) -> dict[str, Switch]:
+        """Every switch by name, the short form included."""
+        return self.switches if self.switch is None else {SWITCH: self.switch}
+
+    @property
     def all_links(self) -> tuple[Link, ...]:
         """Every link, the short form included."""
+        return tuple(link for _, link in self.placed_links)
+
+    @property
+    def placed_links(self) -> Iterator[tuple[Path, Link]]:
+        """Every link with the path that leads to it, the short form included."""
         if self.link is None:
-            return self.links
+            yield from ((("links", index), link) for index, link in enumerate(self.links))
+            return
         given = {key: getattr(self.link, key) for key in LinkProperties.model_fields}
-        return tuple(
-            Link.model_construct(**given, between=(name, "switch")) for name in self.groups
-        )
+        (switch,) = self.all_switches
+        for name in self.groups:
+            yield ("link",), Link.model_construct(**given, between=(Place(name), Place(switch)))
+
+    def no_group(self, name: str, *others: str) -> str | None:
+        """What is wrong with the name of a host group, in words; None when it is there."""
+        known = [*self.groups, *others]
+        return None if name in known else f'no host "{name}"{did_you_mean(name, known)}'
+
+    def no_place(self, place: Place) -> str | None:
+        """What is wrong with a place at hosts, in words; None when it is there."""
+        if wrong := self.no_group(place.group):
+            return wrong
+        host = self.groups[place.group]
+        zones, interfaces = host.zones or {}, host.interfaces or ()
+        if place.zone and place.zone not in zones:
+            return f'host {place.group} has no zone "{place.zone}"{did_you_mean(place.zone, zones)}'
+        if place.interface and not interfaces:
+            return f"host {place.group} names no interfaces; write interfaces: [{place.interface}]"
+        if place.interface and place.interface not in interfaces:
+            hint = did_you_mean(place.interface, interfaces)
+            return f'host {place.group} has no interface "{place.interface}"{hint}'
+        owned = zones[place.zone].interface if place.zone else None
+        if place.interface and owned not in (None, place.interface):
+            return f"the zone {place.zone} of {place.group} is at interface {owned}"
+        return None

@@ -116,10 +116,11 @@ impl CongestionControl for Bic {
     fn ssthresh_after_loss(&mut self, window: &Window, _flight: u32) -> u32 {
         let cwnd = window.cwnd;
         // Fast convergence: a flow that did not get back to its window leaves room for others.
-        self.last_max =
-            if cwnd < self.last_max { cwnd * (SCALE + BETA) / (2 * SCALE) } else { cwnd };
+        let share =
+            |part: u32, whole: u32| (u64::from(cwnd) * u64::from(part) / u64::from(whole)) as u32;
+        self.last_max = if cwnd < self.last_max { share(SCALE + BETA, 2 * SCALE) } else { cwnd };
         self.never_lost = false;
-        if cwnd <= LOW_WINDOW { (cwnd / 2).max(2) } else { (cwnd * BETA / SCALE).max(2) }
+        if cwnd <= LOW_WINDOW { (cwnd / 2).max(2) } else { share(BETA, SCALE).max(2) }
     }
 
     /// `bictcp_state` at the state Loss.

@@ -2,14 +2,15 @@
 
 use netstudy_units::{Duration, Time};
 
-use super::{Config, Endpoint, Recovery, State};
-use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window};
+use super::{Config, Endpoint, State};
+use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window, recovery};
 
 /// Twice the maximum segment lifetime; Linux takes 60 s (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
 impl Endpoint {
-    /// An endpoint that opens the connection: its SYN is ready to be sent.
+    /// An endpoint that opens the connection: its SYN is ready to be sent. [`Config::check`] must accept
+    /// `config`, here and in [`Self::listen`].
     #[must_use]
     pub fn connect(config: Config) -> Self {
         let mut endpoint = Self::new(config, State::SynSent);
@@ -36,7 +37,7 @@ impl Endpoint {
             State::Listen | State::SynSent => self.reset(),
             _ => {
                 self.fin_queued = true;
-                self.plain = false;
+                self.fast_path = false;
             }
         }
     }
@@ -53,7 +54,7 @@ impl Endpoint {
     /// acknowledgment is all that can be due, now or when it has waited long enough. Whether it is one.
     #[inline(always)]
     pub fn handle_predicted(&mut self, now: Time, segment: &Segment) -> bool {
-        if self.goes_plain() {
+        if self.takes_fast_path() {
             self.handle_if_next::<true>(now, segment)
         } else {
             self.handle_if_next::<false>(now, segment)
@@ -61,10 +62,10 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn handle_if_next<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) -> bool {
-        let is_next = self.is_next_data::<PLAIN>(segment);
+    fn handle_if_next<const FAST: bool>(&mut self, now: Time, segment: &Segment) -> bool {
+        let is_next = self.is_next_data::<FAST>(segment);
         if is_next {
-            self.handle_next_data::<PLAIN>(now, segment);
+            self.handle_next_data::<FAST>(now, segment);
         }
         is_next
     }
@@ -74,7 +75,7 @@ impl Endpoint {
     pub fn handle_any(&mut self, now: Time, segment: &Segment) {
         let usual = segment.flags.of_state() == Flags::ACK && segment.ack <= self.snd_nxt;
         // Whoever is not part of the path gets a copy: the segment itself then stays in registers.
-        if usual && self.goes_plain() {
+        if usual && self.takes_fast_path() {
             self.handle_usual::<true>(now, segment);
         } else if usual && self.state == State::Established {
             self.handle_usual::<false>(now, segment);
@@ -84,9 +85,9 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn handle_usual<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
-        self.handle_ack::<PLAIN>(now, segment);
-        self.handle_text::<PLAIN>(now, segment);
+    fn handle_usual<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
+        self.handle_ack::<FAST>(now, segment);
+        self.handle_text::<FAST>(now, segment);
     }
 
     #[cold]
@@ -106,11 +107,11 @@ impl Endpoint {
     /// Takes the text of a segment, FIN included. One without text that lies below the window, such as
     /// a window probe, is answered (RFC 9293, 3.10.7.4).
     #[inline(always)]
-    fn handle_text<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
-        // There is neither SYN nor FIN on the path of a plain connection.
-        let len = if PLAIN { u64::from(segment.len) } else { segment.sequence_len() };
+    fn handle_text<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
+        // There is neither SYN nor FIN on the fast path.
+        let len = if FAST { u64::from(segment.len) } else { segment.sequence_len() };
         if len > 0 {
-            self.handle_data::<PLAIN>(now, segment);
+            self.handle_data::<FAST>(now, segment);
         } else if segment.seq < self.received.next() {
             self.ack_now = true;
         }
@@ -132,7 +133,7 @@ impl Endpoint {
 
     fn reset(&mut self) {
         self.state = State::Closed;
-        self.plain = false;
+        self.fast_path = false;
         self.sent = SentSegments::default();
         self.rto_at = Time::NEVER;
         self.ack_at = Time::NEVER;
@@ -184,7 +185,7 @@ impl Endpoint {
     fn note_fin(&mut self, now: Time, fin: u64) {
         if fin >= self.received.next() {
             self.peer_fin_at = Some(fin);
-            self.plain = false;
+            self.fast_path = false;
         } else if self.state == State::TimeWait {
             // RFC 9293 (3.10.7.4): a copy of it restarts the wait.
             self.enter_time_wait(now);
@@ -195,12 +196,9 @@ impl Endpoint {
         self.received.insert(crate::Range { start: 0, end: 1 });
         self.counters.segments_received += 1;
         self.sack &= segment.syn.sack_permitted;
-        if !self.sack && self.config.recovery == Recovery::Fack {
-            // Forward acknowledgment is about SACK: without it, NewReno.
-            self.config.recovery = Recovery::Rfc;
-        }
         self.timestamps &= segment.syn.timestamps;
         self.ecn.take_syn(segment.flags);
+        recovery::on_options(self);
         self.ts_recent = segment.ts_value;
         self.mss = self.mss.min(u32::from(segment.syn.mss_bytes));
         if self.timestamps {
@@ -219,7 +217,7 @@ impl Endpoint {
 
     fn established(&mut self) {
         self.state = State::Established;
-        self.plain = self.is_plain();
+        self.fast_path = self.may_take_fast_path();
         // The window of a SYN is not scaled: it cannot be said again.
         self.advertise(false);
         self.window = Window::new(self.initial_window());

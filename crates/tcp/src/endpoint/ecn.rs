@@ -8,12 +8,12 @@ use netstudy_units::Time;
 
 use super::{Endpoint, Phase};
 use crate::congestion::Feedback;
-use crate::{CongestionControl, Ecn, Flags, Segment};
+use crate::{CongestionControl, Ecn, Flags, Segment, recovery};
 
 /// What one end knows of congestion marks.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "what was agreed on and what is due")]
-pub(super) struct EcnState {
+pub(crate) struct EcnState {
     /// Both ends agreed on it; before that, this end is willing.
     pub(super) on: bool,
     /// Each acknowledgment tells whether what it acknowledges was marked.
@@ -25,7 +25,7 @@ pub(super) struct EcnState {
     /// The next new data carries CWR.
     pub(super) cwr_due: bool,
     /// The window was lowered for a mark when all below was sent.
-    pub(super) lowered_at: u64,
+    pub(crate) lowered_at: u64,
 }
 
 impl EcnState {
@@ -140,7 +140,7 @@ impl Endpoint {
     }
 
     fn lower_for_mark(&mut self) {
-        let flight = self.flight_size();
+        let flight = recovery::flight_size(self);
         self.window.ssthresh = self.congestion.ssthresh_after_mark(&self.window, flight);
         self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         self.window.credit = 0;
@@ -150,16 +150,16 @@ impl Endpoint {
 
     /// The window was lowered for a mark, and the sender has not yet heard of what it sent since.
     #[inline]
-    pub(super) const fn is_lowered_for_mark(&self) -> bool {
+    pub(crate) const fn is_lowered_for_mark(&self) -> bool {
         self.ecn.on && self.snd_una <= self.ecn.lowered_at
     }
 
     /// Lowers the threshold because of a loss, unless it was lowered for a mark in the same window of
     /// data (RFC 3168, 6.1.2). To DCTCP a loss says more than a mark (RFC 8257, 3.5).
-    pub(super) fn lower_threshold(&mut self) {
+    pub(crate) fn lower_threshold(&mut self) {
         if !self.is_lowered_for_mark() || self.congestion.needs_ecn() {
-            self.window.ssthresh =
-                self.congestion.ssthresh_after_loss(&self.window, self.flight_size());
+            let flight = recovery::flight_size(self);
+            self.window.ssthresh = self.congestion.ssthresh_after_loss(&self.window, flight);
         }
         self.ecn.cwr_due = self.ecn.on;
     }

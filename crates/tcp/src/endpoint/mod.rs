@@ -1,117 +1,33 @@
 //! One end of a connection.
 //!
 //! The parts: `connection` opens and closes, `transmit` decides what to send, `acknowledged` takes
-//! acknowledgments and runs loss recovery, `receive` takes data and decides when to acknowledge it;
-//! `fack` and `linux6` are the loss recovery of Linux 2.6.18 and 6. A connection without any options is
-//! `plain`.
+//! acknowledgments, `receive` takes data and decides when to acknowledge it, `idle` shrinks a window
+//! that is not used. Connections without special options take the `fast_path`. Loss recovery is a module
+//! of its own.
 
 mod acknowledged;
+mod config;
 mod connection;
 mod ecn;
-mod fack;
-mod linux6;
+mod fast_path;
+mod idle;
 mod offload;
-mod plain;
 mod quick_acks;
 mod receive;
 mod transmit;
 
+pub use config::{Config, OffloadRule};
 pub use transmit::Outlet;
 
 use ecn::EcnState;
-use linux6::Linux6;
 use netstudy_units::{Duration, Time};
 use quick_acks::QuickAcks;
 
+use crate::recovery::{self, LossRecovery, Phase};
 use crate::{
-    Congestion, CongestionControl, Counters, Jiffies, Reassembly, RtoRule, RttEstimator,
-    SentSegments, Window,
+    Congestion, CongestionControl, Counters, Jiffies, Reassembly, RttEstimator, SentSegments,
+    Window,
 };
-
-/// How an endpoint behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate option of the protocol")]
-pub struct Config {
-    /// Largest IP packet on the path. A larger one means fewer packets, and more bytes lost with each.
-    pub mtu_bytes: u32,
-    /// Congestion control.
-    pub congestion: Congestion,
-    /// Selective acknowledgments (RFC 2018); without them, NewReno (RFC 6582).
-    pub sack: bool,
-    /// How losses are found and repaired.
-    pub recovery: Recovery,
-    /// Segmentation offload: bursts of up to this many bytes. Larger ones fill a queue faster and come
-    /// later. Zero: none.
-    pub offload_bytes: u32,
-    /// How large bursts are, and how long they are put off.
-    pub offload_rule: OffloadRule,
-    /// Explicit congestion notification (RFC 3168), if the peer has it too. A congestion control that
-    /// needs it has it in any case.
-    pub ecn: bool,
-    /// Timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// Initial congestion window in segments; none: by RFC 3390.
-    pub initial_window_segments: Option<u32>,
-    /// What the minimum timeout bounds.
-    pub rto_rule: RtoRule,
-    /// Timeout before the first round-trip time is known (RFC 6298, 2.1).
-    pub initial_rto: Duration,
-    /// Least timeout. A larger one makes each timeout dearer; a smaller one risks spurious ones.
-    pub min_rto: Duration,
-    /// Largest timeout.
-    pub max_rto: Duration,
-    /// Tick of the host's clock: timeouts fire on ticks, and CUBIC reads its time off them. Zero is
-    /// exact.
-    pub clock_tick: Duration,
-    /// When the clock ticks for the first time.
-    pub clock_phase: Duration,
-    /// How long an acknowledgment may wait for a second segment (RFC 1122, 4.2.3.2).
-    pub delayed_ack: Duration,
-    /// Full segments after which an acknowledgment waits no longer.
-    pub ack_every_segments: u32,
-    /// Segments acknowledged at once from the start of the connection, after a gap longer than the
-    /// timeout, and after a copy of what was received (`TCP_MAX_QUICKACKS` of Linux). More means a
-    /// faster start of small windows. Zero: none.
-    pub quick_ack_segments: u32,
-    /// The end of what was written is marked (PSH), and acknowledged as soon as the application has read
-    /// it, unless the application answers what it receives (`ICSK_ACK_PUSHED` of Linux 6; with its rules
-    /// for who answers).
-    pub ack_pushed: bool,
-    /// Shrink the window after an idle time (RFC 2861, as Linux does).
-    pub restart_after_idle: bool,
-    /// Most bytes sent and not yet acknowledged.
-    pub send_buffer_bytes: u32,
-    /// Most bytes received and not yet in order; the window that is advertised.
-    pub receive_buffer_bytes: u32,
-}
-
-/// Ways to find and repair losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
-    /// RFC 6675, and RFC 6582 without SACK.
-    Rfc,
-    /// Forward acknowledgment with rate halving, as in Linux 2.6.18 (Mathis and Mahdavi, SIGCOMM
-    /// 1996; the kernel's `net/ipv4/tcp_input.c`). A connection without SACK is as with [`Self::Rfc`].
-    Fack,
-    /// Proportional rate reduction (RFC 6937) with needless reductions undone, as in Linux 6, with or
-    /// without SACK.
-    Prr {
-        /// Losses are found by time (RFC 8985), else by three SACKed segments above (RFC 6675).
-        rack: bool,
-        /// The tail of a flight is probed before the timeout (RFC 8985, 7).
-        tail_loss_probe: bool,
-    },
-}
-
-/// Ways to make bursts for segmentation offload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OffloadRule {
-    /// As large as may be, put off while nothing looks lost (`tcp_tso_should_defer` of Linux 2.6.18).
-    Deferral,
-    /// About a millisecond at the pacing rate, more on a path shorter than that; put off only while
-    /// acknowledgments are due soon (`tcp_tso_autosize`, `tcp_tso_should_defer` of Linux 6).
-    Autosizing,
-}
 
 /// States of a connection (RFC 9293, 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,65 +56,41 @@ pub enum State {
     TimeWait,
 }
 
-/// Where loss recovery stands, with the names of Linux.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Nothing looks lost.
-    Open,
-    /// Something arrived out of order.
-    Disorder,
-    /// Fast recovery, until `recovery_point` is acknowledged (RFC 6675, 5; RFC 6582, 3.2).
-    Recovery,
-    /// Slow start after a timeout, until `recovery_point` is acknowledged.
-    Loss,
-}
-
 /// One end of a connection: see the crate's documentation for the order of calls.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "options and what is due are independent")]
 pub struct Endpoint {
-    config: Config,
+    pub(crate) config: Config,
     state: State,
-    /// The connection is plain (see the module of that name).
-    plain: bool,
-    counters: Counters,
+    /// Segments take the fast path (see the module of that name).
+    fast_path: bool,
+    pub(crate) counters: Counters,
 
-    sent: SentSegments,
-    snd_una: u64,
-    snd_nxt: u64,
+    pub(crate) sent: SentSegments,
+    pub(crate) snd_una: u64,
+    pub(crate) snd_nxt: u64,
     /// Everything below was written by the application.
-    write_end: u64,
+    pub(crate) write_end: u64,
     fin_queued: bool,
     /// The peer's window in bytes from `snd_una` on.
     snd_wnd: u64,
     snd_wnd_scale: u8,
     /// Payload bytes of a full segment.
-    mss: u32,
-    window: Window,
-    congestion: Congestion,
-    phase: Phase,
-    recovery_point: u64,
-    /// The end of a recovery's first retransmission; behind the rescue retransmission, the recovery
-    /// point (`RescueRxt` of RFC 6675, 2). More must be acknowledged for a rescue.
-    rescue_after: u64,
-    /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
-    /// zero); kept with forward acknowledgment only.
-    advanced_in_loss: bool,
-    /// A reduction that the kernel may still undo (`undo_marker`): nothing is undone here, but the phase
-    /// Disorder lasts until more is acknowledged.
-    reduced: bool,
+    pub(crate) mss: u32,
+    pub(crate) window: Window,
+    pub(crate) congestion: Congestion,
+    pub(crate) phase: Phase,
+    pub(crate) recovery_point: u64,
     /// Duplicate acknowledgments since `snd_una` advanced, on a connection without SACK.
-    dup_acks: u32,
-    /// The next retransmission does not wait for room in the window.
-    retransmit_at_once: bool,
+    pub(crate) dup_acks: u32,
     /// Segments that the burst under way may still send.
-    burst_left: u32,
+    pub(crate) burst_left: u32,
     /// Most segments in flight since the window was last in full use.
-    window_used: u32,
+    pub(crate) window_used: u32,
     /// When the window was last in full use, or looked at for an acknowledgment (`snd_cwnd_stamp`).
-    window_judged_at: Time,
-    rtt: RttEstimator,
-    rto_at: Time,
+    pub(crate) window_judged_at: Time,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) rto_at: Time,
     last_sent_at: Time,
     probe_window: bool,
 
@@ -215,16 +107,17 @@ pub struct Endpoint {
     ack_at: Time,
     quick_acks: QuickAcks,
     ts_recent: u32,
-    sack: bool,
-    timestamps: bool,
-    ecn: EcnState,
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+    pub(crate) ecn: EcnState,
     close_at: Time,
-    linux6: Linux6,
+    pub(crate) recovery: LossRecovery,
 }
 
 impl Endpoint {
     fn new(config: Config, state: State) -> Self {
-        let mut config = linux6::with_whole_ticks(config);
+        debug_assert_eq!(config.check(), Ok(()));
+        let mut config = Config { min_rto: recovery::min_rto(&config), ..config };
         let granularity = config.clock_tick.max(Duration::from_us(1));
         if config.clock_tick > Duration::ZERO {
             config.congestion.keep_time(Jiffies::new(config.clock_tick, config.clock_phase));
@@ -232,7 +125,7 @@ impl Endpoint {
         Self {
             config,
             state,
-            plain: false,
+            fast_path: false,
             counters: Counters::default(),
             sent: SentSegments::default(),
             snd_una: 0,
@@ -246,11 +139,7 @@ impl Endpoint {
             congestion: config.congestion,
             phase: Phase::Open,
             recovery_point: 0,
-            rescue_after: 0,
-            advanced_in_loss: false,
-            reduced: false,
             dup_acks: 0,
-            retransmit_at_once: false,
             burst_left: 0,
             window_used: 0,
             window_judged_at: Time::ZERO,
@@ -278,7 +167,7 @@ impl Endpoint {
             timestamps: config.timestamps,
             ecn: EcnState::new(config.ecn, config.congestion.needs_ecn()),
             close_at: Time::NEVER,
-            linux6: Linux6::new(config.recovery),
+            recovery: LossRecovery::new(config.recovery),
         }
     }
 
@@ -347,11 +236,7 @@ impl Endpoint {
             self.quick_acks.waited_in_vain();
         }
         if self.rto_due() <= now {
-            if self.linux6.repair.on {
-                self.timer_expired(now);
-            } else {
-                self.retransmission_timeout(now);
-            }
+            recovery::on_timer(self, now);
         }
         if self.close_at <= now {
             self.state = State::Closed;
@@ -372,7 +257,7 @@ impl Endpoint {
 
     /// The value of the timestamp clock: microseconds (RFC 7323, 5.4 allows 1 µs to 1 s with 64-bit
     /// offsets, which need no protection against wrapped sequence numbers).
-    const fn timestamp(now: Time) -> u32 {
+    pub(crate) const fn timestamp(now: Time) -> u32 {
         now.as_us() as u32
     }
 }

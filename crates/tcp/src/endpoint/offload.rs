@@ -3,6 +3,7 @@
 use netstudy_units::{Duration, Time};
 
 use super::{Endpoint, OffloadRule, Phase};
+use crate::recovery;
 
 /// A burst is what the pacing rate carries in this time (`sk_pacing_shift`: 1/1024 s).
 const BURST_TIME: Duration = Duration::from_ns(976_563);
@@ -58,10 +59,10 @@ impl Endpoint {
             && self.is_room_small(room, most)
             && now.since(self.last_sent_at) <= RECENT
             && self.sent.oldest().is_some_and(|oldest| now.since(oldest.sent_at) >= half);
-        if !waits {
+        if waits {
+            recovery::on_deferred(self, now);
+        } else {
             self.begin_burst(room.min(most), written);
-        } else if self.linux6.repair.on {
-            self.judge_window_use(now, true);
         }
         !waits
     }
@@ -97,7 +98,7 @@ impl Endpoint {
         let window = u128::from(self.window.cwnd.max(self.sent.len())) * u128::from(self.mss);
         let paced = window * tenths * u128::from(BURST_TIME.as_ps())
             / (10 * u128::from(srtt.as_ps().max(1)));
-        let near = self.linux6.min_rtt().unwrap_or(srtt).times(NEAR);
+        let near = self.recovery.min_rtt().unwrap_or(srtt).times(NEAR);
         let extra = most.checked_shr(near.min(63) as u32).unwrap_or(0);
         let bytes = (paced.min(u128::from(most)) as u64 + extra).min(most);
         bytes.max(SEGMENTS_MIN * u64::from(self.mss))

@@ -17,8 +17,8 @@ impl Endpoint {
     /// nothing new about what it sent itself (`tcp_rcv_established` of Linux; Jacobson, "4BSD TCP header
     /// prediction", CCR 20(2), 1990).
     #[inline(always)]
-    pub(super) fn is_next_data<const PLAIN: bool>(&self, segment: &Segment) -> bool {
-        (PLAIN || self.may_predict())
+    pub(super) fn is_next_data<const FAST: bool>(&self, segment: &Segment) -> bool {
+        (FAST || self.may_predict())
             && segment.len > 0
             && segment.seq == self.received.next()
             && segment.flags == Flags::ACK
@@ -28,7 +28,7 @@ impl Endpoint {
             && segment.seq + u64::from(segment.len) <= self.rcv_edge
     }
 
-    /// Of a plain connection that has all acknowledged this is known: no timer runs.
+    /// Not asked on the fast path: a connection there with everything acknowledged has no timer.
     #[inline(always)]
     fn may_predict(&self) -> bool {
         self.state == State::Established
@@ -36,22 +36,22 @@ impl Endpoint {
             && self.peer_fin_at.is_none()
             && !self.fin_queued
             && !self.ecn.on
-            && !self.linux6.probe.due
+            && !self.recovery.probe_due
     }
 
     /// What is left of [`Self::handle_segment`] for data that [`Self::is_next_data`].
     #[inline(always)]
-    pub(super) fn handle_next_data<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_next_data<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         debug_assert!(self.rto_at == Time::NEVER, "a timer runs for nothing");
         self.snd_wnd = u64::from(segment.window) << self.snd_wnd_scale;
         self.counters.segments_received += 1;
         self.take_timestamp(segment);
-        if !PLAIN {
+        if !FAST {
             self.quick_acks.hear(now, || self.rtt.rto());
         }
         self.received.advance(segment.len);
         self.counters.bytes_received += u64::from(segment.len);
-        self.delay_ack::<PLAIN>(now);
+        self.delay_ack::<FAST>(now);
     }
 
     /// RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
@@ -64,7 +64,7 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    pub(super) fn handle_data<const PLAIN: bool>(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn handle_data<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         self.counters.segments_received += 1;
         self.take_timestamp(segment);
         let mut range = Range { start: segment.seq, end: segment.seq + u64::from(segment.len) };
@@ -73,11 +73,11 @@ impl Endpoint {
             self.ack_now = true;
             return;
         }
-        if !PLAIN && self.ecn.on {
+        if !FAST && self.ecn.on {
             self.take_mark(segment);
         }
         // A FIN takes a place in the sequence space, and is taken when the window is full, as in Linux.
-        if !PLAIN {
+        if !FAST {
             range.end += u64::from(segment.flags.contains(Flags::FIN));
             self.quick_acks.hear(now, || self.rtt.rto());
         }
@@ -86,14 +86,14 @@ impl Endpoint {
         let advanced = self.received.insert(range);
         self.counters.bytes_received += advanced;
         if had_islands || advanced == 0 {
-            self.acknowledge_disorder::<PLAIN>(is_copy);
+            self.acknowledge_disorder::<FAST>(is_copy);
         } else {
-            self.delay_ack::<PLAIN>(now);
+            self.delay_ack::<FAST>(now);
         }
-        if !PLAIN && self.config.ack_pushed {
+        if !FAST && self.config.ack_pushed {
             self.take_push(segment);
         }
-        if !PLAIN && self.peer_fin_at.is_some() {
+        if !FAST && self.peer_fin_at.is_some() {
             self.take_fin(now);
         }
     }
@@ -109,9 +109,9 @@ impl Endpoint {
 
     /// RFC 5681 (4.2): at once when out of order, or when a gap is filled.
     #[inline]
-    fn acknowledge_disorder<const PLAIN: bool>(&mut self, is_copy: bool) {
+    fn acknowledge_disorder<const FAST: bool>(&mut self, is_copy: bool) {
         self.ack_now = true;
-        if PLAIN {
+        if FAST {
             return;
         }
         if is_copy {
@@ -131,10 +131,10 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn delay_ack<const PLAIN: bool>(&mut self, now: Time) {
+    fn delay_ack<const FAST: bool>(&mut self, now: Time) {
         let waiting = self.received.next() - self.last_ack_sent;
         let enough = u64::from(self.config.ack_every_segments - 1) * u64::from(self.mss);
-        if waiting > enough || (!PLAIN && self.quick_acks.are_due()) {
+        if waiting > enough || (!FAST && self.quick_acks.are_due()) {
             self.ack_now = true;
         } else if self.ack_at == Time::NEVER {
             self.ack_at = now + self.config.delayed_ack;

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use netstudy_units::Time;
 
-use super::{Endpoint, Phase, Recovery, State};
-use crate::{CongestionControl, Flags, Segment, SentSegment};
+use super::{Endpoint, Phase, State};
+use crate::{CongestionControl, Flags, Segment, SentSegment, recovery};
 
 /// Where segments leave to.
 pub trait Outlet {
@@ -46,11 +46,11 @@ impl Endpoint {
     /// Nothing can be due but data and acknowledgments, these last.
     #[inline(always)]
     fn has_data_or_acks(&self) -> bool {
-        self.goes_plain()
+        self.takes_fast_path()
             || (self.state == State::Established
                 && !self.fin_queued
                 && !self.ecn.acks_before()
-                && !self.linux6.probe.due)
+                && !self.recovery.probe_due)
     }
 
     /// Hands to `outlet` the new data that may leave at `now`, if it comes before all else that can be due.
@@ -60,7 +60,7 @@ impl Endpoint {
         if self.sent.may_retransmit() || !self.has_data_or_acks() {
             return false;
         }
-        if self.goes_plain() && self.fill_window(now, outlet) {
+        if self.takes_fast_path() && self.fill_window(now, outlet) {
             return !self.ack_now;
         }
         while let Some(segment) = self.poll_new_data(now) {
@@ -69,7 +69,7 @@ impl Endpoint {
         !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
     }
 
-    /// What a plain connection mostly sends: as many full segments as there is room for, which differ in
+    /// Transmission on the fast path: as many full segments as there is room for, which differ in
     /// their place alone. Whether the congestion window is full then.
     #[inline(always)]
     fn fill_window(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
@@ -116,7 +116,7 @@ impl Endpoint {
         {
             return Some(segment);
         }
-        if self.linux6.probe.due
+        if self.recovery.probe_due
             && let Some(segment) = self.poll_probe(now)
         {
             return Some(segment);
@@ -137,52 +137,40 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     fn poll_retransmission(&mut self, now: Time) -> Option<Segment> {
-        let waits = self.is_window_full() && !self.retransmit_at_once;
-        if waits || self.linux6.holds_retransmissions {
+        let waits = self.is_window_full() && !self.recovery.retransmits_at_once;
+        if waits || self.recovery.holds_retransmissions {
             return None;
         }
         let again = self.sent.retransmit_next(now, self.snd_nxt)?;
-        self.retransmit_at_once = false;
+        self.recovery.retransmits_at_once = false;
         Some(self.send_again(now, &again))
     }
 
-    /// In recovery, when no loss is left to repair and nothing new can be sent: what may be lost as
-    /// well (`NextSeg` (3) and (4) of RFC 6675; forward retransmissions of Linux 2.6.18, at the end of
-    /// `tcp_xmit_retransmit_queue`). Linux 6 repairs losses alone.
+    /// In fast recovery, when no loss is left to repair and nothing new can be sent: what may be lost
+    /// as well.
     #[cold]
     #[inline(never)]
     fn poll_in_case(&mut self, now: Time) -> Option<Segment> {
-        if !self.sack || self.linux6.repair.on || self.is_window_full() {
+        if !self.sack || self.is_window_full() {
             return None;
         }
-        let again = match self.sent.retransmit_forward(now, self.snd_nxt) {
-            None if self.config.recovery == Recovery::Rfc => self.rescue(now),
-            found => found,
-        }?;
+        let again = recovery::next_in_case(self, now)?;
         Some(self.send_again(now, &again))
     }
 
-    /// Once a recovery, the end of what was sent: were it lost, no SACK would ever tell
-    /// (`NextSeg` (4)).
-    fn rescue(&mut self, now: Time) -> Option<SentSegment> {
-        if self.snd_una <= self.rescue_after {
-            return None;
-        }
-        self.rescue_after = self.recovery_point;
-        self.sent.rescue(now)
+    fn send_again(&mut self, now: Time, again: &SentSegment) -> Segment {
+        self.counters.segments_retransmitted += 1;
+        recovery::on_sent_again(self, now, again);
+        self.build(now, again)
     }
 
-    /// Linux restarts the timer when the oldest segment is sent again
-    /// (`tcp_xmit_retransmit_queue`).
-    pub(super) fn send_again(&mut self, now: Time, again: &SentSegment) -> Segment {
+    /// The newest segment goes out again as a probe.
+    #[cold]
+    fn poll_probe(&mut self, now: Time) -> Option<Segment> {
+        self.recovery.probe_due = false;
+        let again = self.sent.repeat_newest(now)?;
         self.counters.segments_retransmitted += 1;
-        if self.config.recovery == Recovery::Fack && again.start == self.snd_una {
-            self.rto_at = now + self.rtt.rto();
-        }
-        if self.linux6.repair.on {
-            self.repeat_sent(now, again);
-        }
-        self.build(now, again)
+        Some(self.build(now, &again))
     }
 
     /// The next segment of data that was never sent before, if it may be sent at `now`: to be called
@@ -192,7 +180,7 @@ impl Endpoint {
         if self.snd_nxt >= self.write_end {
             return None;
         }
-        if self.is_window_full() && !self.linux6.probe.new_data_due {
+        if self.is_window_full() && !self.recovery.new_data_at_once {
             return None;
         }
         let len = self.new_data_len()?;
@@ -214,7 +202,12 @@ impl Endpoint {
         self.in_flight() >= self.window.cwnd
     }
 
-    pub(super) const fn may_send_data(&self) -> bool {
+    /// There is new data that the peer takes.
+    pub(crate) fn has_more_to_send(&self) -> bool {
+        self.snd_nxt < self.write_end && self.may_send_data() && self.new_data_len().is_some()
+    }
+
+    const fn may_send_data(&self) -> bool {
         // With a FIN queued, data written before it still goes out.
         self.snd_nxt > 0 && matches!(self.state, State::Established | State::CloseWait)
     }
@@ -222,7 +215,7 @@ impl Endpoint {
     /// Payload bytes of the next new segment: a full one, or all that is left. A remnant of the
     /// window is not used for a short one (sender's silly window avoidance, RFC 9293, 3.8.6.2.1).
     #[inline]
-    pub(super) fn new_data_len(&self) -> Option<u32> {
+    fn new_data_len(&self) -> Option<u32> {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
         let room = self.send_edge().saturating_sub(self.snd_nxt);
         if room >= wanted {
@@ -241,19 +234,12 @@ impl Endpoint {
     fn send_fresh(&mut self, fresh: &SentSegment) {
         self.sent.push(*fresh);
         self.snd_nxt = fresh.end();
-        if self.linux6.repair.on {
-            self.fresh_sent(fresh.sent_at);
-            return;
-        }
-        if self.config.recovery == Recovery::Fack && self.config.restart_after_idle {
-            self.validate_window(fresh.sent_at);
-        }
-        self.start_retransmission(fresh.sent_at);
+        recovery::on_sent(self, fresh.sent_at);
     }
 
     /// RFC 6298 (5.1): the timer runs from `now` on, unless it runs already.
     #[inline(always)]
-    fn start_retransmission(&mut self, now: Time) {
+    pub(crate) fn start_retransmission(&mut self, now: Time) {
         if self.rto_at == Time::NEVER {
             self.rto_at = now + self.rtt.rto();
         }
@@ -286,7 +272,7 @@ impl Endpoint {
     /// The acknowledgment that is due, if there is one.
     #[inline(always)]
     pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
-        if self.goes_plain() {
+        if self.takes_fast_path() {
             return self.ack_now.then(|| self.build_ack::<true>(now));
         }
         let may_ack = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
@@ -294,14 +280,14 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn build_ack<const PLAIN: bool>(&mut self, now: Time) -> Segment {
+    fn build_ack<const FAST: bool>(&mut self, now: Time) -> Segment {
         self.counters.acks_sent += 1;
         let seq = self.snd_nxt - u64::from(core::mem::take(&mut self.probe_window));
-        self.stamp_ack::<PLAIN>(now, Segment { seq, ..Segment::default() })
+        self.stamp_ack::<FAST>(now, Segment { seq, ..Segment::default() })
     }
 
     /// The segment that carries what `sent` stands for.
-    pub(super) fn build(&mut self, now: Time, sent: &SentSegment) -> Segment {
+    fn build(&mut self, now: Time, sent: &SentSegment) -> Segment {
         if sent.start > 0 && sent.start < self.write_end {
             return self.build_data(now, sent);
         }
@@ -323,17 +309,17 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn stamp_data<const PLAIN: bool>(&mut self, now: Time, seq: u64, len: u32) -> Segment {
+    fn stamp_data<const FAST: bool>(&mut self, now: Time, seq: u64, len: u32) -> Segment {
         self.last_sent_at = now;
-        if !PLAIN {
+        if !FAST {
             self.quick_acks.send_data(now, self.config.delayed_ack);
         }
         // Beside a full segment the SACK option would exceed the MTU: it travels on its own.
         if self.ack_now {
             self.ack_now = self.sack && self.received.has_islands();
         }
-        let mut segment = self.stamp::<PLAIN>(now, Segment { seq, len, ..Segment::default() });
-        if !PLAIN && self.config.ack_pushed && seq + u64::from(len) == self.write_end {
+        let mut segment = self.stamp::<FAST>(now, Segment { seq, len, ..Segment::default() });
+        if !FAST && self.config.ack_pushed && seq + u64::from(len) == self.write_end {
             segment.flags = segment.flags | Flags::PSH;
         }
         segment
@@ -341,7 +327,7 @@ impl Endpoint {
 
     /// Adds what a segment without payload carries: what all do, and SACK.
     #[inline(always)]
-    pub(super) fn stamp_ack<const PLAIN: bool>(
+    pub(super) fn stamp_ack<const FAST: bool>(
         &mut self,
         now: Time,
         mut segment: Segment,
@@ -350,28 +336,28 @@ impl Endpoint {
             segment.sack = self.received.sack_blocks();
         }
         self.ack_now = false;
-        self.stamp::<PLAIN>(now, segment)
+        self.stamp::<FAST>(now, segment)
     }
 
     /// Adds what every segment carries: acknowledgment, window, timestamps.
     #[inline(always)]
-    fn stamp<const PLAIN: bool>(&mut self, now: Time, mut segment: Segment) -> Segment {
+    fn stamp<const FAST: bool>(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;
         segment.ts_value = Self::timestamp(now);
-        segment.window = if PLAIN {
+        segment.window = if FAST {
             self.advertise_again()
         } else {
             self.advertise(segment.flags.contains(Flags::SYN))
         };
-        if PLAIN || self.state != State::SynSent {
+        if FAST || self.state != State::SynSent {
             segment.flags = segment.flags | Flags::ACK;
             segment.ack = self.received.next();
             segment.ts_echo = self.ts_recent;
-            if !PLAIN && self.ecn.on && self.ecn.echo {
+            if !FAST && self.ecn.on && self.ecn.echo {
                 segment.flags = segment.flags | Flags::ECE;
             }
             self.last_ack_sent = segment.ack;
-            if !PLAIN {
+            if !FAST {
                 self.quick_acks.send_ack();
             }
             self.ack_at = Time::NEVER;
@@ -401,33 +387,11 @@ impl Endpoint {
         self.advertise(false)
     }
 
-    /// Halves the window for each timeout that passed idle, not below the initial one, and remembers
-    /// three quarters of it as the threshold (RFC 2861, 3; Linux `tcp_cwnd_restart`).
-    fn shrink_after_idle(&mut self, now: Time) {
-        let rto = self.rtt.rto();
-        let idle = now.since(self.last_sent_at);
-        if self.snd_nxt <= 1 || idle < rto {
-            return;
-        }
-        let floor = self.initial_window().min(self.window.cwnd);
-        self.window.ssthresh = self.window.ssthresh.max(self.three_quarters());
-        let halvings = idle.times(rto).min(31) as u32;
-        self.window.cwnd = (self.window.cwnd >> halvings).max(floor).max(1);
-        self.window.credit = 0;
-        self.window_used = 0;
-        self.window_judged_at = now;
-    }
-
-    /// What is remembered of a window that shrinks without a loss (`tcp_current_ssthresh`).
-    pub(super) const fn three_quarters(&self) -> u32 {
-        self.window.cwnd / 2 + self.window.cwnd / 4
-    }
-
     /// The retransmission timer expired (RFC 6298, 5.4 to 5.7), or the peer's window stays shut: then
     /// a segment below the window, which must be answered, asks for it. It carries no new octet, unlike
     /// in RFC 9293 (3.8.6.1) and as in Linux, so that nothing is left to repair when the window opens.
     #[cold]
-    pub(super) fn retransmission_timeout(&mut self, now: Time) {
+    pub(crate) fn retransmission_timeout(&mut self, now: Time) {
         self.rtt.back_off();
         self.rto_at = now + self.rtt.rto();
         if self.sent.is_empty() {
@@ -436,35 +400,6 @@ impl Endpoint {
             return;
         }
         self.counters.timeouts += 1;
-        if self.linux6.repair.on {
-            self.enter_loss_linux6(now);
-        } else {
-            self.enter_loss();
-        }
-    }
-
-    fn enter_loss(&mut self) {
-        // RFC 5681 (3.1): the threshold falls once for one loss event. Linux counts a recovery that
-        // the timer ends as the same event, and a timeout after progress in Loss as another one
-        // (`tcp_enter_loss`).
-        let is_fack = self.config.recovery == Recovery::Fack;
-        let is_covered = match self.phase {
-            Phase::Open | Phase::Disorder => false,
-            Phase::Recovery => is_fack,
-            Phase::Loss => !is_fack || !self.advanced_in_loss,
-        };
-        if !is_covered || self.snd_una >= self.recovery_point {
-            self.lower_threshold();
-        }
-        self.ecn.lowered_at = 0;
-        self.congestion.on_timeout();
-        self.window.cwnd = 1;
-        self.window.credit = 0;
-        self.phase = Phase::Loss;
-        self.advanced_in_loss = false;
-        self.reduced = is_fack && !self.sent.any_sent_twice();
-        self.recovery_point = self.snd_nxt;
-        self.dup_acks = 0;
-        self.sent.lose_all();
+        recovery::enter_loss(self, now);
     }
 }

@@ -1,10 +1,274 @@
-//! Loss recovery: what was sent, what of it is known to have arrived, and what is taken for lost.
+//! Loss recovery: which segments count as lost, when they are sent again, and how far the congestion
+//! window falls. One algorithm, one file or folder.
+//!
+//! An algorithm implements [`Algorithm`]. It reads and changes the whole endpoint, so its functions take
+//! one; its own state is a part of [`LossRecovery`]. The endpoint calls the functions of the same names
+//! below: `ask!` is the only place that tells one algorithm from another. Questions that come up for each
+//! segment sent are fields of [`LossRecovery`] instead, which the algorithms set: a read, not a call.
+//!
+//! `sent` is the queue of sent segments with the SACK scoreboard, which all algorithms share.
 
+mod fack;
+mod prr;
+mod rfc;
 mod sent;
+
+use netstudy_units::{Duration, Time};
 
 pub(crate) use sent::{Acknowledged, Place};
 pub use sent::{SentSegment, SentSegments};
 
+use crate::{Config, CongestionControl, Endpoint, Segment};
+use fack::Fack;
+use prr::Prr;
+use rfc::Rfc;
+
 /// Duplicate acknowledgments, or SACKed segments above, that make a segment count as lost
 /// (`DupThresh` of RFC 5681 and RFC 6675).
 pub(crate) const DUP_THRESH: u32 = 3;
+
+/// Ways to find and repair losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// RFC 6675, and RFC 6582 without SACK.
+    Rfc,
+    /// Forward acknowledgment with rate halving, as in Linux 2.6.18 (Mathis and Mahdavi, SIGCOMM
+    /// 1996; the kernel's `net/ipv4/tcp_input.c`). A connection without SACK is as with [`Self::Rfc`].
+    Fack,
+    /// Proportional rate reduction (RFC 6937) with needless reductions undone, as in Linux 6, with or
+    /// without SACK.
+    Prr {
+        /// Losses are found by time (RFC 8985), else by three SACKed segments above (RFC 6675).
+        rack: bool,
+        /// The tail of a flight is probed before the timeout (RFC 8985, 7).
+        tail_loss_probe: bool,
+    },
+}
+
+/// Where loss recovery stands, with the names of Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing looks lost.
+    Open,
+    /// Something arrived out of order.
+    Disorder,
+    /// Fast recovery, until `recovery_point` is acknowledged (RFC 6675, 5; RFC 6582, 3.2).
+    Recovery,
+    /// Slow start after a timeout, until `recovery_point` is acknowledged.
+    Loss,
+}
+
+/// What an endpoint asks its loss recovery, and what it tells it.
+trait Algorithm {
+    /// The least timeout on a host with the clock of `config`.
+    fn min_rto(config: &Config) -> Duration {
+        config.min_rto
+    }
+
+    /// The peer's SYN has arrived: it is known which options the connection has.
+    fn on_options(_end: &mut Endpoint) {}
+
+    /// An acknowledgment arrived while segments are outstanding. `window_changed`: it changed the peer's
+    /// window. `FAST`: it takes the endpoint's fast path, where there are no congestion marks.
+    fn on_ack<const FAST: bool>(
+        end: &mut Endpoint,
+        now: Time,
+        segment: &Segment,
+        window_changed: bool,
+    );
+
+    /// An acknowledgment arrived while no segment is outstanding.
+    fn on_idle_ack(_end: &mut Endpoint, _segment: &Segment, _window_changed: bool) {}
+
+    /// Data, a SYN or a FIN was sent for the first time.
+    fn on_sent(end: &mut Endpoint, now: Time);
+
+    /// The segment `again` was sent again.
+    fn on_sent_again(_end: &mut Endpoint, _now: Time, _again: &SentSegment) {}
+
+    /// Segmentation offload holds back data that the window would allow, for a larger burst.
+    fn on_deferred(_end: &mut Endpoint, _now: Time) {}
+
+    /// In fast recovery with SACK, when the window has room but no lost segment and no new data is left
+    /// to send: a segment to send again in case that it is lost too.
+    fn next_in_case(_end: &mut Endpoint, _now: Time) -> Option<SentSegment> {
+        None
+    }
+
+    /// The timer expired.
+    fn on_timer(end: &mut Endpoint, now: Time) {
+        end.retransmission_timeout(now);
+    }
+
+    /// The retransmission timer expired while segments are outstanding: the phase Loss begins.
+    fn enter_loss(end: &mut Endpoint, now: Time);
+
+    /// Segments from which congestion control computes the new threshold after a loss or a mark:
+    /// `FlightSize` of RFC 5681 (2), sent and not acknowledged cumulatively, losses included. Segments
+    /// that limited transmit sent beyond the window do not count (RFC 6675, 5, step 4.2).
+    fn flight_size(end: &Endpoint) -> u32 {
+        end.sent.len().min(end.window.cwnd)
+    }
+}
+
+/// The algorithms that a connection can be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InUse {
+    Rfc,
+    Fack,
+    Prr,
+}
+
+impl InUse {
+    const fn of(recovery: Recovery) -> Self {
+        match recovery {
+            Recovery::Rfc => Self::Rfc,
+            Recovery::Fack => Self::Fack,
+            Recovery::Prr { .. } => Self::Prr,
+        }
+    }
+}
+
+/// Asks the algorithm in use.
+macro_rules! ask {
+    ($in_use:expr, $algorithm:ident => $call:expr) => {
+        match $in_use {
+            InUse::Rfc => {
+                type $algorithm = Rfc;
+                $call
+            }
+            InUse::Fack => {
+                type $algorithm = Fack;
+                $call
+            }
+            InUse::Prr => {
+                type $algorithm = Prr;
+                $call
+            }
+        }
+    };
+}
+
+/// Loss recovery of a connection: instructions to the sending side, and the state of each algorithm.
+///
+/// The states stand side by side, not in an enum: an algorithm uses its own while it changes the rest of
+/// the endpoint, without asking again which one is in use.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "instructions are independent")]
+pub(crate) struct LossRecovery {
+    in_use: InUse,
+    /// The next retransmission does not wait for room in the window.
+    pub(crate) retransmits_at_once: bool,
+    /// Until the next acknowledgment, only new data may be sent.
+    pub(crate) holds_retransmissions: bool,
+    /// The newest segment is to be sent again as a probe.
+    pub(crate) probe_due: bool,
+    /// One new segment may leave beyond the window.
+    pub(crate) new_data_at_once: bool,
+    rfc: rfc::State,
+    fack: fack::State,
+    prr: prr::State,
+}
+
+impl LossRecovery {
+    pub(crate) fn new(recovery: Recovery) -> Self {
+        let (rack, tail_loss_probe) = match recovery {
+            Recovery::Prr { rack, tail_loss_probe } => (rack, tail_loss_probe),
+            Recovery::Rfc | Recovery::Fack => (false, false),
+        };
+        Self {
+            in_use: InUse::of(recovery),
+            retransmits_at_once: false,
+            holds_retransmissions: false,
+            probe_due: false,
+            new_data_at_once: false,
+            rfc: rfc::State::default(),
+            fack: fack::State::default(),
+            prr: prr::State::new(rack, tail_loss_probe),
+        }
+    }
+
+    /// The least round-trip time, if the algorithm in use keeps it. Only [`Prr`] does: with the others its
+    /// state stays empty, so that nothing is asked here.
+    pub(crate) const fn min_rtt(&self) -> Option<Duration> {
+        self.prr.min_rtt()
+    }
+
+    /// Whether the endpoint's fast path may be taken. It is compiled for [`Rfc`] alone: [`on_ack`] goes
+    /// there directly, and `on_sent` is nothing but the start of the retransmission timer.
+    pub(crate) fn has_fast_path(&self) -> bool {
+        self.in_use == InUse::Rfc
+    }
+}
+
+pub(crate) fn min_rto(config: &Config) -> Duration {
+    ask!(InUse::of(config.recovery), A => A::min_rto(config))
+}
+
+pub(crate) fn on_options(end: &mut Endpoint) {
+    ask!(end.recovery.in_use, A => A::on_options(end));
+}
+
+#[inline(always)]
+pub(crate) fn on_ack<const FAST: bool>(
+    end: &mut Endpoint,
+    now: Time,
+    segment: &Segment,
+    window_changed: bool,
+) {
+    if FAST {
+        Rfc::on_ack::<true>(end, now, segment, window_changed);
+    } else {
+        ask!(end.recovery.in_use, A => A::on_ack::<false>(end, now, segment, window_changed));
+    }
+}
+
+#[inline(always)]
+pub(crate) fn on_idle_ack(end: &mut Endpoint, segment: &Segment, window_changed: bool) {
+    ask!(end.recovery.in_use, A => A::on_idle_ack(end, segment, window_changed));
+}
+
+#[inline(always)]
+pub(crate) fn on_sent(end: &mut Endpoint, now: Time) {
+    ask!(end.recovery.in_use, A => A::on_sent(end, now));
+}
+
+pub(crate) fn on_sent_again(end: &mut Endpoint, now: Time, again: &SentSegment) {
+    ask!(end.recovery.in_use, A => A::on_sent_again(end, now, again));
+}
+
+pub(crate) fn on_deferred(end: &mut Endpoint, now: Time) {
+    ask!(end.recovery.in_use, A => A::on_deferred(end, now));
+}
+
+pub(crate) fn next_in_case(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
+    ask!(end.recovery.in_use, A => A::next_in_case(end, now))
+}
+
+pub(crate) fn on_timer(end: &mut Endpoint, now: Time) {
+    ask!(end.recovery.in_use, A => A::on_timer(end, now));
+}
+
+pub(crate) fn enter_loss(end: &mut Endpoint, now: Time) {
+    ask!(end.recovery.in_use, A => A::enter_loss(end, now));
+}
+
+pub(crate) fn flight_size(end: &Endpoint) -> u32 {
+    ask!(end.recovery.in_use, A => A::flight_size(end))
+}
+
+/// A timeout by the RFCs: the threshold falls if this is another loss event, all that is not SACKed is
+/// lost, and slow start begins with one segment (RFC 5681, 3.1; RFC 6298, 5.4 to 5.7).
+fn lose_all(end: &mut Endpoint, is_same_event: bool) {
+    if !is_same_event || end.snd_una >= end.recovery_point {
+        end.lower_threshold();
+    }
+    end.ecn.lowered_at = 0;
+    end.congestion.on_timeout();
+    end.window.cwnd = 1;
+    end.window.credit = 0;
+    end.phase = Phase::Loss;
+    end.recovery_point = end.snd_nxt;
+    end.dup_acks = 0;
+    end.sent.lose_all();
+}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import COMPLETION, DROPS, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import PanelResult
 from netstudy.analysis.verdict import RUNS_SEARCHED, Comparison, VerdictTable
 from netstudy.report.cellrefs import (
@@ -34,6 +34,9 @@ from netstudy.report.prose.words import (
 )
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level
+
+TIMES = ("s", "ms", "µs")
+"""Units of a metric of which more is slower."""
 
 
 def conclusions(found: PanelResult) -> list[Point]:
@@ -169,8 +172,8 @@ def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
     last = rows[-1:] if len(table.rows) > 1 and rows and rows[-1] not in leads else []
     for row in last:
         yield _size(found.panel, table, row, say("At the end of the range"))
-    drops = found.verdict(DROPS, table.level)
-    if drops is not None and table.metric == COMPLETION:
+    drops = found.verdict(found.workload.drops, table.level)
+    if drops is not None and table.metric == found.workload.deciding:
         yield from _drops(found.panel, drops, [row.x for row in (*leads, *last)])
 
 
@@ -205,7 +208,7 @@ def _compared(table: VerdictTable, row: Comparison) -> Sentence:
     times = ratio_number(row, table)
     assert times is not None, "only rows with a ratio are put into words"
     source = f"|change| in % of {table.factor}={table.base}, {ratio_source(row, table)}"
-    if table.metric == COMPLETION:
+    if table.metric.unit in TIMES and table.metric.name.endswith("_mean"):
         more, less = "{a} is {change} slower than {b}", "{a} takes {change} less time than {b}"
     else:
         more, less = "{a} is {change} above {b}", "{a} is {change} below {b}"

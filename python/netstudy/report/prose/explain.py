@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from netstudy.analysis.causes import CHAIN, Causes, Link, TimeAccount
-from netstudy.analysis.layout import Panel
+from netstudy.analysis.causes import Link, TimeAccount
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import PanelResult
 from netstudy.report.cellrefs import count, percent, plain
-from netstudy.report.prose.words import NOTHING, on_level, things, within
-from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.prose.words import NOTHING, on_level, things, with_article, within
+from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import scope_text
+from netstudy.report.workloads import page_of
 from netstudy.wire import Level
 
 
 def chain(found: PanelResult) -> list[Sentence]:
-    """The evidence for the chain from drops to completion time."""
+    """The evidence for the chain of the workload."""
     return [
         *_links(found),
-        *_timeout_cost(found.causes),
+        *_timeout_cost(found),
         *_accounts(found),
         *_identity(found),
     ]
@@ -37,13 +37,13 @@ def _links(found: PanelResult) -> Iterator[Sentence]:
         n=count(len(testable), "testable links"),
         k=count(len(holding), "links with rho > 0 and p below the level after Holm"),
     )
-    for cause, effect in CHAIN:
+    for cause, effect in found.causes.chain:
         links = [link for link in testable if (link.cause, link.effect) == (cause, effect)]
-        yield from _one_link(cause, effect, links, found.panel)
+        yield from _one_link(cause, effect, links, found)
 
 
 def _one_link(
-    cause: Metric, effect: Metric, links: Sequence[Link], panel: Panel
+    cause: Metric, effect: Metric, links: Sequence[Link], found: PanelResult
 ) -> Iterator[Sentence]:
     """In which scopes a link holds; a scope counts when it holds for every level."""
     if not links:
@@ -52,8 +52,9 @@ def _one_link(
     held = [s for s in scopes if all(link.holds for link in links if link.scope == s)]
     lost = [s for s in scopes if s not in held]
     refs = {"cause": Name(cause.title), "effect": Name(within(effect.title))}
-    shown = join([Name(scope_text(scope, panel)) for scope in held])
-    missing = join([Name(scope_text(scope, panel)) for scope in lost], last="or")
+    panel, samples = found.panel, found.causes.samples
+    shown = join([Name(scope_text(scope, panel, samples)) for scope in held])
+    missing = join([Name(scope_text(scope, panel, samples)) for scope in lost], last="or")
     if held and lost:
         template = "{cause} → {effect}: shown {shown}; not shown {missing}."
         yield say(template, shown=shown, missing=missing, **refs)
@@ -63,29 +64,35 @@ def _one_link(
         yield say("{cause} → {effect}: not shown {missing}.", missing=missing, **refs)
 
 
-def _timeout_cost(found: Causes) -> Iterator[Sentence]:
-    if found.timeout_cost_ms is None:
+def _timeout_cost(found: PanelResult) -> Iterator[Sentence]:
+    causes, noun = found.causes, found.workload.counted.noun
+    if causes.timeout_cost_ms is None:
         return
-    cost = plain(
-        found.timeout_cost_ms,
-        1,
-        "ms",
-        "mean completion time of iterations with a timeout − without, median over the cells",
-    )
-    cells = things(count(found.timeout_cost_cells, "cells with iterations of both kinds"), "cell")
-    if found.min_rto_ms is None:
-        template = (
-            "In the same cell an iteration with a timeout takes {cost} longer than one without "
-            "(median over {cells})."
+    refs: dict[str, Number | Name | Sentence] = {
+        "one": Name(with_article(noun)),
+        "cost": plain(
+            causes.timeout_cost_ms,
+            1,
+            "ms",
+            f"mean {found.workload.deciding.label} of {noun}s with a timeout − without, median "
+            "over the cells",
+        ),
+        "cells": things(
+            count(causes.timeout_cost_cells, f"cells with {noun}s of both kinds"), "cell"
+        ),
+    }
+    if causes.min_rto_ms is None:
+        yield say(
+            "In the same cell {one} with a timeout takes {cost} longer than one without "
+            "(median over {cells}).",
+            **refs,
         )
-        yield say(template, cost=cost, cells=cells)
         return
     yield say(
-        "In the same cell an iteration with a timeout takes {cost} longer than one without "
+        "In the same cell {one} with a timeout takes {cost} longer than one without "
         "(median over {cells}); the servers’ minimum RTO is {rto}.",
-        cost=cost,
-        cells=cells,
-        rto=plain(found.min_rto_ms, 0, "ms", "tcp.min_rto of the servers in the plan"),
+        rto=plain(causes.min_rto_ms, 0, "ms", "tcp.min_rto of the servers in the plan"),
+        **refs,
     )
 
 
@@ -94,7 +101,7 @@ def _accounts(found: PanelResult) -> Iterator[Sentence]:
     parts = [
         say(
             "{middle}{on}{span}",
-            middle=percent(median(shares), "waiting ÷ (completion time − wire time), median"),
+            middle=percent(median(shares), "waiting ÷ (time − wire time), median"),
             on=on_level(found.panel, level),
             span=_span(shares) if len(shares) > 1 else NOTHING,
         )
@@ -102,8 +109,9 @@ def _accounts(found: PanelResult) -> Iterator[Sentence]:
     ]
     if parts:
         yield say(
-            "One minimum RTO in each iteration with a timeout makes up {parts} of the time beyond "
+            "One minimum RTO in each {noun} with a timeout makes up {parts} of the time beyond "
             "the wire’s own, in the median cell{more}.",
+            noun=Name(found.workload.counted.noun),
             parts=join(parts),
             more=_MORE if any(max(shares) > ALL for _, shares in _shares(found)) else NOTHING,
         )
@@ -116,8 +124,8 @@ _MORE = say("; more than all of it means that some servers wait while others sti
 def _span(shares: Sequence[float]) -> Sentence:
     return say(
         " (from {low} to {high})",
-        low=percent(min(shares), "waiting ÷ (completion time − wire time), lowest"),
-        high=percent(max(shares), "waiting ÷ (completion time − wire time), highest"),
+        low=percent(min(shares), "waiting ÷ (time − wire time), lowest"),
+        high=percent(max(shares), "waiting ÷ (time − wire time), highest"),
     )
 
 
@@ -133,15 +141,13 @@ def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
 
 def _large_account(account: TimeAccount) -> float | None:
     """The accounted part of a cell in which some iteration waits; else None."""
-    return account.accounted_pct if account.waiting_ms else None
+    return account.found.accounted_pct if account.found.waiting_ms else None
 
 
 def _identity(found: PanelResult) -> Iterator[Sentence]:
-    if any(account.completion_ms for account in found.causes.accounts):
-        yield say(
-            "Goodput × completion time is the bytes of an iteration in every row: the two are one "
-            "observation, and goodput is no evidence of its own."
-        )
+    same = page_of(found.workload).one_observation
+    if same is not None and any(cell.runs for cell in found.panel.cells.values()):
+        yield same
 
 
 MOST = 50.0
@@ -153,12 +159,15 @@ def cause_summary(found: PanelResult) -> list[Sentence]:
     shares = _shares(found)
     waits = bool(shares) and all(median(values) > MOST for _, values in shares)
     lead = [say("Waiting for retransmission timeouts is most of the time lost.")] if waits else []
-    return [*lead, *_timeout_cost(found.causes), *_accounts(found)]
+    return [*lead, *_timeout_cost(found), *_accounts(found)]
 
 
-LIMITS = say(
-    "What this can show: between the iterations of one cell only chance differs, so that look is "
-    "the strongest; along the other factor that factor itself drives both sides, so that look is "
-    "the weakest. "
-    "None of them replaces an experiment that changes one cause alone."
-)
+def limits(samples: str) -> Sentence:
+    """What the ways to look at a link can show; `samples` is what is compared inside a cell."""
+    return say(
+        "What this can show: between the {samples} of one cell only chance differs, so that look "
+        "is the strongest; along the other factor that factor itself drives both sides, so that "
+        "look is the weakest. "
+        "None of them replaces an experiment that changes one cause alone.",
+        samples=Name(samples),
+    )

@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.ideal import ideal_of
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import (
-    BY_NAME,
-    COMPLETION,
-    DROPS,
-    GOODPUT,
-    RETRANSMISSIONS,
-    TIMEOUT_SHARE,
-    Metric,
-)
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import PanelResult
+from netstudy.analysis.workloads.probe import IDLE_P50, LOADED_P50, LOADED_P99
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
 from netstudy.report.prose.words import NOTHING, at_level, on_level
 from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.workloads import page_of
 from netstudy.wire import Level
-
-P50, P99 = BY_NAME["completion_ms_p50"], BY_NAME["completion_ms_p99"]
 
 
 def observations(found: PanelResult) -> list[Sentence]:
@@ -30,15 +21,16 @@ def observations(found: PanelResult) -> list[Sentence]:
     return [
         *key_observations(found),
         *_retransmissions_per_drop(found),
-        *_goodput(found.panel),
-        *_tail(found.panel),
+        *_goodput(found),
+        *_tail(found),
+        *_probe(found),
     ]
 
 
 def key_observations(found: PanelResult) -> list[Sentence]:
     """The ranges and the timeouts: what a summary says where nothing is compared."""
-    ranges = [_range_sentence(found.panel, m) for m in (COMPLETION, DROPS, RETRANSMISSIONS)]
-    return [*(one for one in ranges if one is not None), *_timeouts(found.panel)]
+    ranges = [_range_sentence(found.panel, metric) for metric in found.workload.observed]
+    return [*(one for one in ranges if one is not None), *_timeouts(found)]
 
 
 def _range_sentence(panel: Panel, metric: Metric) -> Sentence | None:
@@ -87,42 +79,52 @@ def _retransmissions_per_drop(found: PanelResult) -> Iterator[Sentence]:
     ratio = found.causes.retransmissions_per_drop
     if ratio is not None:
         yield say(
-            "For each dropped packet the servers sent {ratio} segments again (ratio of the sums).",
+            "For each dropped packet {who} sent {ratio} segments again (ratio of the sums).",
+            who=Name(page_of(found.workload).senders),
             ratio=plain(ratio, 2, "", "retransmissions ÷ dropped packets, sums over all cells"),
         )
 
 
-def _timeouts(panel: Panel) -> Iterator[Sentence]:
+def _timeouts(found: PanelResult) -> Iterator[Sentence]:
+    panel, metric = found.panel, found.workload.timeout_share
+    if metric is None:
+        sentence = _range_sentence(panel, found.workload.timeouts)
+        yield from () if sentence is None else (sentence,)
+        return
     parts = []
     for level in panel.series_levels:
-        found = _extremes(panel, level, TIMEOUT_SHARE)
-        if found is None:
+        ends = _extremes(panel, level, metric)
+        if ends is None:
             continue
-        x, cell = found[1]
-        share = cell_number(cell, TIMEOUT_SHARE, unit=True)
+        x, cell = ends[1]
+        share = cell_number(cell, metric, unit=True)
         assert share is not None, "an extreme has a value"
         at = NOTHING if share.value == 0 else at_level(panel, x)
         parts.append(say("{share}{at}{on}", share=share, at=at, on=on_level(panel, level)))
     if parts:
-        yield say("Iterations with a timeout: at most {parts}.", parts=join(parts))
+        yield say("{title}: at most {parts}.", title=Name(metric.title), parts=join(parts))
 
 
-def _goodput(panel: Panel) -> Iterator[Sentence]:
+def _goodput(found: PanelResult) -> Iterator[Sentence]:
     """Best and worst goodput, and how much of the possible that is."""
-    for level in panel.series_levels:
-        found = _extremes(panel, level, GOODPUT)
-        if found is None:
+    panel, metric = found.panel, found.workload.bounded
+    for level in panel.series_levels if metric is not None else ():
+        assert metric is not None, "there is no level without a metric"
+        ends = _extremes(panel, level, metric)
+        bound = None if ends is None else found.workload.bound(ends[1][1].planned[0])
+        if ends is None or bound is None:
             continue
-        (low_x, low), (high_x, high) = found
-        low_ref, high_ref = (cell_number(c, GOODPUT, unit=True) for c in (low, high))
+        (low_x, low), (high_x, high) = ends
+        low_ref, high_ref = (cell_number(c, metric, unit=True) for c in (low, high))
         assert low_ref is not None, "an extreme has a value"
         assert high_ref is not None, "an extreme has a value"
         at_low = at_level(panel, low_x)
-        ideal = ideal_of(high.planned[0]).goodput_mbps
+        ideal = bound.goodput_mbps
         share = 100 * high_ref.value / ideal
         yield say(
-            "Goodput is highest, {high}{at_high}{on}: {share} of the {ideal} that headers leave "
+            "{title} is highest, {high}{at_high}{on}: {share} of the {ideal} that headers leave "
             "of the line rate.{lowest}",
+            title=Name(metric.title),
             high=high_ref,
             at_high=at_level(panel, high_x),
             on=on_level(panel, level),
@@ -132,19 +134,43 @@ def _goodput(panel: Panel) -> Iterator[Sentence]:
         )
 
 
-def _tail(panel: Panel) -> Iterator[Sentence]:
-    """How far the slowest iterations lie from the usual one at the last x."""
-    for level in panel.series_levels:
+def _tail(found: PanelResult) -> Iterator[Sentence]:
+    """How far the slowest samples lie from the usual one at the last x."""
+    panel = found.panel
+    for level in panel.series_levels if found.workload.tail is not None else ():
         x = panel.x_levels[-1]
         cell = panel.cell(x, level)
-        middle, late = cell_number(cell, P50, unit=True), cell_number(cell, P99, unit=True)
+        middle, late = (
+            cell_number(cell, metric, unit=True) for metric in found.workload.tail or ()
+        )
         if middle is None or late is None:
             continue
         yield say(
-            "Half of the iterations{on}{at} take {middle} or less, one in a hundred {late} or "
-            "more.",
+            "Half of the {samples}{on}{at} take {middle} or less, one in a hundred {late} or more.",
+            samples=Name(f"{found.workload.counted.noun}s"),
             on=on_level(panel, level),
             at=at_level(panel, x),
             middle=middle,
             late=late,
+        )
+
+
+def _probe(found: PanelResult) -> Iterator[Sentence]:
+    """What others would wait, without the workload and beside it, at the last x."""
+    panel = found.panel
+    for level in panel.series_levels:
+        x = panel.x_levels[-1]
+        cell = panel.cell(x, level)
+        idle, loaded = (cell_number(cell, m, unit=True) for m in (IDLE_P50, LOADED_P50))
+        late = cell_number(cell, LOADED_P99, unit=True)
+        if idle is None or loaded is None:
+            continue
+        yield say(
+            "A small request{on}{at} takes {idle} in the median while the network is idle, and "
+            "{loaded} under load{late}.",
+            on=on_level(panel, level),
+            at=at_level(panel, x),
+            idle=idle,
+            loaded=loaded,
+            late=NOTHING if late is None else say("; one in a hundred {late} or more", late=late),
         )

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from netstudy.analysis.agreement import Agreement, OrderAgreement, RatioAgreement
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import COMPLETION, DROPS, RETRANSMISSIONS
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.study_result import PanelResult
 from netstudy.analysis.testbed import Here
@@ -25,7 +24,7 @@ from netstudy.report.refs import Name, Number, Sentence, join, say
 
 
 def against_published(found: PanelResult) -> list[Sentence]:
-    """The completion time in words, and what is odd in the published rows."""
+    """The deciding metric in words, and what is odd in the published rows."""
     if found.reference is None:
         return []
     panel, reference = found.panel, found.reference
@@ -37,15 +36,16 @@ def against_published(found: PanelResult) -> list[Sentence]:
 
 
 def published_summary(found: PanelResult) -> list[Sentence]:
-    """The agreement in completion time, for the executive summary."""
+    """The agreement in the deciding metric, for the executive summary."""
     if found.reference is None:
         return []
-    ones, here = found.reference.of(COMPLETION), found.reference.here
-    ratios = [ratio for ratio in found.reference.ratios if ratio.metric == COMPLETION]
+    deciding = found.workload.deciding
+    ones, here = found.reference.of(deciding), found.reference.here
+    ratios = [ratio for ratio in found.reference.ratios if ratio.metric == deciding]
     return [
         *(s for one in ones for s in _error(found.panel, one, here)),
         *(s for ratio in ratios for s in _ratio(found.panel, ratio, here)),
-        *(_order(order, here) for order in found.reference.orders if order.metric == COMPLETION),
+        *(_order(order, here) for order in found.reference.orders if order.metric == deciding),
     ]
 
 
@@ -119,28 +119,35 @@ def _interval(interval: Interval | None, decimals: int, source: str) -> Sentence
 
 
 def _law(panel: Panel, reference: PanelReference) -> Iterator[Sentence]:
-    """Whether published goodput x completion time is the bytes, row by row."""
-    if not reference.checked:
+    """Whether published rows keep the law of the workload, row by row."""
+    law = reference.law
+    if law is None or not reference.checked:
         return
-    checked = count(reference.checked, "published rows with goodput and completion time")
+    checked = count(
+        reference.checked, f"published rows with {law.first.label} and {law.second.label}"
+    )
     if not reference.broken:
         yield say(
-            "In all {n} published rows goodput × completion time is the bytes, within rounding.",
+            "In all {n} published rows {product} is the {result}, within rounding.",
             n=checked,
+            product=Name(law.text),
+            result=Name(law.result),
         )
         return
     rows = [
         say(
-            "{ratio} of the bytes{on}{at}",
-            ratio=plain(100 * law.ratio, 2, "%", "published goodput × completion time ÷ bytes"),
-            on=on_level(panel, law.level),
-            at=at_level(panel, law.x),
+            "{ratio} of the {result}{on}{at}",
+            ratio=plain(100 * row.ratio, 2, "%", f"published {law.text} ÷ {law.result}"),
+            result=Name(law.result),
+            on=on_level(panel, row.level),
+            at=at_level(panel, row.x),
         )
-        for law in reference.broken
+        for row in reference.broken
     ]
     yield say(
-        "Of {n} published rows, {k} break the law goodput × completion time = bytes beyond "
-        "rounding: {rows}.",
+        "Of {n} published rows, {k} break the law {product} = {result} beyond rounding: {rows}.",
+        product=Name(law.text),
+        result=Name(law.result),
         n=checked,
         k=count(len(rows), "published rows that break the law"),
         rows=join(rows),
@@ -151,8 +158,8 @@ def _resent(found: PanelResult, agreements: Sequence[Agreement]) -> Iterator[Sen
     """Retransmissions a dropped packet, published: below one is no honest count."""
     parts = []
     for level in found.panel.series_levels:
-        drops = _published_sum(agreements, DROPS.name, level)
-        again = _published_sum(agreements, RETRANSMISSIONS.name, level)
+        drops = _published_sum(agreements, found.workload.drops.name, level)
+        again = _published_sum(agreements, found.workload.retransmissions.name, level)
         if drops and again is not None:
             ratio = plain(again / drops, 2, "", "sum of published retransmissions ÷ drops")
             parts.append(say("{ratio}{on}", ratio=ratio, on=on_level(found.panel, level)))

@@ -129,11 +129,12 @@ def _warm_up(result: StudyResult) -> Iterator[Sentence]:
     found = result.warnings.warm_up
     if found:
         yield say(
-            "The first iterations differ from the later ones in {cells}, so the warm-up may be too "
+            "The first {samples} differ from the later ones in {cells}, so the warm-up may be too "
             "short (MSER); they shift a mean by {effect} at most.",
+            samples=Name(f"{found[0][1].noun}s"),
             effect=percent(
                 max(abs(warm.effect_pct) for _, warm in found),
-                "largest (mean − mean without the first iterations) ÷ the latter",
+                f"largest (mean − mean without the first {found[0][1].noun}s) ÷ the latter",
             ),
             cells=_named([cell for cell, _ in found], result.cells),
         )

@@ -54,9 +54,21 @@ def within(title: str) -> str:
     return title if title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
+def with_article(noun: str) -> str:
+    """an iteration, a transfer."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def things(number: Number, noun: str) -> Sentence:
     """A number of things: 1 run, 5 runs."""
     return say("{n} {noun}", n=number, noun=Name(noun if number.text == "1" else f"{noun}s"))
+
+
+def number_range(values: Sequence[int], source: str) -> Number:
+    """One value, or the lowest and the highest."""
+    low, high = min(values), max(values)
+    text = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return Number(high, text, source)
 
 
 @dataclass(frozen=True)

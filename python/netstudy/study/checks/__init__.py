@@ -14,6 +14,7 @@ from netstudy.hardware import HardwareLibrary
 from netstudy.study.checks.design import design_problems, quick_problems
 from netstudy.study.checks.network import network_problems
 from netstudy.study.checks.outcome import outcome_problems, reference_problems
+from netstudy.study.checks.workload import workload_problems
 from netstudy.study.model import Study
 
 
@@ -21,6 +22,7 @@ def problems_of(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
     """Every problem of a study whose parts are in shape."""
     yield from design_problems(study)
     yield from network_problems(study, hardware)
+    yield from workload_problems(study)
     yield from outcome_problems(study)
 
 

@@ -1,4 +1,4 @@
-"""Checks of hosts, links, placements, profiles, and of what the workload does with them."""
+"""Checks of hosts, switches, links, placements, profiles, and of what the instruments watch."""
 
 from __future__ import annotations
 
@@ -9,115 +9,93 @@ from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
 from netstudy.hardware import HardwareLibrary, Kind
 from netstudy.study.model import Study
-from netstudy.study.procedure import CounterSnapshot, SarSampler, SnmpPoll
-from netstudy.study.topology import Host, LinkProperties, Nic
-
-SWITCH = "switch"
-"""The name of the switch in links and instruments."""
+from netstudy.study.places import Place
+from netstudy.study.procedure import (
+    CounterSnapshot,
+    Instrument,
+    PortSampler,
+    SarSampler,
+    SnmpPoll,
+    TcpSampler,
+)
+from netstudy.study.topology import WIRE_PREFIX, EachWay, Host, LinkProperties, Nic
 
 
 def network_problems(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
     """What is wrong with the test bed."""
+    yield from _name_problems(study)
     yield from _link_problems(study)
+    yield from _zone_problems(study)
     yield from _placement_problems(study)
-    yield from _workload_problems(study)
     yield from _instrument_problems(study)
     yield from _profile_problems(study, hardware)
 
 
-def levels_at(study: Study, path: Path, value: str | Ref | None) -> Iterator[tuple[Path, str]]:
-    """What a text of the file stands for, over all levels, each with its place."""
-    if isinstance(value, str):
-        yield path, value
-    if not isinstance(value, Ref):
-        return
-    name, _, key = value.name.partition(".")
-    for case in study.cases:
-        for factor in case.factors:
-            for level in factor.levels:
-                place = factor.path_of(level)
-                if factor.name == name and not key:
-                    yield place, str(level.name)
-                elif value.name in level.fields or (factor.name == name and key in level.fields):
-                    field = key or value.name
-                    yield (*place, field), str(level.fields[field])
-
-
-def _no_host(study: Study, name: str, *others: str) -> str:
-    return f'no host "{name}"{did_you_mean(name, [*study.topology.groups, *others])}'
+def _name_problems(study: Study) -> Iterator[Problem]:
+    for name in study.topology.groups:
+        if name in study.topology.all_switches:
+            path = _host_path(study, name)
+            yield study.document.problem(path, "is the name of a switch too", of_key=True)
 
 
 def _link_problems(study: Study) -> Iterator[Problem]:
-    groups = study.topology.groups
-    if SWITCH in groups:
-        yield study.document.problem(
-            ("topology", "hosts", SWITCH), "is the name of the switch in links", of_key=True
-        )
     for index, link in enumerate(study.topology.links):
-        path = ("topology", "links", index, "between")
-        for end, name in enumerate(link.between):
-            if name == SWITCH and study.topology.switch is None:
-                yield study.document.problem((*path, end), "the topology has no switch")
-            elif name != SWITCH and name not in groups:
-                others = [SWITCH] if study.topology.switch else []
-                yield study.document.problem((*path, end), _no_host(study, name, *others))
-        if link.between[0] == link.between[1]:
-            yield study.document.problem(path, "joins a host to itself")
+        path = ("topology", "links", index)
+        for end, place in enumerate(link.between):
+            if wrong := _end_problem(study, place):
+                yield study.document.problem((*path, "between", end), wrong)
+        one, other = link.between
+        if one.group == other.group:
+            what = "a switch" if one.group in study.topology.all_switches else "a host"
+            yield study.document.problem((*path, "between"), f"joins {what} to itself")
+        if link.nic and {one.group, other.group} <= study.topology.all_switches.keys():
+            message = "belongs to a host, and this link joins two switches"
+            yield study.document.problem((*path, "nic"), message)
+        if isinstance(link.rate, EachWay) and link.nic and link.nic.rate is not None:
+            message = "a link has a rate each way, or the rate of its interface; keep one of them"
+            yield study.document.problem((*path, "nic", "rate"), message)
+
+
+def _end_problem(study: Study, end: Place) -> str | None:
+    switches = study.topology.all_switches
+    if end.group in switches:
+        return f"a switch names no interface; write {end.group}" if end.interface else None
+    if end.group == "switch" and not switches:
+        return "the topology has no switch"
+    return study.topology.no_group(end.group, *switches) or study.topology.no_place(end)
+
+
+def _zone_problems(study: Study) -> Iterator[Problem]:
+    for name, host in study.topology.groups.items():
+        known = host.interfaces or ()
+        for zone, said in (host.zones or {}).items():
+            if said.interface is not None and said.interface not in known:
+                hint = did_you_mean(said.interface, known)
+                message = f'host {name} has no interface "{said.interface}"{hint}'
+                path = (*_host_path(study, name), "zones", zone, "interface")
+                yield study.document.problem(path, message)
 
 
 def _placement_problems(study: Study) -> Iterator[Problem]:
     for name, placement in study.topology.placement.items():
         for end in ("sender", "receiver"):
-            wrong = _endpoint_problem(study, getattr(placement, end))
-            if wrong:
+            if wrong := study.topology.no_place(getattr(placement, end)):
                 yield study.document.problem(("topology", "placement", name, end), wrong)
-
-
-def _endpoint_problem(study: Study, text: str) -> str | None:
-    place, _, interface = text.partition("@")
-    name, _, zone = place.partition(".")
-    host = study.topology.groups.get(name)
-    if host is None:
-        return _no_host(study, name)
-    if zone and zone not in (host.zones or {}):
-        return f'host {name} has no zone "{zone}"{did_you_mean(zone, host.zones or {})}'
-    if interface and interface not in (host.interfaces or ()):
-        hint = did_you_mean(interface, host.interfaces or ())
-        return f'host {name} has no interface "{interface}"{hint}'
-    return None
-
-
-def _workload_problems(study: Study) -> Iterator[Problem]:
-    workload = study.workload
-    if workload.incast:
-        for end in ("client", "servers"):
-            name = getattr(workload.incast, end)
-            if name not in study.topology.groups:
-                path = ("workload", "incast", end)
-                yield study.document.problem(path, _no_host(study, name))
-        if workload.incast.client == workload.incast.servers:
-            message = "is the client too; the two must be different hosts"
-            yield study.document.problem(("workload", "incast", "servers"), message)
-    if workload.transfer:
-        path = ("workload", "transfer", "placement")
-        known = study.topology.placement
-        for place, name in levels_at(study, path, workload.transfer.placement):
-            if name not in known:
-                hint = did_you_mean(name, known)
-                yield study.document.problem(place, f'no placement "{name}"{hint}')
 
 
 def _instrument_problems(study: Study) -> Iterator[Problem]:
     for index, instrument in enumerate(study.instruments):
         path = ("instruments", index)
-        for key, name in _watched(instrument):
-            if name not in study.topology.groups:
-                yield study.document.problem((*path, key), _no_host(study, name))
+        for key, name in _watched_hosts(study, instrument):
+            if wrong := study.topology.no_group(name):
+                yield study.document.problem((*path, key), wrong)
         if isinstance(instrument, SnmpPoll):
             yield from _snmp_problems(study, (*path, "snmp"), instrument.snmp)
+        if isinstance(instrument, PortSampler):
+            yield from _ports_problems(study, (*path, "ports"), instrument.ports)
 
 
-def _watched(instrument: SnmpPoll | SarSampler | CounterSnapshot) -> list[tuple[str, str]]:
+def _watched_hosts(study: Study, instrument: Instrument) -> list[tuple[str, str]]:
     match instrument:
         case SnmpPoll():
             polls_from = [("from", instrument.from_)] if instrument.from_ else []
@@ -126,21 +104,37 @@ def _watched(instrument: SnmpPoll | SarSampler | CounterSnapshot) -> list[tuple[
             return [("sar", instrument.sar)]
         case CounterSnapshot():
             return [("netstat", instrument.netstat)]
+        case TcpSampler():
+            return [("tcp", instrument.tcp)]
+        case PortSampler():
+            behind = instrument.port
+            is_host = behind is not None and behind not in study.topology.all_switches
+            return [("port", behind)] if behind is not None and is_host else []
 
 
 def _snmp_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
-    switch = study.topology.switch
-    if name != SWITCH or switch is None:
-        yield study.document.problem(path, "polls the switch of the topology: write `snmp: switch`")
+    switch = study.topology.all_switches.get(name)
+    if switch is None:
+        known = ", ".join(study.topology.all_switches) or "the topology has none"
+        yield study.document.problem(path, f"polls a switch of the topology: {known}")
     elif switch.snmp is False:
-        message = "the switch cannot be polled; set topology.switch.snmp to true"
+        where = "switch" if study.topology.switch else f"switches.{name}"
+        message = f"the switch cannot be polled; set topology.{where}.snmp to true"
         yield study.document.problem(path, message)
+
+
+def _ports_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
+    """A switch that the plan puts in before a host has a name of its own."""
+    wires = [f"{WIRE_PREFIX}{host}" for host in study.topology.groups]
+    if name not in (*study.topology.all_switches, *wires):
+        hint = did_you_mean(name, study.topology.all_switches)
+        yield study.document.problem(path, f'no switch "{name}"{hint}')
 
 
 def _profile_problems(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
     for kind, path, value in _profiles(study):
-        for place, name in levels_at(study, path, value):
-            if wrong := hardware.missing(kind, name):
+        for place, name in study.levels_at(path, value):
+            if wrong := hardware.missing(kind, str(name)):
                 yield study.document.problem(place, wrong)
 
 
@@ -148,6 +142,8 @@ def _profiles(study: Study) -> Iterator[tuple[Kind, Path, str | Ref | None]]:
     topology = study.topology
     if topology.switch:
         yield "switch", ("topology", "switch", "profile"), topology.switch.profile
+    for name, switch in topology.switches.items():
+        yield "switch", ("topology", "switches", name, "profile"), switch.profile
     for name, host in topology.groups.items():
         path = _host_path(study, name)
         yield "host", (*path, "profile"), host.profile

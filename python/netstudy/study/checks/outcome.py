@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
-from netstudy.study.checks.network import SWITCH
 from netstudy.study.model import Case, Study, factor_names
 from netstudy.study.outcome import (
     Bound,
@@ -25,6 +24,7 @@ from netstudy.study.outcome import (
     Table,
 )
 from netstudy.study.selection import select
+from netstudy.study.topology import SWITCH
 from netstudy.study.vocabulary import WORKLOAD_METRICS, split_metric
 from netstudy.wire import Level
 

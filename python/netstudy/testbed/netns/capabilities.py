@@ -78,6 +78,7 @@ def _probe() -> Kernel:
         qdiscs=frozenset(filter(_has_qdisc, QDISCS)) if "veth" in links else frozenset(),
         links=links,
         packet_sockets=_packet_sockets(),
+        source_routes=_works("ip", "rule", "add", "from", "10.77.0.1", "lookup", "1000"),
     )
 
 

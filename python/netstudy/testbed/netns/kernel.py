@@ -25,6 +25,8 @@ class Kernel:
     """Kinds of links that could be made: veth, bridge."""
     packet_sockets: bool
     """Whether a program may receive and send frames (AF_PACKET)."""
+    source_routes: bool
+    """Whether a route may depend on the address that a packet comes from."""
 
     @property
     def version(self) -> tuple[int, int]:

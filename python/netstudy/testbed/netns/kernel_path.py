@@ -1,4 +1,5 @@
-"""The kernel as the switch: a bridge, and on each port a queue with the link's rate and bytes.
+"""The kernel as the switch: a bridge, and on each port a queue with the link's rate and bytes. And
+as the carrier of a link between two hosts.
 
 The hierarchical token bucket (htb) gives the rate; below it a bfifo holds as many bytes as the
 port's buffer and drops what does not fit. The hosts' ends have the link's rate too, so that a burst
@@ -11,14 +12,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from netstudy import wire
-from netstudy.testbed.netns.layout import INTERFACE, Host, Layout
-from netstudy.units import format_duration
+from netstudy.testbed.netns.layout import Interface, Layout
+from netstudy.units import (
+    CHECK_SEQUENCE_BYTES,
+    ETHERNET_HEADER_BYTES,
+    FRAMING_BYTES,
+    format_duration,
+)
 
-WIRE_OVERHEAD_BYTES: Final = 24
+WIRE_OVERHEAD_BYTES: Final = FRAMING_BYTES - ETHERNET_HEADER_BYTES
 """What a frame takes on the wire beside the bytes that the kernel counts: check sequence, preamble
 with delimiter, gap (IEEE 802.3, 3.1.1 and 4.4.2)."""
-_HEADER_BYTES = 14
-_CHECK_SEQUENCE_BYTES = 4
 _LATENESS_NS = 100_000
 """How much later than asked for a timer of the kernel may be without loss of rate: a bucket holds
 what the link carries meanwhile. Smaller ones were measured to lose rate (1 frame of MTU 1500 at
@@ -30,13 +34,23 @@ no process has to be woken for them, and 15 µs in one of 100 cases."""
 
 def refusals(network: wire.Network) -> list[str]:
     """What the kernel's path cannot do of a network, a sentence each; empty when it can."""
-    switch = network.switch
-    return [
-        *_buffer(switch.buffer),
-        *_forwarding(switch),
-        *_pause(network),
-        *_held_back(network),
-    ]
+    if not _is_star(network):
+        return [
+            "The kernel's path carries hosts around one switch, each with one link, and no other "
+            "network: use --testbed netns."
+        ]
+    (switch,) = network.switches
+    return [*_buffer(switch.buffer), *_forwarding(switch), *_held_back(network)]
+
+
+def _is_star(network: wire.Network) -> bool:
+    """One switch, and a link from each host to it."""
+    if len(network.switches) != 1 or len(network.links) != len(network.hosts):
+        return False
+    ends = {end.node for link in network.links for end in link.ports}
+    return ends == {node.name for node in network.nodes} and all(
+        network.switches[0].name in {end.node for end in link.ports} for link in network.links
+    )
 
 
 def _buffer(buffer: wire.OutputQueued | wire.SharedMemory | wire.IngressQueued) -> Iterator[str]:
@@ -52,11 +66,6 @@ def _forwarding(switch: wire.Switch) -> Iterator[str]:
         yield "The kernel's bridge stores and forwards: it cannot cut through."
     if switch.ecn_threshold_bytes is not None:
         yield "The kernel's byte-limited queue (bfifo) cannot mark frames."
-
-
-def _pause(network: wire.Network) -> Iterator[str]:
-    if network.switch.honours_pause or network.switch.pause_high_bytes is not None:
-        yield "The kernel's bridge knows no PAUSE."
 
 
 def _held_back(network: wire.Network) -> Iterator[str]:
@@ -82,45 +91,53 @@ def departures(network: wire.Network) -> list[str]:
 def _times(network: wire.Network) -> Iterator[tuple[str, int]]:
     for delay_ns in sorted({link.delay_ns for link in network.links if link.delay_ns}):
         yield "delay of a link", delay_ns
-    if network.switch.latency_ns:
-        yield "latency of the switch", network.switch.latency_ns
+    for switch in network.switches:
+        if switch.latency_ns:
+            yield "latency of the switch", switch.latency_ns
 
 
-def port_queues(layout: Layout, buffer: wire.OutputQueued) -> list[str]:
-    """Commands of `tc` in the switch's namespace: a port's rate and its buffer."""
+def port_queues(layout: Layout) -> list[str]:
+    """Commands of `tc` in the switches' namespace: a port's rate and its buffer."""
+    (switch,) = layout.network.switches
+    assert isinstance(switch.buffer, wire.OutputQueued), "refusals() says so"
+    room_bytes = switch.buffer.port_buffer_bytes
     return [
         line
-        for host in layout.hosts
+        for one in layout.switched
         for line in (
-            *_rate(host.port, host.link),
-            f"qdisc add dev {host.port} parent 1:1 handle 10: bfifo "
-            f"limit {_counted_bytes(buffer.port_buffer_bytes, host.link)}",
+            *_rate(one.peer[1], one.far, one.link),
+            f"qdisc add dev {one.peer[1]} parent 1:1 handle 10: bfifo "
+            f"limit {_counted_bytes(room_bytes, one.link)}",
         )
     ]
 
 
-def host_queue(host: Host) -> list[str]:
+def host_queue(interface: Interface) -> list[str]:
     """Commands of `tc` in a host's namespace: its link's rate, and its interface's queue."""
     return [
-        *_rate(INTERFACE, host.link),
-        f"qdisc add dev {INTERFACE} parent 1:1 handle 10: pfifo "
-        f"limit {host.nic.transmit_queue_frames}",
+        *_rate(interface.device, interface.end, interface.link),
+        f"qdisc add dev {interface.device} parent 1:1 handle 10: pfifo "
+        f"limit {interface.nic.transmit_queue_frames}",
     ]
 
 
-def _rate(device: str, link: wire.Link) -> Iterator[str]:
-    burst = burst_bytes(link)
+def _rate(device: str, end: wire.Port, link: wire.Link) -> Iterator[str]:
+    burst = burst_bytes(end, link)
     yield f"qdisc add dev {device} root handle 1: htb default 1"
     yield (
-        f"class add dev {device} parent 1: classid 1:1 htb rate {link.rate_bps}bit "
+        f"class add dev {device} parent 1: classid 1:1 htb rate {end.rate_bps}bit "
         f"burst {burst}b cburst {burst}b quantum {link.mtu_bytes} overhead {WIRE_OVERHEAD_BYTES}"
     )
 
 
-def burst_bytes(link: wire.Link) -> int:
+def burst_bytes(end: wire.Port, link: wire.Link) -> int:
     """The depth of a token bucket: two frames, or what the link carries while a timer is late."""
-    frame = link.mtu_bytes + _HEADER_BYTES + WIRE_OVERHEAD_BYTES
-    return max(2 * frame, link.rate_bps * _LATENESS_NS // 8_000_000_000)
+    return max(2 * frame_bytes(link), end.rate_bps * _LATENESS_NS // 8_000_000_000)
+
+
+def frame_bytes(link: wire.Link) -> int:
+    """The largest frame as it is on the wire."""
+    return link.mtu_bytes + FRAMING_BYTES
 
 
 def _counted_bytes(buffer_bytes: int, link: wire.Link) -> int:
@@ -128,5 +145,5 @@ def _counted_bytes(buffer_bytes: int, link: wire.Link) -> int:
 
     Exact for full frames; of smaller ones, it holds fewer bytes than the switch by a few percent.
     """
-    counted = link.mtu_bytes + _HEADER_BYTES
-    return buffer_bytes * counted // (counted + _CHECK_SEQUENCE_BYTES)
+    counted = link.mtu_bytes + ETHERNET_HEADER_BYTES
+    return buffer_bytes * counted // (counted + CHECK_SEQUENCE_BYTES)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from netstudy.testbed.netns.kernel import Kernel
+from netstudy.units import header_bytes
 from netstudy.wire import Tcp
 
 _PROFILE: Final = "linux-6"
@@ -108,7 +109,7 @@ def _rto_min_ms(tcp: Tcp) -> int:
 
 def _rfc_3390_segments(tcp: Tcp, mtu_bytes: int) -> int:
     """RFC 3390 (1): min(4 MSS, max(2 MSS, 4380 bytes)), in segments."""
-    segment = mtu_bytes - 40 - (12 if tcp.timestamps else 0)
+    segment = mtu_bytes - header_bytes(timestamps=tcp.timestamps)
     return min(4, max(2, 4380 // segment))
 
 

@@ -1,7 +1,7 @@
 """What this machine reaches with a network of a study, and whether the study asks for more.
 
 A run beyond that would measure the machine. So the network is tried before: the same hosts, links
-and switch, with buffers that nothing is lost in, and servers that send without pause. Where the
+and switches, with buffers that nothing is lost in, and the run's own traffic, shortened. Where the
 rates that the study asks for are not carried, lower ones are tried.
 
 The search and the decision are here, and pure; `trial` does the trying.
@@ -13,12 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from netstudy.units import format_rate
-from netstudy.wire import Network, Plan
+from netstudy.wire import Network, Plan, Run
 
-_HEADERS_BYTES = 52
-"""IPv4, TCP, and TCP's timestamps."""
-_FRAMING_BYTES = 38
-"""What a packet takes on the wire beside itself: IEEE 802.3, 3.1.1 and 4.4.2."""
 _CARRIED = 0.9
 """Share of the goodput of an ideal link at which a rate counts as carried: the rest is for TCP to
 begin."""
@@ -38,9 +34,11 @@ class Trial:
     rate_bps: int
     """Of the fastest link."""
     goodput_bps: float
-    """What the client received."""
+    """What applications received."""
+    ideal_bps: float
+    """What they would receive over links of that rate if nothing but these took time."""
     packets_per_s: float
-    """Frames that the switch forwarded, acknowledgments included."""
+    """Frames that switches forwarded or interfaces received, acknowledgments included."""
     lateness_us_p99: float | None
     """How late the switch let frames go; None: the kernel is the switch and does not say."""
     in_time: bool
@@ -72,32 +70,31 @@ def find_ceiling(network: Network, attempt: Try) -> Ceiling:
     """
     wanted_bps = fastest_bps(network)
     trials = [attempt(wanted_bps)]
-    if _is_near(trials[0], network):
+    if _is_near(trials[0]):
         trials.append(attempt(wanted_bps))
-    if not any(carried(trial, network) for trial in trials):
-        while not _is_reached(trials[-1], network) and len(trials) < _TRIALS_MAX:
-            trials.append(attempt(_lower(trials[-1], network)))
-    best = max(trials, key=lambda trial: (carried(trial, network), trial.in_time, trial.rate_bps))
-    return Ceiling(best if carried(best, network) else None, tuple(trials))
+    if not any(carried(trial) for trial in trials):
+        while not _is_reached(trials[-1]) and len(trials) < _TRIALS_MAX:
+            trials.append(attempt(_lower(trials[-1])))
+    best = max(trials, key=lambda trial: (carried(trial), trial.in_time, trial.rate_bps))
+    return Ceiling(best if carried(best) else None, tuple(trials))
 
 
-def _is_near(trial: Trial, network: Network) -> bool:
-    share = trial.goodput_bps / ideal_goodput_bps(trial.rate_bps, network)
-    return share >= _NEAR and not _is_reached(trial, network)
+def _is_near(trial: Trial) -> bool:
+    return trial.goodput_bps >= _NEAR * trial.ideal_bps and not _is_reached(trial)
 
 
-def _is_reached(trial: Trial, network: Network) -> bool:
-    return trial.in_time and carried(trial, network)
+def _is_reached(trial: Trial) -> bool:
+    return trial.in_time and carried(trial)
 
 
-def carried(trial: Trial, network: Network) -> bool:
-    """Whether the client received what the link can carry, in time or not."""
-    return trial.goodput_bps >= _CARRIED * ideal_goodput_bps(trial.rate_bps, network)
+def carried(trial: Trial) -> bool:
+    """Whether applications received what links can carry, in time or not."""
+    return trial.goodput_bps >= _CARRIED * trial.ideal_bps
 
 
-def _lower(trial: Trial, network: Network) -> int:
+def _lower(trial: Trial) -> int:
     """The rate to try next: less than what was carried, and less than what was tried."""
-    rate_bps = trial.goodput_bps * trial.rate_bps / ideal_goodput_bps(trial.rate_bps, network)
+    rate_bps = trial.goodput_bps * trial.rate_bps / trial.ideal_bps
     return _two_digits(min(_CAUTION * rate_bps, _STEP * trial.rate_bps))
 
 
@@ -107,37 +104,31 @@ def _two_digits(rate_bps: float) -> int:
     return int(digits[:2].ljust(len(digits), "0"))
 
 
-def ideal_goodput_bps(rate_bps: int, network: Network) -> float:
-    """What a link of that rate carries of an application's data in full frames."""
-    mtu = mtu_bytes(network)
-    return rate_bps * (mtu - _HEADERS_BYTES) / (mtu + _FRAMING_BYTES)
-
-
 def mtu_bytes(network: Network) -> int:
     """The largest packet of the network."""
     return max(link.mtu_bytes for link in network.links)
 
 
 def fastest_bps(network: Network) -> int:
-    """The rate of the fastest link."""
-    return max(link.rate_bps for link in network.links)
+    """The rate of the fastest direction of a link."""
+    return max(end.rate_bps for link in network.links for end in link.ports)
 
 
 def host_count(network: Network) -> int:
-    """The hosts around the switch."""
-    return sum(group.count for group in network.hosts)
+    """The hosts."""
+    return len(network.hosts)
 
 
-def hardest(plan: Plan) -> list[Network]:
-    """The networks of a plan that ask most of a machine: one for each MTU.
+def hardest(plan: Plan) -> list[Run]:
+    """The runs of a plan that ask most of a machine: one for each MTU and kind of workload.
 
-    Of those the fastest, and of the fastest the one with most hosts.
+    Of those the one with the fastest link, and of the fastest the one with most hosts.
     """
-    found: dict[int, Network] = {}
-    for network in {repr(run.network): run.network for run in plan.runs}.values():
-        mtu = mtu_bytes(network)
-        found[mtu] = max(found.get(mtu, network), network, key=_demand)
-    return [found[mtu] for mtu in sorted(found)]
+    found: dict[tuple[int, str], Run] = {}
+    for run in plan.runs:
+        key = mtu_bytes(run.network), run.workload.kind
+        found[key] = max(found.get(key, run), run, key=lambda one: _demand(one.network))
+    return [found[key] for key in sorted(found)]
 
 
 def _demand(network: Network) -> tuple[int, int]:
@@ -165,7 +156,7 @@ def excess(network: Network, ceiling: Ceiling) -> str | None:
 def reached(network: Network, best: Trial) -> str:
     """What the machine did with the network at the highest rate that it carried."""
     goodput = f"{best.goodput_bps / 1e6:,.0f}"
-    ideal = f"{ideal_goodput_bps(best.rate_bps, network) / 1e6:,.0f} Mbit/s"
+    ideal = f"{best.ideal_bps / 1e6:,.0f} Mbit/s"
     link = f"a link of {format_rate(best.rate_bps)}, between {host_count(network)} hosts"
     manner = "in time" if best.in_time else f"not in time: {best.why}"
     return f"{goodput} of {ideal} over {link} ({_figures(best)}), {manner}"

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns import kernel_path, layout
-from netstudy.testbed.netns.layout import INTERFACE, SWITCH, Host, Layout
+from netstudy.testbed.netns.layout import SWITCHES, Host, Layout
 from netstudy.testbed.netns.namespaces import FOLDER, namespace, within
 from netstudy.testbed.netns.offloads import set_offloads
 from netstudy.testbed.netns.programs import program, run_batch
@@ -19,57 +18,58 @@ _SYSCTLS = Path("/proc/sys/net")
 
 
 @contextmanager
-def network(plan: Layout, buffer: wire.Buffer) -> Iterator[None]:
+def network(plan: Layout) -> Iterator[None]:
     """The network of a run, for the block. Only inside a sandbox (see `sandbox.enter`).
 
-    All processes in it must have ended when the block ends. `buffer` is the switch's, which the
-    kernel's path makes its queues from. Raises TestbedError with the command that failed.
+    All processes in it must have ended when the block ends. Raises TestbedError with the command
+    that failed.
     """
     try:
-        _make(plan, buffer)
+        _make(plan)
         yield
     finally:
         _remove(plan)
 
 
-def in_namespace(node: str) -> list[str]:
-    """The words to put before a command that is to run in a node's namespace.
+def in_namespace(name: str) -> list[str]:
+    """The words to put before a command that is to run in a namespace.
 
     Not `ip netns exec`, which puts a new /sys over the control groups.
     """
-    return [program("nsenter"), f"--net={namespace(node)}", "--"]
+    return [program("nsenter"), f"--net={namespace(name)}", "--"]
 
 
-def _make(plan: Layout, buffer: wire.Buffer) -> None:
+def _make(plan: Layout) -> None:
     write_sysctls(_there(layout.NAMESPACES_TO_COME))
     run_batch("ip", layout.make_namespaces(plan))
-    for node, values in layout.sysctls(plan).items():
-        with within(node):
+    for name, values in layout.sysctls(plan).items():
+        with within(name):
             write_sysctls({**_there(layout.SWITCHED_OFF), **values})
             if plan.receive_cpu is not None:
                 steer_new(plan.receive_cpu)
     run_batch("ip", layout.make_links(plan))
-    _make_switch(plan, buffer)
+    if plan.switched:
+        _make_switches(plan)
     for host in plan.hosts:
         _make_host(host, plan)
 
 
-def _make_switch(plan: Layout, buffer: wire.Buffer) -> None:
-    with within(SWITCH):
-        _prepare([host.port for host in plan.hosts], plan)
+def _make_switches(plan: Layout) -> None:
+    with within(SWITCHES):
+        _prepare([one.peer[1] for one in plan.switched], plan)
         run_batch("ip", layout.switch_commands(plan))
         run_batch("bridge", layout.forwarding_commands(plan))
         if plan.switching == "kernel":
-            assert isinstance(buffer, wire.OutputQueued), "kernel_path.refusals() says so"
-            run_batch("tc", kernel_path.port_queues(plan, buffer))
+            run_batch("tc", kernel_path.port_queues(plan))
 
 
 def _make_host(host: Host, plan: Layout) -> None:
     with within(host.node):
-        _prepare([INTERFACE], plan)
+        _prepare([one.device for one in host.interfaces], plan)
         run_batch("ip", layout.host_commands(host, plan))
-        if plan.switching == "kernel":
-            run_batch("tc", kernel_path.host_queue(host))
+        for one in host.interfaces:
+            if plan.switching == "kernel" or one.is_direct:
+                run_batch("tc", kernel_path.host_queue(one))
 
 
 def _prepare(interfaces: list[str], plan: Layout) -> None:

@@ -7,39 +7,47 @@ from collections.abc import Iterator
 from netstudy import wire
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.kernel import Kernel
-from netstudy.testbed.netns.kernel_tcp import departures, missing_control
+from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
 from netstudy.testbed.netns.layout import Switching
+from netstudy.testbed.workloads import traffic_of
 
 _OF_ANOTHER_TCP = ("fack", "rfc")
+_OF_AN_APPLICATION: tuple[wire.PhaseKind, ...] = (
+    "load",
+    "configure",
+    "gather-statistics",
+    "reset",
+)
 
 
 def refusals(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[str]:
     """One sentence for each thing; empty when the plan can be carried out."""
     networks = {repr(run.network): run.network for run in plan.runs}.values()
-    return list(
-        dict.fromkeys(line for network in networks for line in _of(network, switching, kernel))
-    )
+    of_networks = (line for network in networks for line in _of(network, switching, kernel))
+    of_runs = (line for run in plan.runs for line in _of_run(run, switching))
+    return list(dict.fromkeys([*of_networks, *of_runs]))
 
 
 def notes(network: wire.Network, switching: Switching, kernel: Kernel) -> list[str]:
     """What is different from the study although it is carried out, one sentence each."""
-    own = [line for group in network.hosts for line in departures(group.tcp, kernel)]
+    own = [line for group in network.groups for line in departures(group.tcp, kernel)]
     path = kernel_path.departures(network) if switching == "kernel" else []
-    return list(
-        dict.fromkeys([*own, *path, *_hosts(network), *_clock(network), *_switch(network.switch)])
-    )
+    switches = [line for switch in network.switches for line in _switch(switch)]
+    found = [*own, *path, *_hosts(network), *_clock(network), *switches, *_zones(network)]
+    return list(dict.fromkeys(found))
 
 
 def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator[str]:
     if switching == "kernel":
         yield from kernel_path.refusals(network)
-    if network.switch.honours_pause or network.switch.pause_high_bytes is not None:
+    if any(one.honours_pause or one.pause_high_bytes is not None for one in network.switches):
         yield "Links of namespaces know no PAUSE; turn it off in the switch."
-    for group in network.hosts:
+    for group in network.groups:
         yield from _tcp(group, kernel)
+    yield from _places(network, kernel)
 
 
-def _tcp(group: wire.HostGroup, kernel: Kernel) -> Iterator[str]:
+def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:
     tcp = group.tcp
     if tcp.recovery in _OF_ANOTHER_TCP:
         yield (
@@ -48,6 +56,84 @@ def _tcp(group: wire.HostGroup, kernel: Kernel) -> Iterator[str]:
         )
     if (missing := missing_control(tcp, kernel)) is not None:
         yield f"{missing} Host {group.name} asks for it."
+
+
+def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
+    """Hosts that are elsewhere, have several addresses, or zones of another TCP."""
+    for host in network.hosts:
+        if host.machine is not None:
+            yield f"Host {host.name} lives on {host.machine}; namespaces are on this machine alone."
+        ends = [end for link in network.links for end in link.ports if end.node == host.name]
+        zones = [zone for zone in network.zones if zone.host == host.name]
+        if len(ends) + len(zones) > 1 and not kernel.source_routes:
+            yield (
+                f"Host {host.name} has several addresses, and {kernel.name} here has no routes by "
+                "source address (CONFIG_IP_MULTIPLE_TABLES)."
+            )
+        own = kernel_tcp(network.group(host.group).tcp, 1500, kernel)
+        for zone in zones:
+            if kernel_tcp(network.group(zone.group).tcp, 1500, kernel).sysctls != own.sysctls:
+                yield (
+                    f"Zone {zone.name} has another TCP than its host {host.name}, whose kernel "
+                    "settings it shares."
+                )
+
+
+def _of_run(run: wire.Run, switching: Switching) -> Iterator[str]:
+    yield from traffic_of(run.workload).refusals(run)
+    for phase in run.phases:
+        if phase.kind in _OF_AN_APPLICATION:
+            yield f"The workload has no data of its own: it has no phase '{phase.kind}'."
+    yield from _probe(run)
+    yield from _instruments(run, switching)
+    yield from _pairs(run)
+
+
+def _probe(run: wire.Run) -> Iterator[str]:
+    if run.probe is None and run.until("idle") is not None:
+        yield "In the phase 'idle' there is the probe alone, and the study has none."
+    if run.probe is not None and isinstance(run.until("idle"), wire.UntilCount):
+        yield "The phase 'idle' lasts for a time: give it one."
+
+
+def _instruments(run: wire.Run, switching: Switching) -> Iterator[str]:
+    switches = {switch.name for switch in run.network.switches}
+    for one in run.instruments:
+        at_switch = one.node in switches
+        if one.kind == "snmp":
+            yield "Switches here answer no SNMP: read their ports with the instrument 'ports'."
+        elif one.kind == "ports" and switching == "kernel":
+            yield "The kernel's bridge is not read at intervals: use --testbed netns."
+        elif (one.kind == "ports") != at_switch:
+            what = "a switch" if one.kind == "ports" else "a host"
+            yield f"The instrument '{one.kind}' reads {what}, and {one.node} is none."
+        elif one.from_ is not None and one.from_ != one.node:
+            yield f"The instrument '{one.kind}' at {one.node} asks itself, not {one.from_}."
+        elif not at_switch and one.every_ns % 1_000_000:
+            yield f"Agents sample every so many milliseconds, not every {one.every_ns} ns."
+    yield from _sampled_differently(run)
+
+
+def _sampled_differently(run: wire.Run) -> Iterator[str]:
+    """An agent has one interval for each kind."""
+    every: dict[tuple[str, str], int] = {}
+    for one in run.instruments:
+        if one.kind in ("host", "tcp") and every.setdefault((one.kind, one.node), one.every_ns) != (
+            one.every_ns
+        ):
+            yield f"The instrument '{one.kind}' at {one.node} has two intervals; give it one."
+
+
+def _pairs(run: wire.Run) -> Iterator[str]:
+    """Two interfaces of one host would talk inside of it, and not over their links."""
+    zones = {zone.name for zone in run.network.zones}
+    for client, server in traffic_of(run.workload).connections(run.workload):
+        host, other = client.partition("@")[0], server.partition("@")[0]
+        if host == other and host not in zones:
+            yield (
+                f"{client} talks to {server}, which is the same host: its kernel hands such data "
+                "over inside; put the two ends into zones to measure that, or on two hosts."
+            )
 
 
 def _hosts(network: wire.Network) -> Iterator[str]:
@@ -64,12 +150,17 @@ def _hosts(network: wire.Network) -> Iterator[str]:
         "receive_merge_bytes",
     }
     usual = wire.Nic()
-    for group in network.hosts:
-        said = sorted(name for name in modelled if getattr(group.nic, name) != getattr(usual, name))
+    nics = [(group.nic, group.profile) for group in network.groups]
+    nics += [
+        (port.nic, f"{port.node} {port.name}")
+        for link in network.links
+        for port in link.ports
+        if port.nic
+    ]
+    for nic, profile in nics:
+        said = sorted(name for name in modelled if getattr(nic, name) != getattr(usual, name))
         if said:
-            yield (
-                f"The hosts are this machine: {', '.join(said)} of {group.profile} are not imposed."
-            )
+            yield f"The hosts are this machine: {', '.join(said)} of {profile} are not imposed."
 
 
 def _clock(network: wire.Network) -> Iterator[str]:
@@ -83,3 +174,11 @@ def _clock(network: wire.Network) -> Iterator[str]:
 def _switch(switch: wire.Switch) -> Iterator[str]:
     if switch.forwarding == "cut-through":
         yield "A frame arrives whole before it is forwarded: nothing is cut through."
+
+
+def _zones(network: wire.Network) -> Iterator[str]:
+    if network.zones:
+        yield (
+            "Two zones of one host talk over its loopback, in packets of up to 65,536 bytes, and "
+            "touch no link, whichever interfaces they are bound to."
+        )

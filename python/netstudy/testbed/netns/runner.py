@@ -5,49 +5,33 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
-from functools import partial
-from ipaddress import IPv4Address
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from netstudy import wire
-from netstudy.testbed.netns.layout import INTERFACE, Host, Layout, node_names
+from netstudy.testbed.netns.casting import agent_plan
+from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
+from netstudy.testbed.netns.layout import Layout
 from netstudy.testbed.netns.network import in_namespace
 from netstudy.testbed.netns.quota import quotas
-from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, RunSwitch
+from netstudy.testbed.netns.setting import Setting
+from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch, RunSwitch
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.evidence import Evidence, HostEvidence
-from netstudy.testbed.real.incast import response_bytes
-from netstudy.testbed.real.process import START_S, NodeError, NodeProcess, answered, ready
+from netstudy.testbed.real.cast import Part
+from netstudy.testbed.real.evidence import AgentEvidence, Evidence
+from netstudy.testbed.real.process import NodeError, NodeProcess, answered, ready
+from netstudy.testbed.real.progress import UnderWay
 from netstudy.testbed.real.running import Running, Transcript
+from netstudy.testbed.workloads import traffic_of
 
 Agent = NodeProcess[agent_wire.AgentRecord]
 Process = NodeProcess[Any]
-Snapshots = tuple[list[agent_wire.SnapshotRecord], list[agent_wire.SnapshotRecord]]
-"""Of the agents, the client first, before and after the measuring phase."""
-OnIterations = Callable[[int], None]
-"""Called each second with the iterations of the run that have ended, warm-up included."""
+OnProgress = Callable[[wire.RunUnderWay], None]
+"""Called as often as clients give signs of life, each second."""
 ResultT = TypeVar("ResultT")
 
-_BEFORE, _AFTER = "measure-start", "measure-end"
-_ITERATION_S = 2.0
-"""Added to the time of an iteration: room for a series of timeouts."""
-_SLOWDOWN = 50
-"""How much slower than the client's link an iteration may be: goodput collapses by that much."""
-SILENCE_S = 20.0
-"""The kernel repeats what is lost after 0.2 s, 0.4 s, …: seven losses in a row do not happen."""
-_PROGRESS_MS = 1_000
-"""Between two signs of life of the client, which cost it some microseconds each."""
-_UNHEARD_S = 3.0
-"""How much longer than servers a client may be silent: it notices their silence, gives a sign of
-life before that, and knows more of it than who only hears nothing of the client."""
-_LONGEST_WAIT_MEANS = 50
-"""An exponential wait longer than this many means has a probability of 2e-22."""
-_SAMPLE_MS = 250
-"""Between two samples of the client's counters and the machine's; one takes about 0.2 ms."""
 _COMPLAINT_S = 0.5
 """Between a process's complaint of another one and the news of that one's end."""
 _QUIET_S = 0.1
@@ -55,80 +39,38 @@ _QUIET_S = 0.1
 sender with a shorter timeout sends again meanwhile. Then nothing is under way."""
 
 
-@dataclass(frozen=True)
-class Processors:
-    """Where processes stay: all hosts on one, so that no frame overtakes another, and the switch on
-    another one, so that its clock does not wait for them."""
+@dataclass
+class _Course:
+    """How far a run has come."""
 
-    hosts: int | None
-    switch: int | None
-
-
-def processors(allowed: Iterable[int]) -> Processors:
-    """The first two of those that may be used; with one only, nothing is pinned."""
-    first, *rest = sorted(allowed)
-    return Processors(first, rest[0]) if rest else Processors(None, None)
+    edges: list[str] = field(default_factory=list)
+    phases: list[wire.PhaseTimes] = field(default_factory=list)
+    snapshots: dict[Part, dict[str, agent_wire.SnapshotRecord]] = field(default_factory=dict)
+    ended: dict[Part, list[agent_wire.AgentRecord]] = field(default_factory=dict)
+    """Phases of clients: records that were waited for."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What a run's processes are made with."""
+@dataclass
+class _Crew:
+    """The processes of a run."""
 
-    run: wire.Run
-    layout: Layout
-    engine: Path
-    processors: Processors
-    silence_s: float = SILENCE_S
-    """How long nothing may come of any server, beside the delays that the study asks for."""
+    setting: Setting
+    switch: RunSwitch
+    agents: Mapping[Part, Agent]
+    under_way: UnderWay
+    course: _Course = field(default_factory=_Course)
 
     @property
-    def client(self) -> Host:
-        """The host that asks."""
-        return next(host for host in self.layout.hosts if host.node == self.run.workload.client)
+    def processes(self) -> list[Process]:
+        return [*self.agents.values(), *([self.switch.process] if self.switch.process else [])]
 
     @property
-    def servers(self) -> list[Host]:
-        """The hosts that answer, in order."""
-        return [host for host in self.layout.hosts if host.node != self.run.workload.client]
-
-    @property
-    def quotas(self) -> dict[str, int]:
-        """Node -> percent of one processor, where the study says so."""
-        return {
-            node: group.cpu_quota_pct
-            for group in self.run.network.hosts
-            for node in node_names(group)
-            if group.cpu_quota_pct is not None
-        }
-
-    @property
-    def iteration_bytes(self) -> int:
-        """What the client receives in an iteration."""
-        return sum(response_bytes(self.run.workload, len(self.servers)))
-
-    @property
-    def time_limit_s(self) -> float:
-        """How long the run may take before it is given up."""
-        work, rate_bps = self.run.workload, self.client.link.rate_bps
-        each = _SLOWDOWN * 8 * self.iteration_bytes / rate_bps + _ITERATION_S
-        return float(START_S + (work.warmup_iterations + work.iterations) * each)
-
-    @property
-    def silence_limit_s(self) -> float:
-        """How long all servers may be silent before that is a failure."""
-        jitter = self.run.workload.start_jitter
-        match jitter:
-            case wire.UniformJitter():
-                wait_ns = jitter.max_ns
-            case wire.ExponentialJitter():
-                wait_ns = _LONGEST_WAIT_MEANS * jitter.mean_ns
-            case wire.NoJitter():
-                wait_ns = 0
-        return self.silence_s + wait_ns / 1e9
+    def clients(self) -> dict[Part, Agent]:
+        return {part: agent for part, agent in self.agents.items() if part.role == "client"}
 
 
 async def carry_out(
-    setting: Setting, transcript: Transcript, on_iterations: OnIterations | None = None
+    setting: Setting, transcript: Transcript, on_progress: OnProgress | None = None
 ) -> Evidence:
     """Carry the run out in the network that is there. Raises NodeError when a process fails.
 
@@ -140,52 +82,39 @@ async def carry_out(
         groups = stack.enter_context(quotas(setting.quotas))
         running = Running(stack, transcript)
         switch = await _start_switch(setting, running)
-        servers = await asyncio.gather(
-            *(_start_server(setting, at, token, running) for at in range(len(setting.servers)))
-        )
-        client = await _start_client(setting, servers, token, running)
-        if on_iterations is not None:
-            client.heard = partial(_count, setting.iteration_bytes, on_iterations)
-        agents = [client, *(server for server, _ in servers)]
-        for agent in agents:
-            if agent.node in groups:
-                groups[agent.node].write_text(str(agent.process.pid))
+        agents = await _start_agents(setting, token, running)
+        for part, agent in agents.items():
+            if part.node in groups:
+                groups[part.node].write_text(str(agent.process.pid))
+        crew = _Crew(setting, switch, agents, UnderWay(setting.run, len(setting.cast.clients)))
+        for part, agent in crew.clients.items():
+            agent.heard = crew.under_way.listener(part.endpoint, on_progress)
         try:
-            return await _in_time(setting, agents, switch)
+            return await _in_time(crew)
         except NodeError as error:
             reasons = "; ".join([error.message, *running.standing_still()])
             await running.hear_out()
             raise NodeError(error.node, _with_names(reasons, setting.layout)) from error
 
 
-def _count(
-    iteration_bytes: int, on_iterations: OnIterations, record: agent_wire.AgentRecord
-) -> None:
-    """A sign of life counts iterations by phase, and bytes by run."""
-    if isinstance(record, agent_wire.ProgressRecord):
-        on_iterations(record.bytes // iteration_bytes)
-
-
-async def _in_time(setting: Setting, agents: list[Agent], switch: RunSwitch) -> Evidence:
+async def _in_time(crew: _Crew) -> Evidence:
     """Lead the processes through the run, within the run's time limit."""
-    client = agents[0]
-    processes: list[Process] = [*agents, *([switch.process] if switch.process else [])]
+    limit_s = crew.setting.patience.run_s
     try:
-        async with asyncio.timeout(setting.time_limit_s + START_S):
-            work = _measured(client, agents, switch, setting.silence_limit_s + _UNHEARD_S)
-            snapshots = await _unless_one_ends(work, processes)
-            return await _gathered(agents, switch, snapshots)
+        async with asyncio.timeout(limit_s + crew.setting.patience.start_s):
+            await _unless_one_ends(_led(crew), crew.processes)
+            return await _gathered(crew)
     except TimeoutError:
-        message = f"the run did not end within {setting.time_limit_s:.0f} s"
-        raise NodeError(client.node, message) from None
+        first = next(iter(crew.clients.values()))
+        raise NodeError(first.node, f"the run did not end within {limit_s:.0f} s") from None
 
 
 def _with_names(message: str, layout: Layout) -> str:
     """Agents know each other by address; people know hosts by name."""
     found = [
-        f"{host.address} is {host.node}"
-        for host in layout.hosts
-        if re.search(rf"(?<![\d.]){re.escape(host.address)}(?![\d.])", message)
+        f"{one.ip} is {one.node}"
+        for one in layout.addresses
+        if re.search(rf"(?<![\d.]){re.escape(one.ip)}(?![\d.])", message)
     ]
     return f"{message} ({', '.join(found)})" if found else message
 
@@ -240,50 +169,115 @@ async def _cancelled(task: asyncio.Future[Any]) -> None:
         await task
 
 
-async def _measured(
-    client: Agent, agents: list[Agent], switch: RunSwitch, silence_limit_s: float
-) -> Snapshots:
-    """Lead the client through its phases; the counters around the one that is measured."""
-    await _phase(client, "warmed-up", silence_limit_s)
-    await asyncio.sleep(_QUIET_S)
-    before = await _snapshots(agents, switch, _BEFORE)
-    await client.send(agent_wire.GoCommand())
-    await _phase(client, "measured", silence_limit_s)
-    await asyncio.sleep(_QUIET_S)
-    return before, await _snapshots(agents, switch, _AFTER)
+async def _led(crew: _Crew) -> None:
+    """Lead the clients through the phases that they know, with what comes between and behind them.
+
+    A client begins its first phase by itself, and rests behind each.
+    """
+    planned = [phase.kind for phase in crew.setting.run.phases]
+    if "idle" in planned:
+        await _phase(crew, "idle")
+        await _edge(crew, "warm-up-start")
+        await _go(crew)
+    await _phase(crew, "warm-up", keep="warm-up" in planned)
+    await _pause(crew, "stop", edge="warm-up-end")
+    await _edge(crew, wire.MEASURE_START)
+    await _go(crew)
+    await _phase(crew, "measure")
+    await _edge(crew, wire.MEASURE_END)
+    await _pause(crew, "cool-down")
+    if isinstance(crew.setting.run.until("cool-down"), wire.UntilTime):
+        await _edge(crew, "cool-down-end")
 
 
-async def _phase(client: Agent, name: str, silence_limit_s: float) -> None:
-    """Wait for the end of a phase, as long as the client gives signs of life."""
-    await client.expect(agent_wire.PhaseRecord, _named(name), silence_limit_s=silence_limit_s)
-
-
-async def _gathered(agents: list[Agent], switch: RunSwitch, snapshots: Snapshots) -> Evidence:
-    """End all processes, and put together what they wrote."""
-    records = [await _stop(agent) for agent in agents]
-    switched = await switch.stop()
-    hosts = [
-        HostEvidence(agent.node, before, after, (*agent.aside, *written))
-        for agent, before, after, written in zip(agents, *snapshots, records, strict=True)
+async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
+    """Wait for the end of a phase of every client, as long as it gives signs of life; then until
+    nothing is under way any more."""
+    limit_s = crew.setting.patience.client_silence_s
+    ended = [
+        await agent.expect(
+            agent_wire.PhaseRecord, lambda record: record.name == name, silence_limit_s=limit_s
+        )
+        for agent in crew.clients.values()
     ]
-    return Evidence(client=hosts[0], servers=tuple(hosts[1:]), switch=switched)
+    for part, record in zip(crew.clients, ended, strict=True):
+        crew.course.ended.setdefault(part, []).append(record)
+    if keep:
+        _note(crew, name, min(one.from_ns for one in ended), max(one.to_ns for one in ended))
+    await asyncio.sleep(_QUIET_S)
 
 
-async def _snapshots(
-    agents: list[Agent], switch: RunSwitch, name: str
-) -> list[agent_wire.SnapshotRecord]:
-    """The counters of all, while nothing is under way: the hosts', the client's first."""
-    for agent in agents:
+async def _pause(crew: _Crew, kind: wire.PhaseKind, *, edge: str | None = None) -> None:
+    """A phase in which nothing happens: as long as the plan says, if it is there at all."""
+    if not any(phase.kind == kind for phase in crew.setting.run.phases):
+        return
+    until = crew.setting.run.until(kind)
+    start_ns = crew.course.phases[-1].end_ns if crew.course.phases else 0
+    length_ns = until.ns if isinstance(until, wire.UntilTime) else 0
+    if length_ns and edge:
+        await _edge(crew, edge)
+    await asyncio.sleep(length_ns / 1e9)
+    _note(crew, kind, start_ns, start_ns + max(length_ns, round(1e9 * _QUIET_S)))
+
+
+def _note(crew: _Crew, kind: wire.PhaseKind, start_ns: int, end_ns: int) -> None:
+    crew.course.phases.append(wire.PhaseTimes(kind=kind, start_ns=start_ns, end_ns=end_ns))
+
+
+async def _go(crew: _Crew) -> None:
+    crew.under_way.next_phase()
+    for agent in crew.clients.values():
+        await agent.send(agent_wire.GoCommand())
+
+
+async def _edge(crew: _Crew, name: str) -> None:
+    """The counters of all, while nothing is under way."""
+    crew.course.edges.append(name)
+    for agent in crew.agents.values():
         await agent.send(agent_wire.SnapshotCommand(name=name))
-    await switch.snapshot(name)
-    return [
-        await answered(agent, agent.expect(agent_wire.SnapshotRecord, _named(name)))
-        for agent in agents
+    await crew.switch.snapshot(name)
+    for part, agent in crew.agents.items():
+        taken = agent.expect(agent_wire.SnapshotRecord, lambda record: record.name == name)
+        crew.course.snapshots.setdefault(part, {})[name] = await answered(agent, taken)
+
+
+async def _gathered(crew: _Crew) -> Evidence:
+    """End all processes, and put together what they wrote."""
+    setting, course = crew.setting, crew.course
+    written = {part: await _stop(agent) for part, agent in crew.agents.items()}
+    switched = await crew.switch.stop()
+    traffic = traffic_of(setting.run.workload)
+    return Evidence(
+        run=setting.run,
+        cast=setting.cast,
+        agents={
+            part: AgentEvidence(
+                part=part,
+                host=setting.layout.host_of(part.node).node,
+                interface=setting.layout.address(part.endpoint).interface.port,
+                snapshots=course.snapshots[part],
+                records=(*agent.aside, *course.ended.get(part, ()), *written[part]),
+            )
+            for part, agent in crew.agents.items()
+        },
+        switch=switched,
+        edges=tuple(course.edges),
+        phases=tuple(course.phases),
+        burst_bytes=_burst_bytes(setting.layout),
+        directions=traffic.directions(setting.run.workload),
+    )
+
+
+def _burst_bytes(layout: Layout) -> int:
+    """What a queue of the kernel may send faster than its rate after it was idle: what its bucket
+    holds, and a frame, since it lets one go for the last token."""
+    shaped = [
+        end
+        for one in layout.interfaces
+        if layout.switching == "kernel" or one.is_direct
+        for end in ((one.end, one.link), (one.far, one.link))
     ]
-
-
-def _named(name: str) -> Any:
-    return lambda record: record.name == name
+    return max((burst_bytes(*one) + frame_bytes(one[1]) for one in shaped), default=0)
 
 
 async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
@@ -292,6 +286,8 @@ async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
 
 
 async def _start_switch(setting: Setting, running: Running) -> RunSwitch:
+    if not setting.layout.switched:
+        return NoSwitch()
     if setting.layout.switching == "kernel":
         return KernelQueues(setting.layout)
     return await EngineSwitch.start(
@@ -299,76 +295,30 @@ async def _start_switch(setting: Setting, running: Running) -> RunSwitch:
         setting.layout,
         setting.engine,
         cpu=setting.processors.switch,
-        time_limit_ms=_limit_ms(setting),
+        time_limit_ms=setting.patience.run_ms,
         running=running,
     )
 
 
-async def _start_server(
-    setting: Setting, index: int, token: str, running: Running
-) -> tuple[Agent, int]:
-    """A server and the port that it listens on."""
-    host, work = setting.servers[index], setting.run.workload
-    role = agent_wire.IncastServerRole(
-        address=IPv4Address(host.address),
-        client=IPv4Address(setting.client.address),
-        request_bytes=work.request_bytes,
-        response_bytes=response_bytes(work, len(setting.servers))[index],
-        start_jitter=work.start_jitter,
-        number=index + 1,
-        seed=setting.run.seed,
-    )
-    agent, ready = await _start_agent(setting, host, role, token, running)
-    if ready.port is None:
-        raise NodeError(host.node, "does not say where it listens")
-    return agent, ready.port
+async def _start_agents(setting: Setting, token: str, running: Running) -> dict[Part, Agent]:
+    """The servers, then the clients, which have to know where servers listen."""
+    listening: dict[Part, tuple[agent_wire.Endpoint, ...]] = {}
 
+    async def start(part: Part) -> Agent:
+        host = setting.layout.host_of(part.node)
+        plan = agent_plan(setting, part, token, listening)
+        command = [*in_namespace(host.node), str(setting.engine), "agent"]
+        name = setting.process_name(part)
+        agent = await running.start(name, command, plan, agent_wire.AGENT_RECORD)
+        said = await ready(agent, agent_wire.ReadyRecord)
+        if part.role == "server" and not said.listening:
+            raise NodeError(name, "does not say where it listens")
+        listening[part] = said.listening
+        return agent
 
-async def _start_client(
-    setting: Setting, servers: list[tuple[Agent, int]], token: str, running: Running
-) -> Agent:
-    host, work = setting.client, setting.run.workload
-    role = agent_wire.IncastClientRole(
-        address=IPv4Address(host.address),
-        servers=tuple(
-            agent_wire.Endpoint(address=IPv4Address(server.address), port=port)
-            for server, (_, port) in zip(setting.servers, servers, strict=True)
-        ),
-        request_bytes=work.request_bytes,
-        response_bytes=tuple(response_bytes(work, len(servers))),
-        iterations=work.iterations,
-        warmup_iterations=work.warmup_iterations,
-        request_spacing_ns=work.request_spacing_ns,
-        silence_limit_ms=int(1_000 * setting.silence_limit_s),
-        progress_interval_ms=_PROGRESS_MS,
-    )
-    agent, _ = await _start_agent(setting, host, role, token, running)
-    return agent
-
-
-async def _start_agent(
-    setting: Setting,
-    host: Host,
-    role: agent_wire.AgentRole,
-    token: str,
-    running: Running,
-) -> tuple[Agent, agent_wire.ReadyRecord]:
-    plan = agent_wire.AgentPlan(
-        run=setting.run.id,
-        node=host.node,
-        token=token,
-        time_limit_ms=_limit_ms(setting),
-        cpu=setting.processors.hosts,
-        socket=agent_wire.SocketOptions(congestion_control=host.tcp.congestion_control),
-        probe=agent_wire.ProbePlan(
-            interval_ms=_SAMPLE_MS if host is setting.client else None, interfaces=(INTERFACE,)
-        ),
-        role=role,
-    )
-    command = [*in_namespace(host.node), str(setting.engine), "agent"]
-    agent = await running.start(host.node, command, plan, agent_wire.AGENT_RECORD)
-    return agent, await ready(agent, agent_wire.ReadyRecord)
-
-
-def _limit_ms(setting: Setting) -> int:
-    return int(1_000 * setting.time_limit_s)
+    servers = await asyncio.gather(*(start(part) for part in setting.cast.servers))
+    clients = [await start(part) for part in setting.cast.clients]
+    return {
+        **dict(zip(setting.cast.clients, clients, strict=True)),
+        **dict(zip(setting.cast.servers, servers, strict=True)),
+    }

@@ -21,13 +21,8 @@ from netstudy.testbed.netns.layout import Switching, make_layout
 from netstudy.testbed.netns.network import network
 from netstudy.testbed.netns.priority import prefer_this_process
 from netstudy.testbed.netns.refusals import notes
-from netstudy.testbed.netns.runner import (
-    SILENCE_S,
-    OnIterations,
-    Setting,
-    carry_out,
-    processors,
-)
+from netstudy.testbed.netns.runner import OnProgress, carry_out
+from netstudy.testbed.netns.setting import SILENCE_S, Setting, processors
 from netstudy.testbed.real.assemble import disturbance, failed_record, run_record
 from netstudy.testbed.real.captures import keep, set_aside
 from netstudy.testbed.real.process import NodeError
@@ -63,8 +58,8 @@ def supervise(
     _write(wire.EndRecord(runs=len(plan.runs)))
 
 
-def _tell(progress: Progress, runs_done: int, iterations_done: int) -> None:
-    _write(progress.within(runs_done, iterations_done))
+def _tell(progress: Progress, runs_done: int, under_way: wire.RunUnderWay) -> None:
+    _write(progress.within(runs_done, under_way))
 
 
 def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> wire.RunRecord:
@@ -98,11 +93,11 @@ def _attempts(disturbances: Sequence[str]) -> wire.TestbedLimit:
 
 
 def _record(
-    setting: Setting, kernel: Kernel, capture: Path | None, on_iterations: OnIterations
+    setting: Setting, kernel: Kernel, capture: Path | None, on_progress: OnProgress
 ) -> wire.RunRecord:
     """Of one run; one that fails has its error in it, and the next one begins."""
     transcript: Transcript = {}
-    record = _carried_out(setting, kernel, transcript, on_iterations)
+    record = _carried_out(setting, kernel, transcript, on_progress)
     if capture is None or not transcript:
         return record
     keep(capture, transcript)
@@ -110,16 +105,16 @@ def _record(
 
 
 def _carried_out(
-    setting: Setting, kernel: Kernel, transcript: Transcript, on_iterations: OnIterations
+    setting: Setting, kernel: Kernel, transcript: Transcript, on_progress: OnProgress
 ) -> wire.RunRecord:
     run = setting.run
     try:
-        with network(setting.layout, run.network.switch.buffer):
-            evidence = asyncio.run(carry_out(setting, transcript, on_iterations))
+        with network(setting.layout):
+            evidence = asyncio.run(carry_out(setting, transcript, on_progress))
     except (NodeError, NetstudyError) as error:
         return failed_record(run, str(error))
     try:
-        return run_record(run, evidence, _environment(setting, kernel))
+        return run_record(evidence, _environment(setting, kernel))
     except LookupError as error:
         return failed_record(run, str(error))
 

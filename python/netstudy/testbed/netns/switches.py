@@ -1,8 +1,9 @@
-"""The switch of a run, whoever it is: how it is started, read and stopped."""
+"""The switches of a run, whoever they are: how they are started, read and stopped."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,44 +11,48 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter
 
 from netstudy import wire
-from netstudy.testbed.netns.kernel_path import burst_bytes
-from netstudy.testbed.netns.layout import SWITCH, Layout
+from netstudy.testbed.netns.layout import SWITCHES, Interface, Layout
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.network import in_namespace
 from netstudy.testbed.netns.priority import keep_before_others
 from netstudy.testbed.netns.programs import run_program
 from netstudy.testbed.real import switch_wire
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.evidence import KernelSwitch, SwitchEvidence, UserSpaceSwitch
+from netstudy.testbed.real.evidence import (
+    SWITCH,
+    KernelSwitch,
+    Readings,
+    SwitchEvidence,
+    UserSpaceSwitches,
+)
 from netstudy.testbed.real.process import NodeProcess, answered, ready
 from netstudy.testbed.real.running import Running
+from netstudy.units import CHECK_SEQUENCE_BYTES
 
 _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchRecord)
-_CHECK_SEQUENCE_BYTES = 4
-"""The kernel counts frames without it, a switch with it (IEEE 802.3, 3.1.1)."""
 
 
 class RunSwitch(Protocol):
-    """A switch while a run is under way."""
+    """What forwards while a run is under way."""
 
     @property
     def process(self) -> NodeProcess[Any] | None:
         """The process that it is; None: it is the kernel."""
 
     async def snapshot(self, name: str) -> None:
-        """Read the counters; called before and after the measuring phase."""
+        """Read the counters, at an edge of a phase."""
 
     async def stop(self) -> SwitchEvidence:
         """End it; what it counted."""
 
 
 class EngineSwitch:
-    """The user-space switch."""
+    """The user-space switches."""
 
     def __init__(self, process: NodeProcess[switch_wire.SwitchRecord]) -> None:
         """Made by `start`."""
         self.process = process
-        self._snapshots: list[switch_wire.SwitchSnapshot] = []
+        self._snapshots: dict[str, switch_wire.SwitchSnapshot] = {}
 
     @classmethod
     async def start(
@@ -61,8 +66,8 @@ class EngineSwitch:
         running: Running,
     ) -> EngineSwitch:
         """Start it in its namespace as one of the run's processes. Raises NodeError."""
-        plan = _plan(run, layout, cpu, time_limit_ms)
-        command = [*in_namespace(SWITCH), str(engine), "switch"]
+        plan = switch_plan(run, layout, cpu, time_limit_ms)
+        command = [*in_namespace(SWITCHES), str(engine), "switch"]
         process = await running.start(SWITCH, command, plan, _RECORD)
         await ready(process, switch_wire.SwitchReady)
         running.accompany(keep_before_others(process.process.pid))
@@ -74,14 +79,13 @@ class EngineSwitch:
         taken = self.process.expect(
             switch_wire.SwitchSnapshot, lambda snapshot: snapshot.name == name
         )
-        self._snapshots.append(await answered(self.process, taken))
+        self._snapshots[name] = await answered(self.process, taken)
 
     async def stop(self) -> SwitchEvidence:
         """See RunSwitch.stop."""
         await self.process.send(agent_wire.StopCommand())
         written = await answered(self.process, self.process.finish(agent_wire.EndRecord))
-        before, after = self._snapshots
-        return UserSpaceSwitch(before, after, tuple(written))
+        return UserSpaceSwitches(self._snapshots, tuple(written))
 
 
 class KernelQueues:
@@ -91,21 +95,34 @@ class KernelQueues:
 
     def __init__(self, layout: Layout) -> None:
         """The queues are there with the network."""
-        self._ports = {host.port: host.node for host in layout.hosts}
-        self._burst_bytes = max(burst_bytes(host.link) for host in layout.hosts)
-        self._snapshots: list[Mapping[str, Mapping[str, int]]] = []
+        (self._switch,) = layout.network.switches
+        self._ports = {one.peer[1]: one.far.name for one in layout.switched}
+        self._snapshots: dict[str, Readings] = {}
 
-    async def snapshot(self, name: str) -> None:  # noqa: ARG002 (they are in order)
+    async def snapshot(self, name: str) -> None:
         """See RunSwitch.snapshot."""
-        with within(SWITCH):
+        at_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        with within(SWITCHES):
             queues = json.loads(run_program("tc", "-s", "-j", "qdisc", "show"))
         found = {self._ports[queue["dev"]]: _counters(queue) for queue in queues if _is_leaf(queue)}
-        self._snapshots.append(found)
+        self._snapshots[name] = Readings(at_ns, {self._switch.name: found})
 
     async def stop(self) -> SwitchEvidence:
         """See RunSwitch.stop."""
-        before, after = self._snapshots
-        return KernelSwitch(before, after, self._burst_bytes)
+        return KernelSwitch(self._snapshots)
+
+
+class NoSwitch:
+    """The kernel carries every link from host to host."""
+
+    process = None
+
+    async def snapshot(self, name: str) -> None:
+        """See RunSwitch.snapshot: there is nothing to read."""
+
+    async def stop(self) -> SwitchEvidence:
+        """See RunSwitch.stop."""
+        return KernelSwitch({})
 
 
 def _is_leaf(queue: Mapping[str, Any]) -> bool:
@@ -116,34 +133,52 @@ def _counters(queue: Mapping[str, Any]) -> dict[str, int]:
     packets = int(queue["packets"])
     return {
         "frames_forwarded": packets,
-        "bytes_forwarded": int(queue["bytes"]) + _CHECK_SEQUENCE_BYTES * packets,
+        "bytes_forwarded": int(queue["bytes"]) + CHECK_SEQUENCE_BYTES * packets,
         "frames_dropped": int(queue["drops"]),
     }
 
 
-def _plan(
+def switch_plan(
     run: wire.Run, layout: Layout, cpu: int | None, time_limit_ms: int
 ) -> switch_wire.SwitchPlan:
-    switch = run.network.switch
+    """What the process is told: all switches, and the links that the kernel does not carry."""
+    hosts = {(one.host, one.port): one for one in layout.interfaces}
+    direct = {id(one.link) for one in layout.interfaces if one.is_direct}
     return switch_wire.SwitchPlan(
         run=run.id,
         time_limit_ms=time_limit_ms,
         cpu=cpu,
         seed=run.seed,
-        ports=tuple(
-            switch_wire.SwitchPort(
-                node=host.node,
-                interface=host.port,
-                mac=host.mac,
-                rate_bps=host.link.rate_bps,
-                delay_ns=host.link.delay_ns,
+        switches=tuple(
+            switch_wire.SwitchElement(
+                name=switch.name,
+                buffer=switch.buffer,
+                forwarding=switch.forwarding,
+                latency_ns=switch.latency_ns,
+                ecn_threshold_bytes=switch.ecn_threshold_bytes,
             )
-            for host in layout.hosts
+            for switch in run.network.switches
         ),
-        buffer=switch.buffer,
-        forwarding=switch.forwarding,
-        latency_ns=switch.latency_ns,
-        ecn_threshold_bytes=switch.ecn_threshold_bytes,
-        mtu_bytes=max(link.mtu_bytes for link in run.network.links),
+        links=tuple(
+            switch_wire.SwitchLink(
+                a=_end(link.a, hosts),
+                b=_end(link.b, hosts),
+                delay_ns=link.delay_ns,
+                mtu_bytes=link.mtu_bytes,
+            )
+            for link in layout.network.links
+            if id(link) not in direct
+        ),
+        sampled=tuple(
+            switch_wire.SwitchSampling(switch=one.node, port=one.port, every_ns=one.every_ns)
+            for one in run.instruments
+            if one.kind == "ports"
+        ),
         paced_ingress=True,
     )
+
+
+def _end(end: wire.Port, hosts: Mapping[tuple[str, str], Interface]) -> switch_wire.SwitchLinkEnd:
+    own = hosts.get((end.node, end.name))
+    host = None if own is None else switch_wire.SwitchHost(interface=own.peer[1], mac=own.mac)
+    return switch_wire.SwitchLinkEnd(node=end.node, port=end.name, rate_bps=end.rate_bps, host=host)

@@ -1,8 +1,8 @@
 """Tries what this machine does with the networks of a plan, before any of its runs is made.
 
 `ceilings` starts this module as a program in a sandbox of its own. That makes the hardest networks
-of the plan with roomy buffers, has every server send without pause for a moment, and says where the
-machine does not keep up. A few seconds, longer only where something does not fit.
+of the plan with roomy buffers, has their hosts do for a moment what runs would have them do,
+and says where the machine does not keep up. A few seconds, longer only where something is amiss.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from pydantic import TypeAdapter
 
 from netstudy import wire
 from netstudy.errors import NetstudyError, TestbedError
+from netstudy.plan.estimate import estimate_of
+from netstudy.plan.paths import Routes
+from netstudy.plan.workloads import lowering_of
 from netstudy.testbed.base import Examination
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.capabilities import kernel
@@ -36,21 +39,31 @@ from netstudy.testbed.netns.limits import (
     reached,
 )
 from netstudy.testbed.netns.network import network as made
-from netstudy.testbed.netns.runner import Setting, carry_out, processors
+from netstudy.testbed.netns.runner import carry_out
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
+from netstudy.testbed.netns.setting import Setting, processors
 from netstudy.testbed.process import dies_with_parent
+from netstudy.testbed.real.counters import growth, summed
 from netstudy.testbed.real.evidence import Evidence
-from netstudy.testbed.real.incast import response_bytes
 from netstudy.testbed.real.judge import path_limits
+from netstudy.testbed.real.laws import port_growth
 from netstudy.testbed.real.process import NodeError
+from netstudy.testbed.workloads import traffic_of
+from netstudy.units import FRAMING_BYTES, header_bytes
 from netstudy.wire import Network, Plan
 
-_ITERATION_S = 0.25
-_ITERATIONS = 3
-_BLOCK_BYTES_MAX = 128_000_000
-"""Of an iteration: a tenth of a second at 10 Gbit/s, and not for ever at rates out of reach."""
+_TRIAL_S = 0.75
+"""How long the traffic of a trial goes on, roughly."""
+_UNIT_S = 0.25
+"""How long one of what a workload counts may take at most; it is made smaller for that."""
+_UNIT_BYTES_MAX = 128_000_000
+"""Of one of what it counts: a tenth of a second at 10 Gbit/s; rates out of reach take no longer."""
+_COUNT_MAX = 2_000
+_ALLOWED_S = 0.002
+"""For each of what a workload counts: what hosts and the machine take beside the links."""
 _WINDOW_BYTES = 262_144
-"""What a connection may have under way: enough for the way through this machine, at any rate."""
+"""What a connection may have under way on links without delay: enough for the way through this
+machine, at any rate."""
 _TIME_LIMIT_S = 120
 
 _CEILINGS = TypeAdapter(list[Ceiling])
@@ -62,15 +75,19 @@ def examine(plan: Plan, switching: Switching) -> Examination:
     Raises TestbedError when it cannot be tried.
     """
     tried = list(zip(hardest(plan), ceilings(plan, switching), strict=True))
-    said = [excess(network, ceiling) for network, ceiling in tried]
+    said = [excess(run.network, ceiling) for run, ceiling in tried]
     return Examination(
         refusals=tuple(sentence for sentence in said if sentence is not None),
         machine={
-            f"self-test at an MTU of {mtu_bytes(network)} B": reached(network, ceiling.best)
-            for network, ceiling in tried
+            _name(run): reached(run.network, ceiling.best)
+            for run, ceiling in tried
             if ceiling.best is not None
         },
     )
+
+
+def _name(run: wire.Run) -> str:
+    return f"self-test with {run.workload.kind} at an MTU of {mtu_bytes(run.network)} B"
 
 
 def ceilings(plan: Plan, switching: Switching) -> list[Ceiling]:
@@ -98,74 +115,128 @@ def ceilings(plan: Plan, switching: Switching) -> list[Ceiling]:
 
 
 def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
-    """The run's network with its fastest link at a rate, and a work that fills that link.
+    """The run with its fastest link at a rate, its traffic shortened, and roomy buffers.
 
     Nothing is lost: the buffers hold all that may be under way.
     """
-    servers = next(group for group in run.network.hosts if group.name == run.workload.servers)
-    block_bytes = min(max(round(rate_bps * _ITERATION_S / 8), servers.count), _BLOCK_BYTES_MAX)
-    return run.model_copy(
+    traffic = traffic_of(run.workload)
+    plain = run.model_copy(
         update={
-            "network": _roomy(_at_rate(run.network, rate_bps)),
-            "workload": wire.Incast(
-                client=run.workload.client,
-                servers=run.workload.servers,
-                block_bytes=block_bytes,
-                striped=True,
-                iterations=_ITERATIONS,
-                warmup_iterations=1,
-            ),
+            "network": _roomy(_at_rate(run.network, rate_bps), run),
+            "probe": None,
+            "instruments": (),
         }
     )
+    each_s, each_bytes = unit(plain)
+    share = min(_UNIT_S / each_s if each_s else 1.0, _UNIT_BYTES_MAX / max(each_bytes, 1), 1.0)
+    work = traffic.shortened(run.workload, share)
+    short = plain.model_copy(update={"workload": work})
+    planned = run.until("measure")
+    until: wire.Until
+    if isinstance(planned, wire.UntilTime):
+        until = wire.UntilTime(ns=min(planned.ns, round(1e9 * _TRIAL_S)))
+        warm_up: wire.Until = wire.UntilTime(ns=round(1e9 * _TRIAL_S / 4))
+    else:
+        count = min(round(_TRIAL_S / max(unit(short)[0], 1e-9)), _COUNT_MAX)
+        until, warm_up = wire.UntilCount(count=max(count, 1)), wire.UntilCount(count=1)
+    phases = (
+        wire.Phase(kind="warm-up", until=warm_up),
+        wire.Phase(kind="measure", until=until),
+    )
+    return short.model_copy(update={"phases": phases})
+
+
+def unit(run: wire.Run) -> tuple[float, int]:
+    """Seconds that one of what the workload counts takes on its links, and the bytes of its
+    messages, of all connections together."""
+    once = wire.Phase(kind="measure", until=wire.UntilCount(count=1))
+    seconds = estimate_of([run.model_copy(update={"phases": (once,)})]).line_seconds
+    loads = lowering_of(run.workload).loads(run.workload)
+    return seconds, sum(load.size_bytes for load in loads)
 
 
 def _at_rate(network: Network, rate_bps: int) -> Network:
     fastest = fastest_bps(network)
+
+    def scaled(end: wire.Port) -> wire.Port:
+        return end.model_copy(update={"rate_bps": max(end.rate_bps * rate_bps // fastest, 1)})
+
     links = [
-        link.model_copy(update={"rate_bps": max(link.rate_bps * rate_bps // fastest, 1)})
-        for link in network.links
+        link.model_copy(update={"a": scaled(link.a), "b": scaled(link.b)}) for link in network.links
     ]
     return network.model_copy(update={"links": tuple(links)})
 
 
-def _roomy(network: Network) -> Network:
-    hosts = [group.model_copy(update={"tcp": _limited(group.tcp)}) for group in network.hosts]
-    room_bytes = 2 * _WINDOW_BYTES * sum(group.count for group in network.hosts)
-    switch = network.switch.model_copy(
-        update={
-            "buffer": wire.OutputQueued(port_buffer_bytes=room_bytes),
-            "ecn_threshold_bytes": None,
-        }
+def _roomy(network: Network, run: wire.Run) -> Network:
+    """The network with windows that fill its links, and buffers that hold them all."""
+    pairs = list(traffic_of(run.workload).connections(run.workload))
+    routes = Routes(network)
+    window = _WINDOW_BYTES + max(
+        2 * 2 * route.delay_ns * fastest_bps(network) // 8_000_000_000
+        for route in (routes.route(*pair) for pair in dict.fromkeys(pairs))
     )
-    return network.model_copy(update={"hosts": tuple(hosts), "switch": switch})
+    groups = [
+        group.model_copy(update={"tcp": _limited(group.tcp, window)}) for group in network.groups
+    ]
+    room = wire.OutputQueued(port_buffer_bytes=4 * window * len(pairs))
+    roomy = {"buffer": room, "ecn_threshold_bytes": None}
+    nodes = [
+        node.model_copy(update=roomy) if isinstance(node, wire.Switch) else node
+        for node in network.nodes
+    ]
+    return network.model_copy(update={"groups": tuple(groups), "nodes": tuple(nodes)})
 
 
-def _limited(tcp: wire.Tcp) -> wire.Tcp:
+def _limited(tcp: wire.Tcp, window_bytes: int) -> wire.Tcp:
     return tcp.model_copy(
         update={
-            "send_buffer_bytes": _WINDOW_BYTES,
-            "receive_buffer_bytes": _WINDOW_BYTES,
+            "send_buffer_bytes": window_bytes,
+            "receive_buffer_bytes": window_bytes,
             "restart_after_idle": False,
         }
     )
 
 
-def outcome(run: wire.Run, evidence: Evidence) -> Trial:
+def outcome(evidence: Evidence) -> Trial:
     """What a trial came to."""
-    times = evidence.iterations
-    busy_ns = sum(times.ended_ns) - sum(times.started_ns)
-    asked = sum(response_bytes(run.workload, len(evidence.servers))) * len(times.started_ns)
-    frames = sum(evidence.switch.growth(host.node)["frames_forwarded"] for host in evidence.hosts)
+    run, phase = evidence.run, evidence.measure
+    seconds = (phase.end_ns - phase.start_ns) / 1e9
+    rows = evidence.cast.workload
+    got = sum(
+        evidence.connection_growth(row, role)[0] for row in rows for role in evidence.directions
+    )
     clock = evidence.switch.clock
     complaints = [_complaint(limit) for limit in path_limits(evidence) if limit.exceeded]
     return Trial(
         rate_bps=fastest_bps(run.network),
-        goodput_bps=asked * 8e9 / busy_ns,
-        packets_per_s=frames * 1e9 / busy_ns,
+        goodput_bps=8 * got / seconds,
+        ideal_bps=ideal_bps(run),
+        packets_per_s=_frames(evidence) / seconds,
         lateness_us_p99=None if clock is None else clock.late_ns_p99 / 1_000,
         in_time=not complaints,
         why="; ".join(complaints) or None,
     )
+
+
+def ideal_bps(run: wire.Run) -> float:
+    """What all applications together receive when the links alone take time, and what hosts may."""
+    each_s, each_bytes = unit(run)
+    mtu = mtu_bytes(run.network)
+    on_wire_s = each_s * (mtu + FRAMING_BYTES) / (mtu - header_bytes(timestamps=True))
+    routes = Routes(run.network)
+    pairs = dict.fromkeys(traffic_of(run.workload).connections(run.workload))
+    trips_s = max(2 * routes.route(*pair).delay_ns for pair in pairs) / 1e9
+    return 8 * each_bytes / (on_wire_s + trips_s + _ALLOWED_S)
+
+
+def _frames(evidence: Evidence) -> int:
+    ports = port_growth(evidence)
+    if ports:
+        return sum(
+            one["frames_forwarded"] for counted in ports.values() for one in counted.values()
+        )
+    received = summed(growth(one, "interface") for one in evidence.interfaces.values())
+    return received.get("interface_packets_received", 0)
 
 
 def _complaint(limit: wire.TestbedLimit) -> str:
@@ -175,9 +246,8 @@ def _complaint(limit: wire.TestbedLimit) -> str:
 
 def _ceilings(plan: Plan, switching: Switching, here: Kernel) -> Iterator[Ceiling]:
     """What the machine reaches with each of the hardest networks; in a sandbox."""
-    for network in hardest(plan):
-        run = next(run for run in plan.runs if run.network == network)
-        yield find_ceiling(network, partial(_try, run, switching, here))
+    for run in hardest(plan):
+        yield find_ceiling(run.network, partial(_try, run, switching, here))
 
 
 def _try(run: wire.Run, switching: Switching, here: Kernel, rate_bps: int) -> Trial:
@@ -185,8 +255,8 @@ def _try(run: wire.Run, switching: Switching, here: Kernel, rate_bps: int) -> Tr
     tried = trial_run(run, rate_bps)
     layout = make_layout(tried.network, here, switching=switching, receive_cpu=own.hosts)
     setting = Setting(tried, layout, find_engine(), own)
-    with made(layout, tried.network.switch.buffer):
-        return outcome(tried, asyncio.run(carry_out(setting, {})))
+    with made(layout):
+        return outcome(asyncio.run(carry_out(setting, {})))
 
 
 def main() -> int:

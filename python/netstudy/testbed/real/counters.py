@@ -1,12 +1,19 @@
-"""Growth of counters over the measuring phase: of a host, and of the machine that hosts share.
+"""Counters of hosts at the edges of phases, and whose they are.
 
 Processors, memory, disks and backlog queues belong to the machine: every host of namespaces reads
-the same files, and their sum would be nobody's.
+the same files, and their sum would be nobody's. What is counted of an interface belongs to that
+port, and all else to the host.
 """
 
 from __future__ import annotations
 
-from netstudy.testbed.real.evidence import HostEvidence
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from netstudy import wire
+from netstudy.testbed.real.evidence import AgentEvidence, Evidence
+
+Owner = Literal["machine", "interface", "host"]
 
 _OF_THE_MACHINE = (
     "context_switches",
@@ -24,30 +31,82 @@ _OF_THE_MACHINE = (
     "swap",
 )
 """Names, or what they begin with, of counters that do not belong to a namespace."""
+_OF_AN_INTERFACE = ("interface_", "qdisc_")
 
 
-def growth(host: HostEvidence) -> dict[str, int]:
-    """What each counter of a host itself grew by. Raises LookupError as `machine_growth`."""
-    return {name: value for name, value in _grown(host).items() if not _is_shared(name)}
+def owner(name: str) -> Owner:
+    """Whose a counter is."""
+    if name.startswith(_OF_THE_MACHINE):
+        return "machine"
+    return "interface" if name.startswith(_OF_AN_INTERFACE) else "host"
 
 
-def machine_growth(host: HostEvidence) -> dict[str, int]:
-    """What each counter of the machine below a host grew by.
+def growth(agent: AgentEvidence, whose: Owner) -> dict[str, int]:
+    """What counters of an owner grew by in the measuring phase.
 
     Wraps of the kernel's counters are the agent's affair. Raises LookupError for one that began
     anew in between: what it counted is not known.
     """
-    return {name: value for name, value in _grown(host).items() if _is_shared(name)}
-
-
-def _is_shared(name: str) -> bool:
-    return name.startswith(_OF_THE_MACHINE)
-
-
-def _grown(host: HostEvidence) -> dict[str, int]:
-    before, after = host.before.counters, host.after.counters
-    grown = {name: value - before[name] for name, value in after.items() if name in before}
+    before = agent.snapshots[wire.MEASURE_START].counters
+    after = agent.snapshots[wire.MEASURE_END].counters
+    grown = {
+        name: value - before[name]
+        for name, value in after.items()
+        if name in before and owner(name) == whose
+    }
     restarted = sorted(name for name, value in grown.items() if value < 0)
     if restarted:
-        raise LookupError(f"{host.node}: counters began anew during the run: {restarted}")
+        raise LookupError(f"{agent.host}: counters began anew during the run: {restarted}")
     return grown
+
+
+def machine_growth(evidence: Evidence) -> dict[str, int]:
+    """What counters of the machine below all hosts grew by: any of them reads the same."""
+    return growth(next(iter(evidence.hosts.values())), "machine")
+
+
+def summed(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Counters of several as those of one."""
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, value in part.items():
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def readings(evidence: Evidence) -> dict[str, wire.Readings]:
+    """Host, or the machine that all share -> what it had counted at each edge."""
+    found = {host: _at_edges(agent, "host", evidence) for host, agent in evidence.hosts.items()}
+    first = next(iter(evidence.hosts.values()))
+    return {evidence.machine: _at_edges(first, "machine", evidence), **found}
+
+
+def port_readings(evidence: Evidence) -> dict[str, dict[str, wire.Readings]]:
+    """Node -> port or interface -> what it had counted at each edge."""
+    found: dict[str, dict[str, wire.Readings]] = {}
+    for (host, port), agent in evidence.interfaces.items():
+        found.setdefault(host, {})[port] = _at_edges(agent, "interface", evidence)
+    taken = [evidence.switch.readings(edge) for edge in evidence.edges]
+    for switch in dict.fromkeys(name for one in taken if one for name in one.ports):
+        each = [one.ports.get(switch, {}) if one else {} for one in taken]
+        for port in dict.fromkeys(name for ports in each for name in ports):
+            found.setdefault(switch, {})[port] = _columns([ports.get(port, {}) for ports in each])
+    return found
+
+
+def _at_edges(agent: AgentEvidence, whose: Owner, evidence: Evidence) -> wire.Readings:
+    return _columns(
+        [
+            {
+                name: value
+                for name, value in agent.snapshots[edge].counters.items()
+                if owner(name) == whose
+            }
+            for edge in evidence.edges
+        ]
+    )
+
+
+def _columns(rows: list[Mapping[str, int]]) -> wire.Readings:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: tuple(row.get(name) for row in rows) for name in names}

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Protocol, TypeVar
 
+from netstudy import wire
+from netstudy.plan.paths import Routes
+from netstudy.testbed.real.cast import Cast, Part, Role
 from netstudy.testbed.real.switch_wire import (
     SwitchClock,
     SwitchDrops,
-    SwitchPortCounters,
     SwitchRecord,
+    SwitchSamples,
     SwitchSnapshot,
 )
 from netstudy.testbed.real.wire import (
     AgentRecord,
-    IterationsRecord,
+    ConnectionCounters,
     PacingRecord,
-    RequestsRecord,
-    ServedRecord,
+    PhaseRecord,
     SnapshotRecord,
-    VerifiedRecord,
 )
 
+SWITCH: Final = "switch"
+"""The process of all switches, where the kernel is none."""
 OneT = TypeVar("OneT")
 
 
 @dataclass(frozen=True)
-class HostEvidence:
-    """An agent's counters around the measuring phase, and what it wrote at its end."""
+class AgentEvidence:
+    """An agent's counters at the edges of phases, and what else it wrote."""
 
-    node: str
-    before: SnapshotRecord
-    after: SnapshotRecord
+    part: Part
+    host: str
+    """The host whose counters it reads."""
+    interface: str
+    """The port in the plan of the interface that it reads."""
+    snapshots: Mapping[str, SnapshotRecord]
+    """By the name of the edge."""
     records: tuple[AgentRecord, ...]
 
     def all_of(self, kind: type[OneT]) -> list[OneT]:
@@ -41,11 +49,20 @@ class HostEvidence:
 
     def one(self, kind: type[OneT]) -> OneT:
         """Its record of a kind. Raises LookupError when there is none."""
-        return _one(self.all_of(kind), kind, self.node)
+        return _one(self.all_of(kind), kind, self.part.endpoint)
 
-    def late_ns(self, phase: IterationsRecord) -> list[int]:
-        """How late each thing was that was due at an instant of the phase."""
-        first_ns, last_ns = phase.started_ns[0], phase.ended_ns[-1]
+    def phase(self, name: str) -> PhaseRecord:
+        """What a client says of a phase. Raises LookupError when it did not have it."""
+        found = [one for one in self.all_of(PhaseRecord) if one.name == name]
+        return _one(found, PhaseRecord, self.part.endpoint)
+
+    def connection(self, number: int, edge: str) -> ConnectionCounters:
+        """What a connection had counted at an edge. Raises LookupError when it was not open."""
+        found = [one for one in self.snapshots[edge].connections if one.connection == number]
+        return _one(found, ConnectionCounters, self.part.endpoint)
+
+    def late_ns(self, first_ns: int, last_ns: int) -> list[int]:
+        """How late each thing was that was due at an instant in between."""
         return [
             late_ns
             for pacing in self.all_of(PacingRecord)
@@ -54,124 +71,161 @@ class HostEvidence:
         ]
 
 
-class SwitchEvidence(Protocol):
-    """What the switch of a run counted over the measuring phase."""
+@dataclass(frozen=True)
+class Readings:
+    """What ports had counted at one moment."""
 
-    def growth(self, node: str) -> dict[str, int]:
-        """The counters of the port to a node; the longest queue, where known, is the run's."""
+    at_ns: int
+    ports: Mapping[str, Mapping[str, Mapping[str, int]]]
+    """Switch -> port -> counter -> value."""
+
+
+class SwitchEvidence(Protocol):
+    """What the switches of a run counted."""
+
+    def readings(self, edge: str) -> Readings | None:
+        """The counters of all ports at an edge; None: there is no switch."""
 
     @property
-    def drops(self) -> SwitchDrops | None:
-        """When it dropped, and at which egress; None: it only counts."""
+    def drops(self) -> Sequence[SwitchDrops] | None:
+        """When each switch dropped, and at which egress; None: they only count."""
+
+    @property
+    def samples(self) -> Sequence[SwitchSamples]:
+        """What was read of ports at intervals."""
 
     @property
     def clock(self) -> SwitchClock | None:
-        """How well it kept to its times; None: the kernel is the switch."""
-
-    @property
-    def burst_bytes(self) -> int:
-        """What a port may send faster than its rate after it was idle."""
+        """How well they kept to their times; None: the kernel is the switch."""
 
 
 @dataclass(frozen=True)
-class UserSpaceSwitch:
-    """The engine's own switch: its counters around the measuring phase, and its last words."""
+class UserSpaceSwitches:
+    """The engine's own switches: their counters at the edges, and their last words."""
 
-    before: SwitchSnapshot
-    after: SwitchSnapshot
+    snapshots: Mapping[str, SwitchSnapshot]
     records: tuple[SwitchRecord, ...]
-    burst_bytes: int = 0
+
+    def readings(self, edge: str) -> Readings:
+        """See SwitchEvidence.readings."""
+        taken = self.snapshots[edge]
+        return Readings(
+            taken.at_ns,
+            {
+                switch: {port: counted.model_dump() for port, counted in ports.items()}
+                for switch, ports in taken.counters.items()
+            },
+        )
 
     @property
-    def drops(self) -> SwitchDrops:
+    def drops(self) -> list[SwitchDrops]:
         """See SwitchEvidence.drops."""
-        return _one([one for one in self.records if isinstance(one, SwitchDrops)], SwitchDrops)
+        return [one for one in self.records if isinstance(one, SwitchDrops)]
+
+    @property
+    def samples(self) -> list[SwitchSamples]:
+        """See SwitchEvidence.samples."""
+        return [one for one in self.records if isinstance(one, SwitchSamples)]
 
     @property
     def clock(self) -> SwitchClock:
         """See SwitchEvidence.clock."""
-        return _one([one for one in self.records if isinstance(one, SwitchClock)], SwitchClock)
-
-    def growth(self, node: str) -> dict[str, int]:
-        """See SwitchEvidence.growth."""
-        return _port_growth(self.before.counters[node], self.after.counters[node])
+        return _one(
+            [one for one in self.records if isinstance(one, SwitchClock)], SwitchClock, SWITCH
+        )
 
 
 @dataclass(frozen=True)
 class KernelSwitch:
-    """The kernel's queues, which count and do not tell when: node -> counters of its port."""
+    """The kernel's queues, which count and do not tell when; without a switch there are none."""
 
-    before: Mapping[str, Mapping[str, int]]
-    after: Mapping[str, Mapping[str, int]]
-    burst_bytes: int
+    snapshots: Mapping[str, Readings]
+    drops: None = None
+    samples: tuple[()] = ()
+    clock: None = None
 
-    @property
-    def drops(self) -> None:
-        """See SwitchEvidence.drops."""
-        return
-
-    @property
-    def clock(self) -> None:
-        """See SwitchEvidence.clock."""
-        return
-
-    def growth(self, node: str) -> dict[str, int]:
-        """See SwitchEvidence.growth."""
-        return {name: value - self.before[node][name] for name, value in self.after[node].items()}
+    def readings(self, edge: str) -> Readings | None:
+        """See SwitchEvidence.readings."""
+        return self.snapshots.get(edge)
 
 
 @dataclass(frozen=True)
 class Evidence:
     """All of a run."""
 
-    client: HostEvidence
-    servers: tuple[HostEvidence, ...]
-    """In the order of the plan."""
+    run: wire.Run
+    cast: Cast
+    agents: Mapping[Part, AgentEvidence]
     switch: SwitchEvidence
+    edges: tuple[str, ...]
+    """The edges at which counters were read, in order."""
+    phases: tuple[wire.PhaseTimes, ...]
+    """Those that took place, in order."""
+    burst_bytes: int = 0
+    """What a link's queue may send faster than its rate after it was idle."""
+    machine: str = "machine"
+    """The name of the clock, and of the counters, that all nodes share."""
+    directions: Mapping[Role, bool] = field(default_factory=dict)
+    """Whether the ends in that role send the workload's data."""
 
     @property
-    def hosts(self) -> tuple[HostEvidence, ...]:
-        """The client, then the servers."""
-        return (self.client, *self.servers)
+    def clients(self) -> list[AgentEvidence]:
+        """The clients, in order."""
+        return [self.agents[part] for part in self.cast.clients]
 
     @property
-    def iterations(self) -> IterationsRecord:
-        """When each iteration of the measuring phase was."""
-        return self.client.one(IterationsRecord)
+    def servers(self) -> list[AgentEvidence]:
+        """The servers, in order."""
+        return [self.agents[part] for part in self.cast.servers]
+
+    @cached_property
+    def hosts(self) -> dict[str, AgentEvidence]:
+        """Host -> the agent that speaks for it: the first that is there."""
+        found: dict[str, AgentEvidence] = {}
+        for part in self.cast.parts:
+            agent = self.agents[part]
+            found.setdefault(agent.host, agent)
+        return found
+
+    @cached_property
+    def interfaces(self) -> dict[tuple[str, str], AgentEvidence]:
+        """Host and port -> the agent that reads that interface."""
+        found: dict[tuple[str, str], AgentEvidence] = {}
+        for part in self.cast.parts:
+            agent = self.agents[part]
+            found.setdefault((agent.host, agent.interface), agent)
+        return found
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The ways through the network."""
+        return Routes(self.run.network)
 
     @property
-    def requests(self) -> list[RequestsRecord]:
-        """The requests of the measuring phase, by server."""
-        return sorted(self.client.all_of(RequestsRecord), key=lambda one: one.server)
+    def measure(self) -> wire.PhaseTimes:
+        """The measuring phase. Raises LookupError when there was none."""
+        return _one([one for one in self.phases if one.kind == "measure"], wire.PhaseTimes, "run")
 
     @property
-    def verified_bytes(self) -> int:
-        """Bytes that came as they were sent, warm-up included."""
-        return self.client.one(VerifiedRecord).bytes
+    def sending(self) -> tuple[Role, ...]:
+        """The roles whose ends send the workload's data."""
+        return tuple(role for role, sends in self.directions.items() if sends)
 
-    @property
-    def served(self) -> list[ServedRecord]:
-        """What each server answered, warm-up included."""
-        return [server.one(ServedRecord) for server in self.servers]
+    def connection_growth(self, row: int, role: Role) -> tuple[int, int, dict[str, int]]:
+        """What one end of a connection counted in the measuring phase: bytes that its application
+        received and verified, bytes that it sent, and TCP's own counters."""
+        part, number = self.cast.end(row, role)
+        agent = self.agents[part]
+        first = agent.connection(number, wire.MEASURE_START)
+        last = agent.connection(number, wire.MEASURE_END)
+        return (
+            last.bytes_received - first.bytes_received,
+            last.bytes_sent - first.bytes_sent,
+            {name: value - first.tcp.get(name, 0) for name, value in last.tcp.items()},
+        )
 
 
-def _one(found: list[OneT], kind: type[OneT], node: str = "switch") -> OneT:
+def _one(found: list[OneT], kind: type[OneT], who: str) -> OneT:
     if len(found) != 1:
-        raise LookupError(f"{node} wrote {len(found)} records {kind.__name__}, not one")
+        raise LookupError(f"{who} wrote {len(found)} records {kind.__name__}, not one")
     return found[0]
-
-
-def _port_growth(before: SwitchPortCounters, after: SwitchPortCounters) -> dict[str, int]:
-    first, last = before.model_dump(), after.model_dump()
-    maxima = ("queue_bytes_max",)
-    return {name: last[name] - (0 if name in maxima else first[name]) for name in last}
-
-
-def summed(parts: Iterable[Mapping[str, int]], maxima: Sequence[str] = ()) -> dict[str, int]:
-    """Counters of several nodes as those of one: sums, and the largest of each maximum."""
-    total: dict[str, int] = {}
-    for part in parts:
-        for name, value in part.items():
-            before = total.get(name, 0)
-            total[name] = max(before, value) if name in maxima else before + value
-    return total

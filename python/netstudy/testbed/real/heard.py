@@ -18,7 +18,7 @@ def in_words(record: _Record | None) -> str:
         case None:
             return "nothing"
         case ProgressRecord():
-            return f"{record.iterations:,} iterations of the phase and {record.bytes:,} bytes"
+            return f"{record.samples:,} done of the phase, {record.bytes:,} bytes"
         case PhaseRecord():
             return f"'{record.name}'"
         case _:

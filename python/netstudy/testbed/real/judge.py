@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from statistics import median
 
 from netstudy.testbed.real.counters import machine_growth
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.switch_wire import SwitchClock
 from netstudy.testbed.real.wire import SamplesRecord
+from netstudy.testbed.workloads import traffic_of
 from netstudy.wire import TestbedLimit
 
 _STEAL_PCT = 2.0
@@ -18,7 +18,7 @@ _PROBING_PCT = 1.0
 _LATE_FRAMES_PCT = 1.0
 """As the switch itself has it."""
 _LATE_SHARE = 0.05
-"""Of an iteration: a generator that is later than this changes what is measured by as much."""
+"""Of what is measured: a generator that is later than this changes it by as much."""
 
 
 def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
@@ -67,7 +67,7 @@ def switch_limits(clock: SwitchClock) -> Iterator[TestbedLimit]:
 
 def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
     """The file tells of all namespaces, so any host's will do."""
-    dropped = machine_growth(evidence.client).get("softnet_dropped")
+    dropped = machine_growth(evidence).get("softnet_dropped")
     yield TestbedLimit(
         name="packets dropped because a processor's backlog was full",
         value=dropped,
@@ -79,7 +79,7 @@ def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
-    own = machine_growth(evidence.client)
+    own = machine_growth(evidence)
     stolen_ms = own.get("cpu_steal_ms")
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     total_ms = sum(own.get(f"cpu_{name}_ms", 0) for name in names)
@@ -96,12 +96,14 @@ def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
     """Over the instants of all hosts together: a host alone has so few that one decides its p99."""
-    times = evidence.iterations
-    spans = zip(times.started_ns, times.ended_ns, strict=True)
-    usual_ns = median(ended - started for started, ended in spans)
-    late_ns = {host.node: host.late_ns(times) for host in evidence.hosts}
+    phase = evidence.measure
+    late_ns = {
+        part.endpoint: agent.late_ns(phase.start_ns, phase.end_ns)
+        for part, agent in evidence.agents.items()
+    }
     found = {node: values for node, values in late_ns.items() if values}
-    if not found:
+    usual_ns = traffic_of(evidence.run.workload).usual_ns(evidence)
+    if not found or usual_ns is None:
         return
     together = list(chain.from_iterable(found.values()))
     late_us = _p99(together) / 1_000
@@ -112,8 +114,8 @@ def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
         allowed=allowed_us,
         unit="us",
         exceeded=late_us > allowed_us,
-        evidence=f"{len(together)} instants of {len(found)} hosts; {_latest(found)}; "
-        "allowed is a twentieth of the median iteration",
+        evidence=f"{len(together)} instants of {len(found)} hosts; {_latest(found)}; allowed is a "
+        f"twentieth of {usual_ns / 1_000:,.1f} us, which what is measured takes usually",
     )
 
 
@@ -131,21 +133,21 @@ def _p99(values: Sequence[int]) -> int:
 
 def _probing(evidence: Evidence) -> Iterator[TestbedLimit]:
     """Of samples: the snapshots at the edges of the phase are taken while nothing is under way."""
-    times = evidence.iterations
-    first_ns, last_ns = times.started_ns[0], times.ended_ns[-1]
+    phase = evidence.measure
     costs_ns = [
         cost_ns
-        for host in evidence.hosts
-        for samples in host.all_of(SamplesRecord)
+        for agent in evidence.agents.values()
+        for samples in agent.all_of(SamplesRecord)
         for at_ns, cost_ns in zip(samples.at_ns, samples.cost_ns, strict=True)
-        if first_ns <= at_ns <= last_ns
+        if phase.start_ns <= at_ns <= phase.end_ns
     ]
-    share = 100 * sum(costs_ns) / (last_ns - first_ns)
+    span_ns = phase.end_ns - phase.start_ns
+    share = 100 * sum(costs_ns) / span_ns
     yield TestbedLimit(
         name="time that reading counters takes",
         value=share,
         allowed=_PROBING_PCT,
         unit="%",
         exceeded=share > _PROBING_PCT,
-        evidence=f"{len(costs_ns)} samples in {(last_ns - first_ns) / 1e6:.0f} ms",
+        evidence=f"{len(costs_ns)} samples in {span_ns / 1e6:.0f} ms",
     )

@@ -1,24 +1,27 @@
 """What independent instruments of a run counted of the same thing, held against each other.
 
-The instruments: the application's own bytes, TCP_INFO of each connection, the TCP counters of each
-namespace, its interface, and the switch's ports. A frame on an interface has 4 bytes less than in a
+The instruments: the applications' own bytes, TCP_INFO of each connection, the TCP counters of each
+namespace, interfaces, and the switches' ports. A frame on an interface has 4 bytes less than in a
 switch, which counts the check sequence as well (IEEE 802.3, 3.1.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from netstudy.testbed.real.counters import growth
-from netstudy.testbed.real.evidence import Evidence, summed
-from netstudy.testbed.real.incast import response_bytes
-from netstudy.wire import Reconciliation, Run
+from netstudy.testbed.real.counters import growth, summed
+from netstudy.testbed.real.evidence import AgentEvidence, Evidence
+from netstudy.testbed.real.laws import port_growth
+from netstudy.units import (
+    CHECK_SEQUENCE_BYTES,
+    ETHERNET_HEADER_BYTES,
+    IP_TCP_HEADER_BYTES,
+    TIMESTAMPS_BYTES,
+)
+from netstudy.wire import MEASURE_END, MEASURE_START, Reconciliation
 
-_CHECK_SEQUENCE_BYTES = 4
-_ETHERNET_BYTES = 14
-_IP_TCP_BYTES = 40
-_TIMESTAMPS_BYTES = 12
 _DUPLICATE_REPORT_BYTES = 12
 """A SACK option with one block, padded (RFC 2018, 3; RFC 2883)."""
 
@@ -27,101 +30,188 @@ _DUPLICATE_REPORT_BYTES = 12
 class _Counted:
     """All counters of the measuring phase that the checks look at."""
 
-    client: dict[str, int]
-    servers: dict[str, int]
-    client_port: dict[str, int]
-    payload_bytes: int
-    header_bytes: int
-    """Of a data segment, from Ethernet to the timestamps option."""
-    full_payload_bytes: int
-    """Of a full data segment."""
+    evidence: Evidence
+
+    @cached_property
+    def ports(self) -> dict[str, dict[str, dict[str, int]]]:
+        return port_growth(self.evidence)
+
+    @cached_property
+    def senders(self) -> list[AgentEvidence]:
+        """One agent for each host that sends the workload's data."""
+        parts = [part for part in self.evidence.cast.parts if part.role in self.evidence.sending]
+        return list(
+            {one.host: one for one in (self.evidence.agents[part] for part in parts)}.values()
+        )
+
+    @cached_property
+    def sent(self) -> dict[str, int]:
+        """What the hosts counted that send data."""
+        return summed(growth(one, "host") for one in self.senders)
+
+    @cached_property
+    def receivers(self) -> list[AgentEvidence]:
+        """One agent for each interface that receives data and sends none."""
+        sending = {one.host for one in self.senders}
+        found = self.evidence.interfaces.values()
+        return [one for one in found if one.host not in sending]
+
+    @cached_property
+    def received(self) -> dict[str, int]:
+        """What the interfaces of these counted."""
+        return summed(growth(one, "interface") for one in self.receivers)
+
+    @cached_property
+    def to_receivers(self) -> dict[str, int]:
+        """What the switches' ports counted that lead to them."""
+        return summed(
+            self.ports.get(far.node, {}).get(far.name, {})
+            for one in self.receivers
+            for link in self.evidence.run.network.links
+            for end, far in ((link.a, link.b), (link.b, link.a))
+            if (end.node, end.name) == (one.host, one.interface)
+        )
+
+    @cached_property
+    def dropped(self) -> int | None:
+        """Frames that switches dropped on the way of data; None: there is no switch."""
+        evidence = self.evidence
+        if not self.ports:
+            return None
+        there = {
+            (port.node, port.name)
+            for row in evidence.cast.workload
+            for role in evidence.sending
+            for port, _ in evidence.routes.route(*self._way(row, role)).hops
+        }
+        return sum(
+            counted["frames_dropped"]
+            for switch, ports in self.ports.items()
+            for port, counted in ports.items()
+            if (switch, port) in there
+        )
+
+    def _way(self, row: int, role: str) -> tuple[str, str]:
+        one = self.evidence.cast.connections[row]
+        return (one.client, one.server) if role == "client" else (one.server, one.client)
+
+    def tcp(self, name: str) -> int:
+        """A counter of TCP_INFO over all connections of the hosts that send data."""
+        hosts = {one.host for one in self.senders}
+        return sum(
+            _growth_of(agent, number).get(name, 0)
+            for agent in self.evidence.agents.values()
+            if agent.host in hosts
+            for number in range(len(agent.part.rows))
+        )
 
 
-def reconciliation(run: Run, evidence: Evidence) -> tuple[Reconciliation, ...]:
+def _growth_of(agent: AgentEvidence, number: int) -> Mapping[str, int]:
+    first, last = (agent.connection(number, edge) for edge in (MEASURE_START, MEASURE_END))
+    return {name: value - first.tcp.get(name, 0) for name, value in last.tcp.items()}
+
+
+def reconciliation(evidence: Evidence) -> tuple[Reconciliation, ...]:
     """Every check for which the counters are there; one that does not hold is kept as such."""
-    found = _counted(run, evidence)
+    found = _Counted(evidence)
     checks = (_payload, _forwarded, _frame_bytes, _wire, _losses, _flows, _timeouts, _into_switch)
     return tuple(one for check in checks for one in check(found))
 
 
-def _counted(run: Run, evidence: Evidence) -> _Counted:
-    asked = sum(response_bytes(run.workload, len(evidence.servers)))
-    tcp = next(group.tcp for group in run.network.hosts if group.name == run.workload.servers)
-    options = _TIMESTAMPS_BYTES if tcp.timestamps else 0
-    mtu_bytes = min(link.mtu_bytes for link in run.network.links)
-    return _Counted(
-        client=growth(evidence.client),
-        servers=summed(growth(server) for server in evidence.servers),
-        client_port=evidence.switch.growth(evidence.client.node),
-        payload_bytes=asked * len(evidence.iterations.started_ns),
-        header_bytes=_ETHERNET_BYTES + _IP_TCP_BYTES + options,
-        full_payload_bytes=mtu_bytes - _IP_TCP_BYTES - options,
+def _payload(found: _Counted) -> Iterator[Reconciliation]:
+    """Bytes that applications verified and that TCP delivered, at both ends of all connections."""
+    verified = delivered = 0
+    for agent in found.evidence.agents.values():
+        for number in range(len(agent.part.rows)):
+            first, last = (agent.connection(number, edge) for edge in (MEASURE_START, MEASURE_END))
+            verified += last.bytes_received - first.bytes_received
+            delivered += _growth_of(agent, number).get("tcp_bytes_received", 0)
+    yield _compared(
+        "payload that the applications verified = that their TCP delivered", verified, delivered
     )
 
 
-def _payload(found: _Counted) -> Iterator[Reconciliation]:
-    """Bytes that the application asked for and bytes that TCP delivered."""
-    if "bytes_received" in found.client:
-        yield _compared(
-            "payload that the client's application verified = that its TCP delivered",
-            found.payload_bytes,
-            found.client["bytes_received"],
-        )
-
-
 def _forwarded(found: _Counted) -> Iterator[Reconciliation]:
-    if "interface_packets_received" in found.client and "frames_forwarded" in found.client_port:
+    if "interface_packets_received" in found.received and "frames_forwarded" in found.to_receivers:
         yield _compared(
-            "frames that the switch forwarded to the client = that its interface received",
-            found.client_port["frames_forwarded"],
-            found.client["interface_packets_received"],
+            "frames that switches forwarded to who receives data = that their interfaces received",
+            found.to_receivers["frames_forwarded"],
+            found.received["interface_packets_received"],
         )
 
 
 def _frame_bytes(found: _Counted) -> Iterator[Reconciliation]:
-    if "interface_bytes_received" in found.client:
-        frames = found.client["interface_packets_received"]
+    if "interface_bytes_received" in found.received and "bytes_forwarded" in found.to_receivers:
+        frames = found.received["interface_packets_received"]
         yield _compared(
-            "bytes that the switch forwarded to the client = bytes of its interface and check "
-            "sequences",
-            found.client_port["bytes_forwarded"],
-            found.client["interface_bytes_received"] + _CHECK_SEQUENCE_BYTES * frames,
+            "bytes that switches forwarded to who receives data = bytes of their interfaces and "
+            "check sequences",
+            found.to_receivers["bytes_forwarded"],
+            found.received["interface_bytes_received"] + CHECK_SEQUENCE_BYTES * frames,
         )
 
 
 def _wire(found: _Counted) -> Iterator[Reconciliation]:
-    """Payload with the headers of its frames against the bytes of the client's interface.
+    """Payload with the headers of its frames against the bytes of the interfaces that receive.
 
-    Where a request came twice, the server reports that in an option. What was sent again and not
+    Where a request came twice, its receiver reports that in an option. What was sent again and not
     lost before arrives twice: its payload comes on top.
     """
-    if "interface_bytes_received" not in found.client:
+    if "interface_bytes_received" not in found.received:
         return
-    frames = found.client["interface_packets_received"]
-    sent_again = found.servers.get("segments_retransmitted", 0)
-    copies = max(sent_again - found.client_port["frames_dropped"], 0)
-    reports = found.client.get("dsacks_received", 0)
+    options, full_payload = _segment(found)
+    frames = found.received["interface_packets_received"]
+    sent_again = found.sent.get("segments_retransmitted", 0)
+    copies = max(sent_again - (found.dropped or 0), 0)
+    reports = summed(growth(one, "host") for one in found.receivers).get("dsacks_received", 0)
+    header_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options
     yield _compared(
-        "bytes of the client's interface = payload and headers of its frames",
-        found.client["interface_bytes_received"],
-        found.payload_bytes + frames * found.header_bytes + reports * _DUPLICATE_REPORT_BYTES,
-        tolerance=copies * found.full_payload_bytes,
+        "bytes of the interfaces that receive data = payload and headers of its frames",
+        found.received["interface_bytes_received"],
+        _wire_payload(found) + frames * header_bytes + reports * _DUPLICATE_REPORT_BYTES,
+        tolerance=copies * full_payload,
         explained=f"{copies} segments were sent again that were not lost, and arrived twice",
     )
 
 
+def _segment(found: _Counted) -> tuple[int, int]:
+    """Bytes of TCP's options, and of the payload of the largest segment."""
+    network = found.evidence.run.network
+    groups = {node.name: node.group for node in network.nodes if node.kind != "switch"}
+    stamps = network.group(groups[found.senders[0].part.node]).tcp.timestamps
+    options = TIMESTAMPS_BYTES if stamps else 0
+    mtu_bytes = max(link.mtu_bytes for link in network.links)
+    return options, mtu_bytes - IP_TCP_HEADER_BYTES - options
+
+
+def _wire_payload(found: _Counted) -> int:
+    """What came over links for the receivers, of all their connections."""
+    hosts = {one.host for one in found.receivers}
+    total = 0
+    for agent in found.evidence.agents.values():
+        if agent.host not in hosts:
+            continue
+        for number, row in enumerate(agent.part.rows):
+            one = found.evidence.cast.connections[row]
+            if found.evidence.routes.route(one.client, one.server).hops:
+                total += _growth_of(agent, number).get("tcp_bytes_received", 0)
+    return total
+
+
 def _losses(found: _Counted) -> Iterator[Reconciliation]:
     """Each drop of data is repaired by one retransmission; probes and needless ones come on top."""
-    if "segments_retransmitted" not in found.servers:
+    if "segments_retransmitted" not in found.sent or found.dropped is None:
         return
-    probes = found.servers.get("loss_probes", 0)
-    doubles = found.servers.get("dsacked_segments_received", 0)
-    timeouts = found.servers.get("timeouts", 0)
-    after_timeouts = timeouts + found.servers.get("slow_start_retransmissions", 0)
+    if len(found.evidence.sending) > 1:
+        return  # acknowledgments go the way of data and are dropped as well: nobody repairs them
+    probes = found.sent.get("loss_probes", 0)
+    doubles = found.sent.get("dsacked_segments_received", 0)
+    timeouts = found.sent.get("timeouts", 0)
+    after_timeouts = timeouts + found.sent.get("slow_start_retransmissions", 0)
     yield _compared(
-        "segments that the servers sent again = frames that the switch dropped before the client",
-        found.servers["segments_retransmitted"],
-        found.client_port["frames_dropped"],
+        "segments that were sent again = frames that switches dropped on the way of data",
+        found.sent["segments_retransmitted"],
+        found.dropped,
         tolerance=probes + doubles + after_timeouts,
         explained=(
             f"{probes} tail loss probes, {doubles} segments reported as duplicates, "
@@ -132,30 +222,34 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _flows(found: _Counted) -> Iterator[Reconciliation]:
-    if "flow_segments_retransmitted" in found.servers:
+    if "segments_retransmitted" in found.sent:
         yield _compared(
-            "segments sent again by the servers' connections = by their namespaces",
-            found.servers["flow_segments_retransmitted"],
-            found.servers["segments_retransmitted"],
+            "segments sent again by the connections of who sends data = by their namespaces",
+            found.tcp("retransmissions"),
+            found.sent["segments_retransmitted"],
         )
 
 
 def _timeouts(found: _Counted) -> Iterator[Reconciliation]:
-    if "flow_timeouts" in found.servers:
+    if "timeouts" in found.sent:
         yield _compared(
-            "timeouts of the servers' connections = of their namespaces",
-            found.servers["flow_timeouts"],
-            found.servers["timeouts"],
+            "timeouts of the connections of who sends data = of their namespaces",
+            found.tcp("timeouts"),
+            found.sent["timeouts"],
         )
 
 
 def _into_switch(found: _Counted) -> Iterator[Reconciliation]:
-    if "interface_packets_sent" in found.servers:
-        port = found.client_port
+    sending = {one.host for one in found.senders}
+    interfaces = [one for one in found.evidence.interfaces.values() if one.host in sending]
+    sent = summed(growth(one, "interface") for one in interfaces)
+    if "interface_packets_sent" in sent and len(found.ports) == 1 and found.receivers:
+        port = found.to_receivers
         yield _compared(
-            "frames that the servers' interfaces sent = that the switch forwarded or dropped",
-            found.servers["interface_packets_sent"],
-            port["frames_forwarded"] + port["frames_dropped"],
+            "frames that senders' interfaces sent = that the switch forwarded to who receives data "
+            "or dropped",
+            sent["interface_packets_sent"],
+            port.get("frames_forwarded", 0) + port.get("frames_dropped", 0),
         )
 
 

@@ -1,4 +1,4 @@
-"""What the user-space switch (`netstudy-engine switch`) is told, and what it says.
+"""What the user-space switches (`netstudy-engine switch`) are told, and what they say.
 
 The plan is the first line of its standard input, a command (`netstudy.testbed.real.wire.Command`)
 each further one; a record is a line of its standard output. The engine's own types are in
@@ -16,43 +16,79 @@ from pydantic import Field
 from netstudy.testbed.real.wire import EndRecord, ErrorRecord
 from netstudy.wire import Buffer, Wire
 
-SWITCH_PLAN_SCHEMA: Final = "netstudy/switch/1"
-SWITCH_RECORD_SCHEMA: Final = "netstudy/switch-record/1"
+SWITCH_PLAN_SCHEMA: Final = "netstudy/switch/2"
+SWITCH_RECORD_SCHEMA: Final = "netstudy/switch-record/2"
 
 
-class SwitchPort(Wire):
-    """A port, and the link to the node behind it."""
+class SwitchElement(Wire):
+    """A switch."""
+
+    name: str
+    buffer: Buffer
+    forwarding: Literal["store-and-forward", "cut-through"] = "store-and-forward"
+    latency_ns: int = Field(default=0, ge=0)
+    ecn_threshold_bytes: int | None = Field(default=None, ge=0)
+
+
+class SwitchHost(Wire):
+    """How a host is reached."""
+
+    interface: str
+    """The network interface, in the network namespace of the process, behind which it is."""
+    mac: str = Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")
+    """Its Ethernet address there: frames for it leave by this link, all others go nowhere."""
+
+
+class SwitchLinkEnd(Wire):
+    """An end of a link."""
 
     node: str
-    interface: str
-    """The network interface, in the switch's network namespace, that is this port."""
-    mac: str = Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")
-    """The Ethernet address of the node: frames for it leave by this port, all others go nowhere."""
+    """A switch of the plan by name, or a host."""
+    port: str
+    """Its port there. The ports of a switch have their numbers in the order of the links."""
     rate_bps: int = Field(gt=0)
-    """Bit rate at which frames leave."""
+    """Bit rate at which this end sends."""
+    host: SwitchHost | None = None
+    """How a host is reached; None at a switch."""
+
+
+class SwitchLink(Wire):
+    """A full-duplex link: between host and switch, two switches, or two hosts."""
+
+    a: SwitchLinkEnd
+    b: SwitchLinkEnd
     delay_ns: int = Field(ge=0)
-    """How long a frame is on its way over the link, to the node or from it."""
+    """How long a frame is on its way from the one end to the other, in either direction."""
+    mtu_bytes: int = Field(ge=576, le=65_535)
+    """Largest IP packet."""
+
+
+class SwitchSampling(Wire):
+    """A switch whose ports are read at intervals, from when it is ready."""
+
+    switch: str
+    port: str | None = None
+    """None: all of them."""
+    every_ns: int = Field(gt=0)
 
 
 class SwitchPlan(Wire):
-    """A switch of one run."""
+    """The switches of one run, with their links: one process carries them all."""
 
-    schema_: Literal["netstudy/switch/1"] = Field(default=SWITCH_PLAN_SCHEMA, alias="schema")
+    schema_: Literal["netstudy/switch/2"] = Field(default=SWITCH_PLAN_SCHEMA, alias="schema")
     run: str
     time_limit_ms: int = Field(gt=0)
-    """After that time the switch ends by itself, with an error."""
+    """After that time the process ends by itself, with an error."""
     cpu: int | None = Field(default=None, ge=0)
     """The processor that it stays on and that nothing else wants: there it is awake between frames.
     None: whichever the system chooses."""
     seed: str
     """16 hexadecimal digits, from which the random choices of an egress come."""
-    ports: tuple[SwitchPort, ...] = Field(min_length=1)
-    buffer: Buffer
-    forwarding: Literal["store-and-forward", "cut-through"] = "store-and-forward"
-    latency_ns: int = Field(default=0, ge=0)
-    ecn_threshold_bytes: int | None = Field(default=None, ge=0)
-    mtu_bytes: int = Field(ge=576, le=65_535)
-    """Largest IP packet that any port carries."""
+    switches: tuple[SwitchElement, ...]
+    """None where all links lead from host to host."""
+    links: tuple[SwitchLink, ...] = Field(min_length=1)
+    """Switches and links form no cycle."""
+    sampled: tuple[SwitchSampling, ...] = ()
     paced_ingress: bool = False
     """Whether frames also come at the rate of their link, as over a wire; else as fast as hosts
     hand them over."""
@@ -62,7 +98,7 @@ class SwitchReady(Wire):
     """Frames are forwarded from now on: the first record."""
 
     kind: Literal["ready"] = "ready"
-    schema_: Literal["netstudy/switch-record/1"] = Field(
+    schema_: Literal["netstudy/switch-record/2"] = Field(
         default=SWITCH_RECORD_SCHEMA, alias="schema"
     )
     version: str
@@ -73,9 +109,13 @@ class SwitchReady(Wire):
 class SwitchPortCounters(Wire):
     """What is counted at a port since the switch was ready."""
 
-    frames_forwarded: int
-    bytes_forwarded: int
+    frames_received: int
+    """Frames that came by this port."""
+    bytes_received: int
     """Check sequences included."""
+    frames_forwarded: int
+    """Frames that were let through towards this port."""
+    bytes_forwarded: int
     frames_dropped: int
     """Frames towards this port that found no room."""
     bytes_dropped: int
@@ -86,12 +126,12 @@ class SwitchPortCounters(Wire):
 
 
 class SwitchSnapshot(Wire):
-    """The counters of each port, by node, as asked for."""
+    """The counters of each switch and port, as asked for."""
 
     kind: Literal["snapshot"] = "snapshot"
     name: str
     at_ns: int
-    counters: dict[str, SwitchPortCounters]
+    counters: dict[str, dict[str, SwitchPortCounters]]
     cost_ns: int
     """How long reading took, in which nothing was forwarded."""
     raw: dict[str, str]
@@ -99,11 +139,23 @@ class SwitchSnapshot(Wire):
 
 
 class SwitchDrops(Wire):
-    """Each frame that was dropped for want of room: when it arrived, and its egress' number."""
+    """Each frame that a switch dropped for want of room: when it arrived, its egress' number."""
 
     kind: Literal["drops"] = "drops"
+    switch: str
     at_ns: tuple[int, ...]
     egress: tuple[int, ...]
+
+
+class SwitchSamples(Wire):
+    """What was read of a port at intervals."""
+
+    kind: Literal["samples"] = "samples"
+    switch: str
+    port: str
+    at_ns: tuple[int, ...]
+    values: dict[str, tuple[int, ...]]
+    """What the port had counted by then, by name."""
 
 
 class SwitchClock(Wire):
@@ -127,6 +179,12 @@ class SwitchClock(Wire):
 
 
 SwitchRecord = Annotated[
-    SwitchReady | SwitchSnapshot | SwitchDrops | SwitchClock | ErrorRecord | EndRecord,
+    SwitchReady
+    | SwitchSnapshot
+    | SwitchDrops
+    | SwitchSamples
+    | SwitchClock
+    | ErrorRecord
+    | EndRecord,
     Field(discriminator="kind"),
 ]

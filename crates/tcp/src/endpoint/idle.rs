@@ -1,0 +1,46 @@
+//! A window that the application does not use says nothing about the path: it shrinks (RFC 2861).
+
+use netstudy_units::Time;
+
+use super::{Endpoint, Phase};
+
+impl Endpoint {
+    /// Halves the window for each timeout that passed idle, not below the initial one, and remembers
+    /// three quarters of it as the threshold (RFC 2861, 3; Linux `tcp_cwnd_restart`).
+    pub(super) fn shrink_after_idle(&mut self, now: Time) {
+        let rto = self.rtt.rto();
+        let idle = now.since(self.last_sent_at);
+        if self.snd_nxt <= 1 || idle < rto {
+            return;
+        }
+        let floor = self.initial_window().min(self.window.cwnd);
+        self.window.ssthresh = self.window.ssthresh.max(self.three_quarters());
+        let halvings = idle.times(rto).min(31) as u32;
+        self.window.cwnd = (self.window.cwnd >> halvings).max(floor).max(1);
+        self.window.credit = 0;
+        self.window_used = 0;
+        self.window_judged_at = now;
+    }
+
+    /// What is remembered of a window that shrinks without a loss (`tcp_current_ssthresh`).
+    pub(crate) const fn three_quarters(&self) -> u32 {
+        self.window.cwnd / 2 + self.window.cwnd / 4
+    }
+
+    /// The window is not used up: only `out` segments are on the way.
+    #[inline]
+    pub(crate) fn starve_window(&mut self, now: Time, out: u32) {
+        self.window_used = self.window_used.max(out);
+        if now.since(self.window_judged_at) >= self.rtt.rto() {
+            if self.phase == Phase::Open && self.snd_nxt >= self.write_end {
+                let used = self.window_used.max(self.initial_window());
+                if used < self.window.cwnd {
+                    self.window.ssthresh = self.window.ssthresh.max(self.three_quarters());
+                    self.window.cwnd = u32::midpoint(self.window.cwnd, used);
+                }
+            }
+            self.window_used = 0;
+            self.window_judged_at = now;
+        }
+    }
+}

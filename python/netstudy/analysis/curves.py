@@ -1,0 +1,119 @@
+"""What a run shows as a curve: how it went on over time, and how its latencies are distributed.
+
+Drawn of one cell a series, that at the end of the range: the cells of a panel differ most there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.distribution import Histogram
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.samples import NS_PER_US, Floats, RunSample
+from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.analysis.workloads.probe import SRTT, idle, loaded, tcp_series
+from netstudy.analysis.workloads.request import of_requests
+from netstudy.wire import Level
+
+Kind = Literal["over-time", "latency", "srtt"]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Points of one line."""
+
+    label: str
+    """What tells it from others of the same series; empty where nothing must."""
+    level: Level | None
+    """Of the series."""
+    at: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Lines of one chart."""
+
+    kind: Kind
+    x: Level | None
+    """The level along x that they are of."""
+    curves: tuple[Curve, ...]
+    replicate: int | None
+    """The run that they are of; None: of all runs together."""
+
+
+def curves_of(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curves]:
+    """The charts of a panel that its runs have samples for."""
+    found: tuple[tuple[Kind, Iterator[Curve], int | None], ...] = (
+        ("over-time", _over_time(panel, workload), None),
+        ("latency", _latencies(panel), None),
+        ("srtt", _round_trips(panel), 1),
+    )
+    for kind, curves, replicate in found:
+        lines = tuple(curves)
+        if lines:
+            yield Curves(kind, panel.x_levels[-1], lines, replicate)
+
+
+def _last(panel: Panel) -> Iterator[tuple[Level | None, CellRow]]:
+    """The cell at the end of the range, of each series."""
+    for level in panel.series_levels:
+        cell = panel.cell(panel.x_levels[-1], level)
+        if cell is not None and cell.runs:
+            yield level, cell
+
+
+def _over_time(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curve]:
+    """Mean over the runs in each second, as far as all of them go."""
+    for level, cell in _last(panel):
+        courses = [course for run in cell.runs if (course := workload.course(run)) is not None]
+        if not courses or courses[0].noun != "second" or len(courses) < len(cell.runs):
+            continue
+        length = min(course.values.size for course in courses)
+        mean = np.mean([course.values[:length] for course in courses], axis=0)
+        yield Curve("", level, np.arange(length, dtype=np.float64), mean)
+
+
+def _latencies(panel: Panel) -> Iterator[Curve]:
+    """Share of requests in % that take longer than a time in µs."""
+    for level, cell in _last(panel):
+        for label, found in (
+            ("", of_requests(cell.runs)),
+            ("probe, idle", idle(cell.runs)),
+            ("probe, loaded", loaded(cell.runs)),
+        ):
+            if found is not None and found.count:
+                yield Curve(label, level, *_longer(found))
+
+
+def _longer(found: Histogram) -> tuple[Floats, Floats]:
+    """Steps from all requests at the shortest time to one of them at the longest."""
+    latencies, share = found.curve()
+    longer = 100 * (1 - np.concatenate(([0.0], share[:-1])))
+    return latencies / NS_PER_US, longer
+
+
+def _round_trips(panel: Panel) -> Iterator[Curve]:
+    """Mean over the connections of the first run, by the sampler's own times."""
+    for level, cell in _last(panel):
+        found = _mean_over_connections(cell.runs)
+        if found is not None:
+            yield Curve("", level, *found)
+
+
+def _mean_over_connections(runs: Sequence[RunSample]) -> tuple[Floats, Floats] | None:
+    first = [(at, values) for _, at, values in tcp_series(runs[0], SRTT)]
+    if not first:
+        return None
+    at = np.concatenate([times for times, _ in first])
+    values = np.concatenate([column for _, column in first])
+    times, place = np.unique(at, return_inverse=True)
+    sums, counts = np.zeros(times.size), np.zeros(times.size)
+    np.add.at(sums, place, values)
+    np.add.at(counts, place, 1)
+    return times, sums / counts

@@ -1,0 +1,60 @@
+"""The workloads that analysis knows, one file each, and all their metrics."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.workloads.base import WorkloadAnalysis
+from netstudy.analysis.workloads.incast import INCAST
+from netstudy.analysis.workloads.probe import PROBE_METRICS, TCP_METRICS, beside, shown_beside
+from netstudy.analysis.workloads.request import REQUESTS
+from netstudy.analysis.workloads.transfer import TRANSFERS
+from netstudy.wire import Plan
+
+__all__ = [
+    "METRICS",
+    "VOCABULARY",
+    "WORKLOADS",
+    "WorkloadAnalysis",
+    "figures_of",
+    "headline_of",
+    "metrics_of",
+    "workload_of",
+]
+
+WORKLOADS: Final[dict[str, WorkloadAnalysis]] = {
+    one.kind: one for one in (INCAST, TRANSFERS, REQUESTS)
+}
+"""Kind -> what analysis knows of it."""
+
+VOCABULARY: Final[dict[str, tuple[Metric, ...]]] = {
+    **{kind: one.metrics for kind, one in WORKLOADS.items()},
+    "probe": PROBE_METRICS,
+    "tcp": TCP_METRICS,
+}
+"""What is measured -> its metrics: of a workload, of a probe beside one, of sampled connections."""
+
+METRICS: Final[tuple[Metric, ...]] = tuple(
+    metric for metrics in VOCABULARY.values() for metric in metrics
+)
+
+
+def workload_of(plan: Plan) -> WorkloadAnalysis:
+    """The workload of a plan: all of its runs have the same."""
+    return WORKLOADS[plan.runs[0].workload.kind]
+
+
+def headline_of(plan: Plan) -> tuple[Metric, ...]:
+    """The columns of the main table of a study that names none."""
+    return (*workload_of(plan).headline, *shown_beside(plan))
+
+
+def figures_of(plan: Plan) -> tuple[Metric, ...]:
+    """The figures of a study that names none."""
+    return (*workload_of(plan).figures, *shown_beside(plan)[1:])
+
+
+def metrics_of(plan: Plan) -> tuple[Metric, ...]:
+    """The metrics that a plan's runs give, those of its workload first."""
+    return (*workload_of(plan).metrics, *beside(plan))

@@ -1,0 +1,139 @@
+"""What analysis and report must know of a workload; one file here says it of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.samples import Floats, RunSample
+from netstudy.wire import Run, RunRecord
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a run has many of: iterations, transfers, requests."""
+
+    noun: str
+    """One of them."""
+    of: Callable[[RunSample], int]
+    """How many a run measured."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The most goodput that the network allows."""
+
+    line_rate_bps: int
+    """Of the narrowest place that all bytes share."""
+    goodput_mbps: float
+    """What headers leave of it."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Two metrics whose product is fixed: they are one observation, and a published row in which
+    they disagree is wrong."""
+
+    first: Metric
+    second: Metric
+    product: Callable[[Run], float]
+    """What the product of the two is, in their units."""
+    text: str
+    """The product in signs."""
+    result: str
+    """What it is, in a word."""
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """How a run went on: a value a sample, in order of time."""
+
+    values: Floats
+    noun: str
+    """What a sample is of: iteration, second."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Where the time of a cell goes."""
+
+    value_ms: float
+    wire_ms: float
+    """The bound of the wire: every byte once over the narrowest link."""
+    timeout_share_pct: float | None
+    waiting_ms: float | None
+    """Share of samples with a timeout x minimum RTO."""
+
+    @property
+    def excess_ms(self) -> float:
+        """Time beyond the wire's own."""
+        return self.value_ms - self.wire_ms
+
+    @property
+    def accounted_pct(self) -> float | None:
+        """Part of the excess that the waiting makes up; None without an excess."""
+        if self.waiting_ms is None or self.excess_ms <= 0:
+            return None
+        return 100 * self.waiting_ms / self.excess_ms
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What waiting for timeouts costs, as far as the samples of a workload tell."""
+
+    account: Callable[[Run, Mapping[str, float]], Account | None]
+    """Of a cell, from its plan and the values of its metrics."""
+    cost_ms: Callable[[Sequence[RunSample]], float | None]
+    """Samples with a timeout minus those without, in one cell."""
+
+
+@dataclass(frozen=True)
+class WorkloadAnalysis:
+    """The metrics of a workload and the laws of reading them."""
+
+    kind: str
+    metrics: tuple[Metric, ...]
+    """In the order of exports and tables."""
+    headline: tuple[Metric, ...]
+    """The columns of the main table of a study that names none."""
+    figures: tuple[Metric, ...]
+    """The figures of a study that names none."""
+    observed: tuple[Metric, ...]
+    """Told of first where nothing is compared."""
+    compared_on: tuple[Metric, ...]
+    """Compared where a study names none, the deciding one first."""
+    chain: tuple[tuple[Metric, Metric], ...]
+    """Causes and their effects, one after the other."""
+    counted: Counted
+    is_sampled: Callable[[RunRecord], bool]
+    """Whether a record has what the metrics are computed from."""
+    drops: Metric
+    retransmissions: Metric
+    timeouts: Metric
+    """What the observations tell of losses."""
+    sent_again: Callable[[RunSample], float | None]
+    """Segments that a run sent again, in all."""
+    course: Callable[[RunSample], Course | None]
+    """What shows whether the measuring phase still holds a warm-up."""
+    bound: Callable[[Run], Bound | None]
+    """The most that metrics in Mbit/s can be; None: it is not known."""
+    timeout_share: Metric | None = None
+    """Share of samples with a timeout, where they tell."""
+    tail: tuple[Metric, Metric] | None = None
+    """Median and 99th percentile of what a sample takes."""
+    bounded: Metric | None = None
+    """The metric that the bound is of."""
+    identity: Identity | None = None
+    waiting: Waiting | None = None
+
+    @property
+    def deciding(self) -> Metric:
+        """The metric that says best how a run went."""
+        return self.compared_on[0]
+
+    def says_again(self, metric: Metric) -> bool:
+        """Whether a metric is only the deciding one, seen the other way."""
+        law = self.identity
+        pair = () if law is None else (law.first, law.second)
+        return metric in pair and metric != self.deciding

@@ -1,0 +1,365 @@
+"""Synchronized reads: what an iteration costs, and what of it is waiting for timeouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netstudy.analysis.distribution import pooled, quantile
+from netstudy.analysis.ideal import (
+    access_rate_bps,
+    framing,
+    group_of,
+)
+from netstudy.analysis.metrics import (
+    CLIENT_CLOCK,
+    CLIENT_SOCKETS,
+    SERVER_TCP,
+    SWITCH_PORTS,
+    Metric,
+    Pooled,
+    RatioOfSums,
+)
+from netstudy.analysis.samples import (
+    BITS_PER_MEGABIT,
+    NS_PER_MS,
+    NS_PER_S,
+    RunSample,
+    Terms,
+    connection_goodputs,
+    dropped_in_all,
+    each,
+    jain_index,
+    one,
+)
+from netstudy.analysis.workloads.base import (
+    Account,
+    Bound,
+    Counted,
+    Course,
+    Identity,
+    Waiting,
+    WorkloadAnalysis,
+)
+from netstudy.units import FRAMING_BYTES
+from netstudy.wire import Incast, Run, RunRecord
+
+TABLE = "iteration"
+MIN_GROUP = 5
+"""Iterations with and without a timeout that a cell must have for their means to be compared."""
+
+
+def iterations(run: RunSample) -> int:
+    """Number of iterations measured."""
+    times = run.column(TABLE, "completion_ns")
+    return 0 if times is None else int(times.size)
+
+
+def _completion(run: RunSample) -> Terms | None:
+    times = run.column(TABLE, "completion_ns")
+    return None if times is None else each(times / NS_PER_MS)
+
+
+def _completion_percentile(q: float) -> Pooled:
+    def of(runs: Sequence[RunSample]) -> float | None:
+        times = [run.column(TABLE, "completion_ns") for run in runs]
+        return quantile(pooled([t / NS_PER_MS for t in times if t is not None]), q)
+
+    return Pooled(of)
+
+
+def _goodput(run: RunSample) -> Terms | None:
+    """Every iteration carries the same bytes, so the total is spread evenly over them."""
+    times, received = run.column(TABLE, "completion_ns"), run.record.bytes_received
+    if times is None or received is None:
+        return None
+    megabits = received * 8 / BITS_PER_MEGABIT / times.size
+    return np.full(times.size, megabits), times / NS_PER_S
+
+
+def _drops(run: RunSample) -> Terms | None:
+    """Where nothing is said of single iterations there is one entry, and nothing of spread."""
+    dropped = run.column(TABLE, "dropped_packets")
+    if dropped is not None:
+        return each(dropped)
+    in_all = dropped_in_all(run.record)
+    return None if in_all is None else one(in_all, iterations(run))
+
+
+def _retransmissions(run: RunSample) -> Terms | None:
+    again = run.column(TABLE, "retransmissions")
+    return None if again is None else each(again)
+
+
+def _timeouts(run: RunSample) -> Terms | None:
+    timeouts = run.column(TABLE, "timeouts")
+    return None if timeouts is None else each(timeouts)
+
+
+def _timeout_share(run: RunSample) -> Terms | None:
+    timeouts = run.column(TABLE, "timeouts")
+    return None if timeouts is None else each(np.where(timeouts > 0, 100.0, 0.0))
+
+
+def _fairness(run: RunSample) -> Terms | None:
+    goodputs = connection_goodputs(run.record.samples.connection)
+    index = None if goodputs is None else jain_index(goodputs)
+    return None if index is None else one(index)
+
+
+COMPLETION = Metric(
+    name="completion_ms_mean",
+    label="completion time",
+    unit="ms",
+    formula="sum of completion times ÷ iterations",
+    direction="lower",
+    instruments=(CLIENT_CLOCK,),
+    decimals=1,
+    title="Completion time",
+    figure="completion",
+    reading=RatioOfSums(_completion),
+)
+COMPLETION_P50 = Metric(
+    name="completion_ms_p50",
+    label="median completion time",
+    unit="ms",
+    formula="50th percentile of the completion times of all iterations",
+    direction="lower",
+    instruments=(CLIENT_CLOCK,),
+    decimals=1,
+    title="Median completion time",
+    figure="completion_p50",
+    reading=_completion_percentile(0.50),
+)
+COMPLETION_P99 = Metric(
+    name="completion_ms_p99",
+    label="99th percentile of the completion time",
+    unit="ms",
+    formula="99th percentile of the completion times of all iterations",
+    direction="lower",
+    instruments=(CLIENT_CLOCK,),
+    decimals=1,
+    title="99th percentile of the completion time",
+    figure="completion_p99",
+    reading=_completion_percentile(0.99),
+)
+GOODPUT = Metric(
+    name="goodput_mbps",
+    label="goodput",
+    unit="Mbit/s",
+    formula="application bytes received × 8 ÷ sum of completion times (a ratio of sums)",
+    direction="higher",
+    instruments=(CLIENT_SOCKETS, CLIENT_CLOCK),
+    decimals=1,
+    title="Goodput",
+    figure="goodput",
+    reading=RatioOfSums(_goodput),
+)
+DROPS = Metric(
+    name="drops_per_iteration",
+    label="dropped packets an iteration",
+    unit="packets",
+    formula="packets dropped at the switch ÷ iterations",
+    direction="lower",
+    instruments=(SWITCH_PORTS,),
+    decimals=1,
+    title="Dropped packets",
+    figure="drops",
+    reading=RatioOfSums(_drops),
+    per=" an iteration",
+)
+RETRANSMISSIONS = Metric(
+    name="retransmissions_per_iteration",
+    label="TCP retransmissions an iteration",
+    unit="segments",
+    formula="segments that the servers sent again ÷ iterations",
+    direction="lower",
+    instruments=(SERVER_TCP,),
+    decimals=1,
+    title="TCP retransmissions",
+    figure="retransmissions",
+    reading=RatioOfSums(_retransmissions),
+    per=" an iteration",
+)
+TIMEOUTS = Metric(
+    name="timeouts_per_iteration",
+    label="TCP timeouts an iteration",
+    unit="timeouts",
+    formula="retransmission timer expiries on the servers ÷ iterations",
+    direction="lower",
+    instruments=(SERVER_TCP,),
+    decimals=2,
+    title="TCP timeouts",
+    figure="timeouts",
+    reading=RatioOfSums(_timeouts),
+    per=" an iteration",
+)
+TIMEOUT_SHARE = Metric(
+    name="timeout_iterations_pct",
+    label="share of iterations with a timeout",
+    unit="%",
+    formula="iterations with at least one timeout ÷ iterations × 100",
+    direction="lower",
+    instruments=(SERVER_TCP,),
+    decimals=1,
+    title="Iterations with a timeout",
+    figure="timeout_iterations",
+    reading=RatioOfSums(_timeout_share),
+    exported=False,
+)
+FAIRNESS = Metric(
+    name="fairness_index",
+    label="fairness index",
+    unit="",
+    formula="(Σ x)² ÷ (n × Σ x²) over the n connections of a run, x being bytes received ÷ "
+    "time that the client waited for them (Jain's index); mean over the runs",
+    direction="higher",
+    instruments=(CLIENT_SOCKETS, CLIENT_CLOCK),
+    decimals=3,
+    title="Fairness index",
+    figure="fairness",
+    reading=RatioOfSums(_fairness),
+    exported=False,
+)
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """The bound of one iteration: every byte of the blocks, in full segments with their headers,
+    once over the client's link, which all of them share. It needs no simulation."""
+
+    line_rate_bps: int
+    payload_bytes: int
+    wire_bytes: int
+    segments: int
+    mtu_bytes: int
+    min_rto_ns: int
+    """The shortest wait that a timeout costs a server."""
+
+    @property
+    def time_ms(self) -> float:
+        """Time that the client's link needs for the blocks with all headers."""
+        return self.wire_bytes * 8 / self.line_rate_bps * 1e3
+
+    @property
+    def goodput_mbps(self) -> float:
+        """Goodput of an iteration that takes this time."""
+        return self.line_rate_bps / 1e6 * self.payload_bytes / self.wire_bytes
+
+
+def ideal_of(run: Run) -> Ideal:
+    """The bound for a run, from its network and workload."""
+    work = run.workload
+    assert isinstance(work, Incast), "the bound is that of an iteration"
+    client, servers = work.roles.client[0], work.roles.server
+    full = framing(run.network, (client, *servers), servers[0])
+    n = len(servers)
+    each_bytes = -(-work.block_bytes // n) if work.striped else work.block_bytes
+    payload = work.block_bytes if work.striped else work.block_bytes * n
+    segments = n * -(-each_bytes // full.payload_bytes)
+    return Ideal(
+        line_rate_bps=access_rate_bps(run.network, client),
+        payload_bytes=payload,
+        wire_bytes=payload + segments * (full.headers_bytes + FRAMING_BYTES),
+        segments=segments,
+        mtu_bytes=full.mtu_bytes,
+        min_rto_ns=group_of(run.network, servers[0]).tcp.min_rto_ns,
+    )
+
+
+def _bound(run: Run) -> Bound:
+    ideal = ideal_of(run)
+    return Bound(ideal.line_rate_bps, ideal.goodput_mbps)
+
+
+def _bits_of_iteration(run: Run) -> float:
+    """In Mbit/s x ms, which is kbit."""
+    return ideal_of(run).payload_bytes * 8 / 1e3
+
+
+def _account(run: Run, values: Mapping[str, float]) -> Account | None:
+    completion, share = values.get(COMPLETION.name), values.get(TIMEOUT_SHARE.name)
+    if completion is None:
+        return None
+    ideal = ideal_of(run)
+    waiting = None if share is None else share / 100 * ideal.min_rto_ns / NS_PER_MS
+    return Account(completion, ideal.time_ms, share, waiting)
+
+
+def _timeout_cost_ms(runs: Sequence[RunSample]) -> float | None:
+    """Mean time of the iterations with a timeout minus that of those without."""
+    both = [
+        (times, timeouts)
+        for run in runs
+        if (timeouts := run.column(TABLE, "timeouts")) is not None
+        and (times := run.column(TABLE, "completion_ns")) is not None
+    ]
+    if not both:
+        return None
+    times = np.concatenate([times for times, _ in both]) / NS_PER_MS
+    late = np.concatenate([timeouts for _, timeouts in both]) > 0
+    if min(int(late.sum()), int((~late).sum())) < MIN_GROUP:
+        return None
+    return float(times[late].mean() - times[~late].mean())
+
+
+def _is_sampled(record: RunRecord) -> bool:
+    table = record.samples.iteration
+    return table is not None and bool(table.completion_ns)
+
+
+def _sent_again(run: RunSample) -> float | None:
+    again = run.column(TABLE, "retransmissions")
+    return None if again is None else float(again.sum())
+
+
+def _course(run: RunSample) -> Course | None:
+    times = run.column(TABLE, "completion_ns")
+    return None if times is None else Course(times / NS_PER_MS, "iteration")
+
+
+INCAST = WorkloadAnalysis(
+    kind="incast",
+    metrics=(
+        COMPLETION,
+        COMPLETION_P50,
+        COMPLETION_P99,
+        GOODPUT,
+        DROPS,
+        RETRANSMISSIONS,
+        TIMEOUTS,
+        TIMEOUT_SHARE,
+        FAIRNESS,
+    ),
+    headline=(GOODPUT, DROPS, RETRANSMISSIONS, COMPLETION),
+    figures=(COMPLETION, DROPS, RETRANSMISSIONS, GOODPUT),
+    observed=(COMPLETION, DROPS, RETRANSMISSIONS),
+    compared_on=(COMPLETION, DROPS, RETRANSMISSIONS, TIMEOUTS),
+    chain=(
+        (DROPS, RETRANSMISSIONS),
+        (DROPS, TIMEOUTS),
+        (RETRANSMISSIONS, COMPLETION),
+        (TIMEOUTS, COMPLETION),
+    ),
+    counted=Counted("iteration", iterations),
+    is_sampled=_is_sampled,
+    drops=DROPS,
+    retransmissions=RETRANSMISSIONS,
+    timeouts=TIMEOUTS,
+    sent_again=_sent_again,
+    course=_course,
+    bound=_bound,
+    timeout_share=TIMEOUT_SHARE,
+    tail=(COMPLETION_P50, COMPLETION_P99),
+    bounded=GOODPUT,
+    identity=Identity(
+        GOODPUT,
+        COMPLETION,
+        _bits_of_iteration,
+        "goodput × completion time",
+        "bytes",
+    ),
+    waiting=Waiting(_account, _timeout_cost_ms),
+)

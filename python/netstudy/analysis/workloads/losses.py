@@ -1,0 +1,78 @@
+"""Losses as totals, for workloads that have no rounds to count them by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from netstudy.analysis.metrics import SENDER_TCP, SWITCH_PORTS, Metric, RatioOfSums
+from netstudy.analysis.samples import RunSample, Terms, dropped_in_all, one
+
+Counts = Callable[[RunSample], float | None]
+"""A count of the measuring phase of a run; None where nobody counted."""
+
+
+def dropped(run: RunSample) -> float | None:
+    """Frames that all ports of all switches dropped."""
+    return dropped_in_all(run.record)
+
+
+def sent_again(run: RunSample) -> float | None:
+    """Segments that were sent again, on all connections."""
+    again = run.column("connection", "retransmissions")
+    return None if again is None else float(again.sum())
+
+
+def timed_out(run: RunSample) -> float | None:
+    """Expiries of retransmission timers, on all connections."""
+    timeouts = run.column("connection", "timeouts")
+    return None if timeouts is None else float(timeouts.sum())
+
+
+def loss_metrics(
+    suffix: str, per: str, amount: Counts, formula: str, *, figures: bool
+) -> tuple[Metric, Metric, Metric]:
+    """Drops, retransmissions and timeouts by an amount of work: a ratio of sums over runs.
+
+    `per` is what stands behind the unit, such as `a GB`; `figures` says whether these are the
+    ones whose figures have the plain names.
+    """
+
+    def metric(name: str, counts: Counts, what: str, unit: str, title: str) -> Metric:
+        return Metric(
+            name=f"{name}_{suffix}",
+            label=f"{title[:1].lower() if title[1:2].islower() else title[:1]}{title[1:]} {per}",
+            unit=unit,
+            formula=f"{what} {formula}",
+            direction="lower",
+            instruments=(SWITCH_PORTS,) if counts is dropped else (SENDER_TCP,),
+            decimals=1,
+            title=f"{title} {per}",
+            figure=name if figures else f"{name}_{suffix}",
+            reading=RatioOfSums(lambda run: _terms(run, counts, amount)),
+            per=f" {per}",
+        )
+
+    return (
+        metric("drops", dropped, "packets dropped at all switches", "packets", "Dropped packets"),
+        metric(
+            "retransmissions",
+            sent_again,
+            "segments that were sent again",
+            "segments",
+            "TCP retransmissions",
+        ),
+        metric(
+            "timeouts", timed_out, "expiries of retransmission timers", "timeouts", "TCP timeouts"
+        ),
+    )
+
+
+def losses_per_run(*, figures: bool) -> tuple[Metric, Metric, Metric]:
+    """Losses of the whole measuring phase."""
+    formula = "in the measuring phase; mean over the runs"
+    return loss_metrics("per_run", "a run", lambda _: 1.0, formula, figures=figures)
+
+
+def _terms(run: RunSample, counts: Counts, amount: Counts) -> Terms | None:
+    value, work = counts(run), amount(run)
+    return None if value is None or not work else one(value, work)

@@ -1,0 +1,163 @@
+"""Latency beside a workload: a probe's small requests, idle and under load, and what TCP itself
+measures of its connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+from netstudy.analysis.clocks import inside
+from netstudy.analysis.distribution import Histogram
+from netstudy.analysis.metrics import PROBE_CLOCK, TCP_INFO, Metric, Pooled, RatioOfSums
+from netstudy.analysis.samples import NS_PER_US, Floats, RunSample, Sampled, Terms, one
+from netstudy.analysis.workloads.request import latencies, percentile
+from netstudy.wire import Plan
+
+PROBE = "probe"
+SRTT, MIN_RTT = "srtt_us", "min_rtt_us"
+"""Columns of a series of TCP_INFO."""
+
+Of = Callable[[Sequence[RunSample]], Histogram | None]
+
+
+def idle(runs: Sequence[RunSample]) -> Histogram | None:
+    """The probe alone, before the workload began."""
+    return latencies(runs, PROBE, "idle")
+
+
+def loaded(runs: Sequence[RunSample]) -> Histogram | None:
+    """The probe beside the workload."""
+    return latencies(runs, PROBE, "measure")
+
+
+def _increase(q: float) -> Pooled:
+    def value(runs: Sequence[RunSample]) -> float | None:
+        before, under = idle(runs), loaded(runs)
+        low = None if before is None else before.quantile_ns(q)
+        high = None if under is None else under.quantile_ns(q)
+        return None if low is None or high is None else (high - low) / NS_PER_US
+
+    return Pooled(value)
+
+
+def _unanswered(run: RunSample) -> Terms | None:
+    found = loaded([run])
+    if found is None or not found.count + found.unanswered:
+        return None
+    return one(100.0 * found.unanswered, found.count + found.unanswered)
+
+
+def _metric(
+    name: str, label: str, formula: str, reading: RatioOfSums | Pooled, instrument: str
+) -> Metric:
+    unit = "%" if name.endswith("_pct") else "µs"
+    return Metric(
+        name=name,
+        label=label,
+        unit=unit,
+        formula=formula,
+        direction="lower",
+        instruments=(instrument,),
+        decimals=2 if unit == "%" else 1,
+        title=f"{label[:1].upper()}{label[1:]}",
+        figure=name.replace("_us", "").replace("_pct", ""),
+        reading=reading,
+    )
+
+
+def _percentiles(state: Literal["idle", "loaded"], of: Of, when: str) -> Iterator[Metric]:
+    for ending, q, name in (("p50", 0.5, "median"), ("p99", 0.99, "99th percentile of the")):
+        yield _metric(
+            f"probe_{state}_us_{ending}",
+            f"{name} probe latency, {state}",
+            f"{100 * q:g}th percentile of the times from when a probe was due to its answer, "
+            f"{when}",
+            percentile(q, of),
+            PROBE_CLOCK,
+        )
+
+
+IDLE_P50, IDLE_P99 = _percentiles("idle", idle, "before the workload began")
+LOADED_P50, LOADED_P99 = _percentiles("loaded", loaded, "in the measuring phase")
+INCREASE_P50, INCREASE_P99 = (
+    _metric(
+        f"probe_increase_us_{ending}",
+        f"increase of the {name} probe latency under load",
+        f"probe_loaded_us_{ending} − probe_idle_us_{ending}",
+        _increase(q),
+        PROBE_CLOCK,
+    )
+    for ending, q, name in (("p50", 0.5, "median"), ("p99", 0.99, "99th percentile of the"))
+)
+UNANSWERED = _metric(
+    "probe_unanswered_pct",
+    "share of probes without an answer",
+    "probes that had no answer when the measuring phase was over ÷ all that were due in it × 100",
+    RatioOfSums(_unanswered),
+    PROBE_CLOCK,
+)
+
+
+def tcp_series(run: RunSample, column: str) -> Iterator[tuple[Sampled, Floats, Floats]]:
+    """The series of TCP_INFO that have samples of a column in the measuring phase: times in s from
+    its start, and values."""
+    if not any(instrument.kind == "tcp" for instrument in run.planned.instruments):
+        return
+    for series in run.sampled("tcp"):
+        found = inside(run, series, column)
+        if found is not None and found[0].size:
+            yield series, *found
+
+
+def _srtt(run: RunSample) -> Terms | None:
+    values = [column for _, _, column in tcp_series(run, SRTT)]
+    if not values:
+        return None
+    return one(float(sum(column.sum() for column in values)), sum(c.size for c in values))
+
+
+def _min_rtt(runs: Sequence[RunSample]) -> float | None:
+    values = [float(c.min()) for run in runs for _, _, c in tcp_series(run, MIN_RTT)]
+    return min(values, default=None)
+
+
+SMOOTHED = _metric(
+    "srtt_us_mean",
+    "smoothed round-trip time",
+    "mean of the smoothed round-trip times of all samples of all connections",
+    RatioOfSums(_srtt),
+    TCP_INFO,
+)
+MINIMUM = _metric(
+    "min_rtt_us_min",
+    "smallest round-trip time",
+    "the smallest of the minimum round-trip times of all connections",
+    Pooled(_min_rtt, repeats=False),
+    TCP_INFO,
+)
+
+PROBE_METRICS = (
+    IDLE_P50,
+    IDLE_P99,
+    LOADED_P50,
+    LOADED_P99,
+    INCREASE_P50,
+    INCREASE_P99,
+    UNANSWERED,
+)
+TCP_METRICS = (SMOOTHED, MINIMUM)
+
+
+def shown_beside(plan: Plan) -> tuple[Metric, ...]:
+    """Those that the main table shows as well: latency goes with throughput."""
+    return (IDLE_P50, LOADED_P50, LOADED_P99) if _is_probed(plan) else ()
+
+
+def _is_probed(plan: Plan) -> bool:
+    return any(run.probe is not None for run in plan.runs)
+
+
+def beside(plan: Plan) -> tuple[Metric, ...]:
+    """The metrics that a plan's probes and samplers add to those of its workload."""
+    sampled = any(one.kind == "tcp" for run in plan.runs for one in run.instruments)
+    return (*(PROBE_METRICS if _is_probed(plan) else ()), *(TCP_METRICS if sampled else ()))

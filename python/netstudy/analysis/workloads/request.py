@@ -1,0 +1,176 @@
+"""Request and response: how many a second, and how long one waits for its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from netstudy.analysis.distribution import Histogram, merged
+from netstudy.analysis.metrics import CLIENT_CLOCK, CLIENT_SOCKETS, Metric, Pooled, RatioOfSums
+from netstudy.analysis.samples import NS_PER_US, RunSample, Terms, one
+from netstudy.analysis.workloads.base import Counted, WorkloadAnalysis
+from netstudy.analysis.workloads.losses import losses_per_run, sent_again
+from netstudy.wire import PhaseKind, RunRecord
+
+REQUEST = "request"
+PERCENTILES = (
+    ("p50", 0.5, "median"),
+    ("p90", 0.9, "90th percentile of the"),
+    ("p99", 0.99, "99th percentile of the"),
+    ("p999", 0.999, "99.9th percentile of the"),
+)
+"""Ending of the name, quantile, and what it is called before `latency`."""
+
+
+def latencies(runs: Sequence[RunSample], operation: str, phase: PhaseKind) -> Histogram | None:
+    """All requests of an operation that were due in a phase, of all clients and runs."""
+    return merged(
+        part
+        for run in runs
+        for part in run.record.samples.request
+        if part.operation == operation and part.phase == phase
+    )
+
+
+def of_requests(runs: Sequence[RunSample]) -> Histogram | None:
+    """The requests of the workload in the measuring phase."""
+    return latencies(runs, REQUEST, "measure")
+
+
+def percentile(q: float, of: Callable[[Sequence[RunSample]], Histogram | None]) -> Pooled:
+    """A percentile of merged histograms, in microseconds."""
+
+    def value(runs: Sequence[RunSample]) -> float | None:
+        found = of(runs)
+        latency = None if found is None else found.quantile_ns(q)
+        return None if latency is None else latency / NS_PER_US
+
+    return Pooled(value)
+
+
+def _rate(run: RunSample) -> Terms | None:
+    found, window = of_requests([run]), run.measure_s
+    return None if found is None or not window else one(found.count, window)
+
+
+def _mean(run: RunSample) -> Terms | None:
+    found = of_requests([run])
+    return None if found is None or not found.count else one(found.sum_ns / NS_PER_US, found.count)
+
+
+def _largest(runs: Sequence[RunSample]) -> float | None:
+    found = of_requests(runs)
+    return None if found is None or not found.count else found.max_ns / NS_PER_US
+
+
+def _unanswered(run: RunSample) -> Terms | None:
+    found = of_requests([run])
+    if found is None or not found.count + found.unanswered:
+        return None
+    return one(100.0 * found.unanswered, found.count + found.unanswered)
+
+
+def _latency(statistic: str, label: str, formula: str, reading: RatioOfSums | Pooled) -> Metric:
+    return Metric(
+        name=f"latency_us_{statistic}",
+        label=label,
+        unit="µs",
+        formula=formula,
+        direction="lower",
+        instruments=(CLIENT_CLOCK,),
+        decimals=1,
+        title=f"{label[:1].upper()}{label[1:]}",
+        figure="latency" if statistic == "mean" else f"latency_{statistic}",
+        reading=reading,
+    )
+
+
+RATE = Metric(
+    name="requests_per_s",
+    label="request rate",
+    unit="1/s",
+    formula="answered requests of the measuring phase ÷ its length",
+    direction="higher",
+    instruments=(CLIENT_SOCKETS, CLIENT_CLOCK),
+    decimals=1,
+    title="Requests a second",
+    figure="requests",
+    reading=RatioOfSums(_rate),
+)
+LATENCY = _latency(
+    "mean",
+    "latency",
+    "sum of the times from when each request was due to its answer ÷ answered requests",
+    RatioOfSums(_mean),
+)
+LATENCY_P50, LATENCY_P90, LATENCY_P99, LATENCY_P999 = (
+    _latency(
+        ending,
+        f"{name} latency",
+        f"{100 * q:g}th percentile of the merged histograms of all clients and runs, where there "
+        "are enough requests to show it",
+        percentile(q, of_requests),
+    )
+    for ending, q, name in PERCENTILES
+)
+LATENCY_MAX = _latency(
+    "max",
+    "largest latency",
+    "the largest time from when a request was due to its answer",
+    Pooled(_largest, repeats=False),
+)
+UNANSWERED = Metric(
+    name="unanswered_pct",
+    label="share of requests without an answer",
+    unit="%",
+    formula="requests that had no answer when the phase was over ÷ all that were due in it × 100",
+    direction="lower",
+    instruments=(CLIENT_SOCKETS,),
+    decimals=2,
+    title="Unanswered requests",
+    figure="unanswered",
+    reading=RatioOfSums(_unanswered),
+)
+DROPS, RETRANSMISSIONS, TIMEOUTS = losses_per_run(figures=True)
+
+
+def _requests(run: RunSample) -> int:
+    found = of_requests([run])
+    return 0 if found is None else found.count
+
+
+def _is_sampled(record: RunRecord) -> bool:
+    return record.measure is not None and any(
+        part.operation == REQUEST and part.phase == "measure" for part in record.samples.request
+    )
+
+
+REQUESTS = WorkloadAnalysis(
+    kind="request",
+    metrics=(
+        RATE,
+        LATENCY,
+        LATENCY_P50,
+        LATENCY_P90,
+        LATENCY_P99,
+        LATENCY_P999,
+        LATENCY_MAX,
+        UNANSWERED,
+        DROPS,
+        RETRANSMISSIONS,
+        TIMEOUTS,
+    ),
+    headline=(RATE, LATENCY_P50, LATENCY_P99, UNANSWERED),
+    figures=(RATE, LATENCY_P50, LATENCY_P99),
+    observed=(RATE, LATENCY_P50, RETRANSMISSIONS),
+    compared_on=(LATENCY_P50, LATENCY_P99, RATE),
+    chain=((DROPS, RETRANSMISSIONS), (RETRANSMISSIONS, LATENCY_P99), (TIMEOUTS, LATENCY_P99)),
+    counted=Counted("request", _requests),
+    is_sampled=_is_sampled,
+    drops=DROPS,
+    retransmissions=RETRANSMISSIONS,
+    timeouts=TIMEOUTS,
+    sent_again=sent_again,
+    course=lambda _: None,
+    bound=lambda _: None,
+    tail=(LATENCY_P50, LATENCY_P99),
+)

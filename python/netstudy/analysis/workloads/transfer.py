@@ -1,0 +1,302 @@
+"""Bulk transfer: how fast bytes move, how evenly, how steadily, and what is lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from netstudy.analysis.distribution import pooled, quantile
+from netstudy.analysis.ideal import capacity_bps, framing
+from netstudy.analysis.metrics import CLIENT_CLOCK, SOCKETS, Metric, Pooled, RatioOfSums
+from netstudy.analysis.samples import (
+    BITS_PER_MEGABIT,
+    BYTES_PER_GB,
+    NS_PER_S,
+    Floats,
+    RunSample,
+    Terms,
+    each,
+    jain_index,
+    one,
+)
+from netstudy.analysis.workloads.base import Bound, Counted, Course, WorkloadAnalysis
+from netstudy.analysis.workloads.losses import loss_metrics, losses_per_run, sent_again
+from netstudy.wire import Run, RunRecord, Transfer
+
+COLUMNS = {
+    "get": ("bytes_received",),
+    "put": ("bytes_sent",),
+    "both": ("bytes_received", "bytes_sent"),
+}
+"""Direction -> the columns that hold its bytes; what asks or confirms goes the other way."""
+
+
+def _work(run: Run) -> Transfer:
+    assert isinstance(run.workload, Transfer), "these are metrics of transfers"
+    return run.workload
+
+
+def _moved(run: RunSample, table: str, direction: str | None = None) -> Floats | None:
+    """Bytes of each row, in one direction or in all that the workload moves."""
+    columns = COLUMNS[direction or _work(run.planned).direction]
+    found = [values for name in columns if (values := run.column(table, name)) is not None]
+    return np.sum(found, axis=0) if len(found) == len(columns) else None
+
+
+def moved_bytes(run: RunSample) -> float | None:
+    """Application bytes of the measuring phase, all directions together."""
+    moved = _moved(run, "connection")
+    return None if moved is None else float(moved.sum())
+
+
+def _gigabytes(run: RunSample) -> float | None:
+    moved = moved_bytes(run)
+    return None if moved is None else moved / BYTES_PER_GB
+
+
+def _goodput(run: RunSample, direction: str | None = None) -> Terms | None:
+    """By seconds where they add up to the whole, so that one run shows how steady it is."""
+    moved, window = _moved(run, "connection", direction), run.measure_s
+    if moved is None or not window:
+        return None
+    seconds = _seconds(run, direction)
+    if seconds is not None and seconds[0].sum() == moved.sum():
+        return seconds[0] * 8 / BITS_PER_MEGABIT, seconds[1]
+    return one(float(moved.sum()) * 8 / BITS_PER_MEGABIT, window)
+
+
+def _seconds(run: RunSample, direction: str | None = None) -> Terms | None:
+    """Bytes of all connections in each second, and how long each of them is: the last is cut off
+    by the end of the phase."""
+    moved, starts = _moved(run, "second", direction), run.column("second", "start_ns")
+    window = run.measure_s
+    if moved is None or starts is None or not window:
+        return None
+    begin, place = np.unique(starts, return_inverse=True)
+    total = np.zeros(begin.size)
+    np.add.at(total, place, moved)
+    lengths = np.diff(np.append(begin / NS_PER_S, window))
+    return (total, lengths) if (lengths > 0).all() else None
+
+
+def _one_way(direction: str) -> RatioOfSums:
+    """The goodput of one direction, where bytes go both ways."""
+
+    def of(run: RunSample) -> Terms | None:
+        return _goodput(run, direction) if _work(run.planned).direction == "both" else None
+
+    return RatioOfSums(of)
+
+
+def _times(run: RunSample) -> Floats | None:
+    """Times of the transfers, in the order in which they ended."""
+    starts, ends = run.column("transfer", "start_ns"), run.column("transfer", "end_ns")
+    if starts is None or ends is None or _work(run.planned).size_bytes is None:
+        return None
+    order = np.argsort(ends, kind="stable")
+    return np.asarray((ends - starts)[order] / NS_PER_S)
+
+
+def _mean_time(run: RunSample) -> Terms | None:
+    times = _times(run)
+    return None if times is None else each(times)
+
+
+def _time_percentile(q: float) -> Pooled:
+    def of(runs: Sequence[RunSample]) -> float | None:
+        times = [_times(run) for run in runs]
+        return quantile(pooled([t for t in times if t is not None]), q)
+
+    return Pooled(of)
+
+
+def _fairness(run: RunSample) -> Terms | None:
+    """None for one connection: it has nobody to be fair to."""
+    moved, busy = _moved(run, "connection"), run.column("connection", "busy_ns")
+    if moved is None or busy is None or moved.size < 2 or not busy.all():
+        return None
+    index = jain_index(moved / busy)
+    return None if index is None else one(index)
+
+
+def _megabytes(run: RunSample) -> Terms | None:
+    moved = moved_bytes(run)
+    return None if moved is None else one(moved / 1e6)
+
+
+GOODPUT = Metric(
+    name="goodput_mbps",
+    label="goodput",
+    unit="Mbit/s",
+    formula="application bytes moved in the measuring phase × 8 ÷ its length, all connections "
+    "together; of both directions where bytes go both ways",
+    direction="higher",
+    instruments=(SOCKETS, CLIENT_CLOCK),
+    decimals=1,
+    title="Goodput",
+    figure="goodput",
+    reading=RatioOfSums(_goodput),
+)
+
+
+def _goodput_one_way(direction: str, way: str) -> Metric:
+    return Metric(
+        name=f"goodput_{direction}_mbps",
+        label=f"goodput {way}",
+        unit="Mbit/s",
+        formula=f"application bytes {way} in the measuring phase × 8 ÷ its length, where bytes go "
+        "both ways",
+        direction="higher",
+        instruments=(SOCKETS, CLIENT_CLOCK),
+        decimals=1,
+        title=f"Goodput {way}",
+        figure=f"goodput_{direction}",
+        reading=_one_way(direction),
+    )
+
+
+GOODPUT_GET = _goodput_one_way("get", "from the servers")
+GOODPUT_PUT = _goodput_one_way("put", "to the servers")
+
+
+def _transfer_time(
+    statistic: str, label: str, formula: str, reading: RatioOfSums | Pooled
+) -> Metric:
+    return Metric(
+        name=f"transfer_s_{statistic}",
+        label=label,
+        unit="s",
+        formula=formula,
+        direction="lower",
+        instruments=(CLIENT_CLOCK,),
+        decimals=3,
+        title=f"{label[:1].upper()}{label[1:]}",
+        figure="transfer" if statistic == "mean" else f"transfer_{statistic}",
+        reading=reading,
+    )
+
+
+TRANSFER = _transfer_time(
+    "mean",
+    "transfer time",
+    "sum of the times of all transfers of a fixed size ÷ their number",
+    RatioOfSums(_mean_time),
+)
+TRANSFER_P50 = _transfer_time(
+    "p50",
+    "median transfer time",
+    "50th percentile of the times of all transfers of a fixed size",
+    _time_percentile(0.50),
+)
+TRANSFER_P99 = _transfer_time(
+    "p99",
+    "99th percentile of the transfer time",
+    "99th percentile of the times of all transfers of a fixed size",
+    _time_percentile(0.99),
+)
+FAIRNESS = Metric(
+    name="fairness_index",
+    label="fairness index",
+    unit="",
+    formula="(Σ x)² ÷ (n × Σ x²) over the n connections of a run, x being bytes moved ÷ time that "
+    "the connection was busy (Jain's index); mean over the runs",
+    direction="higher",
+    instruments=(SOCKETS, CLIENT_CLOCK),
+    decimals=3,
+    title="Fairness index",
+    figure="fairness",
+    reading=RatioOfSums(_fairness),
+)
+MOVED = Metric(
+    name="moved_mb_per_run",
+    label="data moved a run",
+    unit="MB",
+    formula="application bytes moved in the measuring phase; mean over the runs",
+    direction="higher",
+    instruments=(SOCKETS,),
+    decimals=1,
+    title="Data moved",
+    figure="moved",
+    reading=RatioOfSums(_megabytes),
+    per=" a run",
+)
+
+
+DROPS, RETRANSMISSIONS, TIMEOUTS = loss_metrics(
+    "per_gb", "a GB", _gigabytes, "÷ application bytes moved in GB (10⁹ bytes)", figures=True
+)
+LOSSES = losses_per_run(figures=False)
+
+
+def _transfers(run: RunSample) -> int:
+    ends = run.column("transfer", "end_ns")
+    return 0 if ends is None else int(ends.size)
+
+
+def _is_sampled(record: RunRecord) -> bool:
+    table = record.samples.connection
+    return table is not None and record.measure is not None and bool(table.client)
+
+
+def _course(run: RunSample) -> Course | None:
+    """The goodput of each whole second."""
+    seconds = _seconds(run)
+    if seconds is None or seconds[0].size < 2:
+        return None
+    moved, lengths = (column[:-1] for column in seconds)
+    return Course(moved * 8 / BITS_PER_MEGABIT / lengths, "second")
+
+
+def _bound(run: Run) -> Bound | None:
+    """The smallest cut between the ends that send and those that receive, less the headers."""
+    work, network = _work(run), run.network
+    client, server = work.roles.client, work.roles.server
+    ways = {"get": [(server, client)], "put": [(client, server)]}
+    line, goodput = 0, 0.0
+    for senders, receivers in ways.get(work.direction, [(server, client), (client, server)]):
+        rate = capacity_bps(network, senders, receivers)
+        if rate is None:
+            return None
+        line += rate
+        goodput += rate * framing(network, (*client, *server), senders[0]).share / 1e6
+    return Bound(line, goodput)
+
+
+TRANSFERS = WorkloadAnalysis(
+    kind="transfer",
+    metrics=(
+        GOODPUT,
+        GOODPUT_GET,
+        GOODPUT_PUT,
+        TRANSFER,
+        TRANSFER_P50,
+        TRANSFER_P99,
+        FAIRNESS,
+        MOVED,
+        DROPS,
+        RETRANSMISSIONS,
+        TIMEOUTS,
+        *LOSSES,
+    ),
+    headline=(GOODPUT, DROPS, RETRANSMISSIONS),
+    figures=(GOODPUT, DROPS, RETRANSMISSIONS, FAIRNESS),
+    observed=(GOODPUT, DROPS, RETRANSMISSIONS),
+    compared_on=(GOODPUT, DROPS, RETRANSMISSIONS, TIMEOUTS),
+    chain=(
+        (DROPS, RETRANSMISSIONS),
+        (DROPS, TIMEOUTS),
+        (RETRANSMISSIONS, GOODPUT),
+        (TIMEOUTS, GOODPUT),
+    ),
+    counted=Counted("transfer", _transfers),
+    is_sampled=_is_sampled,
+    drops=DROPS,
+    retransmissions=RETRANSMISSIONS,
+    timeouts=TIMEOUTS,
+    sent_again=sent_again,
+    course=_course,
+    bound=_bound,
+    tail=(TRANSFER_P50, TRANSFER_P99),
+    bounded=GOODPUT,
+)

@@ -1,0 +1,171 @@
+"""What a plan asks of a testbed, a line a thing: hosts, switches, links, phases, samplers.
+
+Runs of a plan differ by their treatments. A line says all that its part is over all of them: a
+count from the least to the most, a word beside the others that it takes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netstudy import wire
+
+_SHOWN_MAX = 4
+"""Different values of one part that a line shows."""
+
+Line = tuple[str, str]
+"""What it is about, and what is said."""
+
+
+def outline(runs: Iterable[wire.Run]) -> list[Line]:
+    """Lines about networks, workload, phases, probe and samplers of some runs."""
+    from netstudy.plan.workloads import lowering_of
+
+    distinct = list({id(run.network): run for run in runs}.values())
+    networks = [run.network for run in distinct]
+    lines = [*_hosts(networks), *_zones(networks), *_switches(networks), *_links(networks)]
+    unit = lowering_of(distinct[0].workload).unit if distinct else ""
+    lines += _varying("workload", (_workload(run) for run in distinct))
+    lines += _varying("phases", (_phases(run, unit) for run in distinct))
+    lines += _varying("probe", (_probe(run) for run in distinct if run.probe))
+    return lines + [("sample", said) for said in _samplers(distinct)]
+
+
+def _hosts(networks: list[wire.Network]) -> Iterator[Line]:
+    for name in _names(group.name for network in networks for group in network.groups):
+        counts, profiles = [], []
+        for network in networks:
+            counts.append(sum(host.group == name for host in network.hosts))
+            profiles += [group.profile for group in network.groups if group.name == name]
+        yield "hosts", f"{_span(counts)} {name}: {_either(profiles)}"
+
+
+def _zones(networks: list[wire.Network]) -> Iterator[Line]:
+    names = _names(f"{zone.name}@{zone.interface}" for one in networks for zone in one.zones)
+    if names:
+        yield "zones", _some(names)
+
+
+def _switches(networks: list[wire.Network]) -> Iterator[Line]:
+    from netstudy.plan.graph import WIRE_SPEED
+
+    for name in _names(switch.name for network in networks for switch in network.switches):
+        found = [one for network in networks for one in network.switches if one.name == name]
+        if found[0].profile == WIRE_SPEED:
+            joined = name.removeprefix("wire-")
+            yield "switch", f"{name}: put in for the one interface of {joined}, at wire speed"
+        else:
+            yield "switch", f"{name}: {_either(one.profile for one in found)}"
+
+
+def _links(networks: list[wire.Network]) -> Iterator[Line]:
+    """Links of the same two groups make a line; a switch is a group of its own."""
+    found: dict[str, list[str]] = {}
+    counts: dict[str, list[int]] = {}
+    for network in networks:
+        here: Counter[str] = Counter()
+        for link in network.links:
+            ends = " – ".join(_end(network, port) for port in link.ports)
+            here[ends] += 1
+            found.setdefault(ends, []).append(_properties(link))
+        for ends, count in here.items():
+            counts.setdefault(ends, []).append(count)
+    for ends, properties in found.items():
+        times = f"{_span(counts[ends])} × " if max(counts[ends]) > 1 else ""
+        yield "links", f"{times}{ends}: {_either(properties)}"
+
+
+def _end(network: wire.Network, port: wire.Port) -> str:
+    """What a link ends at: the group of a host, with the interface where hosts name theirs."""
+    node = network.node(port.node)
+    group = getattr(node, "group", node.name)
+    named = node.kind == "host" and not port.name.startswith("eth")
+    return f"{group}@{port.name}" if named else group
+
+
+def _properties(link: wire.Link) -> str:
+    from netstudy.units import format_duration, format_rate
+
+    up, down = (format_rate(port.rate_bps) for port in link.ports)
+    rate = up if up == down else f"{up} out, {down} back"
+    return f"{rate}, {format_duration(link.delay_ns)}, MTU {link.mtu_bytes}"
+
+
+def _workload(run: wire.Run) -> str:
+    roles = run.workload.roles
+    clients, servers = (_grouped(run.network, names) for names in (roles.client, roles.server))
+    return f"{run.workload.kind}, {clients} asks {servers}"
+
+
+def _grouped(network: wire.Network, names: Iterable[str]) -> str:
+    """The endpoints of a role by the group of their hosts."""
+    found: dict[str, None] = {}
+    for name in names:
+        node = network.node(name.partition("@")[0])
+        found[node.name if node.kind == "zone" else getattr(node, "group", node.name)] = None
+    return ", ".join(found)
+
+
+def _phases(run: wire.Run, unit: str) -> str:
+    return ", ".join(_phase(phase, unit) for phase in run.phases)
+
+
+def _phase(phase: wire.Phase, unit: str) -> str:
+    from netstudy.units import format_duration
+
+    if phase.until is None:
+        return phase.kind
+    if phase.until.kind == "time":
+        return f"{phase.kind} {format_duration(phase.until.ns)}"
+    one = unit.removesuffix("s") if phase.until.count == 1 else unit
+    return f"{phase.kind} {phase.until.count:,} {one}"
+
+
+def _probe(run: wire.Run) -> str:
+    from netstudy.units import format_duration, format_size
+
+    probe = run.probe
+    assert probe is not None, "only runs with a probe are asked"
+    sizes = (format_size(size) for size in (probe.request_bytes, probe.response_bytes))
+    return f"every {format_duration(probe.every_ns)}, {' for '.join(sizes)}"
+
+
+def _samplers(runs: list[wire.Run]) -> list[str]:
+    from netstudy.units import format_duration
+
+    said = []
+    for run in runs:
+        for one in run.instruments:
+            node = run.network.node(one.node)
+            at = f", port {one.port}" if one.port else ""
+            group = getattr(node, "group", node.name)
+            said.append(f"{one.kind} of {group}{at} every {format_duration(one.every_ns)}")
+    return _names(said)
+
+
+def _varying(name: str, values: Iterable[str]) -> Iterator[Line]:
+    found = _names(values)
+    if found:
+        yield name, _either(found)
+
+
+def _names(values: Iterable[str]) -> list[str]:
+    """Each value once, in its order."""
+    return list(dict.fromkeys(values))
+
+
+def _either(values: Iterable[str]) -> str:
+    return _some(_names(values), " or ")
+
+
+def _some(values: list[str], between: str = ", ") -> str:
+    more = len(values) - _SHOWN_MAX
+    return between.join(values[:_SHOWN_MAX]) + (f"{between}{more} more" if more > 0 else "")
+
+
+def _span(counts: list[int]) -> str:
+    least, most = min(counts), max(counts)
+    return f"{most:,}" if least == most else f"{least:,} to {most:,}"

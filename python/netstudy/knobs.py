@@ -1,0 +1,182 @@
+"""Settings of TCPs, interfaces, switches and links: what studies and profiles may say of them.
+
+The one declaration of each is a field of a model in `wire.py`: its name ends in its unit, its
+type, bounds and default are the contract's, its docstring says what it is and what gets worse as it
+grows. From there come the settings of a study, the figures of a profile, the way from both onto the
+wire, and the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel, Field, create_model
+from pydantic.fields import FieldInfo
+
+from netstudy.documents.fields import (
+    Choice,
+    Flag,
+    Number,
+    Quantity,
+    Ref,
+    Scalar,
+    Typed,
+    Whole,
+)
+from netstudy.documents.validation import Model
+from netstudy.units import (
+    DURATION,
+    PACKET_RATE,
+    PERCENT,
+    RATE,
+    SIZE,
+    Dimension,
+    format_in,
+    parse_duration,
+    parse_packet_rate,
+    parse_rate,
+    parse_size,
+    parse_whole_percent,
+)
+from netstudy.wire import Said
+
+_DIMENSIONS: Mapping[str, tuple[Dimension, Callable[[object], int]]] = {
+    "_ns": (DURATION, parse_duration),
+    "_bytes": (SIZE, parse_size),
+    "_bps": (RATE, parse_rate),
+    "_pps": (PACKET_RATE, parse_packet_rate),
+    "_pct": (PERCENT, parse_whole_percent),
+}
+"""End of a name on the wire -> what studies write with a unit."""
+_COUNTS = ("_segments", "_frames")
+"""Ends of names of plain numbers."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One setting."""
+
+    name: str
+    """In studies and profiles."""
+    wired: str
+    """On the wire, with its unit."""
+    scalar: Scalar
+    """How it is read, with its bounds."""
+    type: type
+    """Of the value once read."""
+    default: Any
+    """Without it; None: the description says what then."""
+    description: str
+
+    def shown(self, value: Any) -> str:
+        """A value as a study writes it."""
+        if isinstance(self.scalar, Quantity):
+            return format_in(self.scalar.dimension, value)
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@cache
+def knobs(model: type[BaseModel]) -> Mapping[str, Knob]:
+    """The settings that a model of the wire has, by their names in studies and profiles."""
+    found = [_knob(wired, field) for wired, field in model.model_fields.items()]
+    return {knob.name: knob for knob in found if knob is not None}
+
+
+def _knob(wired: str, field: FieldInfo) -> Knob | None:
+    kind = _kind(field.annotation)
+    is_choice = get_origin(kind) is Literal and len(get_args(kind)) > 1
+    if not is_choice and kind not in (bool, int, float):
+        return None  # it says which model it is, whose, or what it holds
+    said = next((part for part in field.metadata if isinstance(part, Said)), Said())
+    unit = next((end for end in (*_DIMENSIONS, *_COUNTS) if wired.endswith(end)), "")
+    name = said.name or wired.removesuffix(unit)
+    return Knob(
+        name=name,
+        wired=wired,
+        scalar=_scalar(kind, unit, said.what or f"a {name.replace('_', ' ')}", field),
+        type=str if get_origin(kind) is Literal else kind,
+        default=None if field.is_required() else field.default,
+        description=field.description or "",
+    )
+
+
+def _kind(annotation: Any) -> Any:
+    """The type of a value that is there."""
+    kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+    return kinds[0] if get_origin(annotation) is UnionType and len(kinds) == 1 else annotation
+
+
+def _scalar(kind: Any, unit: str, what: str, field: FieldInfo) -> Scalar:
+    bounds = field.metadata
+    above: Any = next((part.gt for part in bounds if isinstance(part, Gt)), None)
+    lowest = 0 if above is None else above + 1
+    least: Any = next((part.ge for part in bounds if isinstance(part, Ge)), lowest)
+    most: Any = next((part.le for part in bounds if isinstance(part, Le)), None)
+    if get_origin(kind) is Literal:
+        return Choice(get_args(kind), what)
+    if kind is bool:
+        return Flag()
+    if kind is float:
+        return Number(above)
+    if unit in _DIMENSIONS:
+        return Quantity(*_DIMENSIONS[unit], least, most)
+    return Whole(least) if most is None else Whole(least, most)
+
+
+def settings(model: type[BaseModel], prefix: str = "") -> dict[str, Any]:
+    """Fields of a study's model, none of which must be there.
+
+    `prefix` begins their descriptions.
+    """
+    return {
+        name: (
+            Annotated[knob.type | Ref, Typed(knob.scalar)] | None,
+            Field(default=None, description=f"{prefix}{knob.description}"),
+        )
+        for name, knob in knobs(model).items()
+    }
+
+
+def figures(model: type[BaseModel], figure: Any) -> dict[str, Any]:
+    """Fields of a profile's model, none of which must be there: a `figure` of each value."""
+    return {
+        name: (
+            figure[Annotated[knob.type, Typed(knob.scalar, refs=False)]] | None,
+            Field(default=None, description=knob.description),
+        )
+        for name, knob in knobs(model).items()
+    }
+
+
+def model_with(base: type[Model], *fields: Mapping[str, Any]) -> Any:
+    """A base class that has these fields besides its own."""
+    made = {name: field for part in fields for name, field in part.items()}
+    own = {name: field for name, field in made.items() if name not in base.model_fields}
+    return create_model(base.__name__, __base__=base, **own)
+
+
+@dataclass(frozen=True)
+class Disorder:
+    """Two settings that do not go together."""
+
+    upper: str
+    """The one that must not be less."""
+    lower: str
+    message: str
+
+
+def disorder(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[Disorder]:
+    """Settings that do not go together, among the values that are known, by their names."""
+    by_wired = {knob.wired: knob for knob in knobs(model).values()}
+    pairs: tuple[tuple[str, str], ...] = getattr(model, "NOT_ABOVE", ())
+    for lower, upper in pairs:
+        low, high = by_wired[lower], by_wired[upper]
+        least, most = values.get(low.name), values.get(high.name)
+        if isinstance(least, int) and isinstance(most, int) and least > most:
+            said = f"{high.name}, {high.shown(most)}, is below {low.name}, {low.shown(least)}"
+            yield Disorder(high.name, low.name, f"{said}; it must be at least that")

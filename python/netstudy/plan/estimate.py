@@ -1,0 +1,213 @@
+"""What carrying a plan out takes: packets, time, size of the records.
+
+Everything is reckoned from the runs on the wire, so that a plan that was made by hand can be
+estimated too. A workload says which messages one of what it counts sends; routes say what these
+meet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from netstudy import wire
+from netstudy.plan.paths import Routes
+from netstudy.plan.planned import Estimate
+from netstudy.plan.workloads import Load, Lowering, lowering_of
+from netstudy.units import header_bytes
+
+_LOCAL_SEGMENT_BYTES = 65_483
+"""Payload of a segment that leaves no host: the MTU of a loopback less its headers."""
+
+_RUN_BYTES = 2_000
+"""A run record without nodes and samples, rounded up."""
+_NODE_BYTES = 1_200
+"""What the counters of a host or switch add to it, rounded up; each edge of a phase adds a part."""
+_PORT_BYTES = 400
+"""Likewise those of an interface or port."""
+_EDGE_SHARE = 0.2
+"""Share of that which each further edge adds: names stand once."""
+_CONNECTION_BYTES = 60
+"""What a connection adds to a record."""
+_SAMPLE_BYTES = 120
+"""What one sample of a sampler adds, about ten counters; of a connection or a port each."""
+_PROBE_BYTES = 9_000
+"""A histogram of a probe's latencies in one phase."""
+
+
+def estimate_of(runs: Sequence[wire.Run]) -> Estimate:
+    """The estimate of some runs."""
+    reckoned: dict[object, _Reckoned] = {}
+    each = [_reckoned(run, reckoned) for run in runs]
+    per_hop = [one for one in each if one.per_hop]
+    return Estimate(
+        runs=len(runs),
+        packets=sum(one.packets for one in each),
+        per_hop_runs=len(per_hop),
+        per_hop_packets=sum(one.packets for one in per_hop),
+        record_bytes=sum(one.record_bytes for one in each),
+        line_seconds=sum(one.seconds for one in each),
+    )
+
+
+def useful_packets(run: wire.Run) -> int:
+    """Full-sized data packets that the run must carry at least, warm-up included."""
+    return _Reckoned.of(run).packets
+
+
+def is_per_hop(network: wire.Network) -> bool:
+    """Whether the simulator needs one event a hop: for anything but a star around one switch, for
+    PAUSE, and for segments that are merged."""
+    nics = [group.nic for group in network.groups]
+    nics += [port.nic for link in network.links for port in link.ports if port.nic]
+    return (
+        not is_star(network)
+        or any(one.honours_pause or one.pause_high_bytes is not None for one in network.switches)
+        or any(nic.honours_pause or nic.pause_high_frames is not None for nic in nics)
+        or any(nic.receive_merge_bytes > 0 for nic in nics)
+    )
+
+
+def is_star(network: wire.Network) -> bool:
+    """Whether each host has one link, and that to the only switch."""
+    if len(network.switches) != 1 or network.zones:
+        return False
+    linked = Counter(port.node for link in network.links for port in link.ports)
+    hub = network.switches[0].name
+    joined = all(hub in {port.node for port in link.ports} for link in network.links)
+    return joined and all(linked[host.name] == 1 for host in network.hosts)
+
+
+def _reckoned(run: wire.Run, known: dict[object, _Reckoned]) -> _Reckoned:
+    """Replicates share network and workload, so that each treatment is reckoned once."""
+    key = (id(run.network), id(run.workload), run.phases, run.probe, run.instruments)
+    if key not in known:
+        known[key] = _Reckoned.of(run)
+    return known[key]
+
+
+@dataclass(frozen=True)
+class _Reckoned:
+    """What one run takes."""
+
+    run: wire.Run
+    lowering: Lowering[Any, Any]
+    routes: Routes
+
+    @classmethod
+    def of(cls, run: wire.Run) -> _Reckoned:
+        return cls(run, lowering_of(run.workload), Routes(run.network))
+
+    @cached_property
+    def packets(self) -> int:
+        """Those of the workload, and of the probe beside it."""
+        return round(self._units * self._packets_per_unit) + self._probe_packets
+
+    @cached_property
+    def per_hop(self) -> bool:
+        return is_per_hop(self.run.network)
+
+    @cached_property
+    def seconds(self) -> float:
+        """All phases together."""
+        return sum(self._phase_seconds(phase) for phase in self.run.phases)
+
+    @cached_property
+    def record_bytes(self) -> int:
+        """The record of the run, samples included."""
+        network, phases = self.run.network, len(self.run.phases)
+        edges = 1 + _EDGE_SHARE * max(phases - 1, 0)
+        counters = len(network.nodes) * _NODE_BYTES + 2 * len(network.links) * _PORT_BYTES
+        connections = self.lowering.connections(self.run.workload) * _CONNECTION_BYTES
+        measure = next(phase for phase in self.run.phases if phase.kind == "measure")
+        seconds = self._phase_seconds(measure)
+        samples = self.lowering.sample_bytes(self.run.workload, self._counted(measure), seconds)
+        whole = _RUN_BYTES + counters * edges + connections + samples
+        return round(whole + self._series_bytes + self._probe_bytes)
+
+    @cached_property
+    def _loads(self) -> list[Load]:
+        return list(self.lowering.loads(self.run.workload))
+
+    @cached_property
+    def _packets_per_unit(self) -> int:
+        return sum(
+            self._packets_of(load.source, load.target, load.size_bytes) for load in self._loads
+        )
+
+    def _packets_of(self, source: str, target: str, size_bytes: int) -> int:
+        mtu = self.routes.route(source, target).mtu_bytes
+        payload = _LOCAL_SEGMENT_BYTES if mtu is None else mtu - header_bytes(timestamps=True)
+        return -(-size_bytes // payload)
+
+    @cached_property
+    def _unit_seconds(self) -> float:
+        """Time of one of what the workload counts: the busiest port's, or what it waits for."""
+        bytes_by_port: Counter[tuple[str, str]] = Counter()
+        rates: dict[tuple[str, str], int] = {}
+        for load in self._loads:
+            for port, _ in self.routes.route(load.source, load.target).hops:
+                bytes_by_port[port.node, port.name] += load.size_bytes
+                rates[port.node, port.name] = port.rate_bps
+        on_wire = max((size * 8 / rates[key] for key, size in bytes_by_port.items()), default=0.0)
+        return max(on_wire, self.lowering.waiting_ns(self.run.workload, self.routes) / 1e9)
+
+    @cached_property
+    def _units(self) -> float:
+        """How many of what the workload counts, in all phases in which it runs."""
+        running = [phase for phase in self.run.phases if phase.kind in ("warm-up", "measure")]
+        return sum(self._counted(phase) for phase in running)
+
+    def _counted(self, phase: wire.Phase) -> float:
+        if isinstance(phase.until, wire.UntilCount):
+            return phase.until.count
+        seconds = self._phase_seconds(phase)
+        return seconds / self._unit_seconds if self._unit_seconds else 0.0
+
+    def _phase_seconds(self, phase: wire.Phase) -> float:
+        match phase.until:
+            case wire.UntilTime():
+                return phase.until.ns / 1e9
+            case wire.UntilCount():
+                return phase.until.count * self._unit_seconds
+            case None:
+                return 0.0
+
+    @cached_property
+    def _probes(self) -> float:
+        """Requests of the probe of one pair."""
+        probe = self.run.probe
+        return 0.0 if probe is None else self.seconds * 1e9 / probe.every_ns
+
+    @cached_property
+    def _probe_packets(self) -> int:
+        probe = self.run.probe
+        if probe is None:
+            return 0
+        each = sum(
+            self._packets_of(client, server, probe.request_bytes)
+            + self._packets_of(server, client, probe.response_bytes)
+            for client, server in self.run.workload.roles.pairs
+        )
+        return round(each * self._probes)
+
+    @property
+    def _probe_bytes(self) -> float:
+        if self.run.probe is None:
+            return 0.0
+        pairs = len(list(self.run.workload.roles.pairs))
+        return pairs * len(self.run.phases) * _PROBE_BYTES
+
+    @property
+    def _series_bytes(self) -> float:
+        """Samples of all phases, of each connection or port that a sampler reads."""
+        connections = self.lowering.connections(self.run.workload)
+        per_sample = {"tcp": connections, "ports": 2 * len(self.run.network.links)}
+        samples = sum(
+            (per_sample.get(one.kind, 1) if one.port is None else 1) / one.every_ns
+            for one in self.run.instruments
+        )
+        return self.seconds * 1e9 * samples * _SAMPLE_BYTES

@@ -1,0 +1,385 @@
+"""From a topology to the graph on the wire: named nodes, and links between two ports of them.
+
+Host groups are expanded here and nowhere else, so that all testbeds give nodes the same names and
+the same order. A host of a group of one has the group's name, else `group-1`, `group-2` and so on.
+Interfaces have the names that the host gives them, in the order of its links, else `eth0`, `eth1`;
+a port of a switch is named by the node behind it, with `@interface` where that has several.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import chain, count
+
+from netstudy import wire
+from netstudy.documents.problems import Path
+from netstudy.knobs import knobs
+from netstudy.plan.network import Devices
+from netstudy.study.places import Place
+from netstudy.study.references import concrete
+from netstudy.study.topology import WIRE_PREFIX, EachWay, Link, Switch, Topology
+from netstudy.units import format_rate
+
+MTU_DEFAULT = 1500
+"""Bytes; the MTU of Ethernet where a study says nothing."""
+NODES_MAX = 10_000
+"""Nodes that a network may have: more would fill the memory."""
+WIRE_SPEED = "wire-speed"
+"""Profile of a switch that stands in for the one interface of a host, and is never the limit."""
+WIRE_SPEED_BUFFER_BYTES = 512_000
+"""Its buffer a port, as much as a shallow switch has: many senders overflow any port."""
+
+
+@dataclass(frozen=True)
+class _Properties:
+    """What a link of the study is like, whichever hosts it joins."""
+
+    up_bps: int
+    """From the first end to the second."""
+    down_bps: int
+    delay_ns: int
+    mtu_bytes: int
+
+    @property
+    def reversed(self) -> _Properties:
+        """As seen from the second end."""
+        return replace(self, up_bps=self.down_bps, down_bps=self.up_bps)
+
+
+@dataclass(frozen=True)
+class _End:
+    """An end of a link before ports have names."""
+
+    node: str
+    interface: str | None
+    """None: it is a switch."""
+    nic: wire.Nic | None = None
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """A link between two nodes."""
+
+    a: _End
+    b: _End
+    like: _Properties
+
+    @property
+    def from_its_host(self) -> _Joined:
+        """The same link with the host as its first end, however the study writes it."""
+        if self.a.interface is not None or self.b.interface is None:
+            return self
+        return _Joined(self.b, self.a, self.like.reversed)
+
+
+def node_names(group: str, count: int) -> tuple[str, ...]:
+    """What the hosts of a group are called."""
+    return (group,) if count == 1 else tuple(f"{group}-{n}" for n in range(1, count + 1))
+
+
+@dataclass
+class Graph:
+    """Builds the network of one treatment; raises StudyError with places."""
+
+    topology: Topology
+    devices: Devices
+    scale: Fraction
+    participants: frozenset[str]
+    """Host groups that take part in the workload."""
+    zone_interfaces: dict[tuple[str, str], str]
+    """Group and zone -> the interface that a placement gives it."""
+    _joined: list[_Joined] = field(default_factory=list)
+    _interfaces: dict[str, list[str]] = field(default_factory=dict)
+    """Host -> its interfaces that have a link, in the order of the links."""
+    _wires: dict[str, wire.Switch] = field(default_factory=dict)
+
+    def network(self) -> wire.Network:
+        """The whole graph."""
+        groups = self.topology.groups
+        for name in groups:
+            self._check_profile(name)
+        self._check_size()
+        for path, link in self.topology.placed_links:
+            self._join(("topology", *path), link)
+        self._check_links()
+        return wire.Network(
+            groups=tuple(
+                self.devices.group(
+                    name, host, self.host_path(name), takes_part=name in self.participants
+                )
+                for name, host in groups.items()
+            ),
+            nodes=tuple(self._nodes()),
+            links=tuple(map(self._link, self._joined)),
+            shared_clock=concrete(self.topology.shared_clock),
+        )
+
+    def hosts(self, group: str) -> tuple[str, ...]:
+        """The hosts of a group."""
+        return node_names(group, concrete(self.topology.groups[group].count))
+
+    def host_path(self, group: str) -> Path:
+        """Where the study has a host group."""
+        inside = ("hosts", group) if group in self.topology.hosts else (group,)
+        return ("topology", *inside)
+
+    def _switch_path(self, name: str) -> Path:
+        inside = ("switches", name) if name in self.topology.switches else (name,)
+        return ("topology", *inside)
+
+    def _check_profile(self, group: str) -> None:
+        host = self.topology.groups[group]
+        if group in self.participants and concrete(host.profile) is None:
+            self.devices.refuse(self.host_path(group), "needs a profile to be simulated")
+
+    # Links.
+
+    def _join(self, path: Path, link: Link) -> None:
+        first, second = link.between
+        switches = self.topology.all_switches
+        like = self._properties(path, link)
+        hosts = [() if end.group in switches else self.hosts(end.group) for end in (first, second)]
+        if hosts[0] and hosts[1] and max(map(len, hosts)) > 1:
+            self._join_by_wire(path, link, like, hosts)
+            return
+        for one in hosts[0] or (first.group,):
+            for other in hosts[1] or (second.group,):
+                a = self._end(path, link, first, one)
+                b = self._end(path, link, second, other)
+                self._joined.append(_Joined(a, b, like).from_its_host)
+
+    def _join_by_wire(
+        self, path: Path, link: Link, like: _Properties, hosts: list[tuple[str, ...]]
+    ) -> None:
+        """Several hosts and one: that one has a single interface, behind a wire-speed switch."""
+        if min(map(len, hosts)) > 1:
+            ends = zip(hosts, link.between, strict=True)
+            said = " and ".join(f"{len(names):,} {end}" for names, end in ends)
+            message = f"joins {said}; put a switch between them, and link each group to it"
+            self.devices.refuse((*path, "between"), message)
+        single = 0 if len(hosts[0]) == 1 else 1
+        (host,), others = hosts[single], hosts[1 - single]
+        switch = self._wire_switch(host, len(others) + 1)
+        inwards = like if single == 1 else like.reversed
+        for name in others:
+            far = self._end(path, link, link.between[1 - single], name)
+            self._joined.append(_Joined(far, switch, inwards))
+        near = self._end(path, link, link.between[single], host)
+        self._joined.append(_Joined(near, switch, replace(inwards.reversed, delay_ns=0)))
+
+    def _wire_switch(self, host: str, ports: int) -> _End:
+        first = f"{WIRE_PREFIX}{host}"
+        names = chain([first], (f"{first}-{n}" for n in count(2)))
+        taken = self._wires.keys() | self.topology.all_switches.keys()
+        name = next(name for name in names if name not in taken)
+        self._wires[name] = wire.Switch(
+            name=name,
+            profile=WIRE_SPEED,
+            ports=ports,
+            buffer=wire.OutputQueued(port_buffer_bytes=WIRE_SPEED_BUFFER_BYTES),
+        )
+        return _End(name, None)
+
+    def _end(self, path: Path, link: Link, place: Place, node: str) -> _End:
+        if place.group in self.topology.all_switches:
+            return _End(node, None)
+        host = self.topology.groups[place.group]
+        nic = None if link.nic is None else self.devices.nic_of_link(host, link.nic)
+        return _End(node, self._interface(path, link, place, node), nic)
+
+    def _interface(self, path: Path, link: Link, place: Place, node: str) -> str:
+        """The interface that a link takes: the one it names, else the next that is free."""
+        own = self.topology.groups[place.group].interfaces
+        used = self._interfaces.setdefault(node, [])
+        at = (*path, "between", link.between.index(place)) if path[-1] != "link" else path
+        if place.interface in used:
+            self.devices.refuse(at, f"interface {place.interface} of {node} has a link already")
+        free = [name for name in own or (f"eth{len(used)}",) if name not in used]
+        if not free:
+            had = f"{node} has no interface left for this link; it has {', '.join(own or ())}"
+            self.devices.refuse(at, had)
+        used.append(place.interface or free[0])
+        return used[-1]
+
+    def _properties(self, path: Path, link: Link) -> _Properties:
+        mtu = concrete(link.mtu)
+        up_bps, down_bps = self._rates(path, link)
+        return _Properties(
+            up_bps=self._scaled(up_bps, path),
+            down_bps=self._scaled(down_bps, path),
+            delay_ns=concrete(link.delay) or 0,
+            mtu_bytes=MTU_DEFAULT if mtu is None else mtu,
+        )
+
+    def _scaled(self, rate_bps: int, path: Path) -> int:
+        scaled = int(rate_bps * self.scale)
+        try:
+            knobs(wire.Port)["rate"].scalar.parse(f"{scaled} bit/s")
+        except ValueError as error:
+            message = f"{format_rate(rate_bps)} at {self.scale}: {error}"
+            self.devices.refuse((*path, "rate"), message)
+        return scaled
+
+    def _rates(self, path: Path, link: Link) -> tuple[int, int]:
+        """The link's rates, or the most that both its ends carry."""
+        limits: dict[str, int] = {}
+        for end in link.between:
+            limits |= self._line_rates(end.group, link)
+        at = (*path, "rate")
+        if isinstance(link.rate, EachWay):
+            up_bps, down_bps = concrete(link.rate.up), concrete(link.rate.down)
+            return (
+                self._rate((*at, "up"), up_bps, limits),
+                self._rate((*at, "down"), down_bps, limits),
+            )
+        rate_bps = self._rate(at, concrete(link.rate), limits)
+        return rate_bps, rate_bps
+
+    def _rate(self, path: Path, rate: int | None, limits: dict[str, int]) -> int:
+        owner = min(limits, key=lambda end: limits[end], default=None)
+        if owner is None:
+            if rate is None:
+                self.devices.refuse(path, "is missing, and neither end has a rate of its own")
+            return rate
+        if rate is not None and rate > limits[owner]:
+            message = f"{format_rate(rate)} is above the {format_rate(limits[owner])} of {owner}"
+            self.devices.refuse(path, message)
+        return limits[owner] if rate is None else rate
+
+    def _line_rates(self, end: str, link: Link) -> dict[str, int]:
+        switch = self.topology.all_switches.get(end)
+        if switch is None:
+            return self.devices.line_rates(end, self.topology.groups[end], link.nic)
+        profile = self.devices.switch_profile(switch)
+        return {profile.profile: profile.figures.line_rate.value}
+
+    # Names.
+
+    def _link(self, joined: _Joined) -> wire.Link:
+        like = joined.like
+        return wire.Link(
+            a=self._port(joined.a, joined.b, like.up_bps),
+            b=self._port(joined.b, joined.a, like.down_bps),
+            delay_ns=like.delay_ns,
+            mtu_bytes=like.mtu_bytes,
+        )
+
+    def _port(self, own: _End, peer: _End, rate_bps: int) -> wire.Port:
+        name = own.interface
+        if name is None:
+            several = len(self._interfaces.get(peer.node, ())) > 1
+            name = f"{peer.node}@{peer.interface}" if several else peer.node
+        return wire.Port(node=own.node, name=name, rate_bps=rate_bps, nic=own.nic)
+
+    def _nodes(self) -> Iterator[wire.Host | wire.Zone | wire.Switch]:
+        for group in self.topology.groups:
+            for name in self.hosts(group):
+                yield wire.Host(name=name, group=group)
+                yield from self._zones(group, name)
+        for name, switch in self.topology.all_switches.items():
+            yield self.devices.switch(name, switch, self._switch_path(name))
+        yield from self._wires.values()
+
+    def _zones(self, group: str, host: str) -> Iterator[wire.Zone]:
+        linked = self._interfaces[host]
+        for zone, said in (self.topology.groups[group].zones or {}).items():
+            interface = said.interface or self.zone_interfaces.get((group, zone)) or linked[0]
+            if interface not in linked:
+                path = (*self.host_path(group), "zones", zone)
+                self.devices.refuse(path, f"its interface {interface} has no link")
+            yield wire.Zone(name=f"{host}.{zone}", group=group, host=host, interface=interface)
+
+    # What does not fit together.
+
+    def _check_size(self) -> None:
+        """Before groups are expanded, so that a slip in a count fills no memory."""
+        self._check_ports()
+        counts = {name: concrete(host.count) for name, host in self.topology.groups.items()}
+        if sum(counts.values()) > NODES_MAX:
+            largest = max(counts, key=lambda name: counts[name])
+            message = f"makes {sum(counts.values()):,} hosts; a network may have {NODES_MAX:,}"
+            self.devices.refuse((*self.host_path(largest), "count"), message)
+
+    def _check_links(self) -> None:
+        for group in self.topology.groups:
+            if not self._interfaces.get(self.hosts(group)[0]):
+                self.devices.refuse(self.host_path(group), "has no link")
+        self._check_names()
+        self._check_loops()
+
+    def _check_ports(self) -> None:
+        for name, switch in self.topology.all_switches.items():
+            ends = [place for link in self.topology.all_links for place in _behind(link, name)]
+            counts: Counter[str] = Counter()
+            for end in ends:
+                is_host = end in self.topology.groups
+                counts[end] += concrete(self.topology.groups[end].count) if is_host else 1
+            ports = self._ports(switch)
+            if counts.total() > ports:
+                self._refuse_ports(name, switch, counts, ports)
+
+    def _refuse_ports(self, name: str, switch: Switch, counts: Counter[str], ports: int) -> None:
+        said = _listed([f"{count:,} {end}" for end, count in counts.items()])
+        hosts = [end for end in counts if end in self.topology.groups]
+        what = "hosts" if len(hosts) == len(counts) else "links"
+        needed = f"{counts.total():,} {what} ({said}) need as many ports"
+        path = (*self.host_path(hosts[-1]), "count") if hosts else self._switch_path(name)
+        self.devices.refuse(path, f"{needed}, and {switch.profile} has {ports}")
+
+    def _ports(self, own: Switch) -> int:
+        ports: int | None = concrete(own.ports)
+        profile = self.devices.switch_profile(own).figures
+        return profile.ports.value if ports is None else ports
+
+    def _check_names(self) -> None:
+        taken = {name: self._switch_path(name) for name in self.topology.all_switches}
+        taken |= dict.fromkeys(self._wires, ("topology",))
+        for group in self.topology.groups:
+            for name in self.hosts(group):
+                if name in taken:
+                    message = f"a host would be called {name}, which is another node's name"
+                    self.devices.refuse(self.host_path(group), message)
+                taken[name] = self.host_path(group)
+
+    def _check_loops(self) -> None:
+        """Frames would go round for ever: no testbed has a protocol that blocks ports (STP)."""
+        switches = self.topology.all_switches
+        neighbours: dict[str, list[str]] = {name: [] for name in switches}
+        for path, link in self.topology.placed_links:
+            one, other = (end.group for end in link.between)
+            if one not in switches or other not in switches:
+                continue
+            if way := _way(neighbours, one, other):
+                message = f"closes a loop of switches: {', '.join(way)}; take one of its links away"
+                self.devices.refuse(("topology", *path, "between"), message)
+            neighbours[one].append(other)
+            neighbours[other].append(one)
+
+
+def _behind(link: Link, switch: str) -> list[str]:
+    """What a link has at its other end, where one end is the switch."""
+    ends = [end.group for end in link.between]
+    return [ends[1 - at] for at, end in enumerate(ends) if end == switch]
+
+
+def _way(neighbours: dict[str, list[str]], start: str, end: str) -> list[str]:
+    """The switches from one to the other, both included; empty where there is no way."""
+    ahead = [[start]]
+    seen = {start}
+    while ahead:
+        way = ahead.pop(0)
+        if way[-1] == end:
+            return way
+        for following in neighbours[way[-1]]:
+            if following not in seen:
+                seen.add(following)
+                ahead.append([*way, following])
+    return []
+
+
+def _listed(words: list[str]) -> str:
+    *head, last = words or [""]
+    return f"{', '.join(head)} and {last}" if head else last

@@ -1,0 +1,280 @@
+"""From a treatment of a study to what the wire carries of it: network, workload, phases, samplers.
+
+What does not fit together (hosts that cannot reach each other, more hosts than ports) is refused
+with its place in the study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from netstudy import wire
+from netstudy.documents.problems import Path, fail
+from netstudy.hardware import HardwareLibrary
+from netstudy.knobs import knobs
+from netstudy.plan.graph import Graph
+from netstudy.plan.network import Devices, holds
+from netstudy.plan.paths import Routes
+from netstudy.plan.workloads import Counts, Load, Roles, lowering_of_spec
+from netstudy.study import Study
+from netstudy.study.places import Place
+from netstudy.study.procedure import (
+    Instrument,
+    PortSampler,
+    Procedure,
+    SarSampler,
+    TcpSampler,
+)
+from netstudy.study.references import concrete, references, resolve
+from netstudy.study.topology import Topology
+from netstudy.study.workloads import Probe
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes
+from netstudy.wire import Level
+
+_FRAME_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
+"""What a switch stores of a frame beside its packet."""
+
+_APPLICATION: Mapping[str, wire.PhaseKind] = {
+    "load": "load",
+    "configure": "configure",
+    "gather_statistics": "gather-statistics",
+}
+"""Phases of an application before any load, in their order."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """What a treatment asks of a testbed; runs that differ in nothing else share one."""
+
+    network: wire.Network
+    workload: wire.Workload
+    probe: wire.Probe | None
+    phases: tuple[wire.Phase, ...]
+    instruments: tuple[wire.Instrument, ...]
+
+    def run(self, **identity: Any) -> wire.Run:
+        """The run of that identity."""
+        return wire.Run(
+            **identity,
+            network=self.network,
+            workload=self.workload,
+            probe=self.probe,
+            phases=self.phases,
+            instruments=self.instruments,
+        )
+
+
+class Resolver:
+    """Turns treatments of one study into what the wire carries; raises StudyError with places."""
+
+    def __init__(self, study: Study, hardware: HardwareLibrary, scale: Fraction) -> None:
+        """`hardware` supplies the profiles that the study names; `scale` multiplies all rates."""
+        self.study = study
+        self.devices = Devices(hardware, self._refuse, study.document.values.__contains__)
+        self.scale = scale
+        parts = (study.topology, study.workload, study.procedure)
+        self._used = sorted({ref.name for part in parts for _, ref in references(part)})
+        self._known: dict[str, Lowered] = {}
+
+    def lower(self, treatment: wire.Treatment) -> Lowered:
+        """What one treatment asks for."""
+        levels = self.study.levels_of(treatment)
+        # Treatments that differ in nothing the wire carries share one: a plan may have many.
+        key = repr([levels[name] for name in self._used])
+        if key not in self._known:
+            self._known[key] = self._lowered(levels)
+        return self._known[key]
+
+    def _lowered(self, levels: Mapping[str, Level]) -> Lowered:
+        topology = resolve(self.study.topology, levels)
+        workload = resolve(self.study.workload, levels)
+        procedure = resolve(self.study.procedure, levels)
+        lowering, path = lowering_of_spec(workload.spec), ("workload", workload.kind)
+        assert lowering is not None, "only what is carried out comes here"
+        roles = lowering.roles(workload.spec, topology, path)
+        self._check_client(roles, topology, workload.kind)
+        graph = Graph(
+            topology=topology,
+            devices=self.devices,
+            scale=self.scale,
+            participants=frozenset({roles.client.group, roles.server.group}),
+            zone_interfaces=_placed_interfaces(roles),
+        )
+        network = graph.network()
+        routes = Routes(network)
+        work = lowering.lower(workload.spec, _Bind(graph, routes).roles(roles), path, self._refuse)
+        self._check_buffers(routes, lowering.loads(work))
+        return Lowered(
+            network=network,
+            workload=work,
+            probe=None if workload.probe is None else _probe(workload.probe),
+            phases=tuple(_phases(procedure, lowering.counts(workload.spec))),
+            instruments=tuple(self._instruments(graph, network)),
+        )
+
+    def _check_client(self, roles: Roles, topology: Topology, kind: str) -> None:
+        """Before anything is expanded, so that the first mistake is told first."""
+        one = self.study.workload.spec.one_client
+        group = roles.client.group
+        if one and concrete(topology.groups[group].count) != 1:
+            inside = ("hosts", group) if group in topology.hosts else (group,)
+            self._refuse(("topology", *inside, "count"), f"an {kind} has one client")
+
+    def _check_buffers(self, routes: Routes, loads: Iterable[Load]) -> None:
+        """A buffer without room for the largest frame loses it each time it is sent, for ever."""
+        largest: dict[str, int] = {}
+        for load in loads:
+            route = routes.route(load.source, load.target)
+            packet = load.size_bytes + header_bytes(timestamps=True)
+            frame = min(packet, route.mtu_bytes or packet) + _FRAME_BYTES
+            for port, _ in route.hops:
+                largest[port.node] = max(largest.get(port.node, 0), frame)
+        for switch in routes.network.switches:
+            frame = largest.get(switch.name, 0)
+            if not holds(switch.buffer, frame):
+                said = ("switches", switch.name) if self._is_named(switch.name) else ("switch",)
+                place = ("topology", *said, next(iter(knobs(type(switch.buffer)))))
+                message = f"the empty buffer of {switch.profile} has no room for the largest"
+                self._refuse(place, f"{message} frame, of {frame} bytes")
+
+    def _is_named(self, switch: str) -> bool:
+        return switch in self.study.topology.switches
+
+    def _instruments(self, graph: Graph, network: wire.Network) -> Iterator[wire.Instrument]:
+        for index, instrument in enumerate(self.study.instruments):
+            yield from self._instrument(graph, network, instrument, ("instruments", index))
+
+    def _instrument(
+        self, graph: Graph, network: wire.Network, instrument: Instrument, path: Path
+    ) -> Iterator[wire.Instrument]:
+        match instrument:
+            case SarSampler():
+                for host in graph.hosts(instrument.sar):
+                    yield wire.Instrument(kind="host", node=host, every_ns=instrument.every)
+            case TcpSampler():
+                for host in graph.hosts(instrument.tcp):
+                    yield wire.Instrument(kind="tcp", node=host, every_ns=instrument.every)
+            case PortSampler():
+                for port in self._ports(network, instrument, path):
+                    yield wire.Instrument(
+                        kind="ports", node=instrument.ports, port=port, every_ns=instrument.every
+                    )
+            case _:
+                return  # counters are read at the edges of phases without being asked for
+
+    def _ports(
+        self, network: wire.Network, instrument: PortSampler, path: Path
+    ) -> Iterator[str | None]:
+        """The ports that are sampled; None is all of them."""
+        if instrument.ports not in [switch.name for switch in network.switches]:
+            known = ", ".join(switch.name for switch in network.switches) or "none"
+            self._refuse((*path, "ports"), f"no switch {instrument.ports}; there is: {known}")
+        if instrument.port is None:
+            yield None
+            return
+        found = list(_ports_towards(network, instrument.ports, instrument.port))
+        if not found:
+            message = f"{instrument.port} has no link to {instrument.ports}"
+            self._refuse((*path, "port"), message)
+        yield from found
+
+    def _refuse(self, path: Path, message: str) -> NoReturn:
+        fail(self.study.document.problem(path, message))
+
+
+@dataclass(frozen=True)
+class _Bind:
+    """Binds roles to endpoints of a network; refuses those that cannot reach each other."""
+
+    graph: Graph
+    routes: Routes
+
+    def roles(self, roles: Roles) -> wire.Roles:
+        """Every host of both roles, with its interface where it has several."""
+        client, server = self._endpoints(roles.client), self._endpoints(roles.server)
+        chosen: dict[str, str] = {}
+        for one, other in wire.Roles(client=client, server=server).pairs:
+            names = self.routes.reached(chosen.get(one, one), chosen.get(other, other))
+            if names is None:
+                message = f"{other} cannot be reached from {one}: no link or switch joins them"
+                self.graph.devices.refuse(roles.server_path, message)
+            chosen[one], chosen[other] = names
+            self._check_mtu(roles.server_path, *names)
+        return wire.Roles(
+            client=tuple(chosen[name] for name in client),
+            server=tuple(chosen[name] for name in server),
+        )
+
+    def _endpoints(self, place: Place) -> tuple[str, ...]:
+        names = self.graph.hosts(place.group)
+        if place.zone is not None:
+            return tuple(f"{name}.{place.zone}" for name in names)
+        several = len(self.routes.interfaces[names[0]]) > 1
+        at = f"@{place.interface}" if several and place.interface else ""
+        return tuple(f"{name}{at}" for name in names)
+
+    def _check_mtu(self, path: Path, client: str, server: str) -> None:
+        """Switches send no word when they drop a frame that is too large for a link (no PMTU)."""
+        route = self.routes.route(client, server)
+        if (narrow := route.narrow) is not None:
+            joined = " and ".join(port.node for port in narrow.ports)
+            message = (
+                f"packets of {route.mtu_bytes} bytes between {client} and {server} do not fit "
+                f"through the link of {joined}, whose MTU is {narrow.mtu_bytes}"
+            )
+            self.graph.devices.refuse(path, message)
+
+
+def _placed_interfaces(roles: Roles) -> dict[tuple[str, str], str]:
+    """Group and zone -> the interface that a role gives it."""
+    return {
+        (place.group, place.zone): place.interface
+        for place in (roles.client, roles.server)
+        if place.zone and place.interface
+    }
+
+
+def _ports_towards(network: wire.Network, switch: str, behind: str) -> Iterator[str]:
+    """Ports of a switch by which a host group or another switch is linked to it."""
+    for link in network.links:
+        for own, peer in (link.ports, link.ports[::-1]):
+            if own.node != switch:
+                continue
+            node = network.node(peer.node)
+            if behind == (node.name if isinstance(node, wire.Switch) else node.group):
+                yield own.name
+
+
+def _probe(probe: Probe) -> wire.Probe:
+    return wire.Probe(
+        every_ns=concrete(probe.every),
+        request_bytes=concrete(probe.request),
+        response_bytes=concrete(probe.response),
+    )
+
+
+def _phases(procedure: Procedure, counts: Counts) -> Iterator[wire.Phase]:
+    """In the order of the procedure; a phase of no time or no count is left out."""
+    for name, kind in _APPLICATION.items():
+        if concrete(getattr(procedure, name)):
+            yield wire.Phase(kind=kind)
+    yield from _timed("idle", concrete(procedure.idle))
+    yield from _counted("warm-up", counts.warmup) or _timed("warm-up", concrete(procedure.warmup))
+    if concrete(procedure.stop):
+        yield wire.Phase(kind="stop")
+    if concrete(procedure.reset):
+        yield wire.Phase(kind="reset")
+    measure_ns = concrete(procedure.measure)
+    yield from _timed("measure", measure_ns) or _counted("measure", counts.measure or 1)
+    yield from _timed("cool-down", concrete(procedure.cooldown))
+
+
+def _timed(kind: wire.PhaseKind, ns: int | None) -> tuple[wire.Phase, ...]:
+    return (wire.Phase(kind=kind, until=wire.UntilTime(ns=ns)),) if ns else ()
+
+
+def _counted(kind: wire.PhaseKind, count: int | None) -> tuple[wire.Phase, ...]:
+    return (wire.Phase(kind=kind, until=wire.UntilCount(count=count)),) if count else ()

@@ -1,0 +1,198 @@
+"""Which way frames go through a network, and what they meet.
+
+Switches form trees, and hosts forward nothing, so that there is one way from an interface to every
+other that it can reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from netstudy import wire
+from netstudy.units import FRAMING_BYTES, header_bytes
+
+FRAME_OVERHEAD_BYTES = FRAMING_BYTES + header_bytes(timestamps=True)
+"""Ethernet framing, IPv4 and TCP headers with timestamps."""
+
+Interface = tuple[str, str]
+"""A host and one of its interfaces."""
+Hop = tuple[wire.Port, wire.Link]
+"""A link and the end of it that frames leave by."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """The links from one interface to another, each with the port that frames leave by."""
+
+    hops: tuple[Hop, ...]
+    """Empty between two endpoints of one host."""
+
+    @property
+    def delay_ns(self) -> int:
+        """Propagation delay, all links together."""
+        return sum(link.delay_ns for _, link in self.hops)
+
+    @property
+    def mtu_bytes(self) -> int | None:
+        """The smaller of those of both ends, which TCP agrees on; None inside a host."""
+        if not self.hops:
+            return None
+        return min(self.hops[0][1].mtu_bytes, self.hops[-1][1].mtu_bytes)
+
+    @property
+    def narrow(self) -> wire.Link | None:
+        """A link on the way whose MTU is below that of both ends; None: there is none."""
+        mtu = self.mtu_bytes
+        if mtu is None:
+            return None
+        return next((link for _, link in self.hops if link.mtu_bytes < mtu), None)
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The ways through one network."""
+
+    network: wire.Network
+
+    @cached_property
+    def interfaces(self) -> dict[str, tuple[str, ...]]:
+        """Host -> its interfaces, in the order of the links."""
+        found: dict[str, tuple[str, ...]] = {host.name: () for host in self.network.hosts}
+        for link in self.network.links:
+            for port in link.ports:
+                if port.node in found:
+                    found[port.node] += (port.name,)
+        return found
+
+    @cached_property
+    def segments(self) -> dict[Interface, int]:
+        """Interface -> a number that it shares with all that it can reach."""
+        found: dict[Interface, int] = {}
+        for host, names in self.interfaces.items():
+            for name in names:
+                if (host, name) not in found:
+                    found |= dict.fromkeys(self._reached((host, name)), len(found))
+        return found
+
+    def of(self, endpoint: str) -> tuple[str, tuple[str, ...]]:
+        """The host of an endpoint of a role, and the interfaces that it may use."""
+        name, _, interface = endpoint.partition("@")
+        node = self._nodes[name]
+        if isinstance(node, wire.Zone):
+            return node.host, (node.interface,)
+        return name, (interface,) if interface else self.interfaces[name]
+
+    def reached(self, source: str, target: str) -> tuple[str, str] | None:
+        """Both endpoints with the first interfaces by which one reaches the other, as roles name
+        them; None: there are none."""
+        (one, own), (other, theirs) = self.of(source), self.of(target)
+        if one == other:
+            return source, target
+        for interface in own:
+            for peer in theirs:
+                if self.segments[one, interface] == self.segments[other, peer]:
+                    return self._named(source, interface), self._named(target, peer)
+        return None
+
+    def route(self, source: str, target: str) -> Route:
+        """The way from one endpoint of a role to another, which it reaches."""
+        (one, own), (other, theirs) = self.of(source), self.of(target)
+        return Route(()) if one == other else self._between((one, own[0]), (other, theirs[0]))
+
+    def time_ns(self, source: str, target: str, size_bytes: int) -> float:
+        """Time that a message takes without queues: each hop takes a frame in whole before it sends
+        it on, the slowest has all of them to send, and the two hosts have their latencies."""
+        route = self.route(source, target)
+        latencies = self._nic(source).send_latency_ns + self._nic(target).receive_latency_ns
+        if not route.hops:
+            return float(latencies)
+        switches = (self._nodes[port.node] for port, _ in route.hops)
+        latencies += sum(one.latency_ns for one in switches if isinstance(one, wire.Switch))
+        frame = min(size_bytes, route.mtu_bytes or size_bytes) + FRAME_OVERHEAD_BYTES
+        frames_ns = sum(frame * 8e9 / port.rate_bps for port, _ in route.hops)
+        rest = max(size_bytes + FRAME_OVERHEAD_BYTES - frame, 0)
+        slowest_bps = min(port.rate_bps for port, _ in route.hops)
+        return latencies + route.delay_ns + frames_ns + rest * 8e9 / slowest_bps
+
+    def _nic(self, endpoint: str) -> wire.Nic:
+        node = self._nodes[endpoint.partition("@")[0]]
+        assert not isinstance(node, wire.Switch), f"{endpoint} is an endpoint"
+        return self.network.group(node.group).nic
+
+    def _named(self, endpoint: str, interface: str) -> str:
+        """An endpoint as roles name it: with its interface where its host has several."""
+        several = len(self.interfaces.get(endpoint, ())) > 1
+        return f"{endpoint}@{interface}" if several else endpoint
+
+    def _between(self, source: Interface, target: Interface) -> Route:
+        first, last = self._links[source], self._links[target]
+        start, end = self._peer(*first).node, self._peer(*last).node
+        if start == target[0]:
+            return Route((first,))
+        return Route((first, *self._trunks(start, end), (self._peer(*last), last[1])))
+
+    def _trunks(self, start: str, end: str) -> tuple[Hop, ...]:
+        if (start, end) not in self._known_trunks:
+            self._known_trunks[start, end] = self._searched(start, end)
+        return self._known_trunks[start, end]
+
+    def _searched(self, start: str, end: str) -> tuple[Hop, ...]:
+        ahead: list[tuple[str, tuple[Hop, ...]]] = [(start, ())]
+        seen = {start}
+        for node, hops in ahead:
+            if node == end:
+                return hops
+            for port, link in self._switch_links[node]:
+                following = self._peer(port, link).node
+                if following in self._switch_links and following not in seen:
+                    seen.add(following)
+                    ahead.append((following, (*hops, (port, link))))
+        raise AssertionError(f"{start} and {end} share a segment")
+
+    def _reached(self, start: Interface) -> Iterator[Interface]:
+        port, link = self._links[start]
+        yield start
+        peer = self._peer(port, link)
+        if peer.node not in self._switch_links:
+            yield peer.node, peer.name
+            return
+        ahead, seen = [peer.node], {peer.node}
+        for node in ahead:
+            for own, joined in self._switch_links[node]:
+                far = self._peer(own, joined)
+                if far.node not in self._switch_links:
+                    yield far.node, far.name
+                elif far.node not in seen:
+                    seen.add(far.node)
+                    ahead.append(far.node)
+
+    @staticmethod
+    def _peer(port: wire.Port, link: wire.Link) -> wire.Port:
+        return link.b if port is link.a else link.a
+
+    @cached_property
+    def _known_trunks(self) -> dict[tuple[str, str], tuple[Hop, ...]]:
+        return {}
+
+    @cached_property
+    def _nodes(self) -> dict[str, wire.Node]:
+        return {node.name: node for node in self.network.nodes}
+
+    @cached_property
+    def _links(self) -> dict[Interface, Hop]:
+        return {
+            (port.node, port.name): (port, link)
+            for link in self.network.links
+            for port in link.ports
+        }
+
+    @cached_property
+    def _switch_links(self) -> dict[str, list[Hop]]:
+        found: dict[str, list[Hop]] = {switch.name: [] for switch in self.network.switches}
+        for link in self.network.links:
+            for port in link.ports:
+                if port.node in found:
+                    found[port.node].append((port, link))
+        return found

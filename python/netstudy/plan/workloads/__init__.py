@@ -1,0 +1,31 @@
+"""Workloads on their way from a study to the wire, one file a kind, and the list of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netstudy import wire
+from netstudy.plan.workloads.base import Counts, Load, Lowering, Roles
+from netstudy.plan.workloads.incast import IncastLowering
+from netstudy.plan.workloads.request import RequestLowering
+from netstudy.plan.workloads.transfer import TransferLowering
+from netstudy.study.workloads import Spec
+
+__all__ = ["LOWERINGS", "Counts", "Load", "Lowering", "Roles", "lowering_of", "lowering_of_spec"]
+
+LOWERINGS: tuple[Lowering[Any, Any], ...] = (
+    IncastLowering(),
+    TransferLowering(),
+    RequestLowering(),
+)
+"""The workloads that this version carries out."""
+
+
+def lowering_of(work: wire.Workload) -> Lowering[Any, Any]:
+    """That of a workload on the wire."""
+    return next(one for one in LOWERINGS if isinstance(work, one.wired))
+
+
+def lowering_of_spec(spec: Spec) -> Lowering[Any, Any] | None:
+    """That of a workload of a study; None: this version does not carry it out."""
+    return next((one for one in LOWERINGS if isinstance(spec, one.spec)), None)

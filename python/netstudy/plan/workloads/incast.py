@@ -1,0 +1,71 @@
+"""Incast on its way to the wire: see netstudy.study.workloads.incast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netstudy import wire
+from netstudy.documents.problems import Path
+from netstudy.plan.network import Refuse
+from netstudy.plan.workloads.base import Counts, Load, Lowering, Roles
+from netstudy.study.references import concrete
+from netstudy.study.topology import Topology
+from netstudy.study.workloads.incast import Incast, Jitter
+
+_ITERATION_BYTES = 22
+"""What one iteration adds to a record, four numbers and their commas: the most, rounded up."""
+
+
+class IncastLowering(Lowering[Incast, wire.Incast]):
+    """Iterations of requests to all servers."""
+
+    spec = Incast
+    wired = wire.Incast
+    unit = "iterations"
+
+    def roles(self, spec: Incast, topology: Topology, path: Path) -> Roles:  # noqa: ARG002
+        """One client, some servers."""
+        return Roles(spec.client, spec.servers, (*path, "client"), (*path, "servers"))
+
+    def lower(self, spec: Incast, roles: wire.Roles, path: Path, refuse: Refuse) -> wire.Incast:
+        """Refuses several clients, and blocks that leave servers nothing to send."""
+        block, striped = concrete(spec.block), concrete(spec.striped)
+        servers = len(roles.server)
+        if block < (servers if striped else 1):
+            message = f"{block} bytes leave less than one byte for each of {servers} servers"
+            refuse((*path, "block"), message)
+        return wire.Incast(
+            roles=roles,
+            block_bytes=block,
+            striped=striped,
+            request_bytes=concrete(spec.request),
+            request_spacing_ns=concrete(spec.spacing),
+            start_jitter=_jitter(spec.jitter),
+        )
+
+    def counts(self, spec: Incast) -> Counts:
+        """Its iterations."""
+        return Counts(concrete(spec.warmup), concrete(spec.iterations))
+
+    def loads(self, work: wire.Incast) -> Iterator[Load]:
+        """A block from each server, or its part of one."""
+        (client,), servers = work.roles.client, work.roles.server
+        each = work.block_bytes // len(servers) if work.striped else work.block_bytes
+        for server in servers:
+            yield Load(server, client, each)
+
+    def connections(self, work: wire.Incast) -> int:
+        """One a server."""
+        return len(work.roles.server)
+
+    def sample_bytes(self, work: wire.Incast, count: float, seconds: float) -> float:  # noqa: ARG002
+        """A row an iteration."""
+        return count * _ITERATION_BYTES
+
+
+def _jitter(jitter: Jitter) -> wire.NoJitter | wire.UniformJitter | wire.ExponentialJitter:
+    if jitter.exponential is not None:
+        return wire.ExponentialJitter(mean_ns=concrete(jitter.exponential))
+    if jitter.uniform is not None:
+        return wire.UniformJitter(max_ns=concrete(jitter.uniform))
+    return wire.NoJitter()

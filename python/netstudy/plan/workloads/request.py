@@ -1,0 +1,87 @@
+"""Requests and responses on their way to the wire: see netstudy.study.workloads.request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netstudy import wire
+from netstudy.documents.problems import Path
+from netstudy.plan.network import Refuse
+from netstudy.plan.paths import Routes
+from netstudy.plan.workloads.base import Counts, Load, Lowering, Roles
+from netstudy.study.references import concrete
+from netstudy.study.topology import Topology
+from netstudy.study.workloads.request import Request
+
+_BUCKET_BYTES = 18
+"""What a bucket of a histogram adds to a record."""
+_BUCKETS_MAX = 2_000
+"""Buckets that latencies of a few orders of magnitude fill at most."""
+
+
+class RequestLowering(Lowering[Request, wire.Request]):
+    """Requests of each connection."""
+
+    spec = Request
+    wired = wire.Request
+    unit = "requests"
+
+    def roles(self, spec: Request, topology: Topology, path: Path) -> Roles:  # noqa: ARG002
+        """Those who ask and those who answer."""
+        return Roles(spec.clients, spec.servers, (*path, "clients"), (*path, "servers"))
+
+    def lower(
+        self,
+        spec: Request,
+        roles: wire.Roles,
+        path: Path,  # noqa: ARG002
+        refuse: Refuse,  # noqa: ARG002
+    ) -> wire.Request:
+        """Whatever fits the study fits the wire."""
+        return wire.Request(
+            roles=roles,
+            request_bytes=concrete(spec.request),
+            response_bytes=concrete(spec.response),
+            connections=concrete(spec.connections),
+            outstanding=concrete(spec.outstanding),
+            think_ns=concrete(spec.think),
+            every_ns=concrete(spec.every),
+            new_connections=concrete(spec.new_connections),
+        )
+
+    def counts(self, spec: Request) -> Counts:
+        """The requests of each connection."""
+        return Counts(concrete(spec.warmup), concrete(spec.requests))
+
+    def loads(self, work: wire.Request) -> Iterator[Load]:
+        """A request and a response of each connection."""
+        for client, server in work.roles.pairs:
+            for _ in range(work.connections):
+                yield Load(client, server, work.request_bytes)
+                yield Load(server, client, work.response_bytes)
+
+    def waiting_ns(self, work: wire.Request, routes: Routes) -> float:
+        """The round trip and the time to think, shared by the requests that are under way at once;
+        in an open loop the interval."""
+        if work.every_ns is not None:
+            return float(work.every_ns)
+        trips = [
+            routes.time_ns(client, server, work.request_bytes)
+            + routes.time_ns(server, client, work.response_bytes)
+            + (_handshake_ns(routes, client, server) if work.new_connections else 0.0)
+            for client, server in work.roles.pairs
+        ]
+        return (max(trips) + work.think_ns) / work.outstanding
+
+    def connections(self, work: wire.Request) -> int:
+        """Those of all pairs."""
+        return work.connections * len(list(work.roles.pairs))
+
+    def sample_bytes(self, work: wire.Request, count: float, seconds: float) -> float:  # noqa: ARG002
+        """A histogram a pair."""
+        pairs = len(list(work.roles.pairs))
+        return pairs * min(_BUCKETS_MAX, count * work.connections) * _BUCKET_BYTES
+
+
+def _handshake_ns(routes: Routes, client: str, server: str) -> float:
+    return routes.time_ns(client, server, 0) + routes.time_ns(server, client, 0)

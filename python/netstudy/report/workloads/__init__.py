@@ -1,0 +1,25 @@
+"""The workloads that the report knows how to tell of, one file each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from netstudy.report.workloads.base import WorkloadPage
+from netstudy.report.workloads.incast import INCAST
+from netstudy.report.workloads.request import REQUESTS
+from netstudy.report.workloads.transfer import TRANSFERS
+
+if TYPE_CHECKING:
+    from netstudy.analysis.workloads import WorkloadAnalysis
+
+PAGES: Final[dict[str, WorkloadPage]] = {
+    "incast": INCAST,
+    "transfer": TRANSFERS,
+    "request": REQUESTS,
+}
+"""Kind -> its words and its picture."""
+
+
+def page_of(workload: WorkloadAnalysis) -> WorkloadPage:
+    """The words and the picture of a workload."""
+    return PAGES[workload.kind]

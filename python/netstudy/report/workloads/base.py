@@ -1,0 +1,110 @@
+"""What the report says of a workload in words and pictures; one file here says it of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from netstudy.report.numbers import duration_text, listed
+from netstudy.report.prose.words import number_range, things
+from netstudy.report.refs import Number, Sentence, say
+from netstudy.wire import Host, PhaseKind, Run, UntilCount, UntilTime, Zone
+
+
+@dataclass(frozen=True)
+class WorkloadPage:
+    """The words and the picture of a workload."""
+
+    description: Callable[[Sequence[Run]], list[Sentence]]
+    """What a run does, from the plan."""
+    illustration: Callable[[Sequence[Run]], str]
+    """The same as a drawing (SVG text)."""
+    illustration_alt: Callable[[Sequence[Run]], str]
+    """The drawing in words."""
+    caption: str
+    """What the drawing shows."""
+    senders: str
+    """Whose segments are counted that were sent again."""
+    one_observation: Sentence | None = None
+    """That two metrics are one observation, where their product is fixed."""
+
+
+DRAWN_HOSTS = 4
+"""Hosts of a role drawn one by one; more are hinted at."""
+BAR_FILLS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+
+
+def texts(found: Iterable[str]) -> str:
+    """Each text once: a, b or c."""
+    return listed(list(dict.fromkeys(found)), last="or")
+
+
+def span(values: Iterable[int]) -> str:
+    """One number, or the lowest and the highest."""
+    found = sorted(set(values))
+    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def role_name(run: Run, role: str) -> str:
+    """What the members of a role are called together: by their group, or by their own name."""
+    members = getattr(run.workload.roles, role)
+    first = members[0].partition("@")[0]
+    node = run.network.node(first)
+    return node.group if isinstance(node, Host | Zone) else first
+
+
+def members(runs: Sequence[Run], role: str, noun: str) -> Sentence:
+    """How many a role has: 1 to 23 servers."""
+    counts = [len(set(getattr(run.workload.roles, role))) for run in runs]
+    return things(number_range(counts, f"{role}s of the plan"), noun)
+
+
+def lasting(runs: Sequence[Run], kind: PhaseKind, noun: str) -> Sentence | None:
+    """How long a phase is: 1,000 iterations, or 60 s; None where no run has it."""
+    bounds = [bound for run in runs if (bound := run.until(kind)) is not None]
+    counts = [bound.count for bound in bounds if isinstance(bound, UntilCount)]
+    times = [bound.ns for bound in bounds if isinstance(bound, UntilTime)]
+    if counts:
+        return things(number_range(counts, f"{kind} of the plan"), noun)
+    if times:
+        return say("{time}", time=duration_range(times, f"{kind} of the plan"))
+    return None
+
+
+def duration_range(times_ns: Sequence[int], source: str) -> Number:
+    """One duration, or the shortest and the longest."""
+    low, high = min(times_ns), max(times_ns)
+    text = duration_text(high)
+    return Number(high, text if low == high else f"{duration_text(low)} to {text}", source)
+
+
+def measured(runs: Sequence[Run], noun: str) -> Sentence:
+    """A run measures 60 s after 5 s of warm-up."""
+    measure = lasting(runs, "measure", noun) or say("one phase")
+    warm_up = lasting(runs, "warm-up", noun)
+    if warm_up is None:
+        return say("A run measures {measure}", measure=measure)
+    return say("A run measures {measure} after {warm} of warm-up", measure=measure, warm=warm_up)
+
+
+def phase_line(runs: Sequence[Run], noun: str) -> str:
+    """The same as a line of a drawing."""
+    measure, warm_up = lasting(runs, "measure", noun), lasting(runs, "warm-up", noun)
+    after = f", after {warm_up} of warm-up" if warm_up is not None else ""
+    return f"{measure} a run{after}; not to scale"
+
+
+def probing(runs: Sequence[Run]) -> Iterator[Sentence]:
+    """The probe beside the workload, if there is any."""
+    probes = [run.probe for run in runs if run.probe is not None]
+    if not probes:
+        return
+    idle = lasting(runs, "idle", "request")
+    yield say(
+        "Beside it a small request is due each {every} between every pair, on a connection of its "
+        "own{idle}.",
+        every=duration_range([probe.every_ns for probe in probes], "probe of the plan"),
+        idle=say("")
+        if idle is None
+        else say("; for {idle} before the workload begins it is alone", idle=idle),
+    )

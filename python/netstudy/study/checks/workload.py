@@ -1,0 +1,63 @@
+"""Checks of the workload and of the phases it is asked to go through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netstudy.documents.problems import Path, Problem
+from netstudy.study.model import Study
+
+_APPLICATION = {
+    "load": "load",
+    "configure": "configure",
+    "gather_statistics": "gather statistics",
+    "reset": "reset",
+}
+"""Phases that only a workload with an application of its own has: field -> key."""
+
+
+def workload_problems(study: Study) -> Iterator[Problem]:
+    """What is wrong with what the hosts do, and when."""
+    spec = study.workload.spec
+    yield from spec.problems(study, ("workload", study.workload.kind))
+    yield from _application_problems(study)
+    yield from _time_problems(study)
+    yield from _other_problems(study)
+
+
+def _application_problems(study: Study) -> Iterator[Problem]:
+    if study.workload.spec.has_application:
+        return
+    for field, key in _APPLICATION.items():
+        if getattr(study.procedure, field) is not False:
+            message = f"is a phase of an application; the workload {study.workload.kind} has none"
+            yield study.document.problem(("procedure", key), message, of_key=True)
+
+
+def _time_problems(study: Study) -> Iterator[Problem]:
+    spec, procedure = study.workload.spec, study.procedure
+    for key, own in (("warmup", "warmup"), ("measure", spec.counted)):
+        if getattr(procedure, key) is None or own is None:
+            continue
+        path: Path = ("procedure", key)
+        said = f"workload.{study.workload.kind}.{own}"
+        if not spec.timed:
+            message = f"the workload {study.workload.kind} counts instead: write {said}"
+            yield study.document.problem(path, message, of_key=True)
+        elif getattr(spec, own, None) is not None:
+            message = f"lasts for a time, and {said} counts; keep one of them"
+            yield study.document.problem(path, message, of_key=True)
+
+
+def _other_problems(study: Study) -> Iterator[Problem]:
+    procedure, problem = study.procedure, study.document.problem
+    if procedure.idle is not None and study.workload.probe is None:
+        message = "has nothing but the probe in it; write workload.probe, such as probe: 10 ms"
+        yield problem(("procedure", "idle"), message, of_key=True)
+    if procedure.stop is not False and not _warms_up(study):
+        yield problem(("procedure", "stop"), "stops the warm-up, and there is none", of_key=True)
+
+
+def _warms_up(study: Study) -> bool:
+    counted = getattr(study.workload.spec, "warmup", None)
+    return study.procedure.warmup is not None or counted not in (None, 0)

@@ -1,0 +1,73 @@
+"""The `workload` of a study, one file a kind: its keys, and what is wrong with them.
+
+`Workload` is the one list of kinds. Whoever reads a study asks the `Spec` of the kind it has.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import model_validator
+
+from netstudy.documents.fields import Interval, PositiveSize
+from netstudy.documents.shapes import Short
+from netstudy.documents.validation import Model, fault
+from netstudy.study.workloads.base import Spec
+from netstudy.study.workloads.incast import Incast
+from netstudy.study.workloads.request import Request
+from netstudy.study.workloads.transactions import Transactions
+from netstudy.study.workloads.transfer import Transfer
+
+__all__ = ["Probe", "Spec", "Workload"]
+
+
+class Probe(Model):
+    """Small requests at a fixed interval: what others would wait while the workload goes on."""
+
+    every: Interval
+    """Time from one request to the next, answered or not."""
+    request: PositiveSize = 64
+    """Size of a request."""
+    response: PositiveSize = 64
+    """Size of a response."""
+
+
+class Workload(Model):
+    """What the hosts do: exactly one of the kinds, and a probe beside it."""
+
+    incast: Incast | None = None
+    """Synchronized reads."""
+    transfer: Transfer | None = None
+    """Bulk transfers."""
+    request: Request | None = None
+    """Requests and responses."""
+    transactions: Transactions | None = None
+    """Requests to an application."""
+    probe: Annotated[Probe, Short("every", "a time such as 10 ms")] | None = None
+    """Latency under load: small requests on a connection of their own for each pair of the
+    workload, such as `probe: 10 ms`. With `procedure.idle` the idle network is probed before."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Workload:
+        kinds = list(self._kinds)
+        if len(kinds) != 1:
+            known = [name for name in type(self).model_fields if name != "probe"]
+            needed = f"{', '.join(known[:-1])} and {known[-1]}"
+            found = " and ".join(kinds) or "none"
+            raise fault(f"needs exactly one of {needed}; it has {found}")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind."""
+        return next(iter(self._kinds))
+
+    @property
+    def spec(self) -> Spec:
+        """What the kind says."""
+        return next(iter(self._kinds.values()))
+
+    @property
+    def _kinds(self) -> dict[str, Spec]:
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: value for name, value in given.items() if isinstance(value, Spec)}

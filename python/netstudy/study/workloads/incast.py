@@ -1,0 +1,79 @@
+"""Incast: one client asks several servers at once, and needs every answer before it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from netstudy import wire
+from netstudy.documents.fields import (
+    Count,
+    Count0,
+    Ref,
+    Size,
+    Switched,
+    Typed,
+)
+from netstudy.documents.shapes import Word
+from netstudy.documents.validation import Model, fault
+from netstudy.knobs import knobs
+from netstudy.study.places import Place, PlaceValue
+from netstudy.study.topology import Delay
+from netstudy.study.workloads.base import Spec
+
+RequestSize = Annotated[int | Ref, Typed(knobs(wire.Incast)["request"].scalar)]
+"""bytes."""
+
+
+class Jitter(Model):
+    """A random delay, drawn anew: `{exponential: 75 us}`, `{uniform: 20 us}` or `none`."""
+
+    exponential: Delay | None = None
+    """Mean of an exponential distribution."""
+    uniform: Delay | None = None
+    """The largest delay; all from 0 on are equally likely."""
+    none: Annotated[bool, Field(exclude=True)] = False
+    """No delay."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Jitter:
+        kinds = [self.exponential is not None, self.uniform is not None, self.none]
+        if sum(kinds) != 1:
+            raise fault("is one of {exponential: 75 us}, {uniform: 20 us} and none")
+        return self
+
+
+class Incast(Spec):
+    """One client asks all servers at once for a block, waits for all of it, and repeats."""
+
+    counted: ClassVar[str] = "iterations"
+    timed: ClassVar[bool] = False
+    one_client: ClassVar[bool] = True
+
+    client: PlaceValue = Place("client")
+    """The host that asks."""
+    servers: PlaceValue = Place("server")
+    """The hosts that answer."""
+    block: Size
+    """Not striped: what each server sends. Striped: what all servers send together."""
+    striped: Switched = False
+    """Whether the block is divided over the servers."""
+    iterations: Count
+    """Iterations that are measured."""
+    warmup: Count0 = 0
+    """Iterations before those, which no instrument counts: windows carry over, so 10 at least."""
+    request: RequestSize = 64
+    """Size of the request to a server."""
+    spacing: Delay = 0
+    """Time between the request to one server and the request to the next."""
+    jitter: Annotated[Jitter, Word("none", "a map such as {exponential: 75 us}")] = Jitter(
+        none=True
+    )
+    """Delay between a server's receipt of a request and its first byte."""
+
+    @property
+    def places(self) -> Mapping[str, Place]:
+        """The client and the servers."""
+        return {"client": self.client, "servers": self.servers}

@@ -1,0 +1,75 @@
+"""Request and response: what netperf calls TCP_RR and TCP_CRR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from netstudy.documents.fields import (
+    Count,
+    Count0,
+    Interval,
+    Pause,
+    PositiveSize,
+    Switched,
+)
+from netstudy.documents.problems import Path, Problem
+from netstudy.study.places import Place, PlaceValue
+from netstudy.study.workloads.base import Spec
+
+if TYPE_CHECKING:
+    from netstudy.study.model import Study
+
+
+class Request(Spec):
+    """Each pair of client and server exchanges requests and responses."""
+
+    counted: ClassVar[str] = "requests"
+    timed: ClassVar[bool] = True
+
+    clients: PlaceValue = Place("client")
+    """The hosts that ask."""
+    servers: PlaceValue = Place("server")
+    """The hosts that answer. The first client asks the first server, the second the second, and so
+    on; where there are fewer of one kind, these are taken round and round."""
+    request: PositiveSize = 64
+    """Size of a request."""
+    response: PositiveSize = 64
+    """Size of a response."""
+    connections: Count = 1
+    """Connections of each pair."""
+    outstanding: Count = 1
+    """Requests of a connection that may wait for their responses."""
+    think: Pause = 0
+    """Time between a response and the request that takes its place."""
+    every: Interval | None = None
+    """An open loop: a request of each connection so often, answered or not. Without it a closed
+    loop, in which the next request waits for a response, so that slowness hides."""
+    new_connections: Switched = Field(default=False, alias="new connections")
+    """Whether each request has a connection of its own, opened for it and closed behind it."""
+    requests: Count | None = None
+    """Requests of each connection that are measured; else `procedure.measure` says how long."""
+    warmup: Count0 | None = None
+    """Requests of each connection before those, which no instrument counts."""
+
+    @property
+    def places(self) -> Mapping[str, Place]:
+        """The clients and the servers."""
+        return {"clients": self.clients, "servers": self.servers}
+
+    def problems(self, study: Study, path: Path) -> Iterator[Problem]:
+        """Hosts that are not there, requests without an end, and settings without effect."""
+        yield from super().problems(study, path)
+        problem = study.document.problem
+        if self.requests is None and study.procedure.measure is None:
+            message = "needs requests, how many are measured, or procedure.measure, how long"
+            yield problem(path, message, of_key=True)
+        if self.every is not None:
+            for key in sorted({"think", "outstanding"} & self.model_fields_set):
+                message = "belongs to a closed loop; with every, requests wait for no response"
+                yield problem((*path, key), message)
+        if self.new_connections is True and "outstanding" in self.model_fields_set:
+            message = "belongs to connections that stay; a new connection has one request"
+            yield problem((*path, "outstanding"), message)

@@ -1,0 +1,107 @@
+"""Bulk transfer: pairs of hosts move bytes, one transfer after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from netstudy.documents.fields import (
+    Choice,
+    Count,
+    Count0,
+    Pause,
+    PositiveSize,
+    Ref,
+    Typed,
+    Words,
+)
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.problems import Path, Problem
+from netstudy.study.levels import level_text
+from netstudy.study.places import Place, PlaceValue
+from netstudy.study.workloads.base import Spec
+
+if TYPE_CHECKING:
+    from netstudy.study.model import Study
+
+Protocol = Annotated[str | Ref, Typed(Choice(("tcp", "ftp"), "a protocol"))]
+Direction = Annotated[
+    Literal["get", "put", "both"] | Ref, Typed(Choice(("get", "put", "both"), "a direction"))
+]
+Source = Annotated[
+    str | Ref, Typed(Choice(("ram", "cache", "disk"), "a place that data come from"))
+]
+Sink = Annotated[str | Ref, Typed(Choice(("ram", "disk", "null"), "a place that data go to"))]
+DataPath = Annotated[str | Ref, Typed(Choice(("copying", "sendfile"), "a data path"))]
+
+
+class Transfer(Spec):
+    """Each pair of client and server moves bytes, one transfer after the other, on connections that
+    stay open."""
+
+    counted: ClassVar[str] = "repeats"
+    timed: ClassVar[bool] = True
+
+    clients: PlaceValue = Place("client")
+    """The hosts that ask for transfers."""
+    servers: PlaceValue = Place("server")
+    """The hosts that they ask. The first client asks the first server, the second the second, and
+    so on; where there are fewer of one kind, these are taken round and round."""
+    placement: Words | None = None
+    """A placement of the topology that names both ends, in place of `clients` and `servers`."""
+    protocol: Protocol = "tcp"
+    """`tcp`: a request of some bytes, then the data, on a connection of its own that stays open.
+    `ftp`: the file transfer protocol."""
+    direction: Direction = "get"
+    """`get`: from the server; `put`: to the server; `both` ways at once on the same connection."""
+    size: PositiveSize | None = None
+    """Bytes of a transfer, each way; without it a transfer goes on for as long as
+    `procedure.measure` says."""
+    flows: Count = 1
+    """Connections of each pair, all at once."""
+    repeats: Count | None = None
+    """Transfers of each flow that are measured, one after the other; without it and without
+    `procedure.measure` one."""
+    warmup: Count0 | None = None
+    """Transfers of each flow before those, which no instrument counts."""
+    pause: Pause = 0
+    """Time between the end of a transfer and the next of the same flow."""
+    request: PositiveSize = 64
+    """Size of the request for a transfer, and of the answer that confirms one."""
+    from_: Source | None = Field(default=None, alias="from")
+    """Where the sender has the data: RAM disk, page cache, or disk; without it, made in memory."""
+    to: Sink = "null"
+    """What the receiver does with them: keep them in a RAM disk, write them to disk, discard
+    them."""
+    data_path: DataPath | None = Field(default=None, alias="data path")
+    """Whether the server copies the data through user space."""
+
+    @property
+    def places(self) -> Mapping[str, Place]:
+        """The clients and the servers, unless a placement says where both are."""
+        return {} if self.placement else {"clients": self.clients, "servers": self.servers}
+
+    def problems(self, study: Study, path: Path) -> Iterator[Problem]:
+        """Hosts or placements that are not there, and transfers without an end."""
+        yield from super().problems(study, path)
+        known = study.topology.placement
+        for place, name in study.levels_at((*path, "placement"), self.placement):
+            if name not in known:
+                hint = did_you_mean(level_text(name), known)
+                yield study.document.problem(place, f'no placement "{name}"{hint}')
+        if self.placement:
+            for key in {"clients", "servers"} & self.model_fields_set:
+                message = "stands beside a placement, which names both ends; keep one of them"
+                yield study.document.problem((*path, key), message)
+        if self.size is None:
+            yield from self._endless_problems(study, path)
+
+    def _endless_problems(self, study: Study, path: Path) -> Iterator[Problem]:
+        if study.procedure.measure is None:
+            message = "needs a size, or procedure.measure, which says how long it goes on"
+            yield study.document.problem(path, message, of_key=True)
+        if self.warmup not in (None, 0):
+            message = "counts transfers, and one without a size has no end; write procedure.warmup"
+            yield study.document.problem((*path, "warmup"), message)

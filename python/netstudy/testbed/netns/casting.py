@@ -1,0 +1,96 @@
+"""What each agent of a run is told: its part, where it finds the others, what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address
+
+from netstudy import wire
+from netstudy.testbed.netns.setting import Setting
+from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.cast import Part
+from netstudy.testbed.workloads import traffic_of
+
+PROGRESS_MS = 1_000
+"""Between two signs of life of a client, which cost it some microseconds each."""
+
+Listening = Mapping[Part, tuple[agent_wire.Endpoint, ...]]
+"""Where servers that are ready listen."""
+
+
+def agent_plan(
+    setting: Setting, part: Part, token: str, listening: Listening
+) -> agent_wire.AgentPlan:
+    """The first line that an agent reads."""
+    run, traffic = setting.run, traffic_of(setting.run.workload)
+    address = setting.layout.address(part.endpoint)
+    is_client = part.role == "client"
+    return agent_wire.AgentPlan(
+        run=run.id,
+        node=setting.process_name(part),
+        token=token,
+        time_limit_ms=setting.patience.run_ms,
+        silence_limit_ms=int(1_000 * setting.patience.server_silence_s) if is_client else None,
+        progress_interval_ms=PROGRESS_MS if is_client else None,
+        cpu=setting.processors.hosts,
+        socket=agent_wire.SocketOptions(congestion_control=address.tcp.congestion_control),
+        instruments=_instruments(setting, part),
+        connections=tuple(_connections(setting, part, listening)),
+        workload=traffic.client(run, part) if is_client else traffic.server(run, part),
+        probe=_probe(run, part),
+    )
+
+
+def _connections(
+    setting: Setting, part: Part, listening: Listening
+) -> Iterator[agent_wire.ConnectionPlan]:
+    layout, cast = setting.layout, setting.cast
+    local = IPv4Address(layout.address(part.endpoint).ip)
+    for row in part.rows:
+        one = cast.connections[row]
+        if part.role == "server":
+            peer = IPv4Address(layout.address(one.client).ip)
+            yield agent_wire.AcceptConnection(local=local, peer=peer)
+            continue
+        server, number = cast.end(row, "server")
+        (there,) = listening[server]
+        yield agent_wire.OpenConnection(local=local, peer=there, peer_number=number)
+
+
+def _instruments(setting: Setting, part: Part) -> agent_wire.InstrumentPlan:
+    """A host's counters are sampled by the first agent in it, connections by each."""
+    layout = setting.layout
+    host = layout.host_of(part.node)
+    inside = [one for one in setting.cast.parts if layout.host_of(one.node) == host]
+    return agent_wire.InstrumentPlan(
+        counters_interval_ms=_interval_ms(setting.run, "host", {host.node, part.node})
+        if inside[0] == part
+        else None,
+        connections_interval_ms=_interval_ms(setting.run, "tcp", {part.node}),
+        interfaces=(layout.address(part.endpoint).interface.device,),
+    )
+
+
+def _interval_ms(run: wire.Run, kind: wire.InstrumentKind, nodes: set[str]) -> int | None:
+    asked = [one.every_ns for one in run.instruments if one.kind == kind and one.node in nodes]
+    return max(1, min(asked) // 1_000_000) if asked else None
+
+
+def _probe(run: wire.Run, part: Part) -> agent_wire.ProbePlan | None:
+    if run.probe is None:
+        return None
+    probe, connections = run.probe, len(part.probes)
+    if part.role == "server":
+        return agent_wire.ProbeServer(
+            connections=connections,
+            request_bytes=probe.request_bytes,
+            response_bytes=probe.response_bytes,
+        )
+    idle = run.until("idle")
+    return agent_wire.ProbeClient(
+        connections=connections,
+        request_bytes=probe.request_bytes,
+        response_bytes=probe.response_bytes,
+        interval_ns=probe.every_ns,
+        idle_ns=idle.ns if isinstance(idle, wire.UntilTime) else 0,
+    )

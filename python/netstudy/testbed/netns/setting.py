@@ -1,0 +1,75 @@
+"""What the processes of a run are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from netstudy import wire
+from netstudy.testbed.netns.layout import Layout
+from netstudy.testbed.real.cast import Cast, Part, cast_of
+from netstudy.testbed.real.patience import Patience
+from netstudy.testbed.workloads import traffic_of
+
+SILENCE_S = 20.0
+"""The kernel repeats what is lost after 0.2 s, 0.4 s, …: seven losses in a row do not happen."""
+
+
+@dataclass(frozen=True)
+class Processors:
+    """Where processes stay: all hosts on one, so that no frame overtakes another, and the switch on
+    another one, so that its clock does not wait for them."""
+
+    hosts: int | None
+    switch: int | None
+
+
+def processors(allowed: Iterable[int]) -> Processors:
+    """The first two of those that may be used; with one only, nothing is pinned."""
+    first, *rest = sorted(allowed)
+    return Processors(first, rest[0]) if rest else Processors(None, None)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run's processes are made with."""
+
+    run: wire.Run
+    layout: Layout
+    engine: Path
+    processors: Processors
+    silence_s: float = SILENCE_S
+    """How long nothing may come of any server, beside the delays that the study asks for."""
+
+    @cached_property
+    def cast(self) -> Cast:
+        """Who plays which part."""
+        pairs = traffic_of(self.run.workload).connections(self.run.workload)
+        named = ((self.layout.routes.reached(*pair) or pair) for pair in pairs)
+        return cast_of(named, probed=self.run.probe is not None)
+
+    @cached_property
+    def patience(self) -> Patience:
+        """How long the run and its silences may be."""
+        return Patience(self.run, self.silence_s)
+
+    @property
+    def quotas(self) -> dict[str, int]:
+        """Host or zone -> percent of one processor, where the study says so."""
+        network = self.run.network
+        found = {
+            node.name: network.group(node.group) for node in network.nodes if node.kind != "switch"
+        }
+        return {
+            node: group.cpu_quota_pct
+            for node, group in found.items()
+            if group.cpu_quota_pct is not None
+        }
+
+    def process_name(self, part: Part) -> str:
+        """How records and errors call an agent: by its endpoint, and by its part where another one
+        has the same."""
+        twins = [one for one in self.cast.parts if one.endpoint == part.endpoint]
+        return part.endpoint if len(twins) == 1 else f"{part.endpoint} ({part.role})"

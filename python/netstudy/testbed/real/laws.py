@@ -1,0 +1,137 @@
+"""Laws that hold for any workload: what links carry, and what becomes of frames along the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from netstudy import wire
+from netstudy.testbed.real.counters import growth
+from netstudy.testbed.real.evidence import Evidence, Readings
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, FRAMING_BYTES
+
+_GAP_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES - CHECK_SEQUENCE_BYTES
+"""What the wire carries beside a frame: preamble with delimiter, gap (IEEE 802.3, 4.4.2)."""
+
+
+_TRAILING_BYTES = 2 * 90
+"""Of a connection: two acknowledgments, which come when its last byte was read."""
+
+
+@dataclass(frozen=True)
+class _End:
+    """What one end of a link counted in the measuring phase; None: it was not read."""
+
+    port: wire.Port
+    sent: int | None
+    received: int | None
+    sent_bytes: int | None
+    """On the wire, gaps included."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.port.node} {self.port.name}"
+
+
+def port_growth(evidence: Evidence) -> dict[str, dict[str, dict[str, int]]]:
+    """Switch -> port -> what its counters grew by in the measuring phase."""
+    first = evidence.switch.readings(wire.MEASURE_START)
+    last = evidence.switch.readings(wire.MEASURE_END)
+    if first is None or last is None:
+        return {}
+    return {
+        switch: {port: _grown(first, switch, port, counted) for port, counted in ports.items()}
+        for switch, ports in last.ports.items()
+    }
+
+
+def _grown(first: Readings, switch: str, port: str, last: Mapping[str, int]) -> dict[str, int]:
+    before = first.ports[switch][port]
+    return {
+        name: value if name in wire.MAXIMA else value - before[name] for name, value in last.items()
+    }
+
+
+def conserved(evidence: Evidence) -> Iterator[wire.Check]:
+    """Every frame that one end of a link sent came to the other one, and every frame that came to a
+    switch left it or was counted as dropped: counted while nothing is under way."""
+    ports = port_growth(evidence)
+    broken = [
+        f"{one.name} sent {one.sent}, {other.name} received {other.received}"
+        for link in evidence.run.network.links
+        for one, other in _both_ways(link, evidence, ports)
+        if one.sent is not None and other.received is not None and one.sent != other.received
+    ]
+    broken += list(_of_switches(ports))
+    compared = sum(
+        one.sent is not None and other.received is not None
+        for link in evidence.run.network.links
+        for one, other in _both_ways(link, evidence, ports)
+    )
+    yield wire.Check(
+        law="every frame that is sent comes to the other end of its link, and through each switch "
+        "or into its count of drops",
+        holds=not broken,
+        detail="; ".join(broken) or f"{compared} directions of links, {len(ports)} switches",
+    )
+
+
+def _of_switches(ports: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[str]:
+    for switch, counted in ports.items():
+        if not all("frames_received" in one for one in counted.values()):
+            continue
+        came = sum(one["frames_received"] for one in counted.values())
+        names = ("frames_forwarded", "frames_dropped", "frames_unaddressed")
+        went = sum(one[name] for one in counted.values() for name in names)
+        if came != went:
+            yield f"{switch} received {came}, forwarded or dropped {went}"
+
+
+def _both_ways(
+    link: wire.Link, evidence: Evidence, ports: Mapping[str, Mapping[str, Mapping[str, int]]]
+) -> tuple[tuple[_End, _End], tuple[_End, _End]]:
+    a, b = (_end(port, evidence, ports) for port in link.ports)
+    return (a, b), (b, a)
+
+
+def _end(
+    port: wire.Port, evidence: Evidence, ports: Mapping[str, Mapping[str, Mapping[str, int]]]
+) -> _End:
+    if port.node in ports:
+        counted = ports[port.node].get(port.name, {})
+        frames = counted.get("frames_forwarded")
+        size = counted.get("bytes_forwarded")
+        return _End(port, frames, counted.get("frames_received"), _on_wire(frames, size, 0))
+    agent = evidence.interfaces.get((port.node, port.name))
+    if agent is None:
+        return _End(port, None, None, None)
+    own = growth(agent, "interface")
+    frames, size = own.get("interface_packets_sent"), own.get("interface_bytes_sent")
+    received = own.get("interface_packets_received")
+    return _End(port, frames, received, _on_wire(frames, size, CHECK_SEQUENCE_BYTES))
+
+
+def _on_wire(frames: int | None, size: int | None, more: int) -> int | None:
+    return None if frames is None or size is None else size + (_GAP_BYTES + more) * frames
+
+
+def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
+    """Each direction of each link in the measuring phase, frames and gaps. What a queue of the
+    kernel let go at once after it was idle is allowed for, and acknowledgments of the last byte."""
+    ports = port_growth(evidence)
+    span_ns = evidence.measure.end_ns - evidence.measure.start_ns
+    allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * len(evidence.cast.connections)
+    shares = [
+        (8 * max(one.sent_bytes - allowed_bytes, 0) * 1e9 / span_ns / one.port.rate_bps, one)
+        for link in evidence.run.network.links
+        for one, _ in _both_ways(link, evidence, ports)
+        if one.sent_bytes is not None
+    ]
+    if not shares:
+        return
+    busiest, end = max(shares, key=lambda found: found[0])
+    yield wire.Check(
+        law="no link carries more than its rate",
+        holds=busiest <= 1,
+        detail=f"the busiest direction, from {end.name}, carried {100 * busiest:.2f} % of its rate",
+    )

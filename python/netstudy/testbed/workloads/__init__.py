@@ -1,0 +1,17 @@
+"""Workloads on real hosts, one file a kind, and the list of them."""
+
+from __future__ import annotations
+
+from netstudy import wire
+from netstudy.testbed.workloads.base import AnyTraffic
+from netstudy.testbed.workloads.incast import IncastTraffic
+from netstudy.testbed.workloads.request import RequestTraffic
+from netstudy.testbed.workloads.transfer import TransferTraffic
+
+TRAFFIC: tuple[AnyTraffic, ...] = (IncastTraffic(), TransferTraffic(), RequestTraffic())
+"""The workloads that agents carry out."""
+
+
+def traffic_of(work: wire.Workload) -> AnyTraffic:
+    """That of a workload on the wire."""
+    return next(one for one in TRAFFIC if isinstance(work, one.wired))

@@ -1,0 +1,133 @@
+"""What the parts of a real testbed that know no workload ask of each of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+from netstudy import wire
+from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.cast import Part, Role
+from netstudy.testbed.real.evidence import Evidence
+
+WireT = TypeVar("WireT", bound=wire.Incast | wire.Transfer | wire.Request)
+
+
+class Traffic(ABC, Generic[WireT]):
+    """A workload on real hosts: the parts of its agents, and what their evidence comes to."""
+
+    wired: ClassVar[type[wire.Incast] | type[wire.Transfer] | type[wire.Request]]
+    """What a plan carries."""
+
+    @abstractmethod
+    def connections(self, work: WireT) -> Iterator[tuple[str, str]]:
+        """Client and server of each connection, in the order of the plan."""
+
+    @abstractmethod
+    def directions(self, work: WireT) -> Mapping[Role, bool]:
+        """Whether the ends in a role send data: what is sent again counts at those."""
+
+    @abstractmethod
+    def client(self, run: wire.Run, part: Part) -> agent_wire.AgentWorkload:
+        """What an agent that opens connections does."""
+
+    @abstractmethod
+    def server(self, run: wire.Run, part: Part) -> agent_wire.AgentWorkload:
+        """What an agent that listens does."""
+
+    def refusals(self, run: wire.Run) -> Iterator[str]:  # noqa: ARG002
+        """What agents cannot do of it, a sentence each."""
+        yield from ()
+
+    @abstractmethod
+    def counted(self, work: WireT) -> int:
+        """Samples that all clients together have when a count of one is done."""
+
+    @abstractmethod
+    def shortened(self, work: WireT, share: float) -> WireT:
+        """The same with messages of that share of their size, and without pauses: for a trial of
+        the machine."""
+
+    def longest_wait_ns(self, work: WireT) -> int:  # noqa: ARG002
+        """Time for which a workload itself may have all of its ends do nothing."""
+        return 0
+
+    @abstractmethod
+    def usual_ns(self, evidence: Evidence) -> float | None:
+        """How long one of what it counts takes usually; None: nothing was counted."""
+
+    @abstractmethod
+    def samples(self, evidence: Evidence) -> wire.Samples:
+        """The tables of the measuring phase. Raises LookupError when something is missing."""
+
+    @abstractmethod
+    def checks(self, evidence: Evidence) -> Iterator[wire.Check]:
+        """The laws that are its own."""
+
+
+AnyTraffic = Traffic[Any]
+
+
+def until(run: wire.Run, kind: wire.PhaseKind) -> wire.Until:
+    """When a phase ends, as an agent is told; one that the run does not have is empty."""
+    return run.until(kind) or wire.UntilCount(count=0)
+
+
+def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.ConnectionSamples:
+    """A row a connection of the workload; `busy_ns` says how long each was.
+
+    Bytes are those that the applications at both ends verified in the measuring phase.
+    """
+    rows = evidence.cast.workload
+    connections = [evidence.cast.connections[row] for row in rows]
+    of_client = [evidence.connection_growth(row, "client") for row in rows]
+    of_server = [evidence.connection_growth(row, "server") for row in rows]
+    ends = {"client": of_client, "server": of_server}
+
+    def sent_again(name: str) -> tuple[int, ...]:
+        return tuple(
+            sum(ends[role][row][2].get(name, 0) for role in evidence.sending) for row in rows
+        )
+
+    return wire.ConnectionSamples(
+        client=tuple(one.client for one in connections),
+        server=tuple(one.server for one in connections),
+        bytes_received=tuple(received for received, _, _ in of_client),
+        bytes_sent=tuple(received for received, _, _ in of_server),
+        busy_ns=tuple(busy_ns.get(row, 0) for row in rows),
+        retransmissions=sent_again("retransmissions"),
+        timeouts=sent_again("timeouts"),
+    )
+
+
+def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
+    """Latencies of requests and of probes, one for each client and phase."""
+    return tuple(
+        wire.RequestHistogram(
+            operation="probe" if record.of == "probe" else "request",
+            phase=record.phase,
+            client=agent.part.endpoint,
+            server=", ".join(_servers(evidence, agent.part, record.of)),
+            count=record.count,
+            unanswered=0,
+            min_ns=record.min_ns or 0,
+            max_ns=record.max_ns or 0,
+            sum_ns=record.sum_ns,
+            significant_digits=_DIGITS,
+            value_ns=tuple(value for value, _ in record.histogram),
+            requests=tuple(count for _, count in record.histogram),
+        )
+        for agent in evidence.clients
+        for record in agent.all_of(agent_wire.ResponseTimesRecord)
+        if record.count
+    )
+
+
+_DIGITS = 3
+"""As agents keep them."""
+
+
+def _servers(evidence: Evidence, part: Part, of: str) -> Iterator[str]:
+    rows = part.probes if of == "probe" else part.own
+    yield from dict.fromkeys(evidence.cast.connections[row].server for row in rows)

@@ -1,0 +1,212 @@
+"""Incast on real hosts: a client asks every server at once for a block, waits for all, repeats."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+
+from netstudy import wire
+from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.cast import Part, Role
+from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms
+
+_LONGEST_WAIT_MEANS = 50
+"""An exponential wait longer than this many means has a probability of 2e-22."""
+
+
+def response_bytes(work: wire.Incast) -> list[int]:
+    """What each server sends in an iteration, the block or its part of it: the rule of
+    crates/workload."""
+    servers = len(work.roles.server)
+    if not work.striped:
+        return [work.block_bytes] * servers
+    each, rest = divmod(work.block_bytes, servers)
+    return [each + (index < rest) for index in range(servers)]
+
+
+class IncastTraffic(Traffic[wire.Incast]):
+    """A connection a server."""
+
+    wired = wire.Incast
+
+    def connections(self, work: wire.Incast) -> Iterator[tuple[str, str]]:
+        """See Traffic.connections."""
+        (client,) = work.roles.client
+        return ((client, server) for server in work.roles.server)
+
+    def directions(self, work: wire.Incast) -> Mapping[Role, bool]:  # noqa: ARG002
+        """See Traffic.directions: the client only asks."""
+        return {"client": False, "server": True}
+
+    def client(self, run: wire.Run, part: Part) -> agent_wire.IncastClient:  # noqa: ARG002
+        """See Traffic.client."""
+        work = _work(run)
+        return agent_wire.IncastClient(
+            request_bytes=work.request_bytes,
+            response_bytes=tuple(response_bytes(work)),
+            iterations=run.count("measure"),
+            warmup_iterations=run.count("warm-up"),
+            request_spacing_ns=work.request_spacing_ns,
+        )
+
+    def server(self, run: wire.Run, part: Part) -> agent_wire.IncastServer:
+        """See Traffic.server."""
+        work = _work(run)
+        (row,) = part.own
+        return agent_wire.IncastServer(
+            request_bytes=work.request_bytes,
+            response_bytes=response_bytes(work)[row],
+            start_jitter=work.start_jitter,
+            number=row + 1,
+            seed=run.seed,
+        )
+
+    def refusals(self, run: wire.Run) -> Iterator[str]:
+        """See Traffic.refusals."""
+        work = _work(run)
+        if len(work.roles.client) != 1:
+            yield f"An incast has one client, not {len(work.roles.client)}."
+        if any(isinstance(phase.until, wire.UntilTime) for phase in run.phases if _runs(phase)):
+            yield "Agents count the iterations of an incast: give its phases counts, not times."
+
+    def counted(self, work: wire.Incast) -> int:  # noqa: ARG002
+        """See Traffic.counted: an iteration."""
+        return 1
+
+    def shortened(self, work: wire.Incast, share: float) -> wire.Incast:
+        """See Traffic.shortened."""
+        block_bytes = max(round(work.block_bytes * share), len(work.roles.server))
+        plain = {"request_spacing_ns": 0, "start_jitter": wire.NoJitter()}
+        return work.model_copy(update={"block_bytes": block_bytes, **plain})
+
+    def longest_wait_ns(self, work: wire.Incast) -> int:
+        """See Traffic.longest_wait_ns: what servers wait before they answer."""
+        match work.start_jitter:
+            case wire.UniformJitter(max_ns=longest_ns):
+                return longest_ns
+            case wire.ExponentialJitter(mean_ns=mean_ns):
+                return _LONGEST_WAIT_MEANS * mean_ns
+            case wire.NoJitter():
+                return 0
+
+    def usual_ns(self, evidence: Evidence) -> float | None:
+        """See Traffic.usual_ns."""
+        return median(_completion_ns(_iterations(evidence)))
+
+    def samples(self, evidence: Evidence) -> wire.Samples:
+        """See Traffic.samples."""
+        times = _iterations(evidence)
+        return wire.Samples(
+            iteration=wire.IterationSamples(
+                completion_ns=tuple(_completion_ns(times)),
+                dropped_packets=_dropped(evidence, times.started_ns),
+                retransmissions=_sums(_measured(evidence, "retransmissions")),
+                timeouts=_sums(_measured(evidence, "timeouts")),
+            ),
+            connection=connection_samples(evidence, _busy_ns(evidence)),
+            request=histograms(evidence),
+        )
+
+    def checks(self, evidence: Evidence) -> Iterator[wire.Check]:
+        """See Traffic.checks."""
+        yield _all_arrived(evidence)
+        yield _below_line_rate(evidence)
+
+
+def _work(run: wire.Run) -> wire.Incast:
+    assert isinstance(run.workload, wire.Incast)
+    return run.workload
+
+
+def _runs(phase: wire.Phase) -> bool:
+    return phase.kind in ("warm-up", "measure")
+
+
+def _iterations(evidence: Evidence) -> agent_wire.IterationsRecord:
+    return evidence.clients[0].one(agent_wire.IterationsRecord)
+
+
+def _completion_ns(times: agent_wire.IterationsRecord) -> list[int]:
+    return [end - start for start, end in zip(times.started_ns, times.ended_ns, strict=True)]
+
+
+def _dropped(evidence: Evidence, started_ns: Sequence[int]) -> tuple[int, ...] | None:
+    """Drops of all switches by the iteration that they are in; what is between two belongs to the
+    first."""
+    if evidence.switch.drops is None:
+        return None
+    counts = [0] * len(started_ns)
+    last_ns = evidence.measure.end_ns
+    for switch in evidence.switch.drops:
+        for at_ns in switch.at_ns:
+            index = bisect_right(started_ns, at_ns) - 1
+            if index >= 0 and at_ns <= last_ns:
+                counts[index] += 1
+    return tuple(counts)
+
+
+def _measured(evidence: Evidence, name: str) -> Iterator[list[int]]:
+    """The growth of a total of each server over each iteration of the measuring phase."""
+    warmup = evidence.run.count("warm-up")
+    for server in evidence.servers:
+        totals = getattr(server.one(agent_wire.ServedRecord), name)
+        yield [after - before for before, after in pairwise(totals)][warmup:]
+
+
+def _sums(parts: Iterator[list[int]]) -> tuple[int, ...]:
+    return tuple(sum(values) for values in zip(*parts, strict=True))
+
+
+def _busy_ns(evidence: Evidence) -> dict[int, int]:
+    """Row -> from the start of each iteration to the last byte of that server."""
+    started_ns = sum(_iterations(evidence).started_ns)
+    client = evidence.clients[0]
+    return {
+        client.part.rows[one.connection]: sum(one.done_ns) - started_ns
+        for one in client.all_of(agent_wire.RequestsRecord)
+    }
+
+
+def _all_arrived(evidence: Evidence) -> wire.Check:
+    """In all phases: what the client's application verified, against what the plan asks for."""
+    run = evidence.run
+    each = response_bytes(_work(run))
+    iterations = run.count("warm-up") + run.count("measure")
+    asked = [iterations * size for size in each]
+    client = evidence.clients[0]
+    phases = [
+        one for one in client.all_of(agent_wire.PhaseRecord) if one.name in ("warm-up", "measure")
+    ]
+    received = [sum(one.bytes_received[row] for one in phases) for row in range(len(each))]
+    return wire.Check(
+        law="every byte that was asked for arrives once, and is the one that was sent",
+        holds=received == asked,
+        detail=f"verified {sum(received)} B of {sum(asked)} B",
+    )
+
+
+def _below_line_rate(evidence: Evidence) -> wire.Check:
+    """Payload alone, and each iteration by itself: nothing of another one is in its time.
+
+    A token bucket that has filled up while nothing was sent lets its depth go at once.
+    """
+    work = _work(evidence.run)
+    (client,) = work.roles.client
+    routes = [evidence.routes.route(server, client) for server in work.roles.server]
+    wired = [
+        (route.hops[-1][0].rate_bps, size)
+        for route, size in zip(routes, response_bytes(work), strict=True)
+        if route.hops
+    ]
+    payload = sum(size for _, size in wired)
+    slowest_bps = max((rate_bps for rate_bps, _ in wired), default=1)
+    least_ns = max(payload - evidence.burst_bytes, 0) * 8 * 1_000_000_000 // slowest_bps
+    fastest_ns = min(_completion_ns(_iterations(evidence)))
+    return wire.Check(
+        law="goodput stays below what the client's link can carry",
+        holds=fastest_ns >= least_ns,
+        detail=f"{payload} B in {fastest_ns} ns at the fastest, at least {least_ns} ns on the wire",
+    )

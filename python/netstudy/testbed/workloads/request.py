@@ -1,0 +1,121 @@
+"""Requests and responses on real hosts, closed or open loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from netstudy import wire
+from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.cast import Part, Role
+from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms, until
+
+
+class RequestTraffic(Traffic[wire.Request]):
+    """As many connections a pair as the plan says."""
+
+    wired = wire.Request
+
+    def connections(self, work: wire.Request) -> Iterator[tuple[str, str]]:
+        """See Traffic.connections."""
+        return (pair for pair in work.roles.pairs for _ in range(work.connections))
+
+    def directions(self, work: wire.Request) -> Mapping[Role, bool]:  # noqa: ARG002
+        """See Traffic.directions: both ends send messages."""
+        return {"client": True, "server": True}
+
+    def client(self, run: wire.Run, part: Part) -> agent_wire.RequestClient:  # noqa: ARG002
+        """See Traffic.client."""
+        work = _work(run)
+        schedule: agent_wire.RequestSchedule = (
+            agent_wire.ClosedLoop(outstanding=work.outstanding, think_ns=work.think_ns)
+            if work.every_ns is None
+            else agent_wire.OpenLoop(interval_ns=work.every_ns)
+        )
+        return agent_wire.RequestClient(
+            request_bytes=work.request_bytes,
+            response_bytes=work.response_bytes,
+            schedule=schedule,
+            warmup=until(run, "warm-up"),
+            measure=until(run, "measure"),
+        )
+
+    def server(self, run: wire.Run, part: Part) -> agent_wire.RequestServer:  # noqa: ARG002
+        """See Traffic.server."""
+        work = _work(run)
+        return agent_wire.RequestServer(
+            request_bytes=work.request_bytes, response_bytes=work.response_bytes
+        )
+
+    def refusals(self, run: wire.Run) -> Iterator[str]:
+        """See Traffic.refusals."""
+        if _work(run).new_connections:
+            yield "Agents keep their connections open: turn new_connections off."
+
+    def counted(self, work: wire.Request) -> int:
+        """See Traffic.counted: a request of each connection."""
+        return len(list(self.connections(work)))
+
+    def shortened(self, work: wire.Request, share: float) -> wire.Request:
+        """See Traffic.shortened."""
+        sizes = {
+            name: max(round(getattr(work, name) * share), 1)
+            for name in ("request_bytes", "response_bytes")
+        }
+        return work.model_copy(update={**sizes, "think_ns": 0})
+
+    def longest_wait_ns(self, work: wire.Request) -> int:
+        """See Traffic.longest_wait_ns."""
+        return max(work.think_ns, work.every_ns or 0)
+
+    def usual_ns(self, evidence: Evidence) -> float | None:
+        """See Traffic.usual_ns: the mean response time."""
+        found = list(_measured(evidence))
+        count = sum(one.count for one in found)
+        return sum(one.sum_ns for one in found) / count if count else None
+
+    def samples(self, evidence: Evidence) -> wire.Samples:
+        """See Traffic.samples. A connection is busy for as long as its client's phase lasts."""
+        busy_ns = {
+            row: client.phase("measure").to_ns - client.phase("measure").from_ns
+            for client in evidence.clients
+            for row in client.part.own
+        }
+        return wire.Samples(
+            connection=connection_samples(evidence, busy_ns), request=histograms(evidence)
+        )
+
+    def checks(self, evidence: Evidence) -> Iterator[wire.Check]:
+        """See Traffic.checks."""
+        yield _all_answered(evidence)
+
+
+def _work(run: wire.Run) -> wire.Request:
+    assert isinstance(run.workload, wire.Request)
+    return run.workload
+
+
+def _measured(evidence: Evidence) -> Iterator[agent_wire.ResponseTimesRecord]:
+    for client in evidence.clients:
+        for one in client.all_of(agent_wire.ResponseTimesRecord):
+            if (one.of, one.phase) == ("workload", "measure"):
+                yield one
+
+
+def _all_answered(evidence: Evidence) -> wire.Check:
+    """Bytes that both applications verified in the measuring phase, against the requests that were
+    answered in it; and how many these are, where the plan says it."""
+    work, count = _work(evidence.run), sum(one.count for one in _measured(evidence))
+    growth = [
+        (evidence.connection_growth(row, "client")[0], evidence.connection_growth(row, "server")[0])
+        for row in evidence.cast.workload
+    ]
+    responses, requests = (sum(column) for column in zip(*growth, strict=True))
+    planned = evidence.run.count("measure") * len(evidence.cast.workload) or count
+    return wire.Check(
+        law="every request is answered once, and every byte is the one that was sent",
+        holds=count == planned
+        and (requests, responses) == (count * work.request_bytes, count * work.response_bytes),
+        detail=f"{count} of {planned} requests; verified {requests} B of them, {responses} B of "
+        "responses",
+    )

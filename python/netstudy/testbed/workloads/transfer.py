@@ -1,0 +1,217 @@
+"""Plain TCP transfers on real hosts, from the server, to it, or both ways at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+
+from netstudy import wire
+from netstudy.plan.paths import Route, Routes
+from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.cast import Part, Role
+from netstudy.testbed.real.evidence import AgentEvidence, Evidence
+from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms, until
+
+_CHUNK_BYTES = 65_536
+"""Payload of an exchange of a stream: its request and confirmation are a thousandth of it."""
+_LEAST_AHEAD_BYTES = 4 * _CHUNK_BYTES
+_TURN_NS = 1_000_000
+"""What a stream has asked for beyond what a path holds: four chunks, or what the path carries while
+hosts take their turn, so that no end is ever without work. The end of a phase waits for it."""
+
+
+class TransferTraffic(Traffic[wire.Transfer]):
+    """As many connections a pair as there are flows."""
+
+    wired = wire.Transfer
+
+    def connections(self, work: wire.Transfer) -> Iterator[tuple[str, str]]:
+        """See Traffic.connections."""
+        return (pair for pair in work.roles.pairs for _ in range(work.flows))
+
+    def directions(self, work: wire.Transfer) -> Mapping[Role, bool]:
+        """See Traffic.directions."""
+        return {"client": work.direction != "get", "server": work.direction != "put"}
+
+    def client(self, run: wire.Run, part: Part) -> agent_wire.TransferClient:  # noqa: ARG002
+        """See Traffic.client."""
+        work = _work(run)
+        return agent_wire.TransferClient(
+            direction=work.direction,
+            size=_size(run),
+            request_bytes=work.request_bytes,
+            pause_ns=work.pause_ns,
+            warmup=until(run, "warm-up"),
+            measure=until(run, "measure"),
+        )
+
+    def server(self, run: wire.Run, part: Part) -> agent_wire.TransferServer:  # noqa: ARG002
+        """See Traffic.server."""
+        work = _work(run)
+        return agent_wire.TransferServer(
+            direction=work.direction, size=_size(run), request_bytes=work.request_bytes
+        )
+
+    def refusals(self, run: wire.Run) -> Iterator[str]:
+        """See Traffic.refusals."""
+        timed = isinstance(run.until("measure"), wire.UntilTime)
+        if _work(run).size_bytes is None and (not timed or run.count("warm-up")):
+            yield "A transfer without a size lasts for the time of its phases: give them times."
+
+    def counted(self, work: wire.Transfer) -> int:
+        """See Traffic.counted: a transfer of each connection."""
+        return len(list(self.connections(work)))
+
+    def shortened(self, work: wire.Transfer, share: float) -> wire.Transfer:
+        """See Traffic.shortened."""
+        size = work.size_bytes and max(round(work.size_bytes * share), 1)
+        return work.model_copy(update={"size_bytes": size, "pause_ns": 0})
+
+    def longest_wait_ns(self, work: wire.Transfer) -> int:
+        """See Traffic.longest_wait_ns: the pause between transfers."""
+        return work.pause_ns
+
+    def usual_ns(self, evidence: Evidence) -> float | None:
+        """See Traffic.usual_ns."""
+        took_ns = [end - start for _, _, start, end, _, _ in _transfers(evidence)]
+        return median(took_ns) if took_ns else None
+
+    def samples(self, evidence: Evidence) -> wire.Samples:
+        """See Traffic.samples."""
+        rows = sorted(_transfers(evidence), key=lambda one: (one[3], one[1]))
+        busy_ns: dict[int, int] = {}
+        for _, row, start, end, _, _ in rows:
+            busy_ns[row] = busy_ns.get(row, 0) + end - start
+        connections = connection_samples(evidence, busy_ns)
+        if _work(evidence.run).size_bytes is None:
+            connections = connections.model_copy(update=_within_time(evidence))
+        return wire.Samples(
+            connection=connections,
+            transfer=wire.TransferSamples(
+                connection=tuple(row for _, row, _, _, _, _ in rows),
+                start_ns=tuple(start for _, _, start, _, _, _ in rows),
+                end_ns=tuple(end for _, _, _, end, _, _ in rows),
+                bytes_received=tuple(received for _, _, _, _, received, _ in rows),
+                bytes_sent=tuple(sent for _, _, _, _, _, sent in rows),
+            ),
+            request=histograms(evidence),
+        )
+
+    def checks(self, evidence: Evidence) -> Iterator[wire.Check]:
+        """See Traffic.checks."""
+        work = _work(evidence.run)
+        if work.size_bytes is not None:
+            yield _whole(evidence, work.size_bytes, work)
+        yield _arrived(evidence, work)
+
+
+_INSIDE_BPS = 100_000_000_000
+"""What a path inside of a host may carry."""
+_Transfer = tuple[AgentEvidence, int, int, int, int, int]
+"""The client, the row of the connection, start and end, payload received and sent."""
+
+
+def _work(run: wire.Run) -> wire.Transfer:
+    assert isinstance(run.workload, wire.Transfer)
+    return run.workload
+
+
+def _size(run: wire.Run) -> agent_wire.TransferSize:
+    work = _work(run)
+    if work.size_bytes is not None:
+        return agent_wire.FixedSize(bytes=work.size_bytes)
+    routes = Routes(run.network)
+    ahead = max(_ahead_bytes(run, routes.route(*pair)) for pair in work.roles.pairs)
+    return agent_wire.Stream(chunk_bytes=_CHUNK_BYTES, ahead_bytes=ahead)
+
+
+def _ahead_bytes(run: wire.Run, route: Route) -> int:
+    """Twice what the path or a window holds, and what hosts need for their turn."""
+    slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
+    turn = max(_LEAST_AHEAD_BYTES, slowest_bps * _TURN_NS // 8_000_000_000)
+    return turn + 2 * min(held_bytes(run.network, route), _window(run))
+
+
+def held_bytes(network: wire.Network, route: Route) -> int:
+    """What a path holds at most: what is on its links, and what its switches have room for."""
+    fastest_bps = max((port.rate_bps for port, _ in route.hops), default=0)
+    on_links = 2 * route.delay_ns * fastest_bps // 8_000_000_000
+    return on_links + sum(
+        _room(node.buffer)
+        for port, _ in route.hops
+        if isinstance(node := network.node(port.node), wire.Switch)
+    )
+
+
+def _room(buffer: wire.Buffer) -> int:
+    match buffer:
+        case wire.OutputQueued(port_buffer_bytes=room):
+            return room
+        case wire.SharedMemory():
+            return buffer.pool_bytes + buffer.port_reserve_bytes
+        case wire.IngressQueued():
+            return buffer.ingress_buffer_bytes + buffer.egress_buffer_bytes
+
+
+def _window(run: wire.Run) -> int:
+    """What a connection may have under way: the largest receive buffer."""
+    return max(group.tcp.receive_buffer_bytes for group in run.network.groups)
+
+
+def _transfers(evidence: Evidence) -> Iterator[_Transfer]:
+    for client in evidence.clients:
+        done = client.one(agent_wire.TransfersRecord)
+        columns = (
+            done.connection,
+            done.started_ns,
+            done.ended_ns,
+            done.bytes_received,
+            done.bytes_sent,
+        )
+        for number, start, end, received, sent in zip(*columns, strict=True):
+            yield client, client.part.rows[number], start, end, received, sent
+
+
+def _within_time(evidence: Evidence) -> dict[str, tuple[int, ...]]:
+    """Of streams: what came in the time of the phase, and not what was under way at its end."""
+    received = dict.fromkeys(evidence.cast.workload, 0)
+    sent = dict(received)
+    for _, row, _, _, came, went in _transfers(evidence):
+        received[row] += came
+        sent[row] += went
+    return {"bytes_received": tuple(received.values()), "bytes_sent": tuple(sent.values())}
+
+
+def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:
+    """Each transfer of the measuring phase, and how many there were where the plan says it."""
+    receives, sends = work.direction != "put", work.direction != "get"
+    found = list(_transfers(evidence))
+    wrong = [
+        row
+        for _, row, _, _, received, sent in found
+        if (received, sent) != (size * receives, size * sends)
+    ]
+    count = evidence.run.count("measure")
+    planned = count * len(evidence.cast.workload) if count else len(found)
+    return wire.Check(
+        law="every transfer is whole, and every byte of it is the one that was sent",
+        holds=not wrong and len(found) == planned,
+        detail=f"{len(found)} of {planned} transfers of {size} B, {len(wrong)} of another size",
+    )
+
+
+def _arrived(evidence: Evidence, work: wire.Transfer) -> wire.Check:
+    """What the applications at one end handed over in the measuring phase, those at the other end
+    verified; and it is the payload of the transfers, with their requests."""
+    sent = received = payload = 0
+    for row in evidence.cast.workload:
+        got, gave, _ = evidence.connection_growth(row, "client")
+        other_got, other_gave, _ = evidence.connection_growth(row, "server")
+        sent, received = sent + gave + other_gave, received + got + other_got
+    payload = sum(one[4] + one[5] for one in _transfers(evidence))
+    least = payload if work.size_bytes is None or work.direction == "both" else payload + 1
+    return wire.Check(
+        law="every byte that one application sends the other one receives and verifies",
+        holds=sent == received and received >= least,
+        detail=f"sent {sent} B, verified {received} B, of which {payload} B in transfers",
+    )

@@ -1,0 +1,112 @@
+"""Folders of version 1 say today what they said then.
+
+`version1/incast` was made by the last release of version 1, with its own export beside it:
+`cells.csv` in the folder and `cells.json` next to it are that release's words.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from netstudy.analysis.cells import cell_table
+from netstudy.analysis.study_result import analyse
+from netstudy.analysis.two_runs import two_runs
+from netstudy.analysis.workloads.incast import COMPLETION
+from netstudy.report import write_report
+from netstudy.report.export import to_csv, to_json
+from netstudy.store import Folder
+from netstudy.store.version1 import lifted_record
+from netstudy.study.agreement import Bands
+from netstudy.wire import Host, Incast, Run, UntilCount
+
+OLD = Path(__file__).with_name("version1")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(shutil.copytree(OLD / "incast", tmp_path / "incast"))
+
+
+def test_the_export_is_byte_for_byte_what_it_was(folder: Folder) -> None:
+    table = cell_table(folder)
+    assert to_csv(table) == (OLD / "incast" / "cells.csv").read_text()
+    then, now = json.loads((OLD / "cells.json").read_text()), json.loads(to_json(table))
+    for cell in (*then["cells"], *now["cells"]):
+        for percentile in ("completion_ms_p50", "completion_ms_p99"):
+            del cell["metrics"][percentile]["interval"]  # version 1 gave percentiles none
+            del cell["metrics"][percentile]["interval_over"]
+    assert now == then
+
+
+def test_nothing_in_it_counts_as_changed(folder: Folder) -> None:
+    assert folder.is_done()
+    assert folder.changed_since_sealed() == []
+    assert folder.missing() == []
+
+
+def test_a_report_of_it_is_written(folder: Folder) -> None:
+    result = analyse(folder)
+    written = write_report(folder, result)
+    assert "One iteration." in written.html.read_text()
+    value = result.cells.rows[0].value(COMPLETION)
+    assert f"{value:.1f} |" in written.md.read_text()
+
+
+def test_it_may_be_compared_with_itself(folder: Folder) -> None:
+    table = cell_table(folder)
+    found = two_runs(table, table, Bands({}, None))
+    assert len(found.pairs) == len(table.rows) == 4
+    assert {one.value for pair in found.pairs for one in pair.differences if one.a} == {0}
+    assert found.settings == ()
+
+
+def test_groups_become_hosts_and_counts_become_phases(folder: Folder) -> None:
+    run = next(run for run in folder.plan().runs if run.treatment["servers"] == 2)
+    assert isinstance(run.workload, Incast)
+    assert run.workload.roles.client == ("client",)
+    assert run.workload.roles.server == ("server-1", "server-2")
+    assert [node.name for node in run.network.nodes] == ["client", "server-1", "server-2", "switch"]
+    assert {link.b.node for link in run.network.links} == {"switch"}
+    assert [phase.until for phase in run.phases] == [UntilCount(count=10), UntilCount(count=20)]
+    hosts = [node for node in run.network.nodes if isinstance(node, Host)]
+    assert {host.group for host in hosts} == {group.name for group in run.network.groups}
+
+
+def test_growth_becomes_readings_at_the_edges(folder: Folder) -> None:
+    record = folder.records()[0]
+    assert [edge.name for edge in record.edges] == ["measure-start", "measure-end"]
+    client = record.ports["switch"]["client"]
+    assert record.growth(client)["frames_forwarded"] == client["frames_forwarded"][1]
+    assert set(record.counters) == {"client", "server"}
+    assert {node.clock for node in record.nodes.values()} == {"simulation"}
+    assert folder.series(record.run) == ()
+
+
+def old_record(run: Run, **changed: object) -> bytes:
+    text = (OLD / "incast" / "runs" / f"{run.id}.json").read_bytes()
+    return json.dumps({**json.loads(text), **changed}).encode()
+
+
+def test_a_record_from_before_connections_were_told_apart_keeps_its_bytes(folder: Folder) -> None:
+    run = folder.plan().runs[0]
+    whole = lifted_record(old_record(run), run)
+    old = lifted_record(old_record(run, connections=None), run)
+    assert old.bytes_received == whole.bytes_received
+    assert old.samples.connection is not None
+    assert old.samples.connection.server == ("server",)
+    assert old.samples.connection.busy_ns == (0,)
+
+
+def test_a_failed_record_stays_one(folder: Folder) -> None:
+    run = folder.plan().runs[0]
+    gone = dict.fromkeys(("measure", "bytes_received", "iterations", "connections"))
+    failed = lifted_record(
+        old_record(run, status="failed", error="no memory", counters={}, **gone), run
+    )
+    assert (failed.status, failed.error, failed.measure) == ("failed", "no memory", None)
+    assert failed.bytes_received is None
+    assert failed.edges == ()

@@ -1,0 +1,270 @@
+"""Workloads on the wire with their phases, probes and samplers; and what does not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netstudy import wire
+from netstudy.errors import StudyError
+from netstudy.plan import make_plan, unsupported
+from netstudy.study import Study
+
+Small = Callable[..., Study]
+Refusal = Callable[..., list[str]]
+
+TEXT = """\
+study: phases
+question: When?
+factors: {{size: [1 MB]}}
+topology:
+  switch: generic-shallow
+  client: {{profile: host-1g, count: 2}}
+  server: {{profile: host-1g}}
+  link: {{rate: 1 Gbit/s}}
+workload:
+{workload}
+{rest}
+"""
+
+
+def study_of(workload: str, rest: str = "") -> str:
+    indented = "\n".join(f"  {line}" for line in workload.splitlines())
+    return TEXT.format(workload=indented, rest=rest)
+
+
+def run_of(study: Study) -> wire.Run:
+    return make_plan(study).plan.runs[0]
+
+
+def phases_of(run: wire.Run) -> list[str]:
+    return [
+        f"{phase.kind} {getattr(phase.until, 'count', None) or getattr(phase.until, 'ns', '')}"
+        for phase in run.phases
+    ]
+
+
+def test_a_transfer_on_the_wire(small: Small) -> None:
+    workload = (
+        "transfer: {size: 1 MB, direction: both, flows: 3, repeats: 5, warmup: 2, pause: 1 ms}"
+    )
+    run = run_of(small(text=study_of(workload)))
+    assert run.workload == wire.Transfer(
+        roles=wire.Roles(client=("client-1", "client-2"), server=("server",)),
+        direction="both",
+        size_bytes=1_000_000,
+        flows=3,
+        pause_ns=1_000_000,
+    )
+    assert list(run.workload.roles.pairs) == [("client-1", "server"), ("client-2", "server")]
+    assert phases_of(run) == ["warm-up 2", "measure 5"]
+
+
+def test_one_transfer_is_measured_unless_the_study_says_otherwise(small: Small) -> None:
+    run = run_of(small(text=study_of('transfer: {size: "${size}"}')))
+    assert phases_of(run) == ["measure 1"]
+
+
+def test_a_transfer_without_a_size_goes_on_for_a_time(small: Small) -> None:
+    rest = "procedure: {warmup: 2 s, measure: 10 s, cooldown: 1 s}"
+    run = run_of(small(text=study_of("transfer: {direction: put}", rest)))
+    assert isinstance(run.workload, wire.Transfer)
+    assert run.workload.size_bytes is None
+    assert phases_of(run) == ["warm-up 2000000000", "measure 10000000000", "cool-down 1000000000"]
+
+
+def test_requests_on_the_wire(small: Small) -> None:
+    workload = (
+        "request: {request: 100 B, response: 16 kB, connections: 2, outstanding: 4, "
+        "think: 1 ms, requests: 500, warmup: 50}"
+    )
+    run = run_of(small(text=study_of(workload)))
+    assert run.workload == wire.Request(
+        roles=wire.Roles(client=("client-1", "client-2"), server=("server",)),
+        request_bytes=100,
+        response_bytes=16_000,
+        connections=2,
+        outstanding=4,
+        think_ns=1_000_000,
+    )
+    assert phases_of(run) == ["warm-up 50", "measure 500"]
+
+
+def test_an_open_loop_of_new_connections_on_the_wire(small: Small) -> None:
+    workload = "request: {every: 10 ms, new connections: true}"
+    run = run_of(small(text=study_of(workload, "procedure: {measure: 5 s}")))
+    assert isinstance(run.workload, wire.Request)
+    assert (run.workload.every_ns, run.workload.new_connections) == (10_000_000, True)
+    assert phases_of(run) == ["measure 5000000000"]
+
+
+def test_an_incast_counts_its_iterations(small: Small) -> None:
+    run = run_of(small(("iterations: 10", "iterations: 10, warmup: 3")))
+    assert phases_of(run) == ["warm-up 3", "measure 10"]
+
+
+def test_phases_come_in_the_order_of_the_procedure(small: Small) -> None:
+    rest = "procedure: {cooldown: 1 s, measure: 4 s, stop: true, warmup: 2 s, idle: 3 s}"
+    run = run_of(small(text=study_of("transfer: {}\nprobe: 10 ms", rest)))
+    assert [phase.kind for phase in run.phases] == [
+        "idle", "warm-up", "stop", "measure", "cool-down",
+    ]  # fmt: skip
+
+
+def test_phases_may_be_factors(small: Small) -> None:
+    rest = 'procedure: {measure: "${time}"}'
+    text = study_of("transfer: {}", rest).replace("size: [1 MB]", "time: [1 s, 2 s]")
+    runs = make_plan(small(text=text)).plan.runs
+    assert {run.treatment["time"]: phases_of(run) for run in runs} == {
+        "1 s": ["measure 1000000000"],
+        "2 s": ["measure 2000000000"],
+    }
+
+
+@pytest.mark.parametrize("text", ["10 ms", "{every: 10 ms}", "{every: 10 ms, request: 64 B}"])
+def test_a_probe_stands_beside_any_workload(text: str, small: Small) -> None:
+    run = run_of(small(text=study_of(f"transfer: {{size: 1 MB}}\nprobe: {text}")))
+    assert run.probe == wire.Probe(every_ns=10_000_000)
+    incast = small(("workload:\n", f"workload:\n  probe: {text}\n"))
+    assert run_of(incast).probe == wire.Probe(every_ns=10_000_000)
+
+
+def test_samplers_are_those_of_each_host_and_of_the_ports_they_name(small: Small) -> None:
+    rest = (
+        "instruments:\n"
+        "  - {sar: client, every: 1 s}\n"
+        "  - {tcp: server}\n"
+        "  - {ports: switch}\n"
+        "  - {ports: switch, port: client, every: 10 ms}\n"
+        "  - {netstat: client}\n"
+    )
+    run = run_of(small(text=study_of("transfer: {size: 1 MB}", rest)))
+    assert run.instruments == (
+        wire.Instrument(kind="host", node="client-1", every_ns=10**9),
+        wire.Instrument(kind="host", node="client-2", every_ns=10**9),
+        wire.Instrument(kind="tcp", node="server", every_ns=10**8),
+        wire.Instrument(kind="ports", node="switch", every_ns=10**9),
+        wire.Instrument(kind="ports", node="switch", port="client-1", every_ns=10**7),
+        wire.Instrument(kind="ports", node="switch", port="client-2", every_ns=10**7),
+    )
+
+
+def test_snmp_is_named_as_what_cannot_be_read(small: Small) -> None:
+    rest = "instruments: [{snmp: switch, port: server}]"
+    text = study_of("transfer: {size: 1 MB}", rest).replace(
+        "switch: generic-shallow", "switch: {profile: generic-shallow, snmp: true}"
+    )
+    assert unsupported(small(text=text), "sim") == [
+        "The instrument snmp cannot be read yet; ports reads a switch's own counters."
+    ]
+
+
+INCAST = "incast: {block: 1 MB, iterations: 10}"
+
+
+@pytest.mark.parametrize(
+    ("workload", "rest", "said"),
+    [
+        (INCAST, "procedure: {load: true}",
+         "11:13: procedure.load: is a phase of an application; the workload incast has none"),
+        ("transfer: {size: 1 MB}", "procedure: {gather statistics: true}",
+         "11:13: procedure.gather statistics: is a phase of an application; the workload transfer "
+         "has none"),
+        (INCAST, "procedure: {warmup: 1 s}",
+         "11:13: procedure.warmup: the workload incast counts instead: write "
+         "workload.incast.warmup"),
+        (INCAST, "procedure: {measure: 1 s}",
+         "11:13: procedure.measure: the workload incast counts instead: write "
+         "workload.incast.iterations"),
+        (INCAST, "procedure: {idle: 1 s}",
+         "11:13: procedure.idle: has nothing but the probe in it; write workload.probe, such as "
+         "probe: 10 ms"),
+        (INCAST, "procedure: {stop: true}",
+         "11:13: procedure.stop: stops the warm-up, and there is none"),
+        ("transfer: {size: 1 MB, warmup: 2}", "procedure: {warmup: 1 s, measure: 1 s}",
+         "11:13: procedure.warmup: lasts for a time, and workload.transfer.warmup counts; keep one "
+         "of them"),
+        ("transfer: {size: 1 MB, repeats: 2}", "procedure: {measure: 1 s}",
+         "11:13: procedure.measure: lasts for a time, and workload.transfer.repeats counts; keep "
+         "one of them"),
+        ("transfer: {}", "",
+         "10:3: workload.transfer: needs a size, or procedure.measure, which says how long it goes "
+         "on"),
+        ("transfer: {warmup: 3}", "procedure: {measure: 1 s}",
+         "10:22: workload.transfer.warmup: counts transfers, and one without a size has no end; "
+         "write procedure.warmup"),
+        ("transfer: {size: 0 B}", "",
+         '10:20: workload.transfer.size: must be at least 1 B, not 0 B'),
+        ("transfer: {size: 1 MB, direction: up}", "",
+         '10:37: workload.transfer.direction: "up" is not a direction; known: get, put, both'),
+        ("transfer: {size: 1 MB, clients: 4}", "",
+         '10:35: workload.transfer.clients: "4" is not a place; write host, host.zone or '
+         "host@interface"),
+        ("transfer: {size: 1 MB, clients: klient}", "",
+         '10:35: workload.transfer.clients: no host "klient"; did you mean "client"?'),
+        ("transfer: {size: 1 MB, clients: server}", "",
+         "10:13: workload.transfer.servers: is the client too; the two must be different hosts"),
+        ("request: {}", "",
+         "10:3: workload.request: needs requests, how many are measured, or procedure.measure, "
+         "how long"),
+        ("request: {requests: 5, every: 1 ms, think: 1 ms}", "",
+         "10:46: workload.request.think: belongs to a closed loop; with every, requests wait for "
+         "no response"),
+        ("request: {requests: 5, new connections: true, outstanding: 2}", "",
+         "10:62: workload.request.outstanding: belongs to connections that stay; a new connection "
+         "has one request"),
+        ("request: {requests: 5, every: 0 ms}", "",
+         '10:33: workload.request.every: must be at least 1 ns, not 0 ms'),
+        (f"{INCAST}\nprobe: 10", "",
+         "11:10: workload.probe: must be a time such as 10 ms or a map, not 10"),
+        (f"{INCAST}\nprobe: 10 kB", "",
+         '11:10: workload.probe: "10 kB" is a size, not a duration; a duration is in ns, us, '
+         "ms, s, min or h"),
+        (f"{INCAST}\ntransfer: {{size: 1 MB}}", "",
+         "10:3: workload: needs exactly one of incast, transfer, request and transactions; it has "
+         "incast and transfer"),
+        ("probe: 10 ms", "",
+         "10:3: workload: needs exactly one of incast, transfer, request and transactions; it has "
+         "none"),
+        (INCAST, "instruments: [{ports: swich}]",
+         '11:23: instruments.0.ports: no switch "swich"; did you mean "switch"?'),
+        (INCAST, "instruments: [{tcp: servr}]",
+         '11:21: instruments.0.tcp: no host "servr"; did you mean "server"?'),
+        (INCAST, "instruments: [{tcp: server, every: 0 s}]",
+         '11:36: instruments.0.every: must be at least 1 ns, not 0 s'),
+        ("transfer: {size: 1 MB}", "procedure: {measure: 25 h}",
+         "11:22: procedure.measure: must be at most 24 h, not 25 h"),
+        ("transfer: {size: 1 MB, pause: 2 h}", "",
+         "10:33: workload.transfer.pause: must be at most 1 h, not 2 h"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused_with_its_place(
+    workload: str, rest: str, said: str, refusal: Refusal
+) -> None:
+    assert f"study.yaml:{said}" in refusal(text=study_of(workload, rest))
+
+
+@pytest.mark.parametrize(
+    ("instrument", "said"),
+    [
+        ("{ports: wire-server}",
+         "11:23: instruments.0.ports: no switch wire-server; there is: switch"),
+        ("{ports: switch, port: idle}",
+         "11:37: instruments.0.port: idle has no link to switch"),
+    ],
+)  # fmt: skip
+def test_a_sampler_of_what_the_network_has_not_is_refused(
+    instrument: str, said: str, small: Small, tmp_path: Path
+) -> None:
+    text = study_of("transfer: {size: 1 MB}", f"instruments: [{instrument}]")
+    links = "[{between: [client, switch]}, {between: [server, switch]}, {between: [idle, server]}]"
+    server = "  server: {profile: host-1g}"
+    text = text.replace("  link: {rate: 1 Gbit/s}", f"  links: {links}")
+    text = text.replace(server, f"{server}\n  hosts: {{idle: {{}}}}")
+    with pytest.raises(StudyError) as caught:
+        make_plan(small(text=text))
+    place, _, message = said.partition(": ")
+    line, column = place.split(":")
+    assert str(caught.value) == f"{tmp_path}/study.yaml:{int(line) + 1}:{column}: {message}"

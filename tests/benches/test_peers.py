@@ -9,7 +9,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.errors import TestbedError
-from tools.bench import agreement, scenarios
+from tools.bench import agreement, dumbbell, scenarios
 from tools.bench.programs import (
     NETSTUDY,
     NS2,
@@ -110,7 +110,9 @@ def test_a_peer_prints_one_object() -> None:
 
 
 def test_a_speed_is_from_the_median_of_the_rounds() -> None:
-    measured = speed(CELL, {"netstudy": [1.0, 9.0, 2.0], "ns-3": [2.0] * 3, "ns-2": [4.0] * 3})
+    measured = speed(
+        CELL, PROGRAMS, {"netstudy": [1.0, 9.0, 2.0], "ns-3": [2.0] * 3, "ns-2": [4.0] * 3}
+    )
 
     packets = CELL.packets(NETSTUDY.iterations(CELL))
     assert measured.packets_per_s["netstudy"] == packets / 2.0
@@ -122,7 +124,7 @@ def test_a_speed_is_from_the_median_of_the_rounds() -> None:
 def test_the_last_line_names_every_cell() -> None:
     seconds = {program.name: [1.0] for program in PROGRAMS}
 
-    (cell,) = json.loads(json_line([speed(CELL, seconds)]))["cells"]
+    (cell,) = json.loads(json_line([speed(CELL, PROGRAMS, seconds)], []))["cells"]
 
     assert list(cell) == ["mtu", "servers", "packets_per_s", "ratio_ns3", "ratio_ns2"]
     assert (cell["mtu"], cell["servers"]) == (9000, 4)
@@ -168,3 +170,28 @@ def test_only_what_stands_between_the_markers_of_the_page_is_written(tmp_path: P
     tail = rest.partition(agreement.END)[2]
     part = f"{agreement.BEGIN}\n\n{agreement.markdown(found)}\n\n{agreement.END}"
     assert page.read_text() == head + part + tail
+
+
+def test_all_programs_are_asked_for_the_same_dumbbell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenarios, "find_engine", lambda: "netstudy-engine")
+    cell = dumbbell.Cell(mtu=1500)
+    (run,) = json.loads(dumbbell.NETSTUDY.job(cell, 700, 3).text)["runs"]
+
+    assert cell.packets(700) == 4 * 700
+    assert run["workload"]["size_bytes"] == 700 * 1448
+    assert {link["mtu_bytes"] for link in run["network"]["links"]} == {1500}
+    assert [node["name"] for node in run["network"]["nodes"] if node["kind"] == "switch"] == [
+        "east",
+        "west",
+    ]
+    assert dumbbell.NS3.job(cell, 700, 3).command[1:] == (
+        "--pairs=4",
+        "--mtu=1500",
+        "--packets=700",
+        "--seed=3",
+    )
+    assert dumbbell.NS2.job(cell, 700, 3).command[2:] == ("4", "1500", "700", "3")
+
+
+def test_the_dumbbell_has_the_cells_of_its_study() -> None:
+    assert dumbbell.cells() == [dumbbell.Cell(9000), dumbbell.Cell(1500)]

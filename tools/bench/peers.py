@@ -1,4 +1,4 @@
-"""Holds the engine against ns-3 and ns-2 on the same scenario: `make bench-peers`.
+"""Holds the engine against ns-3 and ns-2 on the same scenarios: `make bench-peers`.
 
 Prints speeds as a table, agreement as a table, and as the last line all speeds as one JSON object.
 Writes the agreement into docs/concepts/agreement.md.
@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tools.bench import agreement, speeds
-from tools.bench.programs import NS2, NS3, PROGRAMS, cells
+from tools.bench import agreement, dumbbell, speeds
+from tools.bench.programs import NS2, NS3, PROGRAMS, Cell, cells
 
 ROUNDS = 5
 
@@ -21,12 +21,19 @@ ROUNDS = 5
 def speed_table(measured: Iterable[speeds.Speed]) -> Table:
     """Million useful packets a second of user time, and how many times a peer's."""
     names = [program.name for program in PROGRAMS]
-    table = Table("MTU", "servers", *names, f"times {NS3.name}", f"times {NS2.name}")
+    table = Table("scenario", "MTU", *names, f"times {NS3.name}", f"times {NS2.name}")
     for one in measured:
         millions = [f"{one.packets_per_s[name] / 1e6:.3f}" for name in names]
         ratios = f"{one.ratio(NS3):.0f}", f"{one.ratio(NS2):.1f}"
-        table.add_row(str(one.cell.mtu), str(one.cell.servers), *millions, *ratios)
+        table.add_row(scenario(one.cell), str(one.cell.mtu), *millions, *ratios)
     return table
+
+
+def scenario(cell: Cell | dumbbell.Cell) -> str:
+    """What a cell is one of."""
+    if isinstance(cell, dumbbell.Cell):
+        return f"dumbbell, {dumbbell.PAIRS} pairs"
+    return f"incast, servers: {cell.servers}"
 
 
 def agreement_table(found: Iterable[agreement.Agreement]) -> Table:
@@ -40,16 +47,23 @@ def agreement_table(found: Iterable[agreement.Agreement]) -> Table:
 def main() -> None:
     """Measure, print, write the page."""
     console, progress = Console(), Console(stderr=True)
-    measured = [speeds.measure(cell, ROUNDS) for cell in track(cells(), "speed", console=progress)]
+    incast = [
+        speeds.measure(cell, PROGRAMS, ROUNDS)
+        for cell in track(cells(), "speed of the incast", console=progress)
+    ]
+    shared = [
+        speeds.measure(cell, dumbbell.PROGRAMS, ROUNDS)
+        for cell in track(dumbbell.cells(), "speed of the dumbbell", console=progress)
+    ]
     console.print("million useful data packets a second of user time, one thread, medians")
-    console.print(speed_table(measured))
+    console.print(speed_table([*incast, *shared]))
     sizes = [(cell, iterations) for iterations in agreement.ITERATIONS for cell in cells()]
     found = [agreement.observe(*size) for size in track(sizes, "agreement", console=progress)]
     for iterations in agreement.ITERATIONS:
         console.print(f"from new connections, iterations: {iterations}")
         console.print(agreement_table(one for one in found if one.iterations == iterations))
     agreement.write(found)
-    print(speeds.json_line(measured))
+    print(speeds.json_line(incast, shared))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from netstudy import wire
 from netstudy.analysis.samples import dropped_in_all
@@ -16,9 +17,20 @@ NS3_PROGRAM = scenarios.ROOT / ".cache/peers/ns3_incast"
 NS2_SCRIPT = scenarios.PEERS / "ns2_incast.tcl"
 
 
+class Sized(Protocol):
+    """A cell of a scenario, whose runs can be made longer."""
+
+    def packets(self, iterations: int) -> int:
+        """Useful data packets of so many iterations."""
+        ...
+
+
+C = TypeVar("C", bound=Sized)
+
+
 @dataclass(frozen=True)
 class Cell:
-    """One size of the scenario."""
+    """One size of the incast."""
 
     mtu: int
     servers: int
@@ -42,17 +54,17 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Program:
+class Program(Generic[C]):
     """A simulator. `packets` is about what it carries in two seconds."""
 
     name: str
     packets: int
-    job: Callable[[Cell, int, int], Job]
+    job: Callable[[C, int, int], Job]
     """From a cell, iterations and a seed."""
     outcome: Callable[[str], Outcome]
     """From what it printed."""
 
-    def iterations(self, cell: Cell) -> int:
+    def iterations(self, cell: C) -> int:
         """Iterations that fill about two seconds."""
         return scenarios.iterations_for(cell.packets(1), self.packets)
 

@@ -27,6 +27,11 @@ def peers(seed: int = 1) -> list[wire.Run]:
     return _first_replicates(PEERS, seed, {})
 
 
+def dumbbell(seed: int = 1) -> list[wire.Run]:
+    """The other scenario that they can express: transfers over a link that all share."""
+    return _first_replicates(PEERS / "dumbbell.yaml", seed, {})
+
+
 def incast() -> list[wire.Run]:
     """The incast study's two switches with their calibrated hosts, at the most servers."""
     return _first_replicates(INCAST, 1, {"servers": [str(INCAST_SERVERS)]})

@@ -124,7 +124,7 @@ impl<'a> Driver<'a> {
         loop {
             self.act()?;
             let now = self.clock.now();
-            if self.progress.is_due(now) {
+            if !self.holds && self.progress.is_due(now) {
                 let record = self.recorder.progress(now, &self.connection_bytes());
                 self.agent.output.write(&record)?;
             }
@@ -348,7 +348,9 @@ impl<'a> Driver<'a> {
     fn patience(&self) -> EpollTimeout {
         let silence_ms = self.silence_limit.map(|limit| limit.as_ns() / 1_000_000 / 8 + 1);
         let door_ms = self.door.is_busy().then_some(u64::from(DOOR_CHECK_MS));
-        let ms = silence_ms.into_iter().chain(door_ms).min();
+        let sign = Some(self.progress.next()).filter(|sign| !self.holds && *sign != Time::NEVER);
+        let sign_ms = sign.map(|at| at.since(self.clock.now()).as_ns() / 1_000_000 + 1);
+        let ms = silence_ms.into_iter().chain(door_ms).chain(sign_ms).min();
         ms.map_or(EpollTimeout::NONE, |ms| EpollTimeout::try_from(ms).unwrap_or(EpollTimeout::MAX))
     }
 

@@ -15,6 +15,11 @@ impl Progress {
         Self { interval, due: interval_ms.map_or(Time::NEVER, |_| now + interval) }
     }
 
+    /// When the next one is due; [`Time::NEVER`] without an interval.
+    pub(crate) const fn next(&self) -> Time {
+        self.due
+    }
+
     /// Whether one is due; the next one is then due an interval later.
     pub(crate) fn is_due(&mut self, now: Time) -> bool {
         let is_due = now >= self.due;

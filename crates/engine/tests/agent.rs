@@ -390,7 +390,7 @@ fn a_server_waits_as_long_as_its_stream_of_chance_says() {
         assert!(begun - requested >= drawn, "never before {drawn} ns, but {}", begun - requested);
     }
     let pacing = records.iter().find_map(|record| match record {
-        AgentRecord::Pacing { due_ns, late_ns } => Some((due_ns, late_ns)),
+        AgentRecord::Pacing { due_ns, late_ns, .. } => Some((due_ns, late_ns)),
         _ => None,
     });
     let (due_ns, late_ns) = pacing.expect("delays were to be kept");
@@ -1003,6 +1003,26 @@ fn a_client_thinks_between_a_response_and_the_next_request() {
     let mut client = Agent::start(&request_client(vec![opened(endpoint, 0)], schedule, measure));
     let [_, phase] = lead(&mut client);
     assert!(phase.to_ns - phase.from_ns >= 9 * 3_000_000, "{phase:?}");
+    client.stop();
+    server.stop();
+}
+
+#[test]
+fn a_client_that_thinks_gives_signs_of_life() {
+    let (server, endpoint) = ready(&request_server(1));
+    let schedule = RequestSchedule::Closed { outstanding: 1, think_ns: 60_000_000_000 };
+    let measure = Until::Count { count: 1 };
+    let mut plan = request_client(vec![opened(endpoint, 0)], schedule, measure);
+    plan.progress_interval_ms = Some(20);
+    plan.silence_limit_ms = Some(100);
+    let mut client = Agent::start(&plan);
+    for _ in 0..20 {
+        let samples = client.until(|record| match record {
+            AgentRecord::Progress { samples, .. } => Some(samples),
+            _ => None,
+        });
+        assert!(samples <= 1, "{samples} responses: it thinks for a minute");
+    }
     client.stop();
     server.stop();
 }

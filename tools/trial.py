@@ -18,6 +18,7 @@ from netstudy import wire
 from netstudy.analysis.cells import pool
 from netstudy.analysis.layout import layout
 from netstudy.analysis.reference import PanelReference, Published, beside, read_reference
+from netstudy.analysis.workloads.incast import INCAST
 from netstudy.plan import make_plan
 from netstudy.study import Study, apply_overrides, load
 from netstudy.testbed.engine import find_engine
@@ -38,8 +39,9 @@ def study() -> Study:
 @cache
 def published() -> tuple[Published, ...]:
     """The values of its reference tables."""
+    folder, metrics = study().folder, INCAST.metrics
     return tuple(
-        value for table in study().reference for value in read_reference(table, study().folder)
+        value for table in study().reference for value in read_reference(table, folder, metrics)
     )
 
 
@@ -116,4 +118,11 @@ def agreement(asked: Plan, records: Sequence[wire.RunRecord]) -> PanelReference:
     compare = study().compare
     assert compare is not None, "the incast study compares its switches"
     (panel,) = layout(cells, cells.cases[0], compare.factor).panels
-    return beside(panel, published(), compare.base, compare.noise_pct)
+    return beside(
+        panel,
+        published(),
+        compare.base,
+        compare.noise_pct,
+        metrics=INCAST.metrics,
+        law=INCAST.identity,
+    )

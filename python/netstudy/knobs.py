@@ -113,8 +113,9 @@ def _kind(annotation: Any) -> Any:
 
 def _scalar(kind: Any, unit: str, what: str, field: FieldInfo) -> Scalar:
     bounds = field.metadata
-    least: Any = next((part.ge for part in bounds if isinstance(part, Ge)), 0)
     above: Any = next((part.gt for part in bounds if isinstance(part, Gt)), None)
+    lowest = 0 if above is None else above + 1
+    least: Any = next((part.ge for part in bounds if isinstance(part, Ge)), lowest)
     most: Any = next((part.le for part in bounds if isinstance(part, Le)), None)
     if get_origin(kind) is Literal:
         return Choice(get_args(kind), what)

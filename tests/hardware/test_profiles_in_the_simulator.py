@@ -53,10 +53,10 @@ def carried(
 def assert_whole(run: RunRecord, rate_bps: int) -> None:
     assert run.status == "ok", run.error
     assert run.bytes_received == SERVERS * BLOCK * ITERATIONS
-    assert run.iterations is not None
-    seconds = sum(run.iterations.completion_ns) / 1e9
+    assert run.samples.iteration is not None
+    seconds = sum(run.samples.iteration.completion_ns) / 1e9
     assert run.bytes_received * 8 / seconds < rate_bps
-    assert run.counters["switch.client"]["frames_forwarded"] > 0
+    assert run.growth(run.ports["switch"]["client"])["frames_forwarded"] > 0
 
 
 @pytest.mark.parametrize("mtu", [1500, 9000])

@@ -196,7 +196,7 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
          "10:22: workload.transfer.warmup: counts transfers, and one without a size has no end; "
          "write procedure.warmup"),
         ("transfer: {size: 0 B}", "",
-         '10:20: workload.transfer.size: "0 B": must be above 0'),
+         '10:20: workload.transfer.size: must be at least 1 B, not 0 B'),
         ("transfer: {size: 1 MB, direction: up}", "",
          '10:37: workload.transfer.direction: "up" is not a direction; known: get, put, both'),
         ("transfer: {size: 1 MB, clients: 4}", "",
@@ -216,7 +216,7 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
          "10:62: workload.request.outstanding: belongs to connections that stay; a new connection "
          "has one request"),
         ("request: {requests: 5, every: 0 ms}", "",
-         '10:33: workload.request.every: "0 ms": must be above 0'),
+         '10:33: workload.request.every: must be at least 1 ns, not 0 ms'),
         (f"{INCAST}\nprobe: 10", "",
          "11:10: workload.probe: must be a time such as 10 ms or a map, not 10"),
         (f"{INCAST}\nprobe: 10 kB", "",
@@ -233,7 +233,11 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
         (INCAST, "instruments: [{tcp: servr}]",
          '11:21: instruments.0.tcp: no host "servr"; did you mean "server"?'),
         (INCAST, "instruments: [{tcp: server, every: 0 s}]",
-         '11:36: instruments.0.every: "0 s": must be above 0'),
+         '11:36: instruments.0.every: must be at least 1 ns, not 0 s'),
+        ("transfer: {size: 1 MB}", "procedure: {measure: 25 h}",
+         "11:22: procedure.measure: must be at most 24 h, not 25 h"),
+        ("transfer: {size: 1 MB, pause: 2 h}", "",
+         "10:33: workload.transfer.pause: must be at most 1 h, not 2 h"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_refused_with_its_place(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from netstudy.wire import IterationSamples, RunRecord
+from netstudy.wire import IterationSamples, RecordNode, RunRecord, Samples
+from tests.report.synthetic import edges
 from tools.host_effects import COLLAPSE, SHARED, Losses, losses, simulated, table
 
 SMALL = {"jitter of 2 µs", "jitter of 5 µs"}
@@ -19,11 +20,18 @@ def record(completion_ms: tuple[int, ...], **server: int) -> RunRecord:
         retransmissions=zeros,
         timeouts=zeros,
     )
-    counters = {"server": server, "switch.client": {"frames_dropped": 6}}
     return RunRecord(
-        run="a" * 12, treatment={}, replicate=1, seed="b" * 16, status="ok",
-        iterations=samples, counters=counters,
-    )  # fmt: skip
+        run="a" * 12,
+        treatment={},
+        replicate=1,
+        seed="b" * 16,
+        status="ok",
+        nodes={"server": RecordNode(kind="host", group="server", clock="machine")},
+        samples=Samples(iteration=samples),
+        edges=edges(0, sum(samples.completion_ns)),
+        counters={"server": {name: (10, 10 + grown) for name, grown in server.items()}},
+        ports={"switch": {"client": {"frames_dropped": (4, 10)}}},
+    )
 
 
 def test_counts_are_those_of_an_iteration_over_all_runs() -> None:

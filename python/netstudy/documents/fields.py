@@ -135,18 +135,6 @@ class Quantity(Scalar):
 
 
 @dataclass(frozen=True)
-class Positive(Quantity):
-    """A number with a unit, above 0."""
-
-    def parse(self, value: object) -> int | float:
-        """Read in the base unit of the dimension."""
-        number = super().parse(value)
-        if number == 0:
-            raise UnitError(f'"{value}": must be above 0')
-        return number
-
-
-@dataclass(frozen=True)
 class Mtu(Scalar):
     """Bytes of an IP packet; the one size that may be written without its unit, as everywhere."""
 
@@ -325,13 +313,20 @@ SizeValue = Annotated[int, Typed(_SIZE, refs=False)]
 Duration = Annotated[int | Ref, Typed(_DURATION)]
 """nanoseconds."""
 DurationValue = Annotated[int, Typed(_DURATION, refs=False)]
-_POSITIVE_SIZE = Positive(SIZE, parse_size)
-PositiveSize = Annotated[int | Ref, Typed(_POSITIVE_SIZE)]
+PositiveSize = Annotated[int | Ref, Typed(Quantity(SIZE, parse_size, 1))]
 """bytes, at least one."""
-_POSITIVE_DURATION = Positive(DURATION, parse_duration)
-PositiveDuration = Annotated[int | Ref, Typed(_POSITIVE_DURATION)]
-"""nanoseconds, at least one."""
-PositiveDurationValue = Annotated[int, Typed(_POSITIVE_DURATION, refs=False)]
+_INTERVAL = Quantity(DURATION, parse_duration, 1, 3_600 * 10**9)
+Interval = Annotated[int | Ref, Typed(_INTERVAL)]
+"""nanoseconds from one of a kind to the next: at least one, an hour at most."""
+IntervalValue = Annotated[int, Typed(_INTERVAL, refs=False)]
+Pause = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, 3_600 * 10**9))]
+"""nanoseconds between two of a kind: an hour at most."""
+_DAY_NS = 86_400 * 10**9
+"""The longest phase: beyond it a duration is a slip, and the engine's clock would run over."""
+PhaseTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, _DAY_NS))]
+"""nanoseconds, a day at most."""
+MeasuringTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 1, _DAY_NS))]
+"""nanoseconds, at least one and a day at most."""
 Percent = Annotated[float | Ref, Typed(_PERCENT)]
 _PACKET_RATE = Quantity(PACKET_RATE, parse_packet_rate)
 PacketRate = Annotated[int | Ref, Typed(_PACKET_RATE)]

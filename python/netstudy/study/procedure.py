@@ -7,10 +7,10 @@ from typing import Annotated
 from pydantic import Field
 
 from netstudy.documents.fields import (
-    Duration,
+    IntervalValue,
+    MeasuringTime,
     NameValue,
-    PositiveDuration,
-    PositiveDurationValue,
+    PhaseTime,
     Switched,
 )
 from netstudy.documents.shapes import ByKey
@@ -30,18 +30,18 @@ class Procedure(Model):
     """Set the application up."""
     gather_statistics: Switched = Field(default=False, alias="gather statistics")
     """Let the database gather statistics of its tables."""
-    idle: Duration | None = None
+    idle: PhaseTime | None = None
     """Time in which nothing but the workload's `probe` runs: the latency of the idle network."""
-    warmup: Duration | None = None
+    warmup: PhaseTime | None = None
     """Time under load before anything is measured."""
     stop: Switched = False
     """Stop the load after the warm-up, until nothing is under way; it begins again with what
     follows."""
     reset: Switched = False
     """Bring the application's data back to their first state before measuring."""
-    measure: PositiveDuration | None = None
+    measure: MeasuringTime | None = None
     """The measuring phase: one interval for all instruments of all nodes."""
-    cooldown: Duration | None = None
+    cooldown: PhaseTime | None = None
     """Time after the load has ended, for traffic to end before counters are read."""
 
 
@@ -52,7 +52,7 @@ class SnmpPoll(Model):
     """What is polled: `switch`, or the name of one of several."""
     port: NameValue
     """The host group whose port is read."""
-    every: PositiveDurationValue = 1_000_000_000
+    every: IntervalValue = 1_000_000_000
     """Interval of the polls."""
     from_: NameValue | None = Field(default=None, alias="from")
     """The host that polls: an idle one, so that it does not disturb."""
@@ -63,7 +63,7 @@ class SarSampler(Model):
 
     sar: NameValue
     """The host group."""
-    every: PositiveDurationValue = 10_000_000_000
+    every: IntervalValue = 10_000_000_000
     """Interval of the samples."""
 
 
@@ -80,7 +80,7 @@ class TcpSampler(Model):
 
     tcp: NameValue
     """The host group."""
-    every: PositiveDurationValue = 100_000_000
+    every: IntervalValue = 100_000_000
     """Interval of the samples."""
 
 
@@ -91,7 +91,7 @@ class PortSampler(Model):
     """The switch: `switch`, the name of one of several, or one that `netstudy plan` names."""
     port: NameValue | None = None
     """The host group or switch behind the port; without it all ports."""
-    every: PositiveDurationValue = 1_000_000_000
+    every: IntervalValue = 1_000_000_000
     """Interval of the samples."""
 
 

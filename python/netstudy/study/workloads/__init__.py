@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import model_validator
 
-from netstudy.documents.fields import PositiveDuration, PositiveSize
+from netstudy.documents.fields import Interval, PositiveSize
 from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
 from netstudy.study.workloads.base import Spec
@@ -24,7 +24,7 @@ __all__ = ["Probe", "Spec", "Workload"]
 class Probe(Model):
     """Small requests at a fixed interval: what others would wait while the workload goes on."""
 
-    every: PositiveDuration
+    every: Interval
     """Time from one request to the next, answered or not."""
     request: PositiveSize = 64
     """Size of a request."""

@@ -10,8 +10,8 @@ from pydantic import Field
 from netstudy.documents.fields import (
     Count,
     Count0,
-    Duration,
-    PositiveDuration,
+    Interval,
+    Pause,
     PositiveSize,
     Switched,
 )
@@ -42,9 +42,9 @@ class Request(Spec):
     """Connections of each pair."""
     outstanding: Count = 1
     """Requests of a connection that may wait for their responses."""
-    think: Duration = 0
+    think: Pause = 0
     """Time between a response and the request that takes its place."""
-    every: PositiveDuration | None = None
+    every: Interval | None = None
     """An open loop: a request of each connection so often, answered or not. Without it a closed
     loop, in which the next request waits for a response, so that slowness hides."""
     new_connections: Switched = Field(default=False, alias="new connections")

@@ -11,7 +11,7 @@ from netstudy.documents.fields import (
     Choice,
     Count,
     Count0,
-    Duration,
+    Pause,
     PositiveSize,
     Ref,
     Typed,
@@ -66,7 +66,7 @@ class Transfer(Spec):
     `procedure.measure` one."""
     warmup: Count0 | None = None
     """Transfers of each flow before those, which no instrument counts."""
-    pause: Duration = 0
+    pause: Pause = 0
     """Time between the end of a transfer and the next of the same flow."""
     request: PositiveSize = 64
     """Size of the request for a transfer, and of the answer that confirms one."""

@@ -45,7 +45,7 @@ class Traffic(ABC, Generic[WireT]):
         """Samples that all clients together have when a count of one is done."""
 
     @abstractmethod
-    def shortened(self, work: WireT, share: float) -> WireT:
+    def resized(self, work: WireT, share: float) -> WireT:
         """The same with messages of that share of their size, and without pauses: for a trial of
         the machine."""
 

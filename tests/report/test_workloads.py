@@ -133,6 +133,17 @@ def test_a_dumbbell_is_drawn_with_both_switches_and_the_rate_of_its_trunk(
     assert "west with east at 100 Mbit/s" in bed_in_words(runs)
 
 
+def test_a_drawing_holds_the_rates_of_all_runs(dumbbell: Folder) -> None:
+    first, *others = dumbbell.plan().runs
+    trunk = next(one for one in first.network.links if {one.a.node, one.b.node} == {"west", "east"})
+    a, b = (port.model_copy(update={"rate_bps": 10**9}) for port in trunk.ports)
+    faster = trunk.model_copy(update={"a": a, "b": b})
+    links = tuple(faster if one == trunk else one for one in first.network.links)
+    network = first.network.model_copy(update={"links": links})
+    runs = [first.model_copy(update={"network": network}), *others]
+    assert "west with east at 1 Gbit/s or 100 Mbit/s" in bed_in_words(runs)
+
+
 def test_no_box_of_a_drawing_covers_another(dumbbell: Folder) -> None:
     drawing = ElementTree.fromstring(draw_bed(dumbbell.plan().runs))
     boxes = [

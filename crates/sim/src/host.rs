@@ -211,6 +211,29 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         (&self.hosts[end.host as usize].app, end.number)
     }
 
+    /// This end of a connection, by the number that the host's application has for it.
+    pub(crate) fn end_of(&self, host: usize, number: u32) -> EndIndex {
+        self.hosts[host].ends[number as usize]
+    }
+
+    /// What peers still have to send of what applications have asked for.
+    pub(crate) fn owed_bytes(&self) -> u64 {
+        let owed = |end: &End| {
+            let app = &self.hosts[end.host as usize].app;
+            app.owed(end.number, end.tcp.bytes_received()).map_or(0, |owed| owed.missing)
+        };
+        self.ends().map(owed).sum()
+    }
+
+    /// The controller starts what waits for it.
+    pub(crate) fn go(&mut self, now: Time) {
+        for host in 0..self.hosts.len() {
+            if self.hosts[host].app.go(now) {
+                self.again().retime_application(host);
+            }
+        }
+    }
+
     #[inline(always)]
     const fn end(&mut self, end: EndIndex) -> &mut End {
         &mut self.pairs[end.connection()][end.side()]
@@ -425,7 +448,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     index
                 }
                 Action::Begin | Action::End | Action::Hold | Action::Sample(_) => {
-                    self.shared.measure.note(now, action);
+                    self.shared.measure.note(now, host, action);
                     continue;
                 }
             };

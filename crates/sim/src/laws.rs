@@ -17,6 +17,15 @@ pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
     }
 }
 
+/// What was begun has ended.
+pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
+    Check {
+        law: "every byte that was asked for arrives once".to_owned(),
+        holds: outcome.owed_bytes == 0,
+        detail: format!("{} B are missing at the end", outcome.owed_bytes),
+    }
+}
+
 /// Payload cannot come faster than full frames carry it over the link of each interface. Shown is the
 /// one that came nearest.
 pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {

@@ -1,9 +1,10 @@
-//! What is measured of a run: the phase, a sample an iteration, counters at the edges of the phase.
+//! What is measured of a run: the phase, samples, counters at the edges of the phase.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
-use netstudy_records::IterationSamples;
+use hdrhistogram::Histogram;
+use netstudy_records::{IterationSamples, SecondSamples, TransferSamples};
 use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
@@ -11,27 +12,72 @@ use netstudy_workload::{Action, Sample, Traffic};
 use crate::host::{EndIndex, Hosts};
 use crate::network::{Counted, EndCounters, Rest};
 
-/// Hears of each iteration that has ended, and says whether to go on.
+/// Hears of each sample and second, and says whether to go on.
 pub(crate) type OnIteration<'a> = dyn FnMut() -> ControlFlow<()> + 'a;
 
-/// Virtual time that may pass without anything that is measured: far beyond any series of timeouts that
-/// still ends.
+/// Virtual time that may pass without a sample, beyond what phases last: far more than any series of
+/// timeouts that still ends.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(3600);
+/// From the last client that holds to the start of the next phase: the time of a controller that tells
+/// all of them.
+const CONTROL_TIME: Duration = Duration::from_ms(1);
+/// Of the rows of [`SecondSamples`].
+const SECOND: Duration = Duration::from_secs(1);
+/// Decimal digits that histograms of latencies keep.
+pub(crate) const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// What a run that came to its end gives.
 pub(crate) struct Outcome {
-    pub(crate) samples: IterationSamples,
+    pub(crate) samples: Sampled,
     pub(crate) measure_from: Time,
     pub(crate) measure_to: Time,
     pub(crate) base: Snapshot,
     pub(crate) end: Snapshot,
     pub(crate) rest: Rest,
+    /// What peers still had to send of what applications had asked for.
+    pub(crate) owed_bytes: u64,
 }
 
 impl Outcome {
     /// Bytes that a host received in the measuring phase.
     pub(crate) fn received(&self, host: usize) -> u64 {
         self.end.tcp[host].bytes_received - self.base.tcp[host].bytes_received
+    }
+}
+
+/// What was sampled in the measuring phase.
+#[derive(Default)]
+pub(crate) struct Sampled {
+    pub(crate) iterations: IterationSamples,
+    /// Of each iteration.
+    pub(crate) dropped_packets: Vec<u64>,
+    pub(crate) transfers: TransferSamples,
+    /// By the hosts that asked and answered.
+    pub(crate) requests: BTreeMap<[u32; 2], Latencies>,
+    pub(crate) seconds: SecondSamples,
+}
+
+/// Latencies of requests, in nanoseconds.
+pub(crate) struct Latencies {
+    pub(crate) histogram: Histogram<u64>,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    pub(crate) sum: u64,
+}
+
+impl Latencies {
+    fn new() -> Self {
+        // A histogram that grows takes any value.
+        let histogram = Histogram::new(SIGNIFICANT_DIGITS).expect("so many digits are kept");
+        Self { histogram, min: u64::MAX, max: 0, sum: 0 }
+    }
+
+    fn record(&mut self, latency: Duration) {
+        let ns = latency.as_ns();
+        self.histogram.saturating_record(ns);
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+        self.sum += ns;
     }
 }
 
@@ -152,14 +198,25 @@ impl Tally {
     }
 }
 
+/// What a run is measured by.
+pub(crate) struct MeasureConfig {
+    /// Hosts that begin and end the measuring phase.
+    pub(crate) clients: usize,
+    /// Whether the end that opens a connection sends data, and whether its peer does: whose
+    /// retransmissions and timeouts are sampled.
+    pub(crate) senders: [bool; 2],
+    /// How long phases last that end after a time.
+    pub(crate) phases_time: Duration,
+    /// Whether what connections carry is sampled each second.
+    pub(crate) each_second: bool,
+}
+
 /// Collects what is measured. Applications note it at their own time, which may lie ahead of the clock;
 /// counters are read when the clock gets there.
 pub(crate) struct Measure {
-    /// Whether the end that opens a connection sends data, and whether its peer does: whose
-    /// retransmissions and timeouts are sampled.
-    senders: [bool; 2],
-    /// What was noted and not read, in the order of time.
-    noted: VecDeque<(Time, Action)>,
+    config: MeasureConfig,
+    /// What was noted and not read, with the host, in the order of time and of hosts.
+    noted: VecDeque<(Time, usize, Mark)>,
     /// When the first of them was noted; [`Time::NEVER`] if there is none.
     due: Time,
     /// What was read last was noted then.
@@ -168,37 +225,54 @@ pub(crate) struct Measure {
     base: Option<Snapshot>,
     from: Time,
     tally: Tally,
-    dropped_packets: Vec<u64>,
-    samples: IterationSamples,
+    sampled: Sampled,
+    /// Bytes that either end of each connection had received a second before.
+    second_before: Vec<[u64; 2]>,
+    /// Clients that wait for the next phase.
+    holding: usize,
+    /// Clients whose measuring phase has ended.
+    ended: usize,
+}
+
+/// What is no host's is read after what is.
+const NO_HOST: usize = usize::MAX;
+
+/// Something to be read.
+#[derive(Clone, Copy, Debug)]
+enum Mark {
+    /// An application did it.
+    Noted(Action),
+    /// The clients that hold may go on.
+    Go,
+    /// Another second of the measuring phase is over.
+    Second,
 }
 
 impl Measure {
-    /// For so many iterations in the measuring phase.
-    pub(crate) fn new(senders: [bool; 2], iterations: u32) -> Self {
-        let room = || Vec::with_capacity(iterations as usize);
-        let samples = IterationSamples {
-            completion_ns: room(),
-            dropped_packets: None,
-            retransmissions: room(),
-            timeouts: room(),
-        };
+    pub(crate) fn new(config: MeasureConfig) -> Self {
         Self {
-            senders,
+            config,
             noted: VecDeque::new(),
             due: Time::NEVER,
             last: Time::ZERO,
             base: None,
             from: Time::ZERO,
             tally: Tally::default(),
-            dropped_packets: room(),
-            samples,
+            sampled: Sampled::default(),
+            second_before: Vec::new(),
+            holding: 0,
+            ended: 0,
         }
     }
 
-    /// An application notes an action at `now`.
-    pub(crate) fn note(&mut self, now: Time, action: Action) {
-        let place = self.noted.partition_point(|&(at, _)| at <= now);
-        self.noted.insert(place, (now, action));
+    /// The application of a host notes an action at `now`.
+    pub(crate) fn note(&mut self, now: Time, host: usize, action: Action) {
+        self.mark(now, host, Mark::Noted(action));
+    }
+
+    fn mark(&mut self, at: Time, host: usize, mark: Mark) {
+        let place = self.noted.partition_point(|&(when, whose, _)| (when, whose) <= (at, host));
+        self.noted.insert(place, (at, host, mark));
         self.due = self.noted[0].0;
     }
 
@@ -217,39 +291,40 @@ impl Measure {
     /// Whether there is reason to go on at `now`.
     pub(crate) fn check_progress(&mut self, now: Time) -> Result<(), String> {
         if now == Time::NEVER {
-            return Err("nothing is left to happen, yet the iteration has not ended".to_owned());
+            return Err("nothing is left to happen, yet the workload has not ended".to_owned());
         }
-        if now.since(self.last) > QUIET_TIME_MAX {
-            return Err(format!("an iteration has not ended after {QUIET_TIME_MAX}"));
+        let quiet_max = QUIET_TIME_MAX + self.config.phases_time;
+        if now.since(self.last) > quiet_max {
+            return Err(format!("what was begun has not ended after {quiet_max}"));
         }
         if self.tally.ahead.len() > AHEAD_MAX {
-            self.tally.settle(now, self.senders);
+            self.tally.settle(now, self.config.senders);
         }
         Ok(())
     }
 
-    fn next(&mut self) -> Option<(Time, Action)> {
+    fn next(&mut self) -> Option<(Time, usize, Mark)> {
         let first = self.noted.pop_front();
-        self.due = self.noted.front().map_or(Time::NEVER, |&(at, _)| at);
+        self.due = self.noted.front().map_or(Time::NEVER, |&(at, ..)| at);
         first
     }
 
     /// What was counted since the sample before, up to `now`.
     fn take_totals(&mut self, now: Time) -> Totals {
-        self.tally.settle(now, self.senders);
+        self.tally.settle(now, self.config.senders);
         std::mem::take(&mut self.tally.totals)
     }
 
-    fn sample(&mut self, now: Time, sample: Sample) {
+    fn sample_iteration(&mut self, now: Time, started: Time, ended: Time) {
         let totals = self.take_totals(now);
-        if let Sample::Iteration { started, ended } = sample
-            && self.base.is_some()
-        {
-            self.samples.completion_ns.push(ended.since(started).as_ns());
-            self.dropped_packets.push(totals.dropped_packets);
-            self.samples.retransmissions.push(totals.retransmissions);
-            self.samples.timeouts.push(totals.timeouts);
+        if self.base.is_none() {
+            return;
         }
+        let Sampled { iterations, dropped_packets, .. } = &mut self.sampled;
+        iterations.completion_ns.push(ended.since(started).as_ns());
+        dropped_packets.push(totals.dropped_packets);
+        iterations.retransmissions.push(totals.retransmissions);
+        iterations.timeouts.push(totals.timeouts);
     }
 }
 
@@ -261,25 +336,98 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         network: &impl Counted<T, Line = N>,
         on_iteration: &mut OnIteration<'_>,
     ) -> Result<Option<Outcome>, String> {
-        let Some((at, action)) = self.measure().next() else { return Ok(None) };
-        match action {
-            Action::Sample(sample) => {
-                if on_iteration().is_break() {
-                    return Err("stopped before its end".to_owned());
-                }
-                self.measure().sample(at, sample);
-            }
-            Action::Begin => {
-                // What opens connections belongs to the first phase, if nothing was warmed up.
-                self.measure().take_totals(at);
-                self.measure().base = Some(Snapshot::new(&mut self, network));
-                self.measure().from = at;
-            }
-            Action::End => return self.outcome(at, network).map(Some),
-            _ => {}
-        }
+        let Some((at, host, mark)) = self.measure().next() else { return Ok(None) };
         self.measure().last = at;
+        match mark {
+            Mark::Noted(Action::Sample(sample)) => {
+                go_on(on_iteration)?;
+                self.sample(at, host, sample);
+            }
+            Mark::Noted(Action::Begin) => self.begin(at, network),
+            Mark::Noted(Action::End) => {
+                self.measure().ended += 1;
+                if self.measure().ended == self.measure().config.clients {
+                    return self.outcome(at, network).map(Some);
+                }
+            }
+            Mark::Noted(Action::Hold) => {
+                let measure = self.measure();
+                measure.holding += 1;
+                if measure.holding == measure.config.clients {
+                    measure.holding = 0;
+                    measure.mark(at + CONTROL_TIME, NO_HOST, Mark::Go);
+                }
+            }
+            Mark::Noted(Action::Open { .. } | Action::Write { .. } | Action::Close { .. }) => {}
+            Mark::Go => self.go(at),
+            Mark::Second => {
+                go_on(on_iteration)?;
+                self.sample_second(at);
+            }
+        }
         Ok(None)
+    }
+
+    /// The measuring phase begins with the first client that begins it.
+    fn begin(&mut self, at: Time, network: &impl Counted<T, Line = N>) {
+        if self.measure().base.is_some() {
+            return;
+        }
+        self.measure().take_totals(at);
+        self.measure().base = Some(Snapshot::new(self, network));
+        self.measure().from = at;
+        if self.measure().config.each_second {
+            self.measure().second_before = self.bytes_received().collect();
+            self.measure().mark(at + SECOND, NO_HOST, Mark::Second);
+        }
+    }
+
+    fn sample(&mut self, at: Time, host: usize, sample: Sample) {
+        let is_measured = self.measure().base.is_some();
+        match sample {
+            Sample::Iteration { started, ended } => {
+                self.measure().sample_iteration(at, started, ended);
+            }
+            Sample::Transfer { connection, bytes_received, bytes_sent, started, ended }
+                if is_measured =>
+            {
+                let connection = self.end_of(host, connection).connection() as u32;
+                let transfers = &mut self.measure().sampled.transfers;
+                transfers.connection.push(connection);
+                transfers.start_ns.push(started.as_ns());
+                transfers.end_ns.push(ended.as_ns());
+                transfers.bytes_received.push(bytes_received);
+                transfers.bytes_sent.push(bytes_sent);
+            }
+            Sample::Request { connection, intended, ended, .. } if is_measured => {
+                let peer = self.end_of(host, connection).peer();
+                let hosts = [host as u32, self.host_of(peer) as u32];
+                let requests = &mut self.measure().sampled.requests;
+                let latencies = requests.entry(hosts).or_insert_with(Latencies::new);
+                latencies.record(ended.since(intended));
+            }
+            Sample::Transfer { .. } | Sample::Request { .. } => {}
+        }
+    }
+
+    fn bytes_received(&self) -> impl Iterator<Item = [u64; 2]> {
+        let ends: Vec<u64> = self.ends().map(|end| end.tcp.bytes_received()).collect();
+        (0..ends.len() / 2).map(move |connection| [ends[2 * connection], ends[2 * connection + 1]])
+    }
+
+    fn sample_second(&mut self, at: Time) {
+        let received: Vec<_> = self.bytes_received().collect();
+        let measure = self.measure();
+        let start_ns = at.since(measure.from).as_ns() - SECOND.as_ns();
+        let seconds = &mut measure.sampled.seconds;
+        for (number, (now, before)) in received.iter().zip(&measure.second_before).enumerate() {
+            seconds.connection.push(number as u32);
+            seconds.start_ns.push(start_ns);
+            seconds.bytes_received.push(now[0] - before[0]);
+            seconds.bytes_sent.push(now[1] - before[1]);
+        }
+        measure.second_before = received;
+        measure.mark(at + SECOND, NO_HOST, Mark::Second);
     }
 
     fn outcome(
@@ -290,17 +438,25 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.measure().take_totals(measure_to);
         let end = Snapshot::new(self, network);
         let rest = network.rest(self);
+        let owed_bytes = self.owed_bytes();
         let measure = self.measure();
         let base = measure.base.take().ok_or("the measuring phase ended before it began")?;
-        let samples = std::mem::take(&mut measure.samples);
-        let dropped_packets = Some(std::mem::take(&mut measure.dropped_packets));
         Ok(Outcome {
-            samples: IterationSamples { dropped_packets, ..samples },
+            samples: std::mem::take(&mut measure.sampled),
             measure_from: measure.from,
             measure_to,
             base,
             end,
             rest,
+            owed_bytes,
         })
     }
+}
+
+/// Whether to go on.
+fn go_on(on_iteration: &mut OnIteration<'_>) -> Result<(), String> {
+    if on_iteration().is_break() {
+        return Err("stopped before its end".to_owned());
+    }
+    Ok(())
 }

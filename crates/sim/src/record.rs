@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
 use netstudy_records::{
-    Check, ConnectionSamples, Edge, Mode, Node, PhaseKind, PhaseTimes, Readings, RecordNode,
-    RunRecord, Samples, Status,
+    Check, ConnectionSamples, Edge, IterationSamples, Mode, Node, PhaseKind, PhaseTimes, Readings,
+    RecordNode, RequestHistogram, RunRecord, Samples, Status, Workload,
 };
 use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
-use crate::measure::{Connection, Outcome, Snapshot};
+use crate::measure::{Connection, Latencies, Outcome, SIGNIFICANT_DIGITS, Snapshot};
 use crate::network::EndCounters;
 use crate::wiring::Wiring;
 
@@ -46,11 +46,7 @@ pub(crate) fn of_outcome(
         edges: vec![edge("measure-start", from), edge("measure-end", to)],
         counters,
         ports,
-        samples: Samples {
-            connection: Some(connections(wiring, cast, &outcome)),
-            iteration: Some(outcome.samples),
-            ..Samples::default()
-        },
+        samples: samples(run, wiring, cast, &outcome),
         ..empty(run)
     }
 }
@@ -96,6 +92,55 @@ fn phases(run: &records::Run, measure_from: u64, measure_to: u64) -> Vec<PhaseTi
     let measure =
         PhaseTimes { kind: PhaseKind::Measure, start_ns: measure_from, end_ns: measure_to };
     warms_up.then_some(warmup).into_iter().chain([measure]).collect()
+}
+
+/// The tables of the workload, and one of its connections.
+fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> Samples {
+    let connection = Some(connections(wiring, cast, outcome));
+    let sampled = &outcome.samples;
+    let second = Some(sampled.seconds.clone());
+    match run.workload {
+        Workload::Incast(_) => {
+            let dropped_packets = Some(sampled.dropped_packets.clone());
+            let iteration = IterationSamples { dropped_packets, ..sampled.iterations.clone() };
+            Samples { connection, iteration: Some(iteration), ..Samples::default() }
+        }
+        Workload::Transfer(_) => {
+            let transfer = Some(sampled.transfers.clone());
+            Samples { connection, transfer, second, ..Samples::default() }
+        }
+        Workload::Request(_) => {
+            let requests = sampled.requests.iter();
+            let request = requests.map(|(&hosts, found)| histogram(wiring, hosts, found)).collect();
+            Samples { connection, request, second, ..Samples::default() }
+        }
+    }
+}
+
+/// The latencies of requests of one host to another.
+fn histogram(
+    wiring: &Wiring,
+    [client, server]: [u32; 2],
+    latencies: &Latencies,
+) -> RequestHistogram {
+    let name = |host: u32| wiring.name_of(host as usize).to_owned();
+    let Latencies { histogram, min, max, sum } = latencies;
+    let buckets = || histogram.iter_recorded();
+    RequestHistogram {
+        operation: "request".to_owned(),
+        phase: PhaseKind::Measure,
+        client: name(client),
+        server: name(server),
+        count: histogram.len(),
+        // What is begun in a phase is ended.
+        unanswered: 0,
+        min_ns: *min,
+        max_ns: *max,
+        sum_ns: *sum,
+        significant_digits: SIGNIFICANT_DIGITS,
+        value_ns: buckets().map(|one| one.value_iterated_to()).collect(),
+        requests: buckets().map(|one| one.count_at_value()).collect(),
+    }
 }
 
 /// How each connection's counters grew.

@@ -5,14 +5,15 @@ use std::ops::ControlFlow;
 use netstudy_fabric::stepped::Architecture;
 use netstudy_fabric::{OverSwitch, SwitchBuffer, SwitchSetup, over_switch};
 use netstudy_records as records;
-use netstudy_records::{Mode, RunRecord, Workload};
+use netstudy_records::{Check, Mode, RunRecord, Until, Workload};
 use netstudy_tcp::Segment;
-use netstudy_workload::{IncastConfig, Traffic};
+use netstudy_units::Duration;
+use netstudy_workload::Traffic;
 
 use crate::applications::{self, Cast};
 use crate::host::Population;
 use crate::laws;
-use crate::measure::{Measure, OnIteration, Outcome};
+use crate::measure::{Measure, MeasureConfig, OnIteration, Outcome};
 use crate::network::general::General;
 use crate::network::limits::{Limited, Limits, Unlimited};
 use crate::network::star::{self, Star};
@@ -33,22 +34,43 @@ pub fn run(run: &records::Run, progress: &mut dyn Progress) -> RunRecord {
     carry_out(run, manner, progress).unwrap_or_else(|error| record::of_failure(run, error))
 }
 
-/// Data packets that a run carries when none is lost, warm-up included.
+/// Data packets that a run carries when none is lost, warm-up included; 0 if its phases last for a time.
 #[must_use]
 pub fn useful_packets(run: &records::Run) -> u64 {
+    let counts = run.phases.iter().map(|phase| match phase.until {
+        Some(Until::Count { count }) => u64::from(count),
+        _ => 0,
+    });
+    packets_per_sample(run) * samples_per_count(run) * counts.sum::<u64>()
+}
+
+/// What a count of a phase means: of each connection, or of all together.
+fn samples_per_count(run: &records::Run) -> u64 {
     match &run.workload {
-        Workload::Incast(incast) => applications::incast_config(run, incast).map_or(0, |config| {
-            packets_per_iteration(&config, &run.network) * u64::from(config.iterations)
-        }),
-        Workload::Transfer(_) | Workload::Request(_) => 0,
+        Workload::Incast(_) => 1,
+        Workload::Transfer(_) | Workload::Request(_) => {
+            Cast::new(&run.workload).map_or(0, |cast| cast.connections.len() as u64)
+        }
     }
 }
 
-fn packets_per_iteration(config: &IncastConfig, network: &records::Network) -> u64 {
+/// Data packets of an iteration, a transfer, or a request with its response.
+fn packets_per_sample(run: &records::Run) -> u64 {
     let headers = Segment::BASE_HEADER_BYTES + Segment::TIMESTAMPS_BYTES;
-    let mtu = network.links.iter().map(|link| link.mtu_bytes).min().unwrap_or(1500);
-    let mss = u64::from(mtu.saturating_sub(headers).max(1));
-    (0..config.servers).map(|server| config.response_bytes(server).div_ceil(mss)).sum()
+    let mtu = run.network.links.iter().map(|link| link.mtu_bytes).min().unwrap_or(1500);
+    let packets = |bytes: u64| bytes.div_ceil(u64::from(mtu.saturating_sub(headers).max(1)));
+    match &run.workload {
+        Workload::Incast(incast) => applications::incast_config(run, incast).map_or(0, |config| {
+            (0..config.servers).map(|server| packets(config.response_bytes(server))).sum()
+        }),
+        Workload::Transfer(transfer) => {
+            let ways = if transfer.direction == records::Direction::Both { 2 } else { 1 };
+            transfer.size_bytes.map_or(0, |bytes| ways * packets(bytes))
+        }
+        Workload::Request(request) => {
+            packets(request.request_bytes) + packets(request.response_bytes)
+        }
+    }
 }
 
 /// How a run is carried out. Its outcome does not depend on it.
@@ -75,27 +97,85 @@ pub(crate) fn carry_out(
     let star = wiring.star(&cast.connections).filter(wiring::Star::has_closed_form);
     let form = if star.is_some() { Mode::ClosedForm } else { Mode::PerHop };
     let mode = manner.mode.unwrap_or(form);
-    let Workload::Incast(incast) = &run.workload else { unreachable!("it has no cast") };
-    let config = applications::incast_config(run, incast)?;
-    let packets = packets_per_iteration(&config, &run.network);
-    let measured = config.iterations - config.warmup_iterations;
-    let execution = Execution {
+    let setting = Setting {
+        run,
         wiring: &wiring,
         star: star.as_ref().filter(|_| mode == Mode::ClosedForm),
-        seed: &run.seed,
-        applications: applications::incast(&config, &incast.start_jitter, &run.seed),
         cast: &cast,
-        measure: Measure::new(cast.senders, measured),
-        manner,
-        on_iteration: &mut || progress.iteration(packets),
+        mode,
     };
-    let outcome = execution.run()?;
-    let client = outcome.received(0);
-    let mut checks =
-        vec![laws::all_bytes_arrived(client, config.iteration_bytes() * u64::from(measured))];
-    checks.push(laws::below_line_rate(&wiring, &outcome));
-    checks.push(laws::frames_conserved(&outcome));
-    Ok(record::of_outcome(run, &wiring, &cast, mode, checks, outcome))
+    match &run.workload {
+        Workload::Incast(incast) => {
+            let config = applications::incast_config(run, incast)?;
+            let applications = applications::incast(&config, &incast.start_jitter, &run.seed);
+            let measured = config.iterations - config.warmup_iterations;
+            let expected = config.iteration_bytes() * u64::from(measured);
+            let law = |outcome: &Outcome| laws::all_bytes_arrived(outcome.received(0), expected);
+            setting.carry_out(applications, manner, progress, law)
+        }
+        Workload::Transfer(transfer) => {
+            let applications = applications::transfers(run, transfer, &cast)?;
+            setting.carry_out(applications, manner, progress, laws::nothing_is_owed)
+        }
+        Workload::Request(request) => {
+            let applications = applications::requests(run, request, &cast)?;
+            setting.carry_out(applications, manner, progress, laws::nothing_is_owed)
+        }
+    }
+}
+
+/// A run that is about to be carried out, before its applications are made.
+struct Setting<'a> {
+    run: &'a records::Run,
+    wiring: &'a Wiring,
+    /// The star to be carried out in closed form, if it is one.
+    star: Option<&'a wiring::Star<'a>>,
+    cast: &'a Cast,
+    mode: Mode,
+}
+
+impl Setting<'_> {
+    /// Carries the run out with these applications. `law` is that of the workload.
+    fn carry_out<T: Traffic>(
+        &self,
+        applications: Vec<T>,
+        manner: Manner<impl Observer>,
+        progress: &mut dyn Progress,
+        law: impl Fn(&Outcome) -> Check,
+    ) -> Result<RunRecord, String> {
+        let Self { run, wiring, star, cast, mode } = *self;
+        let packets = packets_per_sample(run);
+        let execution = Execution {
+            wiring,
+            star,
+            seed: &run.seed,
+            applications,
+            cast,
+            measure: Measure::new(self.measure_config()),
+            manner,
+            on_iteration: &mut || progress.iteration(packets),
+        };
+        let outcome = execution.run()?;
+        let checks = vec![
+            law(&outcome),
+            laws::below_line_rate(wiring, &outcome),
+            laws::frames_conserved(&outcome),
+        ];
+        Ok(record::of_outcome(run, wiring, cast, mode, checks, outcome))
+    }
+
+    fn measure_config(&self) -> MeasureConfig {
+        let times = self.run.phases.iter().map(|phase| match phase.until {
+            Some(Until::Time { ns }) => Duration::from_ns(ns),
+            _ => Duration::ZERO,
+        });
+        MeasureConfig {
+            clients: self.cast.clients(),
+            senders: self.cast.senders,
+            phases_time: times.fold(Duration::ZERO, |sum, time| sum + time),
+            each_second: !matches!(self.run.workload, Workload::Incast(_)),
+        }
+    }
 }
 
 /// What a plan may ask for beside its workload and is not simulated.

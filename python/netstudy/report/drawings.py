@@ -161,12 +161,12 @@ def _graph(runs: Sequence[Run]) -> str:
     boxes = _boxes(largest, runs)
     columns = _columns(largest, boxes)
     rows = max(len(column) for column in columns)
-    notes = _link_notes(largest.network, boxes)
+    notes = _link_notes(runs, boxes)
     width = 2 * MARGIN + (len(columns) - 1) * COLUMN + BOX_WIDTH
     height = 2 * MARGIN + rows * ROW + 18 * len(notes)
     drawing = Drawing(max(480, width), height)
     places = _places(columns, rows)
-    for a, b, text in _lines_between(largest.network, boxes):
+    for a, b, text in _lines_between(runs, boxes):
         _draw_link(drawing, places[a], places[b], text)
     for box, (x, y) in places.items():
         _draw_box(drawing, boxes[box], x, y)
@@ -272,14 +272,33 @@ def _places(columns: Sequence[Sequence[int]], rows: int) -> dict[int, tuple[floa
     }
 
 
-def _lines_between(network: Network, boxes: Sequence[_Box]) -> list[tuple[int, int, str]]:
-    """Pairs of boxes that are joined, with the rates of their links."""
-    of = {node: index for index, box in enumerate(boxes) for node in box.nodes}
+def _box_of(network: Network, boxes: Sequence[_Box]) -> dict[str, int]:
+    """Node of a run -> its box: by its name, else by its group's."""
+    named = {node: index for index, box in enumerate(boxes) for node in box.nodes}
+    labelled = {box.label: index for index, box in enumerate(boxes)}
+    found = {node.name: named.get(node.name) for node in network.nodes}
+    for host in network.hosts:
+        if found[host.name] is None:
+            found[host.name] = labelled.get(host.group)
+    return {name: index for name, index in found.items() if index is not None}
+
+
+def _links_between(runs: Sequence[Run], boxes: Sequence[_Box]) -> dict[tuple[int, int], list[Link]]:
+    """Pairs of boxes that are joined, with their links in all runs."""
     found: dict[tuple[int, int], list[Link]] = {}
-    for link in network.links:
-        a, b = sorted((of[link.a.node], of[link.b.node]))
-        found.setdefault((a, b), []).append(link)
-    return [(a, b, texts(map(_rate, links))) for (a, b), links in found.items()]
+    for run in runs:
+        of = _box_of(run.network, boxes)
+        for link in run.network.links:
+            if link.a.node in of and link.b.node in of:
+                a, b = sorted((of[link.a.node], of[link.b.node]))
+                found.setdefault((a, b), []).append(link)
+    return found
+
+
+def _lines_between(runs: Sequence[Run], boxes: Sequence[_Box]) -> list[tuple[int, int, str]]:
+    """Pairs of boxes that are joined, with the rates that their links have."""
+    joined = _links_between(runs, boxes)
+    return [(a, b, texts(map(_rate, links))) for (a, b), links in joined.items()]
 
 
 def _draw_link(drawing: Drawing, a: tuple[float, float], b: tuple[float, float], text: str) -> None:
@@ -301,14 +320,14 @@ def _draw_box(drawing: Drawing, box: _Box, x: float, y: float) -> None:
     drawing.text(middle, y + 42, list(box.lines), anchor="middle", size=12)
 
 
-def _link_notes(network: Network, boxes: Sequence[_Box]) -> list[str]:
-    """Delay and MTU of the links, each set of them once."""
-    of = {node: box.label for box in boxes for node in box.nodes}
+def _link_notes(runs: Sequence[Run], boxes: Sequence[_Box]) -> list[str]:
+    """Rate, delay and MTU of the links, each set of them once."""
     found: dict[str, dict[str, None]] = {}
-    for link in network.links:
-        ends = f"{of[link.a.node]} – {of[link.b.node]}"
-        what = f"{_rate(link)}, delay {duration_text(link.delay_ns)}, MTU {link.mtu_bytes} B"
-        found.setdefault(what, {})[ends] = None
+    for (a, b), links in _links_between(runs, boxes).items():
+        delays = texts(duration_text(link.delay_ns) for link in links)
+        mtus = texts(f"{link.mtu_bytes} B" for link in links)
+        what = f"{texts(map(_rate, links))}, delay {delays}, MTU {mtus}"
+        found.setdefault(what, {})[f"{boxes[a].label} – {boxes[b].label}"] = None
     if len(found) == 1:
         return [f"all links: {what}" for what in found]
     return [f"{', '.join(ends)}: {what}" for what, ends in found.items()]
@@ -320,6 +339,6 @@ def _graph_alt(runs: Sequence[Run]) -> str:
     names = [f"{box.label} ({', '.join(box.lines)})" for box in boxes]
     joined = [
         f"{boxes[a].label} with {boxes[b].label} at {rate}"
-        for a, b, rate in _lines_between(largest.network, boxes)
+        for a, b, rate in _lines_between(runs, boxes)
     ]
     return f"The network has {', '.join(names)}; links join {', '.join(joined)}."

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use netstudy_records::{Buffer, CongestionControl, Mode, Nic, Run, RunRecord};
+use netstudy_records::{
+    Buffer, CongestionControl, Direction, Mode, Nic, Request, Roles, Run, RunRecord, Transfer,
+    Workload,
+};
 use netstudy_tcp::Segment;
 use netstudy_units::Time;
 use proptest::prelude::*;
@@ -74,6 +77,7 @@ fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
         for check in &mut record.checks {
             check.detail.clear();
         }
+        record.samples.second = None;
         if let Some(connections) = &mut record.samples.connection {
             connections.bytes_sent.clear();
         }
@@ -241,8 +245,60 @@ fn pausing_scenarios() -> impl Strategy<Value = Run> {
     )
 }
 
+fn direction() -> impl Strategy<Value = Direction> {
+    prop_oneof![Just(Direction::Get), Just(Direction::Put), Just(Direction::Both)]
+}
+
+/// Transfers and requests of some hosts of a star with the others, over links of two rates.
+fn any_to_any() -> impl Strategy<Value = Run> {
+    let transfer = (direction(), 1..150_000_u64, 1..3_u32, 0..200_000_u64);
+    let request = (1..20_000_u64, 1..20_000_u64, 1..3_u32, 1..4_u32, 0..50_000_u64);
+    let workload = (any::<bool>(), transfer, request);
+    (scenarios(), 1..5_usize, any::<bool>(), workload).prop_map(
+        |(mut run, clients, is_slower, (transfers, transfer, request))| {
+            let mut names: Vec<_> =
+                run.network.links.iter().map(|link| link.a.node.clone()).collect();
+            let server = names.split_off(clients.min(names.len() - 1));
+            let roles = Roles { client: names, server };
+            let (direction, size_bytes, flows, pause_ns) = transfer;
+            let (request_bytes, response_bytes, connections, outstanding, think_ns) = request;
+            run.workload = if transfers {
+                Workload::Transfer(Transfer {
+                    roles,
+                    direction,
+                    size_bytes: Some(size_bytes),
+                    flows,
+                    request_bytes: 64,
+                    pause_ns,
+                })
+            } else {
+                Workload::Request(Request {
+                    roles,
+                    request_bytes,
+                    response_bytes,
+                    connections,
+                    outstanding,
+                    think_ns,
+                    every_ns: None,
+                    new_connections: false,
+                })
+            };
+            if is_slower {
+                lab::set_rate(&mut run.network.links[0], 1_000_000_000);
+            }
+            run
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(cases())]
+
+    #[test]
+    fn transfers_and_requests_of_any_hosts_agree_in_all_ways(run in any_to_any()) {
+        let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
+        prop_assert!(frames.len() > 0, "no frame was seen");
+    }
 
     #[test]
     fn every_frame_is_everywhere_at_the_same_time_in_all_ways(run in scenarios()) {

@@ -94,7 +94,7 @@ def _lines(runs: Sequence[Run]) -> list[str]:
     asked = texts(format_size(work.request_bytes) for work in works)
     answered = texts(format_size(work.response_bytes) for work in works)
     return [
-        f"↓ request of {asked}   ↑ answer of {answered}",
+        f"↓ request of {asked}, ↑ answer of {answered}",
         phase_line(runs, "request"),
     ]
 

@@ -114,7 +114,7 @@ def _lines(runs: Sequence[Run]) -> list[str]:
         "until the phase ends" if w.size_bytes is None else format_size(w.size_bytes) for w in works
     )
     each = texts(f"{w.flows} flow{'' if w.flows == 1 else 's'}" for w in works)
-    return [f"▬ transfer: {sizes}   {each} for each pair", phase_line(runs, "transfer")]
+    return [f"▬ transfer: {sizes}; {each} for each pair", phase_line(runs, "transfer")]
 
 
 def _alt(runs: Sequence[Run]) -> str:

@@ -10,7 +10,8 @@ use netstudy_workload::Action;
 use proptest::prelude::*;
 
 use super::*;
-use crate::measure::Measure;
+use crate::host::Population;
+use crate::measure::{Measure, MeasureConfig};
 use crate::network::limits::Limited;
 use crate::run::tests::{cases, lab};
 use crate::wiring::Participant;
@@ -194,11 +195,17 @@ impl Lab {
         let before = last.partition_point(|&(at, _)| at <= START);
         last.insert(before, (START, Action::Begin));
         last.push_back((self.until, Action::End));
-        let measure = Measure::new([true, true], 1);
-        let mut hosts = Hosts::new(&wiring, &self.run.seed, scripts, &self.connections, measure);
+        let measure = Measure::new(MeasureConfig {
+            clients: 1,
+            senders: [true, true],
+            phases_time: Duration::ZERO,
+            each_second: false,
+        });
+        let (lines, seed) = (vec![(); scripts.len()], &self.run.seed);
+        let mut hosts = Population::new(&wiring, seed, scripts, lines, &self.connections, measure);
         let mut trace = Trace::default();
         let network = General::<Limited, _>::new(&wiring, &self.run.seed, all_steps, &mut trace)?;
-        let outcome = network.run(&mut hosts, &mut || ControlFlow::Continue(()))?;
+        let outcome = network.run(&mut hosts.at_work(), &mut || ControlFlow::Continue(()))?;
         let Rest { frames_sent, frames_ended, frames_under_way } = outcome.rest;
         assert_eq!(frames_sent, frames_ended + frames_under_way, "frames are conserved");
         trace.segments.retain(|&(at, ..)| at <= self.until);

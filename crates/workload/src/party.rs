@@ -1,0 +1,70 @@
+//! Either side of a workload, for drivers that hold all hosts in one place.
+
+use netstudy_units::{Duration, Time};
+
+use crate::{Action, Owed, Traffic};
+
+/// The application of a host: that of a client or of a server.
+#[derive(Clone, Debug)]
+pub enum Party<C, S> {
+    /// It opens connections.
+    Client(C),
+    /// It listens.
+    Server(S),
+}
+
+/// Does the same with the application of either side.
+macro_rules! either {
+    ($party:expr, $app:ident => $done:expr) => {
+        match $party {
+            Party::Client($app) => $done,
+            Party::Server($app) => $done,
+        }
+    };
+}
+
+impl<C: Traffic, S: Traffic> Traffic for Party<C, S> {
+    const HEARS_ACKNOWLEDGMENTS: bool = C::HEARS_ACKNOWLEDGMENTS || S::HEARS_ACKNOWLEDGMENTS;
+
+    fn next_action(&self) -> Time {
+        either!(self, app => app.next_action())
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        either!(self, app => app.poll(now))
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        either!(self, app => app.go(now))
+    }
+
+    fn opened(&mut self, now: Time, connection: u32) -> bool {
+        either!(self, app => app.opened(now, connection))
+    }
+
+    #[inline]
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        either!(self, app => app.received(now, connection, before, total))
+    }
+
+    #[inline]
+    fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool {
+        either!(self, app => app.acknowledged(now, connection, total))
+    }
+
+    fn answers(&self) -> bool {
+        either!(self, app => app.answers())
+    }
+
+    fn receiving(&self, connection: u32) -> Duration {
+        either!(self, app => app.receiving(connection))
+    }
+
+    fn closed(&mut self, now: Time, connection: u32) -> bool {
+        either!(self, app => app.closed(now, connection))
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        either!(self, app => app.owed(connection, received))
+    }
+}

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from netstudy import wire
+from netstudy.testbed.netns.layout import Address
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.sandbox import enter
-from tests.testbed.switched import datagrams, switched
+from tests.testbed.networks import direct, dumbbell
+from tests.testbed.switched import carried, datagrams, switched
 
 _FRAME = 1518
 """A full frame of MTU 1500 on the wire, check sequence included."""
@@ -116,17 +118,20 @@ def delay() -> Any:
 
 def _round_trip_ms(delay_ns: int) -> float:
     with switched(delay_ns=delay_ns) as (plan, _):
-        client, server = plan.addresses
-        asking, answering = datagrams(client), datagrams(server, 4711)
-        times = []
-        for _ in range(20):
-            start = time.monotonic()
-            asking.sendto(b"?", (server.ip, 4711))
-            question, address = answering.recvfrom(16)
-            answering.sendto(question, address)
-            asking.recv(16)
-            times.append(1000 * (time.monotonic() - start))
-        return min(times)
+        return _trip_ms(*plan.addresses)
+
+
+def _trip_ms(client: Address, server: Address) -> float:
+    asking, answering = datagrams(client), datagrams(server, 4712)
+    times = []
+    for _ in range(20):
+        start = time.monotonic()
+        asking.sendto(b"?", (server.ip, 4712))
+        question, address = answering.recvfrom(16)
+        answering.sendto(question, address)
+        asking.recv(16)
+        times.append(1000 * (time.monotonic() - start))
+    return min(times)
 
 
 def elsewhere() -> Any:
@@ -148,6 +153,44 @@ def elsewhere() -> Any:
         return {"counted": counted, **switch.stop()}
 
 
+def in_a_row() -> Any:
+    """60 datagrams at once through two switches, over a link of 10 Mbit/s and 3 ms between them
+    with room for 20 frames before it; the middle is sampled."""
+    graph = dumbbell(
+        middle_bps=(5_000_000, 10_000_000),
+        delay_ns=3_000_000,
+        buffer=wire.OutputQueued(port_buffer_bytes=20 * _FRAME),
+    )
+    sampler = wire.Instrument(kind="ports", node="right", port="left", every_ns=1_000_000)
+    with carried(graph, paced_ingress=True, instruments=(sampler,)) as (plan, switch):
+        client, server = plan.addresses[0], plan.addresses[2]
+        sink, source = datagrams(client, 4711), datagrams(server)
+        sink.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        for _ in range(60):
+            source.sendto(_PAYLOAD, (client.ip, 4711))
+        received = [_received_ns(sink)]
+        while len(received) < switch.snapshot("right")["left"]["frames_forwarded"]:
+            received.append(_received_ns(sink))
+        counted = {name: switch.snapshot(name) for name in ("left", "right")}
+        return {"received_ns": received, "counted": counted, **switch.stop()}
+
+
+def wire_between_hosts() -> Any:
+    """When datagrams come over a wire of 10 Mbit/s there and 100 Mbit/s back, and the least
+    round-trip time in milliseconds with a delay of 5 ms each way."""
+    graph = direct(rate_bps=(10_000_000, 100_000_000), delay_ns=5_000_000)
+    with carried(graph, paced_ingress=True) as (plan, switch):
+        client, server = plan.addresses
+        received = []
+        for source, sink in ((client, server), (server, client)):
+            there, here = datagrams(sink, 4711), datagrams(source)
+            there.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+            for _ in range(40):
+                here.sendto(_PAYLOAD, (sink.ip, 4711))
+            received.append([_received_ns(there) for _ in range(40)])
+        return {"received_ns": received, "trip_ms": _trip_ms(client, server), **switch.stop()}
+
+
 def ends() -> Any:
     """Exit code and output after SIGTERM, the end of input, and the time limit."""
     with switched() as (_, switch):
@@ -165,7 +208,7 @@ CASES: dict[str, Callable[[], Any]] = {
     case.__name__: case
     for case in (
         *(rate, burst_output_queued, burst_shared_memory, burst_ingress_queued),
-        *(paced, marks, delay, elsewhere, ends),
+        *(paced, marks, delay, elsewhere, in_a_row, wire_between_hosts, ends),
     )
 }
 

@@ -33,10 +33,10 @@ def test_packets_grow_with_what_is_done_of_a_run() -> None:
     assert progress.between(1).under_way is None
 
 
-def told(run: wire.Run, signs: list[tuple[str, int, int] | None], clients: int = 1) -> list[int]:
+def told(run: wire.Run, signs: list[tuple[str, int, int] | None]) -> list[int]:
     """What is done after each sign of life of a client, at a time in milliseconds; None: the next
     phase begins."""
-    under_way = UnderWay(run, clients)
+    under_way = UnderWay(run)
     done: list[int] = []
     for sign in signs:
         if sign is None:
@@ -60,7 +60,7 @@ def test_of_several_flows_and_clients_it_is_what_each_has_done() -> None:
     )
     run = a_run(dumbbell(), work, counts(10, 2))
 
-    assert told(run, [None, ("client-1", 0, 8), ("client-2", 0, 12)], 2) == [2 + 2, 2 + 5]
+    assert told(run, [None, ("client-1", 0, 8), ("client-2", 0, 12)]) == [2 + 2, 2 + 5]
 
 
 def test_a_phase_of_a_time_counts_milliseconds() -> None:

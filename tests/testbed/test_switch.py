@@ -83,6 +83,40 @@ def test_a_frame_for_nobody_goes_nowhere_and_is_counted(user: User) -> None:
     assert found["clock"]["departures"] == 0
 
 
+def test_of_two_switches_the_one_before_the_narrow_link_drops(user: User) -> None:
+    found = user.outcome("in_a_row", cases=_CASES)
+    before, behind = found["counted"]["right"], found["counted"]["left"]
+    middle = before["left"]
+
+    # Frames come at 100 Mbit/s and leave at 10: while 22 come, room for 20 and 2 that have left.
+    assert middle["frames_forwarded"] + middle["frames_dropped"] == 60
+    assert 20 <= middle["frames_forwarded"] <= 27
+    assert before["server-1"]["frames_received"] == 60
+    assert behind["right"]["frames_received"] == middle["frames_forwarded"]
+    assert behind["client-1"]["frames_forwarded"] == middle["frames_forwarded"]
+    assert behind["client-1"]["frames_dropped"] == 0
+    assert middle["queue_bytes_max"] <= 20 * 1518
+    # 1538 bytes at 10 Mbit/s; a late frame makes none behind it late.
+    received = found["received_ns"]
+    assert len(received) == middle["frames_forwarded"]
+    each_ns = (received[-1] - received[0]) / (len(received) - 1)
+    assert each_ns == pytest.approx(1_230_400, rel=0.2)
+    (samples,) = found["samples"]
+    assert (samples["switch"], samples["port"]) == ("right", "left")
+    assert samples["values"]["frames_forwarded"][-1] == middle["frames_forwarded"]
+    assert samples["values"]["frames_forwarded"] == sorted(samples["values"]["frames_forwarded"])
+
+
+def test_a_wire_between_hosts_has_the_rate_of_each_end_and_its_delay(user: User) -> None:
+    found = user.outcome("wire_between_hosts", cases=_CASES)
+    there, back = found["received_ns"]
+
+    assert (there[-1] - there[0]) / 39 == pytest.approx(1_230_400, rel=0.1)
+    # A tenth of that: later by what the machine has to do besides, and never earlier.
+    assert 0.95 * 123_040 <= (back[-1] - back[0]) / 39 < 3 * 123_040
+    assert 10 <= found["trip_ms"] < 15
+
+
 def test_it_ends_with_its_controller_and_with_its_time(user: User) -> None:
     found = user.outcome("ends", cases=_CASES)
 

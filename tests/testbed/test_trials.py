@@ -29,10 +29,20 @@ def engine() -> None:
 def test_a_trial_makes_the_traffic_of_the_run_for_three_quarters_of_a_second() -> None:
     tried = trial_run(run(400 * _MEGABIT), 100 * _MEGABIT)
 
-    # Two blocks of 100 kB take 16 ms at 100 Mbit/s.
-    assert tried.workload == run(400 * _MEGABIT).workload
-    assert tried.count("measure") == 47
+    # Two blocks of 100 kB take 16 ms at 100 Mbit/s, those of a trial 50 ms at least.
+    asked = run(400 * _MEGABIT).workload
+    assert tried.workload == asked.model_copy(update={"block_bytes": 312_500})
+    assert tried.count("measure") == 15
     assert tried.count("warm-up") == 1
+
+
+def test_small_requests_stay_small_in_a_trial() -> None:
+    asked = run(400 * _MEGABIT)
+    work = wire.Request(roles=asked.workload.roles)
+    tried = trial_run(asked.model_copy(update={"workload": work}), 400 * _MEGABIT)
+
+    assert tried.workload == work
+    assert tried.count("measure") == 2_000
 
 
 def test_what_takes_long_is_made_smaller_for_a_trial() -> None:

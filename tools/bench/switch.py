@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from netstudy import wire
-from netstudy.testbed.netns.layout import Host, Layout
+from netstudy.testbed.netns.layout import Address, Layout
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.priority import keep_before_others
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
@@ -79,13 +79,13 @@ def _measure(case: Case) -> None:
         before, resent = switch.snapshot_record(), _retransmissions(layout)
         received, seconds = _receive(receivers, _SECONDS)
         after, resent = switch.snapshot_record(), _retransmissions(layout) - resent
-        start, end = before.counters["client"], after.counters["client"]
+        first, last = before.counters["switch"], after.counters["switch"]
+        start, end = first["client"], last["client"]
         _print(
             case,
             goodput_bps=8 * received / seconds,
             frames_per_s=sum(
-                after.counters[node].frames_forwarded - before.counters[node].frames_forwarded
-                for node in after.counters
+                last[port].frames_forwarded - first[port].frames_forwarded for port in last
             )
             / seconds,
             queue_bytes=end.queue_bytes_max,
@@ -113,7 +113,7 @@ def _kept_before_others(pid: int) -> Iterator[None]:
 @contextmanager
 def _sending(layout: Layout) -> Iterator[list[socket.socket]]:
     """The client's sockets, each with a server that sends without an end."""
-    client, *servers = layout.hosts
+    client, *servers = layout.addresses
     pairs = [_connect(server, client) for server in servers]
     done = threading.Event()
     sender = threading.Thread(target=_send, args=([sender for sender, _ in pairs], done))
@@ -128,12 +128,12 @@ def _sending(layout: Layout) -> Iterator[list[socket.socket]]:
                 one.close()
 
 
-def _connect(server: Host, client: Host) -> tuple[socket.socket, socket.socket]:
+def _connect(server: Address, client: Address) -> tuple[socket.socket, socket.socket]:
     with within(server.node):
-        listener = socket.create_server((server.address, 4711))
+        listener = socket.create_server((server.ip, 4711))
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
     with within(client.node):
-        receiver = socket.create_connection((server.address, 4711), timeout=5)
+        receiver = socket.create_connection((server.ip, 4711), timeout=5)
     sender, _ = listener.accept()
     return sender, receiver
 

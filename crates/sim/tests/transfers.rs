@@ -116,4 +116,7 @@ fn a_request_takes_its_way_there_and_back() {
     assert_eq!((latencies.count, latencies.unanswered), (100, 0));
     assert!(latencies.min_ns.abs_diff(expected) <= 1, "{} ns, not {expected}", latencies.min_ns);
     assert!(latencies.max_ns.abs_diff(expected) <= 1, "{} ns, not {expected}", latencies.max_ns);
+    // Buckets keep three digits.
+    let within = |value: &u64| value.abs_diff(expected) <= expected / 1000 + 1;
+    assert!(latencies.value_ns.iter().all(within), "{:?}, not {expected}", latencies.value_ns);
 }

@@ -86,7 +86,7 @@ async def carry_out(
         for part, agent in agents.items():
             if part.node in groups:
                 groups[part.node].write_text(str(agent.process.pid))
-        crew = _Crew(setting, switch, agents, UnderWay(setting.run, len(setting.cast.clients)))
+        crew = _Crew(setting, switch, agents, UnderWay(setting.run))
         for part, agent in crew.clients.items():
             agent.heard = crew.under_way.listener(part.endpoint, on_progress)
         try:

@@ -54,10 +54,13 @@ from netstudy.wire import Network, Plan
 
 _TRIAL_S = 0.75
 """How long the traffic of a trial goes on, roughly."""
-_UNIT_S = 0.25
-"""How long one of what a workload counts may take at most; it is made smaller for that."""
+_UNIT_S = (0.05, 0.25)
+"""How long one of what a workload counts takes on the links at least and at most; its messages are
+made larger or smaller for that, so that links are the limit."""
 _UNIT_BYTES_MAX = 128_000_000
 """Of one of what it counts: a tenth of a second at 10 Gbit/s; rates out of reach take no longer."""
+_BYTES_MAX = 3 * _UNIT_BYTES_MAX
+"""Of all of them."""
 _COUNT_MAX = 2_000
 _ALLOWED_S = 0.002
 """For each of what a workload counts: what hosts and the machine take beside the links."""
@@ -128,8 +131,8 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
         }
     )
     each_s, each_bytes = unit(plain)
-    share = min(_UNIT_S / each_s if each_s else 1.0, _UNIT_BYTES_MAX / max(each_bytes, 1), 1.0)
-    work = traffic.shortened(run.workload, share)
+    share = min(max(each_s, _UNIT_S[0]), _UNIT_S[1]) / each_s if each_s else 1.0
+    work = traffic.resized(run.workload, min(share, _UNIT_BYTES_MAX / max(each_bytes, 1)))
     short = plain.model_copy(update={"workload": work})
     planned = run.until("measure")
     until: wire.Until
@@ -137,7 +140,9 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
         until = wire.UntilTime(ns=min(planned.ns, round(1e9 * _TRIAL_S)))
         warm_up: wire.Until = wire.UntilTime(ns=round(1e9 * _TRIAL_S / 4))
     else:
-        count = min(round(_TRIAL_S / max(unit(short)[0], 1e-9)), _COUNT_MAX)
+        each_s, each_bytes = unit(short)
+        fits = _COUNT_MAX if not each_s else round(_TRIAL_S / each_s)
+        count = min(fits, _COUNT_MAX, _BYTES_MAX // max(each_bytes, 1))
         until, warm_up = wire.UntilCount(count=max(count, 1)), wire.UntilCount(count=1)
     phases = (
         wire.Phase(kind="warm-up", until=warm_up),

@@ -23,6 +23,10 @@ class Connection:
     """The endpoint that listens."""
     is_probe: bool = False
 
+    def node(self, role: Role) -> str:
+        """The host or zone at an end."""
+        return (self.client if role == "client" else self.server).partition("@")[0]
+
 
 @dataclass(frozen=True)
 class Part:

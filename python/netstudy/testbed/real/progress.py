@@ -45,9 +45,8 @@ class UnderWay:
     """How far one run is: in what its workload counts, or in milliseconds where its measuring phase
     lasts for a time."""
 
-    def __init__(self, run: wire.Run, clients: int) -> None:
+    def __init__(self, run: wire.Run) -> None:
         """In its first phase."""
-        self._clients = clients
         self._samples: dict[str, int] = {}
         self._since_ns: int | None = None
         self._timed = isinstance(run.until("measure"), wire.UntilTime)

@@ -45,7 +45,7 @@ class Traffic(ABC, Generic[WireT]):
         """Samples that all clients together have when a count of one is done."""
 
     @abstractmethod
-    def shortened(self, work: WireT, share: float) -> WireT:
+    def resized(self, work: WireT, share: float) -> WireT:
         """The same with messages of that share of their size, and without pauses: for a trial of
         the machine."""
 
@@ -91,8 +91,8 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
         )
 
     return wire.ConnectionSamples(
-        client=tuple(one.client for one in connections),
-        server=tuple(one.server for one in connections),
+        client=tuple(one.node("client") for one in connections),
+        server=tuple(one.node("server") for one in connections),
         bytes_received=tuple(received for received, _, _ in of_client),
         bytes_sent=tuple(received for received, _, _ in of_server),
         busy_ns=tuple(busy_ns.get(row, 0) for row in rows),
@@ -107,7 +107,7 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
         wire.RequestHistogram(
             operation="probe" if record.of == "probe" else "request",
             phase=record.phase,
-            client=agent.part.endpoint,
+            client=agent.part.node,
             server=", ".join(_servers(evidence, agent.part, record.of)),
             count=record.count,
             unanswered=0,
@@ -130,4 +130,4 @@ _DIGITS = 3
 
 def _servers(evidence: Evidence, part: Part, of: str) -> Iterator[str]:
     rows = part.probes if of == "probe" else part.own
-    yield from dict.fromkeys(evidence.cast.connections[row].server for row in rows)
+    yield from dict.fromkeys(evidence.cast.connections[row].node("server") for row in rows)

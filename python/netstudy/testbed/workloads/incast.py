@@ -76,8 +76,8 @@ class IncastTraffic(Traffic[wire.Incast]):
         """See Traffic.counted: an iteration."""
         return 1
 
-    def shortened(self, work: wire.Incast, share: float) -> wire.Incast:
-        """See Traffic.shortened."""
+    def resized(self, work: wire.Incast, share: float) -> wire.Incast:
+        """See Traffic.resized."""
         block_bytes = max(round(work.block_bytes * share), len(work.roles.server))
         plain = {"request_spacing_ns": 0, "start_jitter": wire.NoJitter()}
         return work.model_copy(update={"block_bytes": block_bytes, **plain})

@@ -56,10 +56,10 @@ class RequestTraffic(Traffic[wire.Request]):
         """See Traffic.counted: a request of each connection."""
         return len(list(self.connections(work)))
 
-    def shortened(self, work: wire.Request, share: float) -> wire.Request:
-        """See Traffic.shortened."""
+    def resized(self, work: wire.Request, share: float) -> wire.Request:
+        """See Traffic.resized. Small messages stay small: they fill no link."""
         sizes = {
-            name: max(round(getattr(work, name) * share), 1)
+            name: max(round(getattr(work, name) * min(share, 1.0)), 1)
             for name in ("request_bytes", "response_bytes")
         }
         return work.model_copy(update={**sizes, "think_ns": 0})

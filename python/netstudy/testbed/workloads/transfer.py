@@ -62,8 +62,8 @@ class TransferTraffic(Traffic[wire.Transfer]):
         """See Traffic.counted: a transfer of each connection."""
         return len(list(self.connections(work)))
 
-    def shortened(self, work: wire.Transfer, share: float) -> wire.Transfer:
-        """See Traffic.shortened."""
+    def resized(self, work: wire.Transfer, share: float) -> wire.Transfer:
+        """See Traffic.resized."""
         size = work.size_bytes and max(round(work.size_bytes * share), 1)
         return work.model_copy(update={"size_bytes": size, "pause_ns": 0})
 

@@ -13,7 +13,7 @@ import pytest
 from netstudy.analysis.reference import Published
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.hardware import HardwareLibrary
-from netstudy.wire import IterationSamples, RunRecord, Treatment
+from netstudy.wire import IterationSamples, RunRecord, Samples, Treatment
 from tools import fit, trial
 from tools.fit import (
     KNOBS,
@@ -88,7 +88,12 @@ def test_the_means_of_a_run_are_in_the_units_of_the_table() -> None:
         timeouts=(0, 0),
     )
     record = RunRecord(
-        run="0" * 12, treatment=AT, replicate=7, seed="0", status="ok", iterations=samples
+        run="0" * 12,
+        treatment=AT,
+        replicate=7,
+        seed="0",
+        status="ok",
+        samples=Samples(iteration=samples),
     )
     assert means(record) == Means(AT, 7, {COMPLETION: 2.0, DROPS: 3.5})
 

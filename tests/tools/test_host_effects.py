@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netstudy.wire import IterationSamples, RunRecord
+from netstudy.wire import MEASURE_END, MEASURE_START, IterationSamples, RunRecord
 from tools.host_effects import COLLAPSE, SHARED, Losses, losses, simulated, table
 
 SMALL = {"jitter of 2 µs", "jitter of 5 µs"}
@@ -19,11 +19,28 @@ def record(completion_ms: tuple[int, ...], **server: int) -> RunRecord:
         retransmissions=zeros,
         timeouts=zeros,
     )
-    counters = {"server": server, "switch.client": {"frames_dropped": 6}}
-    return RunRecord(
-        run="a" * 12, treatment={}, replicate=1, seed="b" * 16, status="ok",
-        iterations=samples, counters=counters,
-    )  # fmt: skip
+    node = {"clock": "virtual", "kind": "host"}
+    return RunRecord.model_validate(
+        {
+            "run": "a" * 12,
+            "treatment": {},
+            "replicate": 1,
+            "seed": "b" * 16,
+            "status": "ok",
+            "samples": {"iteration": samples},
+            "nodes": {
+                "client": node | {"group": "client"},
+                "server-1": node | {"group": "server"},
+                "server-2": node | {"group": "server"},
+            },
+            "edges": ({"name": MEASURE_START, "at_ns": 0}, {"name": MEASURE_END, "at_ns": 1}),
+            "counters": {
+                "server-1": {name: (5, 5) for name in server},
+                "server-2": {name: (5, 5 + value) for name, value in server.items()},
+            },
+            "ports": {"switch": {"client": {"frames_dropped": (2, 8)}}},
+        }
+    )
 
 
 def test_counts_are_those_of_an_iteration_over_all_runs() -> None:

@@ -35,7 +35,7 @@ def record(completion_ms: tuple[int, ...], **server: int) -> RunRecord:
             },
             "edges": ({"name": MEASURE_START, "at_ns": 0}, {"name": MEASURE_END, "at_ns": 1}),
             "counters": {
-                "server-1": {name: (5, 5) for name in server},
+                "server-1": dict.fromkeys(server, (5, 5)),
                 "server-2": {name: (5, 5 + value) for name, value in server.items()},
             },
             "ports": {"switch": {"client": {"frames_dropped": (2, 8)}}},

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from netstudy.analysis.workloads import METRICS
+from netstudy.analysis.workloads import VOCABULARY
 from netstudy.cli import app
 from netstudy.hardware import HardwareLibrary
 from netstudy.knobs import Knob, knobs
@@ -86,10 +86,21 @@ METRICS_HEAD = """\
 <!-- Written by `make docs`; changes here are lost. -->
 
 The one vocabulary of tables, figures, prose and exports. A name ends in its unit and its statistic.
-Replicates are pooled.
+Replicates are pooled; the interval of a percentile comes from the percentiles of the runs, and none
+is given beyond what the samples can show. `agreement:` and `--band` may call a metric by the
+name of its figure too.
+"""
 
-| name | what it is | unit | formula | better | measured by |
-|---|---|---|---|---|---|
+METRIC_HEADINGS = {
+    "incast": "Incast",
+    "transfer": "Transfers",
+    "request": "Requests",
+    "probe": "The probe beside a workload",
+    "tcp": "Sampled connections",
+}
+METRIC_TABLE = """
+| name | figure | what it is | unit | formula | better | measured by |
+|---|---|---|---|---|---|---|
 """
 
 
@@ -124,13 +135,16 @@ def records() -> str:
 
 
 def metrics() -> str:
-    """The vocabulary of metrics."""
-    rows = [
-        f"| `{m.name}` | {m.label} | {m.unit} | {m.formula} | {m.better} | "
-        f"{', '.join(m.instruments)} |\n"
-        for m in METRICS
-    ]
-    return METRICS_HEAD + "".join(rows)
+    """The vocabulary of metrics, a table a workload."""
+    parts = [METRICS_HEAD]
+    for kind, metrics in VOCABULARY.items():
+        rows = [
+            f"| `{m.name}` | {m.figure} | {m.label} | {m.unit} | {m.formula} | {m.better} | "
+            f"{', '.join(m.instruments)} |\n"
+            for m in metrics
+        ]
+        parts += [f"\n## {METRIC_HEADINGS[kind]}\n", METRIC_TABLE, *rows]
+    return "".join(parts)
 
 
 def study_file() -> str:

@@ -7,61 +7,18 @@
 //
 // Prints one JSON object: goodput, and drops and retransmission timeouts over all iterations.
 
-#include "ns3/core-module.h"
-#include "ns3/internet-module.h"
-#include "ns3/network-module.h"
-#include "ns3/point-to-point-module.h"
+#include "ns3_parts.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <vector>
 
-using namespace ns3;
-
 namespace
 {
 constexpr uint32_t REQUEST_BYTES = 64;
 constexpr uint32_t BLOCK_BYTES = 4'000'000;
-constexpr uint32_t PORT_BUFFER_BYTES = 512'000;
-constexpr uint32_t HEADER_BYTES = 52; // IPv4 and TCP with timestamps
-constexpr uint16_t PORT = 5000;
 constexpr double JITTER_NS_MAX = 20'000;
-const Ipv4Mask NETMASK("255.255.0.0");
-
-uint64_t drops = 0;
-uint64_t timeouts = 0;
-
-void
-CountDrop(Ptr<const Packet>)
-{
-    drops++;
-}
-
-// RFC 6298 (5.5) doubles the RTO at a timeout. Nothing else does here: round trips are below the
-// minimum RTO, which every sample restores.
-void
-CountTimeout(Time before, Time after)
-{
-    timeouts += after == before + before;
-}
-
-void
-ConfigureTcp(uint32_t mtu)
-{
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpNewReno"));
-    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
-    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
-    Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MicroSeconds(1)));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(mtu - HEADER_BYTES));
-    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
-    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(2));
-    Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(40)));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(6 << 20));
-    // Room for a block beside the last one's unacknowledged end.
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(8 << 20));
-}
 
 uint32_t
 ReadAll(Ptr<Socket> socket)
@@ -193,35 +150,6 @@ class Client
     Time m_busy;
 };
 
-// Ports by the last two bytes of the address, as Star numbers its hosts.
-class Switch
-{
-  public:
-    void Attach(Ptr<NetDevice> port)
-    {
-        m_ports.push_back(port);
-        port->GetNode()->RegisterProtocolHandler(MakeCallback(&Switch::Forward, this),
-                                                 Ipv4L3Protocol::PROT_NUMBER,
-                                                 port);
-    }
-
-  private:
-    void Forward(Ptr<NetDevice>,
-                 Ptr<const Packet> packet,
-                 uint16_t protocol,
-                 const Address&,
-                 const Address&,
-                 NetDevice::PacketType)
-    {
-        uint8_t header[20]; // RFC 791: the destination is the last word
-        packet->CopyData(header, sizeof header);
-        const Ptr<NetDevice>& port = m_ports[(header[18] << 8 | header[19]) - 1];
-        port->Send(packet->Copy(), port->GetBroadcast(), protocol);
-    }
-
-    std::vector<Ptr<NetDevice>> m_ports;
-};
-
 // The hosts, numbered from 0 (the client), with their links and addresses.
 class Star
 {
@@ -229,12 +157,16 @@ class Star
     Star(uint32_t hosts, uint32_t mtu)
     {
         m_hosts.Create(hosts);
-        InternetStackHelper internet;
-        internet.SetIpv6StackInstall(false);
-        internet.Install(m_hosts);
+        InstallInternet(m_hosts);
         for (uint32_t host = 0; host < hosts; host++)
         {
-            Link(host, mtu);
+            NetDeviceContainer ends = Link(mtu).Install(m_hosts.Get(host), m_switchNode);
+            m_switch.Attach(ends.Get(1), host);
+            if (host == 0)
+            {
+                Bound(ends.Get(1));
+            }
+            SetAddress(m_hosts.Get(host), host, ends.Get(0));
         }
     }
 
@@ -243,42 +175,7 @@ class Star
         return m_hosts.Get(index);
     }
 
-    static Ipv4Address AddressOf(uint32_t host)
-    {
-        return Ipv4Address((10U << 24) + 1 + host);
-    }
-
   private:
-    void Link(uint32_t host, uint32_t mtu)
-    {
-        PointToPointHelper link;
-        link.SetDeviceAttribute("DataRate", StringValue("10Gbps"));
-        link.SetDeviceAttribute("Mtu", UintegerValue(mtu));
-        link.SetChannelAttribute("Delay", TimeValue(MicroSeconds(2)));
-        link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1000000p"));
-        NetDeviceContainer ends = link.Install(m_hosts.Get(host), m_switchNode);
-        m_switch.Attach(ends.Get(1));
-        if (host == 0)
-        {
-            Bound(DynamicCast<PointToPointNetDevice>(ends.Get(1)));
-        }
-        SetAddress(host, ends.Get(0));
-    }
-
-    static void Bound(Ptr<PointToPointNetDevice> port)
-    {
-        port->GetQueue()->SetMaxSize(QueueSize(QueueSizeUnit::BYTES, PORT_BUFFER_BYTES));
-        port->GetQueue()->TraceConnectWithoutContext("Drop", MakeCallback(&CountDrop));
-    }
-
-    void SetAddress(uint32_t host, Ptr<NetDevice> device)
-    {
-        Ptr<Ipv4> ipv4 = m_hosts.Get(host)->GetObject<Ipv4>();
-        const uint32_t interface = ipv4->AddInterface(device);
-        ipv4->AddAddress(interface, Ipv4InterfaceAddress(AddressOf(host), NETMASK));
-        ipv4->SetUp(interface);
-    }
-
     NodeContainer m_hosts;
     Ptr<Node> m_switchNode = CreateObject<Node>();
     Switch m_switch;
@@ -307,7 +204,7 @@ main(int argc, char** argv)
     for (uint32_t host = 1; host <= servers; host++)
     {
         listening.push_back(std::make_unique<Server>(star.Host(host)));
-        client.Connect(Star::AddressOf(host));
+        client.Connect(AddressOf(host));
     }
     Simulator::Run();
 

@@ -6,7 +6,7 @@ Everything follows from the seed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -97,7 +97,7 @@ def _transfers(planned: Run, rng: np.random.Generator, window: int) -> tuple[Sam
     again = rng.poisson(total / SEGMENT / 900)
     get, put = work.direction in ("get", "both"), work.direction in ("put", "both")
 
-    def ways(values: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def ways(values: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         found = tuple(int(value) for value in values)
         zeros = (0,) * len(found)
         return (found if get else zeros), (found if put else zeros)

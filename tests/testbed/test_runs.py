@@ -60,10 +60,10 @@ def test_a_study_comes_to_its_sealed_folder(place: Path, user: User, testbed: st
     assert folder.is_done()
     assert folder.changed_since_sealed() == []
     for run_, record in zip(folder.plan().runs, records, strict=True):
-        servers = sum(group.count for group in run_.network.hosts) - 1
+        servers = len(run_.network.hosts) - 1
         assert record.status == "ok" or [check for check in record.checks if not check.holds]
-        assert record.iterations is not None
-        assert len(record.iterations.completion_ns) == _ITERATIONS
+        assert record.samples.iteration is not None
+        assert len(record.samples.iteration.completion_ns) == _ITERATIONS
         assert record.reconciliation
         assert_captured(folder, record.run, servers)
     table = run(user, "export", folder.path, "--csv").splitlines()
@@ -82,8 +82,10 @@ def assert_captured(folder: Folder, run_id: str, servers: int) -> None:
     nodes = {line["node"] for line in lines}
     assert "client" in nodes
     assert sum(node.startswith("server") for node in nodes) == servers
-    (verified,) = [line["record"] for line in lines if line["record"]["kind"] == "verified"]
-    assert verified["bytes"] == servers * _BLOCK_BYTES * (_ITERATIONS + _WARMUP)
+    phases = [line["record"] for line in lines if line["record"]["kind"] == "phase"]
+    assert [phase["name"] for phase in phases] == ["warm-up", "measure"]
+    verified = sum(sum(phase["bytes_received"]) for phase in phases)
+    assert verified == servers * _BLOCK_BYTES * (_ITERATIONS + _WARMUP)
     snapshots = [line for line in lines if line["record"]["kind"] == "snapshot"]
     of_hosts = [line["record"]["raw"] for line in snapshots if line["node"] != "switch"]
     assert len(of_hosts) == 2 * (1 + servers)
@@ -179,7 +181,7 @@ def test_an_engine_that_is_not_there_is_named_before_anything_is_made(tmp_path: 
 
 def test_a_folder_is_not_gone_on_with_by_another_engine(tmp_path: Path) -> None:
     folder = begun(tmp_path, study_text())
-    first = b'{"kind":"engine","schema":"netstudy/record/1","version":"0.0.1","testbed":"netns"}\n'
+    first = b'{"kind":"engine","schema":"netstudy/record/2","version":"0.0.1","testbed":"netns"}\n'
     folder.write_engine(first)
     code, told = finished(start("run", folder.path, "--resume"))
     assert code == 2

@@ -8,9 +8,10 @@ from pydantic import TypeAdapter
 from netstudy import wire
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.kernel_path import burst_bytes
-from netstudy.testbed.netns.limits import Ceiling, excess, ideal_goodput_bps
-from netstudy.testbed.netns.trials import trial_run
+from netstudy.testbed.netns.limits import Ceiling, excess
+from netstudy.testbed.netns.trials import ideal_bps, trial_run, unit
 from tests.skips import or_skip
+from tests.testbed.carried_out import times
 from tests.testbed.conftest import User
 from tests.testbed.tried import run
 
@@ -25,35 +26,61 @@ def engine() -> None:
         find_engine()
 
 
-def test_a_trial_fills_the_link_for_a_quarter_of_a_second() -> None:
+def test_a_trial_makes_the_traffic_of_the_run_for_three_quarters_of_a_second() -> None:
     tried = trial_run(run(400 * _MEGABIT), 100 * _MEGABIT)
 
-    assert tried.workload.block_bytes * 8 == 100 * _MEGABIT // 4
-    assert tried.workload.striped
+    # Two blocks of 100 kB take 16 ms at 100 Mbit/s.
+    assert tried.workload == run(400 * _MEGABIT).workload
+    assert tried.count("measure") == 47
+    assert tried.count("warm-up") == 1
+
+
+def test_what_takes_long_is_made_smaller_for_a_trial() -> None:
+    asked = run(100 * _MEGABIT)
+    work = wire.Transfer(roles=asked.workload.roles, size_bytes=1_000_000_000, pause_ns=10**9)
+    tried = trial_run(asked.model_copy(update={"workload": work}), 100 * _MEGABIT)
+
+    assert isinstance(tried.workload, wire.Transfer)
+    assert unit(tried)[0] == pytest.approx(0.25)
+    assert tried.workload.pause_ns == 0
+    assert tried.count("measure") == 3
 
 
 def test_a_trial_ends_however_much_is_asked_for() -> None:
-    assert trial_run(run(10**13), 10**13).workload.block_bytes == 128_000_000
+    asked = run(10**13)
+    work = wire.Transfer(roles=asked.workload.roles, size_bytes=10**12)
+    tried = trial_run(asked.model_copy(update={"workload": work}), 10**13)
+
+    assert unit(tried)[1] <= 128_000_000
+
+
+def test_a_phase_of_a_time_is_shortened() -> None:
+    asked = run(100 * _MEGABIT)
+    work = wire.Transfer(roles=asked.workload.roles)
+    timed = asked.model_copy(update={"workload": work, "phases": times(60)})
+
+    assert trial_run(timed, 100 * _MEGABIT).until("measure") == wire.UntilTime(ns=750_000_000)
 
 
 def test_a_trial_scales_all_links_alike() -> None:
     asked = run(400 * _MEGABIT)
-    uneven = tuple(
-        link.model_copy(update={"rate_bps": rate * _MEGABIT})
-        for link, rate in zip(asked.network.links, (400, 100), strict=True)
-    )
+    slow = asked.network.links[1]
+    end = slow.a.model_copy(update={"rate_bps": 100 * _MEGABIT})
+    uneven = (asked.network.links[0], slow.model_copy(update={"a": end}), asked.network.links[2])
     network = asked.network.model_copy(update={"links": uneven})
     tried = trial_run(asked.model_copy(update={"network": network}), 200 * _MEGABIT)
 
-    assert [link.rate_bps for link in tried.network.links] == [200 * _MEGABIT, 50 * _MEGABIT]
+    rates = [[end.rate_bps // _MEGABIT for end in link.ports] for link in tried.network.links]
+    assert rates == [[200, 200], [50, 200], [200, 200]]
 
 
 def test_nothing_can_be_lost_in_a_trial() -> None:
     tried = trial_run(run(400 * _MEGABIT), 400 * _MEGABIT).network
 
-    assert isinstance(tried.switch.buffer, wire.OutputQueued)
-    under_way = sum(group.count * group.tcp.send_buffer_bytes for group in tried.hosts)
-    assert tried.switch.buffer.port_buffer_bytes >= 2 * under_way
+    (switch,) = tried.switches
+    assert isinstance(switch.buffer, wire.OutputQueued)
+    under_way = sum(tried.group(host.group).tcp.send_buffer_bytes for host in tried.hosts)
+    assert switch.buffer.port_buffer_bytes >= 2 * under_way
 
 
 @pytest.mark.parametrize("switching", ["user-space", "kernel"])
@@ -61,12 +88,14 @@ def test_the_machine_is_tried(user: User, engine: None, switching: str) -> None:
     (ceiling,) = tried(user, 20 * _MEGABIT, switching)
     first, asked = ceiling.trials[0], trial_run(run(20 * _MEGABIT), 20 * _MEGABIT)
     # A token bucket that has filled up lets its depth go at once, at the start of each iteration.
-    ahead_bytes = burst_bytes(asked.network.links[0]) if switching == "kernel" else 0
-    block_bytes = asked.workload.block_bytes
-    ideal_bps = ideal_goodput_bps(first.rate_bps, asked.network)
+    link = asked.network.links[0]
+    ahead_bytes = burst_bytes(link.a, link) if switching == "kernel" else 0
+    each_s, each_bytes = unit(asked)
+    most_bps = 8 * each_bytes / (each_s * (each_bytes - ahead_bytes) / each_bytes)
 
     assert first.rate_bps == 20 * _MEGABIT
-    assert 0 < first.goodput_bps <= ideal_bps * block_bytes / (block_bytes - ahead_bytes)
+    assert first.ideal_bps == ideal_bps(asked)
+    assert 0 < first.goodput_bps <= most_bps
     assert first.packets_per_s >= first.goodput_bps / 8 / 1448
     assert (first.lateness_us_p99 is None) == (switching == "kernel")
 

@@ -9,22 +9,14 @@ from pydantic import TypeAdapter
 from netstudy import wire
 from netstudy.testbed.netns.limits import Ceiling
 from netstudy.testbed.netns.trials import ceilings
+from tests.testbed.carried_out import a_run, counts, roles
 from tests.testbed.networks import star
 
 
 def run(rate_bps: int) -> wire.Run:
     """An incast of two servers."""
-    return wire.Run(
-        id="0" * 12,
-        cases=(),
-        treatment={},
-        replicate=1,
-        seed="0" * 16,
-        network=star(2, rate_bps=rate_bps, mtu_bytes=1500),
-        workload=wire.Incast(
-            client="client", servers="server", block_bytes=100_000, iterations=1, request_bytes=64
-        ),
-    )
+    work = wire.Incast(roles=roles("client", ("server-1", "server-2")), block_bytes=100_000)
+    return a_run(star(2, rate_bps=rate_bps, mtu_bytes=1500), work, counts(10))
 
 
 if __name__ == "__main__":

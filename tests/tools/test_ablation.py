@@ -68,11 +68,6 @@ def test_a_mechanism_counts_by_what_the_errors_grow_by() -> None:
     assert accuracy(5.0, 2.0).worse_than(accuracy(3.0, 1.0)) == pytest.approx(2 * 2 + 2 * 1)
 
 
-def completions(record: RunRecord) -> tuple[int, ...]:
-    assert record.samples.iteration is not None
-    return record.samples.iteration.completion_ns
-
-
 def test_the_engine_is_asked_once_as_it_is_and_once_without(base: trial.Plan) -> None:
     records = trial.simulate(base)
     assert trial.simulate(base) == records
@@ -82,7 +77,12 @@ def test_the_engine_is_asked_once_as_it_is_and_once_without(base: trial.Plan) ->
     assert others != records
     found = ablation.accuracy(trial.agreement(base, records))
     assert set(found.median_abs_pct) == {(m, s) for m in (COMPLETION, DROPS) for s in SWITCHES}
-    assert found.ratio == pytest.approx(sum(completions(records[0])) / sum(completions(records[1])))
+    assert found.ratio == pytest.approx(completion_ns(records[0]) / completion_ns(records[1]))
+
+
+def completion_ns(record: RunRecord) -> int:
+    assert record.samples.iteration is not None
+    return sum(record.samples.iteration.completion_ns)
 
 
 def test_a_plan_that_the_engine_refuses_is_told_in_its_words(base: trial.Plan) -> None:

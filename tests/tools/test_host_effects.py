@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from netstudy.wire import MEASURE_END, MEASURE_START, IterationSamples, RunRecord
+from netstudy.wire import IterationSamples, RecordNode, RunRecord, Samples
+from tests.report.synthetic import edges
 from tools.host_effects import COLLAPSE, SHARED, Losses, losses, simulated, table
 
 SMALL = {"jitter of 2 µs", "jitter of 5 µs"}
@@ -19,27 +20,17 @@ def record(completion_ms: tuple[int, ...], **server: int) -> RunRecord:
         retransmissions=zeros,
         timeouts=zeros,
     )
-    node = {"clock": "virtual", "kind": "host"}
-    return RunRecord.model_validate(
-        {
-            "run": "a" * 12,
-            "treatment": {},
-            "replicate": 1,
-            "seed": "b" * 16,
-            "status": "ok",
-            "samples": {"iteration": samples},
-            "nodes": {
-                "client": node | {"group": "client"},
-                "server-1": node | {"group": "server"},
-                "server-2": node | {"group": "server"},
-            },
-            "edges": ({"name": MEASURE_START, "at_ns": 0}, {"name": MEASURE_END, "at_ns": 1}),
-            "counters": {
-                "server-1": dict.fromkeys(server, (5, 5)),
-                "server-2": {name: (5, 5 + value) for name, value in server.items()},
-            },
-            "ports": {"switch": {"client": {"frames_dropped": (2, 8)}}},
-        }
+    return RunRecord(
+        run="a" * 12,
+        treatment={},
+        replicate=1,
+        seed="b" * 16,
+        status="ok",
+        nodes={"server": RecordNode(kind="host", group="server", clock="machine")},
+        samples=Samples(iteration=samples),
+        edges=edges(0, sum(samples.completion_ns)),
+        counters={"server": {name: (10, 10 + grown) for name, grown in server.items()}},
+        ports={"switch": {"client": {"frames_dropped": (4, 10)}}},
     )
 
 

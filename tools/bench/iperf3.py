@@ -1,7 +1,7 @@
 """Holds the agent's bulk transfer against iperf3's: `make bench-iperf3`.
 
-Two network namespaces with a veth pair between them, in a sandbox that leaves nothing behind. An
-incast with one response a server is a bulk transfer: as many servers as iperf3 has streams, each
+Two network namespaces with a veth pair between them, in a sandbox that leaves nothing behind. Of
+either program, one process sends to one other, on as many connections as there are streams, each
 of them its share of the same number of bytes. The two take turns, so that whatever else the
 machine does meets both; medians are compared.
 
@@ -23,7 +23,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from ipaddress import IPv4Address
 from typing import IO
 
@@ -36,7 +35,7 @@ from netstudy.testbed.netns.offloads import set_offloads
 from netstudy.testbed.netns.programs import find_program, run_batch
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
 from netstudy.testbed.real import wire
-from netstudy.wire import to_json
+from netstudy.wire import UntilCount, to_json
 from tools.bench.transfers import OURS, THEIRS, Cell, Comparison, Transfer, json_line, table, write
 
 CLIENT = IPv4Address("10.77.0.1")
@@ -154,75 +153,72 @@ def iperf3(cell: Cell, bytes_: int, on: Ends) -> Transfer:
 
 
 def agent(cell: Cell, bytes_: int, on: Ends) -> Transfer:
-    """Agents: each server its share, in one response, to the client."""
+    """Agents, from the client to the server."""
     share = bytes_ // cell.streams
-    roles = [
-        wire.IncastServerRole(
-            address=SERVER,
-            client=CLIENT,
-            request_bytes=64,
-            response_bytes=share,
-            number=number,
-            seed="00" * 8,
-        )
-        for number in range(1, cell.streams + 1)
-    ]
-    options = wire.SocketOptions(congestion_control=CONGESTION_CONTROL, zero_copy=cell.offloads)
-    start = partial(_agent, options=options)
-    servers = [start("server", on.sender, f"server-{role.number}", role) for role in roles]
-    endpoints = [wire.Endpoint(address=SERVER, port=_port(server)) for server in servers]
-    client = start(
-        "client",
+    size = wire.FixedSize(bytes=share)
+    server = _agent(
+        cell,
+        "server",
         on.receiver,
+        (wire.AcceptConnection(local=SERVER, peer=CLIENT),) * cell.streams,
+        wire.TransferServer(direction="put", size=size),
+    )
+    endpoint = _listening(server)
+    client = _agent(
+        cell,
         "client",
-        wire.IncastClientRole(
-            address=CLIENT,
-            servers=tuple(endpoints),
-            request_bytes=64,
-            response_bytes=(share,) * cell.streams,
-            iterations=1,
+        on.sender,
+        tuple(
+            wire.OpenConnection(local=CLIENT, peer=endpoint, peer_number=number)
+            for number in range(cell.streams)
+        ),
+        wire.TransferClient(
+            direction="put", size=size, warmup=UntilCount(count=0), measure=UntilCount(count=1)
         ),
     )
     seconds = 0.0
     for line in client.lines():
         match wire.AGENT_RECORD.validate_json(line):
-            case wire.PhaseRecord(name="warmed-up"):
+            case wire.PhaseRecord(name="warm-up"):
                 client.tell(to_json(wire.GoCommand()))
-            case wire.PhaseRecord(name="measured"):
-                for process in (client, *servers):
+            case wire.PhaseRecord(name="measure"):
+                for process in (client, server):
                     process.tell(to_json(wire.StopCommand()))
-            case wire.IterationsRecord(started_ns=(started,), ended_ns=(ended,)):
-                seconds = (ended - started) / 1e9
+            case wire.TransfersRecord(started_ns=started, ended_ns=ended):
+                seconds = (max(ended) - min(started)) / 1e9
             case wire.ErrorRecord(message=message):
                 raise SystemExit(message)
-    for server in servers:
-        for _ in server.lines():
-            pass
-    cpu_s = sum(process.end() for process in (client, *servers))
-    return Transfer(share * cell.streams, seconds, cpu_s)
+    for _ in server.lines():
+        pass
+    return Transfer(share * cell.streams, seconds, client.end() + server.end())
 
 
 def _agent(
-    namespace: str, cpu: int, node: str, role: wire.AgentRole, *, options: wire.SocketOptions
+    cell: Cell,
+    namespace: str,
+    cpu: int,
+    connections: tuple[wire.ConnectionPlan, ...],
+    workload: wire.AgentWorkload,
 ) -> Process:
     process = Process(namespace, cpu, [str(find_engine()), "agent"])
     plan = wire.AgentPlan(
         run="bench",
-        node=node,
+        node=namespace,
         token=TOKEN,
         time_limit_ms=TIME_LIMIT_S * 1000,
-        socket=options,
-        role=role,
+        socket=wire.SocketOptions(congestion_control=CONGESTION_CONTROL, zero_copy=cell.offloads),
+        connections=connections,
+        workload=workload,
     )
     process.tell(to_json(plan))
     return process
 
 
-def _port(server: Process) -> int:
+def _listening(server: Process) -> wire.Endpoint:
     record = wire.AGENT_RECORD.validate_json(next(server.lines()))
-    if not isinstance(record, wire.ReadyRecord) or record.port is None:
+    if not isinstance(record, wire.ReadyRecord):
         raise SystemExit(f"a server says: {record}")
-    return record.port
+    return record.listening[0]
 
 
 PROGRAMS: dict[str, Measure] = {OURS: agent, THEIRS: iperf3}

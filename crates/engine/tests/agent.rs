@@ -390,7 +390,7 @@ fn a_server_waits_as_long_as_its_stream_of_chance_says() {
         assert!(begun - requested >= drawn, "never before {drawn} ns, but {}", begun - requested);
     }
     let pacing = records.iter().find_map(|record| match record {
-        AgentRecord::Pacing { due_ns, late_ns } => Some((due_ns, late_ns)),
+        AgentRecord::Pacing { due_ns, late_ns, .. } => Some((due_ns, late_ns)),
         _ => None,
     });
     let (due_ns, late_ns) = pacing.expect("delays were to be kept");

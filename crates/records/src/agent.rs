@@ -474,13 +474,15 @@ pub enum AgentRecord {
         /// They did not know the token, or the number of a connection that is to come.
         wrong_token: u64,
     },
-    /// How late what was due at an instant was done: requests that were waited for, delayed responses
-    /// of a server. Absent when there was none.
+    /// How late messages were written that were due at an instant: requests of a client that do not
+    /// follow from what came, delayed responses of a server. Absent when there was none.
     Pacing {
         /// The instants.
         due_ns: Vec<u64>,
         /// How late each was met.
         late_ns: Vec<u64>,
+        /// One of so many instants is kept, the first ones of each number; 1 up to 262,144 of them.
+        one_of: u64,
     },
     /// Why the agent ends early; nothing follows it.
     Error {

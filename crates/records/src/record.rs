@@ -187,7 +187,7 @@ pub struct TransferSamples {
     pub bytes_sent: Vec<u64>,
 }
 
-/// Latencies of the requests of one client: a log-linear histogram (HdrHistogram).
+/// Latencies of the requests of one client: a log-linear histogram (`HdrHistogram`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestHistogram {
     /// `request`, `probe`, or an operation of an application.

@@ -51,18 +51,18 @@ impl IncastConfig {
 
 /// An iteration that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completed {
+struct Completed {
     /// Its number, from 0.
-    pub iteration: u32,
+    iteration: u32,
     /// When its first request was due.
-    pub started: Time,
+    started: Time,
     /// When the last byte was there.
-    pub ended: Time,
+    ended: Time,
 }
 
 /// The client: asks every server at once, waits for all, repeats.
 #[derive(Clone, Debug)]
-pub struct Incast {
+struct Incast {
     /// What each server sends for one request.
     responses: Vec<u64>,
     iterations: u32,
@@ -81,15 +81,13 @@ pub struct Incast {
 
 impl Incast {
     /// A client that has not started.
-    #[must_use]
-    pub fn new(config: &IncastConfig) -> Self {
+    fn new(config: &IncastConfig) -> Self {
         let responses = (0..config.servers).map(|server| config.response_bytes(server)).collect();
         Self::of_responses(responses, config.iterations, config.request_spacing)
     }
 
     /// A client that has not started, of servers that each send the given number of bytes.
-    #[must_use]
-    pub fn of_responses(responses: Vec<u64>, iterations: u32, request_spacing: Duration) -> Self {
+    fn of_responses(responses: Vec<u64>, iterations: u32, request_spacing: Duration) -> Self {
         let servers = responses.len();
         Self {
             responses,
@@ -110,22 +108,20 @@ impl Incast {
     }
 
     /// How long the parts of `server` took so far, each from the start of its iteration.
-    #[must_use]
-    pub fn receiving(&self, server: u32) -> Duration {
+    fn receiving(&self, server: u32) -> Duration {
         self.receiving[server as usize]
     }
 
     /// Begins the first iteration at `now`: requests come out of [`Self::poll_request`].
-    pub fn start(&mut self, now: Time) {
+    fn start(&mut self, now: Time) {
         self.started = now;
         self.asked = 0;
         self.waiting_for = self.responses.len() as u32;
     }
 
     /// When the next request is due.
-    #[must_use]
     #[inline]
-    pub fn next_request(&self) -> Time {
+    fn next_request(&self) -> Time {
         if self.asked as usize == self.responses.len() {
             return Time::NEVER;
         }
@@ -133,7 +129,7 @@ impl Incast {
     }
 
     /// The server to be asked now, if a request is due at `now`.
-    pub fn poll_request(&mut self, now: Time) -> Option<u32> {
+    fn poll_request(&mut self, now: Time) -> Option<u32> {
         if self.next_request() > now {
             return None;
         }
@@ -147,7 +143,7 @@ impl Incast {
     /// `now`, and `before` that until then. Returns the iteration if this ended it; the next one has
     /// begun then, unless it was the last.
     #[inline]
-    pub fn handle_received(
+    fn handle_received(
         &mut self,
         now: Time,
         server: u32,
@@ -184,31 +180,29 @@ impl Incast {
     }
 
     /// Whether all iterations have ended.
-    #[must_use]
     #[inline]
-    pub const fn is_done(&self) -> bool {
+    const fn is_done(&self) -> bool {
         self.iteration >= self.iterations
     }
 }
 
 /// A server: answers each whole request with its part of the block.
 #[derive(Clone, Copy, Debug)]
-pub struct Responder {
+struct Responder {
     request_bytes: u64,
     answered: u64,
 }
 
 impl Responder {
     /// A server that knows how long a request is.
-    #[must_use]
-    pub const fn new(request_bytes: u64) -> Self {
+    const fn new(request_bytes: u64) -> Self {
         Self { request_bytes, answered: 0 }
     }
 
     /// The connection has delivered `total` bytes since it was opened. Whether a request is complete
     /// that was not answered yet.
     #[inline]
-    pub const fn poll_request(&mut self, total: u64) -> bool {
+    const fn poll_request(&mut self, total: u64) -> bool {
         let asked = (self.answered + 1) * self.request_bytes <= total;
         if asked {
             self.answered += 1;

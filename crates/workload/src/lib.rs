@@ -15,7 +15,7 @@ mod transfer;
 
 pub use application::Application;
 pub use beside::{Beside, Companion};
-pub use incast::{Completed, Delays, Incast, IncastConfig, IncastHost, Responder};
+pub use incast::{Delays, IncastConfig, IncastHost};
 pub use phases::{Phases, Until};
 pub use request::{Probe, RequestClient, RequestConfig, RequestServer, RequestShape, Schedule};
 pub use traffic::{Action, Owed, Sample, Traffic};

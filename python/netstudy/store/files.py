@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -44,8 +44,10 @@ def _describe(error: OSError, path: Path) -> str:
     return f"cannot write {where}: {cause}"
 
 
-def write_atomic(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Write `data` under `path` in one step, durably: old content or new, never a part.
+
+    What is large may come in parts.
 
     Raises OSError that names `path`; what was begun is removed first.
     """
@@ -62,9 +64,9 @@ def write_atomic(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
-def _write_through(path: Path, data: bytes) -> None:
+def _write_through(path: Path, data: bytes | Iterable[bytes]) -> None:
     with path.open("wb") as file:
-        file.write(data)
+        file.writelines([data] if isinstance(data, bytes) else data)
         file.flush()
         os.fsync(file.fileno())
 

@@ -243,10 +243,8 @@ def lifted_record(text: bytes, run: wire.Run) -> wire.RunRecord:
 
 
 def _nodes(old: _Record, run: wire.Run) -> Iterator[tuple[str, RecordNode]]:
-    """Every host, the switch, and each group of several hosts as the one that counted."""
+    """The groups and the switch: what counted was a whole group."""
     clock = "machine" if old.mode is None else "simulation"
-    for host in run.network.hosts:
-        yield host.name, RecordNode(kind="host", group=host.group, clock=clock)
     for group in run.network.groups:
         yield group.name, RecordNode(kind="host", group=group.name, clock=clock)
     for switch in run.network.switches:

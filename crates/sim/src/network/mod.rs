@@ -58,7 +58,7 @@ pub(crate) trait Counted<T>: Network<T> {
 }
 
 /// What is counted at one end of a link: by an interface, or by a port of a switch.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndCounters {
     /// Of an interface.
     pub(crate) nic: NicCounters,
@@ -92,7 +92,7 @@ pub(crate) struct Frame {
 }
 
 /// What an interface counts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NicCounters {
     pub(crate) frames_sent: u64,
     /// Frames to be sent that found the queue full.

@@ -4,7 +4,8 @@ use netstudy_units::Time;
 
 use super::Frame;
 
-/// Something that happens to a frame. Ports are those of the switch.
+/// Something that happens to a frame. Ports are those of the switch; those of a second one are numbered
+/// behind them, and so on. Hosts are named after the port of a star, or the interface of any other network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Moment {
     /// The switch judges it, having got it by this port.
@@ -13,9 +14,9 @@ pub(crate) enum Moment {
     Dropped(usize),
     /// Its last bit leaves the switch by this port.
     Left(usize),
-    /// The ring of the host behind this port is full.
+    /// The ring of this host is full.
     RingDropped(usize),
-    /// It is with the TCP of the host behind this port.
+    /// It is with the TCP of this host.
     Delivered(usize),
 }
 

@@ -132,8 +132,12 @@ def _rate(device: str, end: wire.Port, link: wire.Link) -> Iterator[str]:
 
 def burst_bytes(end: wire.Port, link: wire.Link) -> int:
     """The depth of a token bucket: two frames, or what the link carries while a timer is late."""
-    frame = link.mtu_bytes + FRAMING_BYTES
-    return max(2 * frame, end.rate_bps * _LATENESS_NS // 8_000_000_000)
+    return max(2 * frame_bytes(link), end.rate_bps * _LATENESS_NS // 8_000_000_000)
+
+
+def frame_bytes(link: wire.Link) -> int:
+    """The largest frame as it is on the wire."""
+    return link.mtu_bytes + FRAMING_BYTES
 
 
 def _counted_bytes(buffer_bytes: int, link: wire.Link) -> int:

@@ -22,6 +22,7 @@ from netstudy.errors import StudyError
 from netstudy.plan.paths import Routes
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import KernelTcp, kernel_tcp
+from netstudy.units import FRAMING_BYTES
 
 Switching = Literal["user-space", "kernel"]
 """Who forwards: the engine's own switch, or the kernel's bridge with a queue a port."""
@@ -37,8 +38,6 @@ _FIRST_TABLE = 1_000
 _LEAST_FRAME_NS = 24_000
 """The kernel's queues keep to a rate at which a full frame takes as long: measured are 2.5 Gbit/s
 at an MTU of 9000 bytes and 500 Mbit/s at 1500. Faster links go through the switches' program."""
-_FRAME_BYTES = 38
-"""What a packet takes on the wire beside itself: IEEE 802.3, 3.1.1 and 4.4.2."""
 
 OFFLOADS_OFF: Final[Mapping[str, bool]] = {
     "tso": False,
@@ -294,7 +293,7 @@ def _interface(
 def is_exact(link: wire.Link) -> bool:
     """Whether the kernel's queues can make a link: with a rate that they keep to, and without a
     delay, for which they have no way."""
-    frame_bits = 8 * (link.mtu_bytes + _FRAME_BYTES)
+    frame_bits = 8 * (link.mtu_bytes + FRAMING_BYTES)
     fastest_bps = max(end.rate_bps for end in link.ports)
     return not link.delay_ns and frame_bits * 1_000_000_000 >= _LEAST_FRAME_NS * fastest_bps
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from netstudy import wire
 from netstudy.testbed.netns.casting import agent_plan
-from netstudy.testbed.netns.kernel_path import burst_bytes
+from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
 from netstudy.testbed.netns.layout import Layout
 from netstudy.testbed.netns.network import in_namespace
 from netstudy.testbed.netns.quota import quotas
@@ -269,14 +269,15 @@ async def _gathered(crew: _Crew) -> Evidence:
 
 
 def _burst_bytes(layout: Layout) -> int:
-    """What a queue of the kernel may send faster than its rate after it was idle."""
+    """What a queue of the kernel may send faster than its rate after it was idle: what its bucket
+    holds, and a frame, since it lets one go for the last token."""
     shaped = [
         end
         for one in layout.interfaces
         if layout.switching == "kernel" or one.is_direct
         for end in ((one.end, one.link), (one.far, one.link))
     ]
-    return max((burst_bytes(*one) for one in shaped), default=0)
+    return max((burst_bytes(*one) + frame_bytes(one[1]) for one in shaped), default=0)
 
 
 async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:

@@ -1,8 +1,8 @@
 """Tries what this machine does with the networks of a plan, before any of its runs is made.
 
 `ceilings` starts this module as a program in a sandbox of its own. That makes the hardest networks
-of the plan with roomy buffers, has their hosts do for a moment what the runs would have them do,
-and says where the machine does not keep up. A few seconds, longer only where something does not fit.
+of the plan with roomy buffers, has their hosts do for a moment what runs would have them do,
+and says where the machine does not keep up. A few seconds, longer only where something is amiss.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from netstudy.testbed.real.judge import path_limits
 from netstudy.testbed.real.laws import port_growth
 from netstudy.testbed.real.process import NodeError
 from netstudy.testbed.workloads import traffic_of
+from netstudy.units import FRAMING_BYTES, header_bytes
 from netstudy.wire import Network, Plan
 
 _TRIAL_S = 0.75
@@ -58,15 +59,11 @@ _UNIT_S = 0.25
 _UNIT_BYTES_MAX = 128_000_000
 """Of one of what it counts: a tenth of a second at 10 Gbit/s; rates out of reach take no longer."""
 _COUNT_MAX = 2_000
-_ALLOWED_S = 0.001
+_ALLOWED_S = 0.002
 """For each of what a workload counts: what hosts and the machine take beside the links."""
 _WINDOW_BYTES = 262_144
 """What a connection may have under way on links without delay: enough for the way through this
 machine, at any rate."""
-_HEADERS_BYTES = 52
-"""IPv4, TCP, and TCP's timestamps."""
-_FRAMING_BYTES = 38
-"""What a packet takes on the wire beside itself: IEEE 802.3, 3.1.1 and 4.4.2."""
 _TIME_LIMIT_S = 120
 
 _CEILINGS = TypeAdapter(list[Ceiling])
@@ -225,7 +222,7 @@ def ideal_bps(run: wire.Run) -> float:
     """What all applications together receive when the links alone take time, and what hosts may."""
     each_s, each_bytes = unit(run)
     mtu = mtu_bytes(run.network)
-    on_wire_s = each_s * (mtu + _FRAMING_BYTES) / (mtu - _HEADERS_BYTES)
+    on_wire_s = each_s * (mtu + FRAMING_BYTES) / (mtu - header_bytes(timestamps=True))
     routes = Routes(run.network)
     pairs = dict.fromkeys(traffic_of(run.workload).connections(run.workload))
     trips_s = max(2 * routes.route(*pair).delay_ns for pair in pairs) / 1e9

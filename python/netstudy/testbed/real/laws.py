@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from netstudy import wire
 from netstudy.testbed.real.counters import growth
 from netstudy.testbed.real.evidence import Evidence, Readings
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, FRAMING_BYTES
 
-_CHECK_SEQUENCE_BYTES = 4
-"""What an interface does not count of a frame, and a switch does (IEEE 802.3, 3.1.1)."""
-_GAP_BYTES = 20
+_GAP_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES - CHECK_SEQUENCE_BYTES
 """What the wire carries beside a frame: preamble with delimiter, gap (IEEE 802.3, 4.4.2)."""
 
 
@@ -109,7 +108,7 @@ def _end(
     own = growth(agent, "interface")
     frames, size = own.get("interface_packets_sent"), own.get("interface_bytes_sent")
     received = own.get("interface_packets_received")
-    return _End(port, frames, received, _on_wire(frames, size, _CHECK_SEQUENCE_BYTES))
+    return _End(port, frames, received, _on_wire(frames, size, CHECK_SEQUENCE_BYTES))
 
 
 def _on_wire(frames: int | None, size: int | None, more: int) -> int | None:
@@ -117,8 +116,8 @@ def _on_wire(frames: int | None, size: int | None, more: int) -> int | None:
 
 
 def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
-    """Each direction of each link in the measuring phase, frames and gaps. What a queue of the kernel
-    let go at once after it was idle is allowed for, and the acknowledgments behind the last byte."""
+    """Each direction of each link in the measuring phase, frames and gaps. What a queue of the
+    kernel let go at once after it was idle is allowed for, and acknowledgments of the last byte."""
     ports = port_growth(evidence)
     span_ns = evidence.measure.end_ns - evidence.measure.start_ns
     allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * len(evidence.cast.connections)

@@ -502,10 +502,10 @@ class RefusedRecord(Wire):
 
 
 class PacingRecord(Wire):
-    """How late what was due at an instant was done.
+    """How late messages were written that were due at an instant.
 
-    Of a client: requests that were waited for; of a server: delayed responses. Absent when there
-    was none.
+    Of a client: requests that do not follow from what came; of a server: delayed responses. Absent
+    when there was none.
     """
 
     kind: Literal["pacing"] = "pacing"
@@ -513,6 +513,8 @@ class PacingRecord(Wire):
     """The instants."""
     late_ns: Times
     """How late each was met."""
+    one_of: int = 1
+    """One of so many instants is kept; 1 up to 262,144 of them."""
 
 
 class ErrorRecord(Wire):

@@ -17,8 +17,7 @@ _CHUNK_BYTES = 65_536
 _LEAST_AHEAD_BYTES = 4 * _CHUNK_BYTES
 _TURN_NS = 1_000_000
 """What a stream has asked for beyond what a path holds: four chunks, or what the path carries while
-hosts take their turn, so that no end is ever without work. It is what the end of a phase waits
-for."""
+hosts take their turn, so that no end is ever without work. The end of a phase waits for it."""
 
 
 class TransferTraffic(Traffic[wire.Transfer]):

@@ -260,7 +260,8 @@ impl<L: Limits, O: Observer> General<L, O> {
             frame_bytes: packet.frame_bytes,
         };
         if O::WATCHES {
-            self.note(Moment::Arrived(port as usize), self.now, &packet);
+            let place = switch.first_port + port as usize;
+            self.note(Moment::Arrived(place), self.now, &packet);
         }
         self.offer(hosts, index as usize, &arrival, packet);
     }
@@ -309,7 +310,8 @@ impl<L: Limits, O: Observer> General<L, O> {
             Verdict::Dropped => {
                 let end = self.switches[index].wires[arrival.egress as usize] as usize;
                 hosts.measure().count(self.now, Rare::Drop(end, arrival.frame_bytes));
-                self.note(Moment::Dropped(arrival.egress as usize), self.now, &packet);
+                let place = self.switches[index].first_port + arrival.egress as usize;
+                self.note(Moment::Dropped(place), self.now, &packet);
                 self.packets.drop(&packet);
             }
         }
@@ -318,8 +320,10 @@ impl<L: Limits, O: Observer> General<L, O> {
     /// The last bit of a frame leaves a switch at `departs`.
     #[inline(always)]
     fn leave(&mut self, index: usize, egress: u32, departs: Time, packet: Packet) {
-        self.note(Moment::Left(egress as usize), departs, &packet);
-        let wire = self.switches[index].wires[egress as usize] as usize;
+        let switch = &self.switches[index];
+        let (wire, place) =
+            (switch.wires[egress as usize] as usize, switch.first_port + egress as usize);
+        self.note(Moment::Left(place), departs, &packet);
         let Wire { link, far, .. } = &self.wires[wire];
         let judged = match far {
             &Far::Switch { cuts_through, .. } => {
@@ -686,3 +690,6 @@ impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

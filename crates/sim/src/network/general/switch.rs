@@ -22,6 +22,8 @@ pub(super) struct Switch {
     pub(super) wires: Box<[u32]>,
     /// What the order of its ports at equal times is drawn with.
     pub(super) salt: u64,
+    /// Ports of the switches before it.
+    pub(super) first_port: usize,
 }
 
 /// How a switch is carried out.
@@ -62,6 +64,7 @@ impl Switch {
             egress: interfaces.map(|to| node.egress(to).unwrap_or(NO_PORT)).collect(),
             wires: node.ports.iter().map(|port| port.number() as u32).collect(),
             salt: Stream::new(seed, &format!("{}/arrivals", kind.name)).bits(),
+            first_port: topology.switches()[..index].iter().map(|switch| switch.ports.len()).sum(),
         }
     }
 

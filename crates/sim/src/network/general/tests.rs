@@ -1,0 +1,625 @@
+//! Networks whose outcome can be worked out by hand, and random ones, frame by frame.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+
+use netstudy_records::{
+    Buffer, Forwarding, Host, Link as PlanLink, Node, Port, Run, Switch as PlanSwitch, Zone,
+};
+use netstudy_workload::Action;
+use proptest::prelude::*;
+
+use super::*;
+use crate::measure::Measure;
+use crate::network::limits::Limited;
+use crate::run::tests::{cases, lab};
+use crate::wiring::Participant;
+
+/// Connections are open long before, and have carried a byte: who opened one then knows a window that is
+/// larger than the handshake can tell.
+const START: Time = Time::from_ps(10_000_000_000);
+const MTU: u32 = 1_500;
+/// What a full segment carries: without headers of IP and TCP, and timestamps.
+const MSS: u64 = MTU as u64 - 52;
+const GBPS: u64 = 1_000_000_000;
+
+/// A host's application: what is done at what time.
+#[derive(Clone, Debug, Default)]
+struct Script(VecDeque<(Time, Action)>);
+
+impl Traffic for Script {
+    fn next_action(&self) -> Time {
+        self.0.front().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        if self.next_action() > now {
+            return None;
+        }
+        self.0.pop_front().map(|(_, action)| action)
+    }
+
+    fn received(&mut self, _now: Time, _connection: u32, _before: u64, _total: u64) -> bool {
+        false
+    }
+}
+
+/// A network and what is sent over it.
+#[derive(Clone, Debug)]
+struct Lab {
+    run: Run,
+    roles: Vec<String>,
+    connections: Vec<[usize; 2]>,
+    scripts: Vec<Script>,
+    until: Time,
+}
+
+/// What happened to data: where, when, on which connection, from which byte on.
+type Data = BTreeMap<Moment, Vec<(Time, u32, u64)>>;
+
+#[derive(Debug, Default, PartialEq)]
+struct Trace {
+    data: Data,
+    /// Acknowledgments with the TCP of a host.
+    acknowledged: Vec<Time>,
+    segments: Vec<(Time, Moment, Segment)>,
+}
+
+impl Observer for Trace {
+    fn note(&mut self, moment: Moment, at: Time, frame: &Frame) {
+        let segment = &frame.segment;
+        self.segments.push((at, moment, *segment));
+        if segment.len > 0 {
+            let connection = frame.to.0 / 2;
+            self.data.entry(moment).or_default().push((at, connection, segment.seq));
+        } else if matches!(moment, Moment::Delivered(_)) && at > START {
+            self.acknowledged.push(at);
+        }
+    }
+}
+
+impl Trace {
+    /// When data of a connection was with TCP.
+    fn delivered(&self, connection: u32) -> Vec<Time> {
+        let delivered = self.data.iter().filter(|(m, _)| matches!(m, Moment::Delivered(_)));
+        let all = delivered.flat_map(|(_, data)| data);
+        let of_burst = |&&(at, of, _): &&(Time, u32, u64)| of == connection && at > START;
+        all.filter(of_burst).map(|&(at, ..)| at).collect()
+    }
+
+    /// How many data frames were dropped by switches.
+    fn dropped(&self) -> usize {
+        let dropped = self.data.iter().filter(|(m, _)| matches!(m, Moment::Dropped(_)));
+        dropped.map(|(_, data)| data.len()).sum()
+    }
+}
+
+impl Lab {
+    /// A network of `links`, each of 10 Gbit/s and 1 us: "a sw1" is one from `a` to `sw1`. Nodes that
+    /// begin with "sw" are switches, the others hosts; ports are named after the number of the link.
+    fn new(links: &[&str]) -> Self {
+        let mut run = lab::run(1, lab::DEEP);
+        let switch = lab::switch(&mut run).clone();
+        run.network.nodes.clear();
+        run.network.links.clear();
+        for group in &mut run.network.groups {
+            group.tcp.initial_window_segments = Some(100_000);
+            group.tcp.ack_every_segments = 1;
+            group.tcp.send_buffer_bytes = 1 << 30;
+            group.tcp.receive_buffer_bytes = 1 << 30;
+            group.nic.transmit_queue_frames = u32::MAX;
+        }
+        for (number, link) in links.iter().enumerate() {
+            let (one, other) = link.split_once(' ').expect("a link has two ends");
+            let [a, b] = [one, other].map(|name| {
+                if !run.network.nodes.iter().any(|node| node.name() == name) {
+                    run.network.nodes.push(if name.starts_with("sw") {
+                        Node::Switch(PlanSwitch { name: name.to_owned(), ..switch.clone() })
+                    } else {
+                        let (name, group) = (name.to_owned(), "client".to_owned());
+                        Node::Host(Host { name, group, machine: None })
+                    });
+                }
+                let (node, name) = (name.to_owned(), format!("p{number}"));
+                Port { node, name, rate_bps: 10 * GBPS, nic: None }
+            });
+            run.network.links.push(PlanLink { a, b, delay_ns: 1_000, mtu_bytes: MTU });
+        }
+        let until = START + Duration::from_secs(1);
+        Self { run, roles: Vec::new(), connections: Vec::new(), scripts: Vec::new(), until }
+    }
+
+    fn with_zone(mut self, name: &str, host: &str, interface: &str) -> Self {
+        self.run.network.nodes.push(Node::Zone(Zone {
+            name: name.to_owned(),
+            group: "client".to_owned(),
+            host: host.to_owned(),
+            interface: interface.to_owned(),
+        }));
+        self
+    }
+
+    fn link(&mut self, number: usize) -> &mut PlanLink {
+        &mut self.run.network.links[number]
+    }
+
+    fn set_rates(&mut self, rates: &[u64]) {
+        for (link, &rate) in self.run.network.links.iter_mut().zip(rates) {
+            lab::set_rate(link, rate);
+        }
+    }
+
+    fn switches(&mut self, mut change: impl FnMut(&mut PlanSwitch)) {
+        for node in &mut self.run.network.nodes {
+            if let Node::Switch(switch) = node {
+                change(switch);
+            }
+        }
+    }
+
+    fn member(&mut self, role: &str) -> usize {
+        self.roles.iter().position(|known| known == role).unwrap_or_else(|| {
+            self.roles.push(role.to_owned());
+            self.scripts.push(Script::default());
+            self.roles.len() - 1
+        })
+    }
+
+    /// `from` sends `bytes` to `to` at [`START`] and `after_us` later. The number of their connection.
+    fn send(&mut self, from: &str, to: &str, bytes: u64, after_us: u64) -> u32 {
+        let pair = [self.member(from), self.member(to)];
+        let has = |connection: &&[usize; 2]| connection.contains(&pair[0]);
+        let connection = self.connections.iter().filter(has).count() as u32;
+        self.connections.push(pair);
+        let script = &mut self.scripts[pair[0]].0;
+        let opens = script.partition_point(|&(at, _)| at == Time::ZERO);
+        script.insert(opens, (Time::ZERO, Action::Open { connection }));
+        let first = (Time::ZERO + Duration::from_ms(1), Action::Write { connection, bytes: 1 });
+        script.insert(opens + 1, first);
+        let at = START + Duration::from_us(after_us);
+        let place = script.partition_point(|&(before, _)| before <= at);
+        script.insert(place, (at, Action::Write { connection, bytes }));
+        self.connections.len() as u32 - 1
+    }
+
+    fn try_run(&self, all_steps: bool) -> Result<(Trace, Outcome), String> {
+        let named = |(number, role): (usize, &String)| Participant {
+            role: role.clone(),
+            stream: format!("host/{number}"),
+        };
+        let participants: Vec<_> = self.roles.iter().enumerate().map(named).collect();
+        let wiring = Wiring::new(&self.run, &participants, &self.connections)?;
+        let mut scripts = self.scripts.clone();
+        let last = &mut scripts[0].0;
+        let before = last.partition_point(|&(at, _)| at <= START);
+        last.insert(before, (START, Action::Begin));
+        last.push_back((self.until, Action::End));
+        let measure = Measure::new([true, true], 1);
+        let mut hosts = Hosts::new(&wiring, &self.run.seed, scripts, &self.connections, measure);
+        let mut trace = Trace::default();
+        let network = General::<Limited, _>::new(&wiring, &self.run.seed, all_steps, &mut trace)?;
+        let outcome = network.run(&mut hosts, &mut || ControlFlow::Continue(()))?;
+        let Rest { frames_sent, frames_ended, frames_under_way } = outcome.rest;
+        assert_eq!(frames_sent, frames_ended + frames_under_way, "frames are conserved");
+        trace.segments.retain(|&(at, ..)| at <= self.until);
+        trace.segments.sort_by_key(|&(at, moment, segment)| (at, moment, segment.seq, segment.ack));
+        for data in trace.data.values_mut() {
+            data.retain(|&(at, ..)| at <= self.until);
+        }
+        trace.data.retain(|_, data| !data.is_empty());
+        Ok((trace, outcome))
+    }
+
+    /// What happens, which is the same with everything one step at a time.
+    fn run(&self) -> Trace {
+        let (trace, outcome) = self.try_run(false).expect("the network can be carried out");
+        let (steps, stepped) = self.try_run(true).expect("the network can be carried out");
+        assert_eq!(trace.data, steps.data, "seed {}", self.run.seed);
+        assert_eq!(trace.segments, steps.segments, "seed {}", self.run.seed);
+        assert_eq!(outcome.end.ends, stepped.end.ends, "counters, seed {}", self.run.seed);
+        trace
+    }
+}
+
+/// How long a frame with that payload takes on a wire: IP, TCP, Ethernet, preamble and gap.
+fn wire_ps(payload: u64, rate_bps: u64) -> u64 {
+    (payload + 52 + 38) * 8 * (1_000_000_000_000 / rate_bps)
+}
+
+/// When frames arrive that were all sent at `START`, behind a FIFO before each of the wires, which have
+/// that rate and delay: Lindley's recurrence.
+fn tandem(payloads: &[u64], wires: &[(u64, u64)]) -> Vec<Time> {
+    let mut times = vec![START.as_ps(); payloads.len()];
+    for &(rate_bps, delay_ns) in wires {
+        let mut free = 0;
+        for (time, &payload) in times.iter_mut().zip(payloads) {
+            free = free.max(*time) + wire_ps(payload, rate_bps);
+            *time = free + delay_ns * 1_000;
+        }
+    }
+    times.into_iter().map(Time::from_ps).collect()
+}
+
+#[test]
+fn a_direct_link_takes_its_serialization_and_delay() {
+    let mut lab = Lab::new(&["a b"]);
+    lab.send("a", "b", 3 * MSS, 0);
+    let trace = lab.run();
+    // 1538 bytes at 0.8 ns a byte are 1,230.4 ns.
+    let expected = [2_230_400, 3_460_800, 4_691_200].map(|ps| START + Duration::from_ps(ps));
+    assert_eq!(trace.delivered(0), expected);
+}
+
+#[test]
+fn each_switch_stores_a_frame_before_it_forwards_it() {
+    let mut lab = Lab::new(&["a sw1", "sw1 sw2", "sw2 sw3", "sw3 b"]);
+    lab.switches(|switch| switch.latency_ns = 700);
+    lab.send("a", "b", 2 * MSS, 0);
+    let trace = lab.run();
+    let frame = wire_ps(MSS, 10 * GBPS);
+    let first = START + Duration::from_ps(4 * (frame + 1_000_000) + 3 * 700_000);
+    assert_eq!(trace.delivered(0), [first, first + Duration::from_ps(frame)]);
+}
+
+#[test]
+fn a_chain_that_cuts_through_stores_the_first_64_bytes_of_a_frame_at_each_switch() {
+    let mut lab = Lab::new(&["a sw1", "sw1 sw2", "sw2 sw3", "sw3 b"]);
+    lab.switches(|switch| switch.forwarding = Forwarding::CutThrough);
+    lab.send("a", "b", MSS, 0);
+    // 64 bytes and a gap of 20 at 0.8 ns a byte, three times; then the frame.
+    let expected = 3 * 67_200 + wire_ps(MSS, 10 * GBPS) + 4 * 1_000_000;
+    assert_eq!(lab.run().delivered(0), [START + Duration::from_ps(expected)]);
+}
+
+#[test]
+fn a_faster_egress_makes_a_switch_store_that_cuts_through() {
+    let mut lab = Lab::new(&["a sw1", "sw1 sw2", "sw2 b"]);
+    lab.switches(|switch| switch.forwarding = Forwarding::CutThrough);
+    // The first switch cannot cut through, as its egress would run out of bits; the second one can.
+    lab.set_rates(&[GBPS, 10 * GBPS, 10 * GBPS]);
+    lab.send("a", "b", MSS, 0);
+    let expected = wire_ps(MSS, GBPS) + 67_200 + wire_ps(MSS, 10 * GBPS) + 3 * 1_000_000;
+    assert_eq!(lab.run().delivered(0), [START + Duration::from_ps(expected)]);
+}
+
+#[test]
+fn a_bottleneck_in_the_middle_spaces_frames_by_its_own_time() {
+    let mut lab = Lab::new(&["a sw1", "sw1 sw2", "sw2 b"]);
+    lab.set_rates(&[10 * GBPS, GBPS, 10 * GBPS]);
+    lab.send("a", "b", 50 * MSS, 0);
+    let delivered = lab.run().delivered(0);
+    let slow = wire_ps(MSS, GBPS);
+    let first = 2 * wire_ps(MSS, 10 * GBPS) + slow + 3 * 1_000_000;
+    let expected = (0..50).map(|n| START + Duration::from_ps(first + n * slow));
+    assert_eq!(delivered, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn of_two_bottlenecks_the_slower_spaces_and_both_hold_a_queue() {
+    let mut lab = Lab::new(&["a sw1", "sw1 sw2", "sw2 sw3", "sw3 b"]);
+    let rates = [10 * GBPS, 2 * GBPS, GBPS, 10 * GBPS];
+    lab.set_rates(&rates);
+    lab.send("a", "b", 40 * MSS, 0);
+    let (trace, outcome) = lab.try_run(false).expect("it runs");
+    assert_eq!(trace.delivered(0), tandem(&[MSS; 40], &rates.map(|rate| (rate, 1_000))));
+    // When the last of 40 frames is at the first bottleneck, it has sent a fifth of those before; at
+    // the second one, half of what came.
+    let queue = |cable| outcome.end.ends[CableEnd { cable, end: 0 }.number()].queue_bytes_max;
+    assert_eq!(queue(1), (40 - 7) * 1_518);
+    assert_eq!(queue(2), (40 - 19) * 1_518);
+}
+
+#[test]
+fn a_full_buffer_at_the_bottleneck_drops_what_the_recurrence_says() {
+    let mut lab = Lab::new(&["a sw1", "sw1 sw2", "sw2 b"]);
+    lab.set_rates(&[10 * GBPS, GBPS, 10 * GBPS]);
+    let room = 10;
+    let port_buffer_bytes = room * 1_518;
+    lab.switches(|switch| switch.buffer = Buffer::OutputQueued { port_buffer_bytes });
+    lab.until = START + Duration::from_us(200);
+    lab.send("a", "b", 60 * MSS, 0);
+    let (arrives, leaves) = (wire_ps(MSS, 10 * GBPS), wire_ps(MSS, GBPS));
+    let mut departures: VecDeque<u64> = VecDeque::new();
+    let (mut free, mut dropped) = (0, 0);
+    for now in (1..=60).map(|n| n * arrives) {
+        departures.retain(|&at| at > now);
+        if departures.len() as u64 == room {
+            dropped += 1;
+            continue;
+        }
+        free = free.max(now) + leaves;
+        departures.push_back(free);
+    }
+    let trace = lab.run();
+    let of_burst =
+        |data: &&(Time, u32, u64)| data.0 < START + Duration::from_ps(61 * arrives + 1_000_000);
+    let seen = trace.data[&Moment::Dropped(1)].iter().filter(of_burst).count();
+    assert_eq!(seen, dropped);
+}
+
+#[test]
+fn two_flows_share_a_link_frame_by_frame() {
+    let mut lab = Lab::new(&["a sw1", "c sw1", "sw1 sw2", "b sw2"]);
+    lab.send("a", "b", 100 * MSS, 0);
+    lab.send("c", "b", 100 * MSS, 0);
+    let trace = lab.run();
+    let all: Vec<_> =
+        trace.data[&Moment::Delivered(2)].iter().filter(|&&(at, ..)| at > START).collect();
+    let frame = wire_ps(MSS, 10 * GBPS);
+    let expected = (0..200).map(|n| START + Duration::from_ps((3 + n) * frame + 3_000_000));
+    assert_eq!(all.iter().map(|&&(at, ..)| at).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    let mut first = 0;
+    for pair in all.chunks(2) {
+        assert_ne!(pair[0].1, pair[1].1, "both flows send a frame in the time of one");
+        first += pair[0].1;
+    }
+    // A coin for each of 100 pairs: 50 on average, standard deviation 5.
+    assert!((30..=70).contains(&first), "the second flow was first {first} times");
+}
+
+#[test]
+fn cross_traffic_that_leaves_earlier_delays_only_on_the_shared_link() {
+    // c sends to d over the first middle link only.
+    let mut lab = Lab::new(&["a sw1", "c sw1", "sw1 sw2", "d sw2", "sw2 sw3", "b sw3"]);
+    lab.send("a", "b", MSS, 5);
+    lab.send("c", "d", 20 * MSS, 0);
+    let trace = lab.run();
+    let frame = wire_ps(MSS, 10 * GBPS);
+    // The frame of a, 5 us after the burst began, meets one frame at most that is on the wire before it.
+    let alone = 5_000_000 + 4 * frame + 4 * 1_000_000;
+    let late = trace.delivered(0)[0].as_ps() - START.as_ps() - alone;
+    // Frames of c arrive at the middle at multiples of their time; that of a between two of them.
+    assert_eq!(late, (frame - 5_000_000 % frame) % frame);
+    assert_eq!(trace.delivered(1).len(), 20);
+}
+
+#[test]
+fn each_direction_of_a_link_has_its_own_rate() {
+    let mut lab = Lab::new(&["a sw1", "b sw1"]);
+    lab.link(1).a.rate_bps = GBPS / 10;
+    lab.send("a", "b", 2 * MSS, 0);
+    let trace = lab.run();
+    let delivered = tandem(&[MSS, MSS], &[(10 * GBPS, 1_000), (10 * GBPS, 1_000)]);
+    assert_eq!(trace.delivered(0), delivered, "data comes at the fast rate");
+    // Acknowledgments over b's slow link, the second behind the first.
+    let (slow, fast) = (wire_ps(0, GBPS / 10), wire_ps(0, 10 * GBPS));
+    let acks = [1, 2].map(|n| delivered[0] + Duration::from_ps(n * slow + fast + 2_000_000));
+    assert_eq!(trace.acknowledged, acks);
+}
+
+#[test]
+fn segments_are_as_large_as_the_smallest_link_of_the_path_carries() {
+    let mut lab = Lab::new(&["a sw1", "sw1 sw2", "b sw2", "c sw1"]);
+    for number in [0, 3] {
+        lab.link(number).mtu_bytes = 9_000;
+    }
+    let across = lab.send("a", "b", 10_000, 0);
+    let near = lab.send("a", "c", 10_000, 0);
+    let trace = lab.run();
+    let count = |connection| trace.delivered(connection).len();
+    assert_eq!(count(across), 10_000_usize.div_ceil(1_448));
+    assert_eq!(count(near), 10_000_usize.div_ceil(8_948));
+}
+
+#[test]
+fn a_connection_leaves_by_the_interface_that_it_is_bound_to() {
+    let links = ["a sw1", "a sw2", "sw1 sw2", "b sw2"];
+    let path = |role: &str| {
+        let mut lab = Lab::new(&links);
+        lab.send(role, "b", MSS, 0);
+        lab.run().delivered(0)[0].as_ps() - START.as_ps()
+    };
+    let hop = wire_ps(MSS, 10 * GBPS) + 1_000_000;
+    assert_eq!(path("a"), 2 * hop, "the nearer interface");
+    assert_eq!(path("a@p1"), 2 * hop);
+    assert_eq!(path("a@p0"), 3 * hop);
+}
+
+#[test]
+fn two_interfaces_on_one_switch_carry_twice_as_much() {
+    let mut lab = Lab::new(&["a sw1", "a sw1", "b sw1", "c sw1"]);
+    lab.send("a@p0", "b", 10 * MSS, 0);
+    lab.send("a@p1", "c", 10 * MSS, 0);
+    let trace = lab.run();
+    let alone = tandem(&[MSS; 10], &[(10 * GBPS, 1_000), (10 * GBPS, 1_000)]);
+    assert_eq!(trace.delivered(0), alone);
+    assert_eq!(trace.delivered(1), alone);
+}
+
+#[test]
+fn zones_of_a_host_talk_inside_and_share_its_interface() {
+    let mut lab =
+        Lab::new(&["a sw1", "b sw1"]).with_zone("web", "a", "p0").with_zone("db", "a", "p0");
+    let nic = &mut lab.run.network.groups[0].nic;
+    nic.receive_frame_ns = 500;
+    nic.send_latency_ns = 2_000;
+    let inside = lab.send("web", "db", 3 * 65_483, 0);
+    let (trace, outcome) = lab.try_run(false).expect("it runs");
+    // No wire: a latency, then 500 ns of the processor for each.
+    let expected = [2_500, 3_000, 3_500].map(|ns| START + Duration::from_ns(ns));
+    assert_eq!(trace.delivered(inside), expected);
+    assert!(outcome.end.ends.iter().all(|end| end.nic.frames_sent == 0), "none was on a wire");
+    // Two zones send at once, and the interface is one FIFO.
+    let mut lab =
+        Lab::new(&["a sw1", "b sw1"]).with_zone("web", "a", "p0").with_zone("db", "a", "p0");
+    lab.send("web", "b", 2 * MSS, 0);
+    lab.send("db", "b", 2 * MSS, 0);
+    let trace = lab.run();
+    let mut times: Vec<_> = [0, 1].iter().flat_map(|&zone| trace.delivered(zone)).collect();
+    times.sort_unstable();
+    assert_eq!(times, tandem(&[MSS; 4], &[(10 * GBPS, 1_000), (10 * GBPS, 1_000)]));
+}
+
+#[test]
+fn zones_with_interfaces_of_their_own_talk_over_the_wire() {
+    let mut lab = Lab::new(&["a sw1", "a sw1", "b sw1"])
+        .with_zone("web", "a", "p0")
+        .with_zone("db", "a", "p1");
+    lab.send("web", "db", MSS, 0);
+    let hop = wire_ps(MSS, 10 * GBPS) + 1_000_000;
+    assert_eq!(lab.run().delivered(0), [START + Duration::from_ps(2 * hop)]);
+}
+
+#[test]
+fn traffic_inside_a_host_that_takes_no_time_is_refused() {
+    let mut lab =
+        Lab::new(&["a sw1", "b sw1"]).with_zone("web", "a", "p0").with_zone("db", "a", "p0");
+    lab.send("web", "db", MSS, 0);
+    let error = lab.try_run(false).map(|_| ()).expect_err("it would never end");
+    assert!(error.starts_with("traffic stays inside \"a\", where packets take no time"), "{error}");
+}
+
+#[test]
+fn pauses_pass_back_from_switch_to_switch_and_nothing_is_lost() {
+    let mut lab = Lab::new(&["a sw1", "c sw1", "sw1 sw2", "b sw2"]);
+    lab.set_rates(&[10 * GBPS, 10 * GBPS, 10 * GBPS, GBPS]);
+    lab.switches(|switch| {
+        switch.buffer = Buffer::OutputQueued { port_buffer_bytes: 100_000 };
+        switch.honours_pause = true;
+    });
+    let bytes = 500 * MSS;
+    for sender in ["a", "c"] {
+        lab.send(sender, "b", bytes, 0);
+    }
+    assert!(lab.run().dropped() > 0, "without pauses the buffer is full");
+    lab.switches(|switch| switch.pause_high_bytes = Some(30_000));
+    for group in &mut lab.run.network.groups {
+        group.nic.honours_pause = true;
+    }
+    let trace = lab.run();
+    assert_eq!(trace.dropped(), 0);
+    let (_, outcome) = lab.try_run(false).expect("it runs");
+    let pauses = |cable, end| outcome.end.ends[CableEnd { cable, end }.number()].pauses;
+    assert!(pauses(2, 1).pauses_sent > 0, "sw2 pauses sw1");
+    assert_eq!(pauses(2, 0).pauses_received, pauses(2, 1).pauses_sent);
+    assert!(pauses(0, 1).pauses_sent > 0, "and sw1 pauses the hosts");
+    let received: u64 = outcome.end.connections.iter().map(|c| c.ends[1].bytes_received).sum();
+    assert_eq!(received, 2 * (bytes + 1));
+}
+
+/// Any tree of switches with hosts, of which some talk; small buffers, pauses and limits of interfaces
+/// here and there.
+fn networks() -> impl Strategy<Value = Lab> {
+    let parents = prop::collection::vec(any::<prop::sample::Index>(), 0..4);
+    let hosts = prop::collection::vec((any::<prop::sample::Index>(), 0..3_u32), 2..6);
+    let flow = (any::<[prop::sample::Index; 2]>(), 1..300_000_u64, 0..300_u64);
+    let flows = prop::collection::vec(flow, 1..6);
+    let kinds = prop::collection::vec(switch_kinds(), 4);
+    let wires = prop::collection::vec((any::<prop::sample::Index>(), 0..20_000_u64), 12);
+    let nic = (prop::option::of(3..50_u32), prop::bool::weighted(0.2), 0..2_000_u64);
+    (parents, hosts, flows, kinds, wires, nic, any::<u64>()).prop_map(
+        |(parents, hosts, flows, kinds, wires, (ring, pauses, cost_ns), seed)| {
+            let switches = parents.len() + 1;
+            let up = (1..).zip(&parents);
+            let mut links: Vec<_> =
+                up.map(|(child, at)| format!("sw{child} sw{}", at.index(child))).collect();
+            for (number, (at, more)) in hosts.iter().enumerate() {
+                links.push(format!("h{number} sw{}", at.index(switches)));
+                if *more == 0 {
+                    links.push(format!("h{number} sw{}", (at.index(switches) + 1) % switches));
+                }
+            }
+            let names: Vec<_> = links.iter().map(String::as_str).collect();
+            let mut lab = Lab::new(&names);
+            lab.run.seed = format!("{seed:016x}");
+            for (link, (rate, delay_ns)) in
+                lab.run.network.links.iter_mut().zip(wires.iter().cycle())
+            {
+                let rates = [GBPS, GBPS, 10 * GBPS, 8 * GBPS];
+                link.a.rate_bps = rates[rate.index(4)];
+                link.b.rate_bps = rates[rate.index(16) / 4];
+                link.delay_ns = *delay_ns;
+            }
+            let mut kinds = kinds.into_iter();
+            lab.switches(|switch| {
+                let (buffer, forwarding, latency_ns, pause_high_bytes) =
+                    kinds.next().expect("there are enough");
+                switch.buffer = buffer;
+                switch.forwarding = forwarding;
+                switch.latency_ns = latency_ns;
+                switch.pause_high_bytes = pause_high_bytes;
+                switch.honours_pause = pause_high_bytes.is_some_and(|bytes| bytes % 2 == 0);
+            });
+            let group = &mut lab.run.network.groups[0];
+            group.tcp = lab::whole_tcp(["linux-6", "rfc"][(seed % 2) as usize]);
+            group.nic.transmit_queue_frames = 100;
+            group.nic.receive_ring_frames = ring;
+            group.nic.receive_frame_ns = cost_ns;
+            group.nic.honours_pause = pauses;
+            for (pair, bytes, after_us) in flows {
+                let from = pair[0].index(hosts.len());
+                let to = (from + 1 + pair[1].index(hosts.len() - 1)) % hosts.len();
+                lab.send(&format!("h{from}"), &format!("h{to}"), bytes, after_us);
+            }
+            lab
+        },
+    )
+}
+
+fn switch_kinds() -> impl Strategy<Value = (Buffer, Forwarding, u64, Option<u64>)> {
+    let buffer = prop_oneof![
+        (3_000..60_000_u64)
+            .prop_map(|port_buffer_bytes| Buffer::OutputQueued { port_buffer_bytes }),
+        (3_000..60_000_u64, 0..3_u32).prop_map(|(pool_bytes, ingress_guarantee_frames)| {
+            Buffer::SharedMemory {
+                pool_bytes,
+                port_reserve_bytes: 2_000,
+                cell_bytes: 128,
+                alpha: 2.0,
+                ingress_guarantee_frames,
+            }
+        }),
+        (3_000..60_000_u64, 0..5_000_u32).prop_map(
+            |(ingress_buffer_bytes, egress_buffer_bytes)| {
+                Buffer::IngressQueued {
+                    ingress_buffer_bytes,
+                    egress_buffer_bytes,
+                    random_arbitration_pct: 50,
+                }
+            }
+        ),
+    ];
+    let forwarding = prop_oneof![Just(Forwarding::CutThrough), Just(Forwarding::StoreAndForward)];
+    let pause = prop_oneof![3 => Just(None), 1 => (2_000..20_000_u64).prop_map(Some)];
+    (buffer, forwarding, 0..3_000_u64, pause)
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn any_chain_delivers_when_the_recurrence_says(
+        hops in prop::collection::vec((0..6_usize, 0..50_000_u64), 2..6),
+        segments in 1..80_u64,
+        rest in 1..MSS,
+    ) {
+        let names = |place: usize| match place {
+            0 => "a".to_owned(),
+            place if place == hops.len() => "b".to_owned(),
+            place => format!("sw{place}"),
+        };
+        let links: Vec<_> =
+            (0..hops.len()).map(|place| format!("{} {}", names(place), names(place + 1))).collect();
+        let mut lab = Lab::new(&links.iter().map(String::as_str).collect::<Vec<_>>());
+        // Rates of whole picoseconds a bit.
+        let rates = [1, 2, 4, 5, 10, 25].map(|gbps| gbps * GBPS);
+        let wires: Vec<_> =
+            hops.iter().map(|&(rate, delay_ns)| (rates[rate], delay_ns)).collect();
+        for (number, &(rate, delay_ns)) in wires.iter().enumerate() {
+            lab::set_rate(lab.link(number), rate);
+            lab.link(number).delay_ns = delay_ns;
+        }
+        let mut payloads = vec![MSS; segments as usize];
+        payloads.push(rest);
+        lab.send("a", "b", segments * MSS + rest, 0);
+        prop_assert_eq!(lab.run().delivered(0), tandem(&payloads, &wires));
+    }
+
+    #[test]
+    fn any_network_does_the_same_one_step_at_a_time(lab in networks()) {
+        let trace = lab.run();
+        prop_assert!(!trace.segments.is_empty(), "no frame was seen");
+        let again = lab.run();
+        prop_assert_eq!(trace, again, "and twice the same");
+    }
+}

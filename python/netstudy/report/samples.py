@@ -1,0 +1,112 @@
+"""The samples behind the cells for other programs: one row a sample, as CSV.
+
+Rows are made run by run, so that a folder of any size can be written.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from netstudy.analysis.clocks import window_of
+from netstudy.analysis.samples import NS_PER_S, RunSample
+from netstudy.study.levels import level_text
+from netstudy.wire import Run, RunRecord
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+
+Row = Sequence[Any]
+
+COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "iteration": ("completion_ns", "dropped_packets", "retransmissions", "timeouts"),
+    "connection": (
+        "client",
+        "server",
+        "bytes_received",
+        "bytes_sent",
+        "busy_ns",
+        "retransmissions",
+        "timeouts",
+    ),
+    "transfer": ("connection", "start_ns", "end_ns", "bytes_received", "bytes_sent"),
+    "second": ("connection", "start_ns", "bytes_received", "bytes_sent"),
+}
+"""Table of samples -> its columns, as a record has them."""
+BUCKETS: Final = ("operation", "phase", "client", "server", "value_ns", "requests")
+"""Columns of `request`: a row a bucket of a histogram that is not empty."""
+SERIES: Final = (
+    "instrument",
+    "node",
+    "port",
+    "connection",
+    "at_ns",
+    "measure_s",
+    "counter",
+    "value",
+)
+"""Columns of `series`: a row a value; `measure_s` is from the start of the measuring phase by the
+node's clock, and empty where nothing tells that."""
+TABLES: Final = (*COLUMNS, "request", "series")
+"""What can be asked for."""
+
+
+def samples_csv(folder: Folder, table: str) -> Iterator[str]:
+    """A header line, then one line a sample, in the order of the plan."""
+    factors = tuple(dict.fromkeys(name for run in folder.plan().runs for name in run.treatment))
+    yield _line(("run", *factors, "replicate", *_columns(table)))
+    records = {record.run: record for record in folder.records()}
+    for run in folder.plan().runs:
+        record = records.get(run.id)
+        if record is None:
+            continue
+        levels = (level_text(run.treatment[f]) if f in run.treatment else "" for f in factors)
+        head = (run.id, *levels, run.replicate)
+        for row in _rows(folder, run, record, table):
+            yield _line((*head, *row))
+
+
+def _columns(table: str) -> tuple[str, ...]:
+    return {"request": BUCKETS, "series": SERIES}.get(table) or COLUMNS[table]
+
+
+def _line(row: Row) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow("" if value is None else value for value in row)
+    return out.getvalue()
+
+
+def _rows(folder: Folder, run: Run, record: RunRecord, table: str) -> Iterator[Row]:
+    if table == "series":
+        return _series(folder, RunSample(run, record))
+    return _buckets(record) if table == "request" else _table(record, table)
+
+
+def _table(record: RunRecord, table: str) -> Iterator[Row]:
+    """A column that was not measured is empty."""
+    rows = getattr(record.samples, table)
+    if rows is None:
+        return
+    columns = [getattr(rows, name) for name in COLUMNS[table]]
+    length = max(len(column) for column in columns if column is not None)
+    for index in range(length):
+        yield [column[index] if column else None for column in columns]
+
+
+def _buckets(record: RunRecord) -> Iterator[Row]:
+    for found in record.samples.request:
+        head = (found.operation, found.phase, found.client, found.server)
+        for value, requests in zip(found.value_ns, found.requests, strict=True):
+            yield (*head, value, requests)
+
+
+def _series(folder: Folder, sample: RunSample) -> Iterator[Row]:
+    for series in folder.series(sample.run):
+        window = window_of(sample, series.node)
+        head = (series.instrument, series.node, series.port, series.connection)
+        for index, at_ns in enumerate(series.at_ns):
+            inside = None if window is None else (at_ns - window.start_ns) / NS_PER_S
+            for counter, values in series.values.items():
+                yield (*head, at_ns, inside, counter, values[index])

@@ -1,0 +1,52 @@
+"""`netstudy export --samples`: what the metrics were computed from, from a folder that is there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+OLD = Path(__file__).parents[1] / "store" / "version1" / "incast"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(OLD, tmp_path / "incast"))
+
+
+def export(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "netstudy", "export", str(folder), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_every_iteration_of_every_run_has_a_row(folder: Path) -> None:
+    done = export(folder, "--samples", "iteration")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert len(rows) == 8 * 20  # two switches, two numbers of servers, two replicates
+    assert list(rows[0])[:5] == ["run", "switch", "configuration", "servers", "replicate"]
+    assert all(int(row["completion_ns"]) > 0 for row in rows)
+
+
+def test_samples_may_be_written_to_a_file(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "connections.csv"
+    assert export(folder, "--samples", "connection", "-o", str(target)).returncode == 0
+    assert target.read_text().startswith("run,switch,configuration,servers,replicate,client,")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--samples", "packet"], 'there are no samples "packet"; there are iteration,'),
+        (["--samples", "second", "--json"], "samples are written as CSV, not as json"),
+    ],
+)
+def test_what_is_not_there_is_refused(folder: Path, options: list[str], message: str) -> None:
+    done = export(folder, *options)
+    assert done.returncode == 2
+    assert message in done.stderr

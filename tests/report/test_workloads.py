@@ -1,0 +1,188 @@
+"""Reports of transfers and requests: the same pages, their own words, their own curves."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from netstudy.analysis.study_result import analyse
+from netstudy.report import charts
+from netstudy.report.document import Document, document
+from netstudy.report.drawings import test_bed as draw_bed
+from netstudy.report.drawings import test_bed_alt as bed_in_words
+from netstudy.report.export import to_csv
+from netstudy.report.html import render_html
+from netstudy.report.markdown import render_markdown
+from netstudy.report.samples import TABLES, samples_csv
+from netstudy.store import Folder
+from tests.report import workloads
+from tests.report.results import results
+
+CONFORMANCE = Path(__file__).parents[2] / "studies" / "conformance"
+
+
+def made(folder: Path, study: str, replicates: int = 2) -> Folder:
+    changes = {"replicates": str(replicates)}
+    return results(folder, CONFORMANCE / f"{study}.yaml", maker=workloads.record, overrides=changes)
+
+
+@pytest.fixture(scope="module")
+def dumbbell(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    return made(tmp_path_factory.mktemp("dumbbell"), "transfer-dumbbell")
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    return made(tmp_path_factory.mktemp("loaded"), "latency-under-load")
+
+
+@pytest.fixture(scope="module")
+def requests(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    return made(tmp_path_factory.mktemp("requests"), "request-star")
+
+
+def shown(folder: Folder) -> Document:
+    return document(folder, analyse(folder))
+
+
+def curves(doc: Document) -> dict[str, charts.Lines]:
+    return {
+        figure.name: figure.source
+        for figure in doc.figures()
+        if isinstance(figure.source, charts.Lines)
+    }
+
+
+def description(doc: Document) -> str:
+    (case,) = doc.cases
+    return " ".join(map(str, case.description))
+
+
+def observed(doc: Document) -> str:
+    return " ".join(str(s) for case in doc.cases for p in case.panels for s in p.observations)
+
+
+def test_transfers_are_told_from_the_plan(dumbbell: Folder) -> None:
+    doc = shown(dumbbell)
+    assert "20 transfers after 3 transfers of warm-up: 2 to 4 clients move bytes from" in (
+        description(doc)
+    )
+    assert "Goodput is highest" in observed(doc)
+    assert "For each dropped packet the senders sent" in observed(doc)
+    assert "iteration" not in render_markdown(doc).partition("### Hardware profiles")[0]
+
+
+def test_a_closed_loop_is_called_one(requests: Folder) -> None:
+    text = description(shown(requests))
+    assert "(closed loop)" in text
+    assert "200 B to 1 server" in text
+    assert "Each request has a connection of its own" in text
+
+
+def test_a_probe_is_told_idle_and_loaded(loaded: Folder) -> None:
+    doc = shown(loaded)
+    assert "a small request is due each 10 ms" in description(doc)
+    assert "for 2 s before the workload begins it is alone" in description(doc)
+    assert "while the network is idle" in observed(doc)
+    (panel,) = doc.cases[0].panels
+    heads = [group.heading for group in panel.results.groups]
+    assert heads[-3:] == [
+        "Median probe latency, idle",
+        "Median probe latency, loaded",
+        "99th percentile of the probe latency, loaded",
+    ]
+
+
+def test_curves_are_drawn_where_there_are_samples(dumbbell: Folder, loaded: Folder) -> None:
+    assert set(curves(shown(dumbbell))) == {"over-time"}
+    found = curves(shown(loaded))
+    assert set(found) == {"over-time", "latency", "srtt"}
+    labels = list(found["latency"].series)
+    assert labels == [
+        f"{tcp}, probe, {state}"
+        for tcp in ("reno", "cubic-hystart")
+        for state in ("idle", "loaded")
+    ]
+    for drawn in found.values():
+        for size in (charts.WIDE, charts.NARROW):
+            ElementTree.fromstring(charts.svg(drawn, size))
+
+
+def test_a_distribution_falls_from_all_requests_to_the_slowest(requests: Folder) -> None:
+    points = curves(shown(requests))["latency"].points
+    for label in ("kept", "new"):
+        line = [(p["x"], p["y"]) for p in points if p["series"] == label]
+        assert line == sorted(line, key=lambda point: (point[0], -point[1]))
+        assert line[0][1] == 100
+        assert 0 < line[-1][1] < 0.1
+
+
+def test_a_dumbbell_is_drawn_with_both_switches_and_the_rate_of_its_trunk(
+    dumbbell: Folder,
+) -> None:
+    runs = dumbbell.plan().runs
+    drawing = ElementTree.fromstring(draw_bed(runs))
+    texts = [element.text for element in drawing.iter() if element.text]
+    assert {"left", "right", "west", "east", "2 to 4 hosts"} <= set(texts)
+    assert texts.count("100 Mbit/s") == 1
+    assert "west with east at 100 Mbit/s" in bed_in_words(runs)
+
+
+def test_no_box_of_a_drawing_covers_another(dumbbell: Folder) -> None:
+    drawing = ElementTree.fromstring(draw_bed(dumbbell.plan().runs))
+    boxes = [
+        tuple(float(box.get(side, "0")) for side in ("x", "y", "width", "height"))
+        for box in drawing.iter("{http://www.w3.org/2000/svg}rect")
+        if box.get("rx")
+    ]
+    for index, (x, y, width, height) in enumerate(boxes):
+        for other_x, other_y, _, _ in boxes[index + 1 :]:
+            assert abs(x - other_x) >= width or abs(y - other_y) >= height
+
+
+def test_one_row_a_cell_with_the_metrics_of_the_workload(loaded: Folder) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(analyse(loaded).cells))))
+    assert len(rows) == 4
+    assert {"goodput_mbps", "probe_loaded_us_p99", "srtt_us_mean"} <= set(rows[0])
+    assert all(float(row["probe_increase_us_p50"]) > 0 for row in rows)
+    assert [row["transfer_s_mean"] for row in rows] == [""] * 4  # transfers without an end
+
+
+def read(lines: Iterator[str]) -> list[dict[str, str]]:
+    return list(csv.DictReader(lines))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_samples_can_be_exported(loaded: Folder, table: str) -> None:
+    rows = read(samples_csv(loaded, table))
+    assert bool(rows) == (table not in ("iteration", "transfer"))
+    assert all(row["tcp"] in ("reno", "cubic-hystart") and row["run"] for row in rows)
+
+
+def test_exported_seconds_add_up_to_what_connections_received(loaded: Folder) -> None:
+    seconds, connections = (read(samples_csv(loaded, t)) for t in ("second", "connection"))
+    run = connections[0]["run"]
+    of_run = [row for row in seconds if row["run"] == run and row["connection"] == "0"]
+    assert sum(int(row["bytes_received"]) for row in of_run) == int(
+        connections[0]["bytes_received"]
+    )
+
+
+def test_exported_series_have_their_place_in_the_measuring_phase(loaded: Folder) -> None:
+    rows = read(samples_csv(loaded, "series"))
+    assert {row["counter"] for row in rows} == {"srtt_us", "min_rtt_us"}
+    assert float(rows[0]["measure_s"]) == -0.1  # a sample before the phase is there as well
+
+
+def test_a_page_of_every_kind_is_rendered(
+    dumbbell: Folder, loaded: Folder, requests: Folder
+) -> None:
+    for folder in (dumbbell, loaded, requests):
+        page = render_html(shown(folder))
+        assert "Where the time goes" not in page  # a matter of iterations
+        assert "Links of the causal chain" in page

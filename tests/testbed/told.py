@@ -1,0 +1,96 @@
+"""What processes of a run would say, made by hand: evidence for what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from netstudy import wire
+from netstudy.testbed.real.cast import Part, cast_of
+from netstudy.testbed.real.evidence import (
+    AgentEvidence,
+    Evidence,
+    KernelSwitch,
+    Readings,
+    SwitchEvidence,
+)
+from netstudy.testbed.real.wire import AgentRecord, ConnectionCounters, SnapshotRecord
+from netstudy.testbed.workloads import traffic_of
+
+EDGES = (wire.MEASURE_START, wire.MEASURE_END)
+NO_SWITCH = KernelSwitch({})
+
+
+def evidence(
+    run: wire.Run,
+    records: Mapping[str, Sequence[AgentRecord]],
+    grown: Mapping[str, Mapping[str, int]] | None = None,
+    *,
+    delivered: Mapping[str, int] | None = None,
+    switch: SwitchEvidence = NO_SWITCH,
+    measure: tuple[int, int] = (0, 1_000_000_000),
+) -> Evidence:
+    """Evidence of a run whose agents wrote such records; `grown` and `delivered` say, by endpoint,
+    what counters of the host grew by in the measuring phase, and what each of its connections
+    received."""
+    traffic = traffic_of(run.workload)
+    cast = cast_of(traffic.connections(run.workload), probed=run.probe is not None)
+    phase = wire.PhaseTimes(kind="measure", start_ns=measure[0], end_ns=measure[1])
+    return Evidence(
+        run=run,
+        cast=cast,
+        agents={
+            part: AgentEvidence(
+                part,
+                host=part.node,
+                interface="eth0",
+                snapshots={
+                    edge: _snapshot(
+                        edge,
+                        part,
+                        (grown or {}).get(part.endpoint, {}),
+                        (delivered or {}).get(part.endpoint, 0),
+                    )
+                    for edge in EDGES
+                },
+                records=tuple(records.get(part.endpoint, ())),
+            )
+            for part in cast.parts
+        },
+        switch=switch,
+        edges=EDGES,
+        phases=(phase,),
+        directions=traffic.directions(run.workload),
+    )
+
+
+def _snapshot(edge: str, part: Part, grown: Mapping[str, int], delivered: int) -> SnapshotRecord:
+    ended = edge == wire.MEASURE_END
+    return SnapshotRecord(
+        name=edge,
+        at_ns=0,
+        counters={name: value * ended for name, value in grown.items()},
+        gauges={},
+        missing={},
+        connections=tuple(
+            ConnectionCounters(
+                connection=number,
+                bytes_received=delivered * ended,
+                bytes_sent=0,
+                tcp={"tcp_bytes_received": delivered * ended, "retransmissions": 0, "timeouts": 0},
+            )
+            for number in range(len(part.rows))
+        ),
+        cost_ns=0,
+        raw={},
+    )
+
+
+def queues(counted: Mapping[str, Mapping[str, int]], switch: str = "switch") -> KernelSwitch:
+    """A switch whose ports counted that much in the measuring phase."""
+    nothing = {port: dict.fromkeys(values, 0) for port, values in counted.items()}
+    return KernelSwitch(
+        {
+            wire.MEASURE_START: Readings(0, {switch: nothing}),
+            wire.MEASURE_END: Readings(1, {switch: counted}),
+        }
+    )

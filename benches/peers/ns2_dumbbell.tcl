@@ -22,9 +22,22 @@ for {set i 0} {$i < $pairs} {incr i} {
     lappend monitors [drop_monitor $east $to]
     lassign [connection $from $to] sender($i) writer($i)
     # All start within 20 us, so that the order of the first windows is not that of the hosts.
-    $ns at [expr {0.001 + rand() * 20e-6}] "$writer($i) send [expr {$packets * $mtu}] complete"
+    $ns at [expr {0.001 + rand() * 20e-6}] "transfer $writer($i)"
 }
 set transfers_left $pairs
+
+# Writes a transfer, in parts whose bytes an int of ns-2 holds.
+proc transfer {writer} {
+    global packets mtu
+    set part 100000
+    for {set left $packets} {$left > $part} {incr left -$part} {
+        $writer send [expr {$part * $mtu}] part_complete
+    }
+    $writer send [expr {$left * $mtu}] complete
+}
+
+# Called when a receiver has a part that is not the last.
+proc part_complete {} {}
 
 # Called when a receiver has all of its transfer.
 proc complete {} {

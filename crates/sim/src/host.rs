@@ -82,6 +82,7 @@ struct Shared {
 
 /// A [`Population`] that is at work. It is a few pointers, which the path of a packet keeps in registers:
 /// so whoever is not compiled into that path gets them by value.
+#[allow(clippy::struct_field_names, reason = "there is no other word for it")]
 pub(crate) struct Hosts<'a, T, N = ()> {
     hosts: &'a mut [Host<T, N>],
     pairs: &'a mut [Pair],

@@ -61,10 +61,10 @@ pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
 
 /// No frame appears, and none vanishes.
 pub(crate) fn frames_conserved(outcome: &Outcome) -> Check {
-    let accounted = outcome.rest.frames_ended + outcome.rest.frames_under_way;
+    let accounted = outcome.frames.ended + outcome.frames.under_way;
     Check {
         law: "frames sent are forwarded, dropped or under way".to_owned(),
-        holds: outcome.rest.frames_sent == accounted,
-        detail: format!("sent {}, accounted for {accounted}", outcome.rest.frames_sent),
+        holds: outcome.frames.sent == accounted,
+        detail: format!("sent {}, accounted for {accounted}", outcome.frames.sent),
     }
 }

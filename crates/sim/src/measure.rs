@@ -10,7 +10,7 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
 use crate::host::{EndIndex, Hosts};
-use crate::network::{Counted, EndCounters, Rest};
+use crate::network::{Counted, EndCounters, Frames};
 
 /// Hears of each sample and second, and says whether to go on.
 pub(crate) type OnIteration<'a> = dyn FnMut() -> ControlFlow<()> + 'a;
@@ -33,7 +33,7 @@ pub(crate) struct Outcome {
     pub(crate) measure_to: Time,
     pub(crate) base: Snapshot,
     pub(crate) end: Snapshot,
-    pub(crate) rest: Rest,
+    pub(crate) frames: Frames,
     /// What peers still had to send of what applications had asked for.
     pub(crate) owed_bytes: u64,
 }
@@ -437,7 +437,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     ) -> Result<Outcome, String> {
         self.measure().take_totals(measure_to);
         let end = Snapshot::new(self, network);
-        let rest = network.rest(self);
+        let frames = network.frames(self);
         let owed_bytes = self.owed_bytes();
         let measure = self.measure();
         let base = measure.base.take().ok_or("the measuring phase ended before it began")?;
@@ -447,7 +447,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             measure_to,
             base,
             end,
-            rest,
+            frames,
             owed_bytes,
         })
     }

@@ -31,7 +31,7 @@ pub(crate) fn of_outcome(
     cast: &Cast,
     mode: Mode,
     checks: Vec<Check>,
-    outcome: Outcome,
+    outcome: &Outcome,
 ) -> RunRecord {
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
     let (from, to) = (outcome.measure_from.as_ns(), outcome.measure_to.as_ns());
@@ -46,7 +46,7 @@ pub(crate) fn of_outcome(
         edges: vec![edge("measure-start", from), edge("measure-end", to)],
         counters,
         ports,
-        samples: samples(run, wiring, cast, &outcome),
+        samples: samples(run, wiring, cast, outcome),
         ..empty(run)
     }
 }

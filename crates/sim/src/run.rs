@@ -161,7 +161,7 @@ impl Setting<'_> {
             laws::below_line_rate(wiring, &outcome),
             laws::frames_conserved(&outcome),
         ];
-        Ok(record::of_outcome(run, wiring, cast, mode, checks, outcome))
+        Ok(record::of_outcome(run, wiring, cast, mode, checks, &outcome))
     }
 
     fn measure_config(&self) -> MeasureConfig {

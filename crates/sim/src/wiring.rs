@@ -146,7 +146,7 @@ impl Wiring {
         participants: &[Participant],
         connections: &[[usize; 2]],
     ) -> Result<Self, String> {
-        let topology = topology(&run.network).map_err(|error| error.to_string())?;
+        let topology = topology(&run.network)?;
         let switches = topology.switches().iter().enumerate();
         let switches = switches
             .map(|(number, switch)| SwitchKind::new(&run.network, &topology, number, switch.node))

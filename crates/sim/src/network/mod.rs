@@ -54,7 +54,7 @@ pub(crate) trait Counted<T>: Network<T> {
     fn ends(&self, hosts: &Hosts<'_, T, Self::Line>) -> Vec<EndCounters>;
 
     /// What is read once, when a run has ended.
-    fn rest(&self, hosts: &Hosts<'_, T, Self::Line>) -> Rest;
+    fn frames(&self, hosts: &Hosts<'_, T, Self::Line>) -> Frames;
 }
 
 /// What is counted at one end of a link: by an interface, or by a port of a switch.
@@ -69,14 +69,15 @@ pub(crate) struct EndCounters {
     pub(crate) pauses: PauseCounters,
 }
 
-/// What is read once, when a run has ended.
+/// What became of the frames of a run that has ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rest {
-    pub(crate) frames_sent: u64,
+pub(crate) struct Frames {
+    /// Those that hosts sent.
+    pub(crate) sent: u64,
     /// Of them, those that were dropped, or are with their host or forwarded to it.
-    pub(crate) frames_ended: u64,
-    /// Frames that are neither at a host nor judged by the switch.
-    pub(crate) frames_under_way: u64,
+    pub(crate) ended: u64,
+    /// Those that are neither at a host nor judged by the switch.
+    pub(crate) under_way: u64,
 }
 
 /// A segment in its frame, on the way to the switch or held there.

@@ -18,7 +18,7 @@ use netstudy_workload::Traffic;
 use super::agenda::Agenda;
 use super::limits::Limits;
 use super::nic::Nic;
-use super::{Counted, EndCounters, Frame, Moment, Network, Observer, Rest};
+use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnIteration, Outcome, Rare};
 use crate::wiring;
@@ -298,13 +298,13 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for 
         ends
     }
 
-    fn rest(&self, hosts: &Hosts<'_, T, Line<L>>) -> Rest {
+    fn frames(&self, hosts: &Hosts<'_, T, Line<L>>) -> Frames {
         let on_the_way: usize = hosts.lines().map(|line| line.to_switch.len()).sum();
         let judged = |line: &Line<L>| line.port.frames_forwarded + line.port.frames_dropped;
-        Rest {
-            frames_sent: hosts.lines().map(|line| line.nic.counters().frames_sent).sum(),
-            frames_ended: hosts.lines().map(judged).sum(),
-            frames_under_way: on_the_way as u64,
+        Frames {
+            sent: hosts.lines().map(|line| line.nic.counters().frames_sent).sum(),
+            ended: hosts.lines().map(judged).sum(),
+            under_way: on_the_way as u64,
         }
     }
 }

@@ -224,15 +224,12 @@ pub(crate) fn counter(record: &RunRecord, whose: &str, name: &str) -> u64 {
         _ => panic!("{name} of {whose} was not read at two edges"),
     };
     let in_group = |node: &str, group: &str| record.nodes[node].group == group;
-    let values: Vec<u64> = match whose.split_once('.') {
-        Some((switch, group)) => {
-            let ports = record.ports[switch].iter();
-            ports.filter(|(node, _)| in_group(node, group)).map(|(_, read)| grown(read)).collect()
-        }
-        None => {
-            let nodes = record.counters.iter();
-            nodes.filter(|(node, _)| in_group(node, whose)).map(|(_, read)| grown(read)).collect()
-        }
+    let values: Vec<u64> = if let Some((switch, group)) = whose.split_once('.') {
+        let ports = record.ports[switch].iter();
+        ports.filter(|(node, _)| in_group(node, group)).map(|(_, read)| grown(read)).collect()
+    } else {
+        let nodes = record.counters.iter();
+        nodes.filter(|(node, _)| in_group(node, whose)).map(|(_, read)| grown(read)).collect()
     };
     if name.ends_with("_max") {
         values.into_iter().max().unwrap_or(0)

@@ -36,7 +36,7 @@ use netstudy_workload::Traffic;
 
 use super::agenda::lot;
 use super::limits::Limits;
-use super::{Counted, EndCounters, Frame, Moment, Network, Observer, Rest};
+use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnIteration, Outcome, Rare};
 use crate::wiring::{InterfaceKind, Wiring};
@@ -681,12 +681,12 @@ impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
         ends
     }
 
-    fn rest(&self, _hosts: &Hosts<'_, T>) -> Rest {
+    fn frames(&self, _hosts: &Hosts<'_, T>) -> Frames {
         let sent = |interface: &Interface<L>| interface.counters(self.now).frames_sent;
-        Rest {
-            frames_sent: self.interfaces.iter().map(sent).sum::<u64>() + self.sent_inside,
-            frames_ended: self.packets.ended(),
-            frames_under_way: self.packets.len() as u64,
+        Frames {
+            sent: self.interfaces.iter().map(sent).sum::<u64>() + self.sent_inside,
+            ended: self.packets.ended(),
+            under_way: self.packets.len() as u64,
         }
     }
 }

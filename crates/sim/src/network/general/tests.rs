@@ -206,8 +206,8 @@ impl Lab {
         let mut trace = Trace::default();
         let network = General::<Limited, _>::new(&wiring, &self.run.seed, all_steps, &mut trace)?;
         let outcome = network.run(&mut hosts.at_work(), &mut || ControlFlow::Continue(()))?;
-        let Rest { frames_sent, frames_ended, frames_under_way } = outcome.rest;
-        assert_eq!(frames_sent, frames_ended + frames_under_way, "frames are conserved");
+        let Frames { sent, ended, under_way } = outcome.frames;
+        assert_eq!(sent, ended + under_way, "frames are conserved");
         trace.segments.retain(|&(at, ..)| at <= self.until);
         trace.segments.sort_by_key(|&(at, moment, segment)| (at, moment, segment.seq, segment.ack));
         for data in trace.data.values_mut() {

@@ -20,14 +20,17 @@ use crate::wiring::{Member, Wiring};
 pub(crate) struct EndIndex(pub(crate) u32);
 
 impl EndIndex {
-    /// The number of its connection.
     #[inline(always)]
+    const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of its connection.
     pub(crate) const fn connection(self) -> usize {
         self.0 as usize / 2
     }
 
     /// 0: it opens the connection; 1: it does not.
-    #[inline(always)]
     pub(crate) const fn side(self) -> usize {
         self.0 as usize % 2
     }
@@ -49,10 +52,6 @@ pub(crate) struct End {
     due: Time,
 }
 
-/// Both ends of a connection, the one that opens it first: what a packet touches on its way is in one
-/// place.
-type Pair = [End; 2];
-
 /// A host, with what a network keeps at each host.
 struct Host<T, N> {
     app: T,
@@ -70,7 +69,8 @@ struct Host<T, N> {
 /// All hosts and connections of a run, and what is measured of them.
 pub(crate) struct Population<T, N = ()> {
     hosts: Box<[Host<T, N>]>,
-    pairs: Box<[Pair]>,
+    /// By [`EndIndex`]: what a packet touches on its way is in one place.
+    ends: Box<[End]>,
     shared: Shared,
 }
 
@@ -85,7 +85,7 @@ struct Shared {
 #[allow(clippy::struct_field_names, reason = "there is no other word for it")]
 pub(crate) struct Hosts<'a, T, N = ()> {
     hosts: &'a mut [Host<T, N>],
-    pairs: &'a mut [Pair],
+    ends: &'a mut [End],
     shared: &'a mut Shared,
 }
 
@@ -140,9 +140,7 @@ impl<T: Traffic, N> Population<T, N> {
             ends_of[host].push(EndIndex(2 * connection as u32 + side as u32));
             End { tcp, host: host as u32, number, due: Time::NEVER }
         };
-        let pairs =
-            (0..connections.len()).map(|connection| [0, 1].map(|side| end(connection, side)));
-        let pairs = pairs.collect();
+        let ends = (0..2 * connections.len()).map(|index| end(index / 2, index % 2)).collect();
         let mut timers = Schedule::new(applications.len());
         let hosts: Box<[_]> = applications
             .into_iter()
@@ -154,18 +152,18 @@ impl<T: Traffic, N> Population<T, N> {
         for (index, host) in hosts.iter().enumerate() {
             timers.set(index, host.due);
         }
-        Self { hosts, pairs, shared: Shared { timers, measure } }
+        Self { hosts, ends, shared: Shared { timers, measure } }
     }
 
     pub(crate) fn at_work(&mut self) -> Hosts<'_, T, N> {
-        Hosts { hosts: &mut self.hosts, pairs: &mut self.pairs, shared: &mut self.shared }
+        Hosts { hosts: &mut self.hosts, ends: &mut self.ends, shared: &mut self.shared }
     }
 }
 
 impl<T: Traffic, N> Hosts<'_, T, N> {
     #[inline(always)]
     pub(crate) fn again(&mut self) -> Hosts<'_, T, N> {
-        Hosts { hosts: self.hosts, pairs: self.pairs, shared: self.shared }
+        Hosts { hosts: self.hosts, ends: self.ends, shared: self.shared }
     }
 
     /// What is measured.
@@ -199,12 +197,12 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     /// The index of the host that an end belongs to.
     #[inline(always)]
     pub(crate) const fn host_of(&self, end: EndIndex) -> usize {
-        self.pairs[end.connection()][end.side()].host as usize
+        self.ends[end.index()].host as usize
     }
 
     /// All ends, the one that opens each connection first.
     pub(crate) fn ends(&self) -> impl Iterator<Item = &End> {
-        self.pairs.iter().flatten()
+        self.ends.iter()
     }
 
     /// The application of the host that an end belongs to, and what it calls the connection.
@@ -237,7 +235,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     #[inline(always)]
     const fn end(&mut self, end: EndIndex) -> &mut End {
-        &mut self.pairs[end.connection()][end.side()]
+        &mut self.ends[end.index()]
     }
 
     // ---- facts
@@ -302,7 +300,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     /// something due earlier.
     #[inline(always)]
     fn take_data(&mut self, now: Time, host: usize, to: EndIndex, before: u64) -> bool {
-        let end = &mut self.pairs[to.connection()][to.side()];
+        let end = &mut self.ends[to.index()];
         let host = &mut self.hosts[host];
         if host.reads_at_once() {
             end.tcp.application_read();
@@ -313,7 +311,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     #[inline(always)]
     fn tell_acknowledged(&mut self, now: Time, host: usize, to: EndIndex) {
-        let end = &mut self.pairs[to.connection()][to.side()];
+        let end = &mut self.ends[to.index()];
         let total = end.tcp.bytes_acknowledged();
         if self.hosts[host].app.acknowledged(now, end.number, total) {
             self.again().retime_application(host);
@@ -324,7 +322,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     #[cold]
     #[inline(never)]
     fn tell_state(mut self, now: Time, to: EndIndex, before: State) {
-        let end = &mut self.pairs[to.connection()][to.side()];
+        let end = &mut self.ends[to.index()];
         let host = end.host as usize;
         let app = &mut self.hosts[host].app;
         let state = end.tcp.state();
@@ -471,7 +469,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         host: usize,
         from: EndIndex,
     ) {
-        let end = &mut self.pairs[from.connection()][from.side()];
+        let end = &mut self.ends[from.index()];
         if end.tcp.has_only_acks() {
             let ack = end.tcp.poll_ack(now);
             self.lower_timer(from);

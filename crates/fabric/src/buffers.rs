@@ -153,6 +153,14 @@ impl<F: Copy + Default> SwitchBuffer<F> for AnyBuffer<F> {
             Self::IngressQueued(switch) => switch.queue_bytes_max(egress),
         }
     }
+
+    fn queue_bytes(&self, egress: u32, now: Time) -> u64 {
+        match self {
+            Self::OutputQueued(switch) => SwitchBuffer::<F>::queue_bytes(switch, egress, now),
+            Self::SharedMemory(switch) => SwitchBuffer::<F>::queue_bytes(switch, egress, now),
+            Self::IngressQueued(switch) => SwitchBuffer::<F>::queue_bytes(switch, egress, now),
+        }
+    }
 }
 
 /// As [`AnyBuffer`], step by step.
@@ -238,6 +246,14 @@ impl<F: Copy + Default> Architecture<F> for AnyArchitecture<F> {
             Self::OutputQueued(buffers) => Architecture::<F>::queue_bytes_max(buffers, egress),
             Self::SharedMemory(memory) => Architecture::<F>::queue_bytes_max(memory, egress),
             Self::IngressQueued(buffers) => buffers.queue_bytes_max(egress),
+        }
+    }
+
+    fn queue_bytes(&self, egress: u32) -> u64 {
+        match self {
+            Self::OutputQueued(buffers) => Architecture::<F>::queue_bytes(buffers, egress),
+            Self::SharedMemory(memory) => Architecture::<F>::queue_bytes(memory, egress),
+            Self::IngressQueued(buffers) => buffers.queue_bytes(egress),
         }
     }
 }

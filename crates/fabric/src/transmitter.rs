@@ -58,6 +58,13 @@ impl Transmitter {
         self.occupied_max
     }
 
+    /// What its frames occupy at `now`, whatever [`Self::release`] was called for.
+    #[must_use]
+    pub fn occupied_at(&self, now: Time) -> u64 {
+        let first = self.queue.partition_point(|frame| frame.at <= now);
+        self.queue.iter().skip(first).map(|frame| u64::from(frame.occupied)).sum()
+    }
+
     /// Frames waiting or on the wire, as far as [`Self::release`] was called.
     #[must_use]
     #[inline]

@@ -3,14 +3,15 @@
 
 use netstudy_random::Stream;
 use netstudy_records as records;
-use netstudy_records::{PhaseKind, Roles, Until, Workload};
-use netstudy_units::Duration;
+use netstudy_records::{Roles, Workload};
+use netstudy_units::{Duration, Time};
 use netstudy_workload::{
-    Direction, IncastConfig, IncastHost, Party, Phases, RequestClient, RequestConfig,
-    RequestServer, RequestShape, Schedule, TransferClient, TransferConfig, TransferServer,
-    TransferShape, TransferSize,
+    Action, Application, Beside, Direction, IncastConfig, IncastHost, Owed, Party, Phases, Probe,
+    RequestClient, RequestConfig, RequestServer, RequestShape, Schedule, Traffic, TransferClient,
+    TransferConfig, TransferServer, TransferShape, TransferSize, Until,
 };
 
+use crate::phases::PhasePlan;
 use crate::wiring::Participant;
 
 /// Who takes part in a workload, and who talks to whom.
@@ -20,6 +21,8 @@ pub(crate) struct Cast {
     /// The participant that opens each connection, and its peer. An application numbers those of its
     /// connections in this order.
     pub(crate) connections: Vec<[usize; 2]>,
+    /// Those of the probe, which come after the workload's: one for each two that talk.
+    probes: Vec<[usize; 2]>,
     /// Whether the end that opens a connection sends data, and whether its peer does; requests and
     /// confirmations are no data.
     pub(crate) senders: [bool; 2],
@@ -27,7 +30,19 @@ pub(crate) struct Cast {
 
 impl Cast {
     /// Reads it out of a workload, or says what does not fit.
-    pub(crate) fn new(workload: &Workload) -> Result<Self, String> {
+    pub(crate) fn new(run: &records::Run) -> Result<Self, String> {
+        let mut cast = Self::of_workload(&run.workload)?;
+        if run.probe.is_some() {
+            for pair in &cast.connections {
+                if !cast.probes.contains(pair) {
+                    cast.probes.push(*pair);
+                }
+            }
+        }
+        Ok(cast)
+    }
+
+    fn of_workload(workload: &Workload) -> Result<Self, String> {
         match workload {
             Workload::Incast(incast) => Self::of_incast(incast),
             Workload::Transfer(transfer) => {
@@ -52,7 +67,7 @@ impl Cast {
         }
         let pairs = (0..clients.max(servers)).map(|n| [n % clients, clients + n % servers]);
         let connections = pairs.flat_map(|pair| (0..connections).map(move |_| pair)).collect();
-        Ok(Self { participants: participants(roles), connections, senders })
+        Ok(Self { participants: participants(roles), connections, probes: Vec::new(), senders })
     }
 
     /// How many participants open connections: all that stand before the servers.
@@ -60,9 +75,14 @@ impl Cast {
         self.connections.iter().map(|pair| pair[0] + 1).max().unwrap_or(0)
     }
 
-    /// How many connections a participant has.
+    /// All connections: those of the workload, then those of the probe.
+    pub(crate) fn all_connections(&self) -> Vec<[usize; 2]> {
+        self.connections.iter().chain(&self.probes).copied().collect()
+    }
+
+    /// How many connections of the workload a participant has.
     fn connections_of(&self, participant: usize) -> u32 {
-        self.connections.iter().filter(|pair| pair.contains(&participant)).count() as u32
+        count_of(&self.connections, participant)
     }
 
     fn of_incast(incast: &records::Incast) -> Result<Self, String> {
@@ -75,8 +95,13 @@ impl Cast {
         }
         let connections = (1..=server.len()).map(|server| [0, server]).collect();
         let participants = participants(&incast.roles);
-        Ok(Self { participants, connections, senders: [false, true] })
+        let probes = Vec::new();
+        Ok(Self { participants, connections, probes, senders: [false, true] })
     }
+}
+
+fn count_of(connections: &[[usize; 2]], participant: usize) -> u32 {
+    connections.iter().filter(|pair| pair.contains(&participant)).count() as u32
 }
 
 fn participants(roles: &Roles) -> Vec<Participant> {
@@ -98,7 +123,9 @@ pub(crate) fn incast_config(
     run: &records::Run,
     incast: &records::Incast,
 ) -> Result<IncastConfig, String> {
-    let (warmup_iterations, iterations) = counted_phases(&run.phases)?;
+    let plan = PhasePlan::new(run)?;
+    let warmup_iterations = plan.warmup.map_or(Ok(0), counted)?;
+    let iterations = counted(plan.measure)?;
     let servers = incast.roles.server.len() as u32;
     if servers == 0 || incast.request_bytes == 0 || incast.block_bytes < u64::from(servers) {
         return Err("requests and blocks need at least one byte a server".to_owned());
@@ -112,26 +139,17 @@ pub(crate) fn incast_config(
         striped: incast.striped,
         iterations: warmup_iterations + iterations,
         warmup_iterations,
-        hold: false,
+        hold: plan.holds(incast.roles.client.len()),
         request_bytes: incast.request_bytes,
         request_spacing: Duration::from_ns(incast.request_spacing_ns),
     })
 }
 
-/// How much is counted in the warm-up, if there is one, and in the measuring phase.
-fn counted_phases(phases: &[records::Phase]) -> Result<(u32, u32), String> {
-    let count = |phase: &records::Phase| match phase.until {
-        Some(Until::Count { count }) => Ok(count),
-        _ => Err(format!("the phase {:?} of an incast ends after a count", phase.kind)),
-    };
-    match phases {
-        [warmup, measure]
-            if warmup.kind == PhaseKind::WarmUp && measure.kind == PhaseKind::Measure =>
-        {
-            Ok((count(warmup)?, count(measure)?))
-        }
-        [measure] if measure.kind == PhaseKind::Measure => Ok((0, count(measure)?)),
-        _ => Err(unsupported_phases(phases)),
+/// How many iterations a phase of an incast has.
+fn counted(until: Until) -> Result<u32, String> {
+    match until {
+        Until::Count(count) => u32::try_from(count).map_err(|error| error.to_string()),
+        Until::Time(_) => Err("the phases of an incast end after a count".to_owned()),
     }
 }
 
@@ -218,25 +236,90 @@ fn parties<C, S>(
     clients.chain(servers).collect()
 }
 
-/// The phases of each client. Several of them begin to be measured at the same time.
+/// The phases of each client.
 fn phases(run: &records::Run, roles: &Roles) -> Result<Phases, String> {
-    let until = |phase: &records::Phase| match phase.until {
-        Some(Until::Count { count }) => Ok(netstudy_workload::Until::Count(u64::from(count))),
-        Some(Until::Time { ns }) => Ok(netstudy_workload::Until::Time(Duration::from_ns(ns))),
-        None => Err(format!("the phase {:?} ends after a count or a time", phase.kind)),
-    };
-    let (warmup, measure) = match &run.phases[..] {
-        [warmup, measure] if warmup.kind == PhaseKind::WarmUp => (until(warmup)?, measure),
-        [measure] => (netstudy_workload::Until::Count(0), measure),
-        _ => return Err(unsupported_phases(&run.phases)),
-    };
-    if measure.kind != PhaseKind::Measure {
-        return Err(unsupported_phases(&run.phases));
-    }
-    Ok(Phases { warmup, measure: until(measure)?, hold: roles.client.len() > 1 })
+    let plan = PhasePlan::new(run)?;
+    Ok(Phases {
+        warmup: plan.warmup.unwrap_or(Until::Count(0)),
+        measure: plan.measure,
+        hold: plan.holds(roles.client.len()),
+    })
 }
 
-fn unsupported_phases(phases: &[records::Phase]) -> String {
-    let kinds: Vec<_> = phases.iter().map(|phase| phase.kind).collect();
-    format!("a simulated run has the phases [WarmUp, Measure] at most, not {kinds:?}")
+/// An application with a probe beside it, behind a pointer: the path of a packet is compiled once for
+/// all that are probed.
+pub(crate) struct Probed(Box<dyn Application>);
+
+/// The applications of a workload, each with its side of the probe beside it.
+pub(crate) fn probed<T: Traffic + 'static>(
+    probe: &records::Probe,
+    phases: &PhasePlan,
+    cast: &Cast,
+    workload: Vec<T>,
+) -> Result<Vec<Probed>, String> {
+    let shape =
+        RequestShape { request_bytes: probe.request_bytes, response_bytes: probe.response_bytes };
+    shape.check()?;
+    if probe.every_ns == 0 {
+        return Err("between two requests of a probe there is time".to_owned());
+    }
+    let clients = cast.clients();
+    let every = Duration::from_ns(probe.every_ns);
+    let idle = phases.idle.unwrap_or(Duration::ZERO);
+    let hold = phases.holds(clients);
+    let beside = |(number, workload): (usize, T)| {
+        let connections = cast.connections_of(number);
+        if number < clients {
+            let probe = Probe::new(shape, count_of(&cast.probes, number), every);
+            Probed(Box::new(Beside::new(workload, connections, probe, idle, hold)))
+        } else {
+            let server = RequestServer::new(shape);
+            Probed(Box::new(Beside::new(workload, connections, server, Duration::ZERO, hold)))
+        }
+    };
+    Ok(workload.into_iter().enumerate().map(beside).collect())
+}
+
+impl Traffic for Probed {
+    const HEARS_ACKNOWLEDGMENTS: bool = true;
+
+    fn next_action(&self) -> Time {
+        self.0.next_action()
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        self.0.poll(now)
+    }
+
+    fn go(&mut self, now: Time) -> bool {
+        self.0.go(now)
+    }
+
+    fn opened(&mut self, now: Time, connection: u32) -> bool {
+        self.0.opened(now, connection)
+    }
+
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        self.0.received(now, connection, before, total)
+    }
+
+    fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool {
+        self.0.acknowledged(now, connection, total)
+    }
+
+    fn answers(&self) -> bool {
+        self.0.answers()
+    }
+
+    fn receiving(&self, connection: u32) -> Duration {
+        self.0.receiving(connection)
+    }
+
+    fn closed(&mut self, now: Time, connection: u32) -> bool {
+        self.0.closed(now, connection)
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        self.0.owed(connection, received)
+    }
 }

@@ -205,6 +205,11 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.ends.iter()
     }
 
+    /// The TCP of an end.
+    pub(crate) const fn tcp(&self, end: EndIndex) -> &Endpoint {
+        &self.ends[end.index()].tcp
+    }
+
     /// The application of the host that an end belongs to, and what it calls the connection.
     pub(crate) fn application(&self, end: &End) -> (&T, u32) {
         (&self.hosts[end.host as usize].app, end.number)
@@ -215,13 +220,13 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.hosts[host].ends[number as usize]
     }
 
-    /// What peers still have to send of what applications have asked for.
-    pub(crate) fn owed_bytes(&self) -> u64 {
+    /// What peers still have to send of what applications have asked for on the first `connections`.
+    pub(crate) fn owed_bytes(&self, connections: usize) -> u64 {
         let owed = |end: &End| {
             let app = &self.hosts[end.host as usize].app;
             app.owed(end.number, end.tcp.bytes_received()).map_or(0, |owed| owed.missing)
         };
-        self.ends().map(owed).sum()
+        self.ends().take(2 * connections).map(owed).sum()
     }
 
     /// The controller starts what waits for it.

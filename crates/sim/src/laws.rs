@@ -31,7 +31,7 @@ pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
 pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
     let topology = &wiring.topology;
     let mut received = vec![0; topology.interfaces().len()];
-    let connections = outcome.end.connections.iter().zip(&outcome.base.connections);
+    let connections = outcome.end().connections.iter().zip(&outcome.base().connections);
     for (route, (end, base)) in wiring.routes.iter().zip(connections) {
         let &Route::Wire { from, to, .. } = route else { continue };
         for (interface, (end, base)) in [from, to].into_iter().zip(end.ends.iter().zip(&base.ends))
@@ -39,7 +39,7 @@ pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
             received[interface] += end.bytes_received - base.bytes_received;
         }
     }
-    let took = outcome.measure_to.since(outcome.measure_from);
+    let took = outcome.took();
     let least = |interface: usize| {
         let at = topology.interfaces()[interface].at;
         let mtu = topology.cables()[at.cable].mtu_bytes;

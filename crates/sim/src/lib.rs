@@ -15,12 +15,15 @@
 extern crate self as netstudy_sim;
 
 mod applications;
+mod counters;
 mod host;
 mod laws;
 mod measure;
 mod network;
+mod phases;
 mod record;
 mod run;
+mod sampling;
 mod wiring;
 
 pub use record::of_failure as failed;

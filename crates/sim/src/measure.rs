@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use hdrhistogram::Histogram;
-use netstudy_records::{IterationSamples, SecondSamples, TransferSamples};
+use netstudy_records::{IterationSamples, PhaseKind, SecondSamples, TransferSamples};
 use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
 use crate::host::{EndIndex, Hosts};
 use crate::network::{Counted, EndCounters, Frames};
+use crate::phases::PhasePlan;
+use crate::sampling::Sampler;
 
 /// Hears of each sample and second, and says whether to go on.
 pub(crate) type OnIteration<'a> = dyn FnMut() -> ControlFlow<()> + 'a;
@@ -29,20 +31,59 @@ pub(crate) const SIGNIFICANT_DIGITS: u8 = 3;
 /// What a run that came to its end gives.
 pub(crate) struct Outcome {
     pub(crate) samples: Sampled,
-    pub(crate) measure_from: Time,
-    pub(crate) measure_to: Time,
-    pub(crate) base: Snapshot,
-    pub(crate) end: Snapshot,
+    /// All of them, in order.
+    pub(crate) phases: Vec<Span>,
+    pub(crate) edges: Vec<Edge>,
+    /// Which of the edges are the start and the end of the measuring phase.
+    measured: [usize; 2],
+    pub(crate) samplers: Vec<Sampler>,
     pub(crate) frames: Frames,
-    /// What peers still had to send of what applications had asked for.
+    /// What peers still had to send of what the workload had asked for.
     pub(crate) owed_bytes: u64,
 }
 
 impl Outcome {
-    /// Bytes that a host received in the measuring phase.
-    pub(crate) fn received(&self, host: usize) -> u64 {
-        self.end.tcp[host].bytes_received - self.base.tcp[host].bytes_received
+    /// How long the measuring phase was.
+    pub(crate) fn took(&self) -> Duration {
+        let [from, to] = self.measured.map(|edge| self.edges[edge].at);
+        to.since(from)
     }
+
+    /// Counters at the start of the measuring phase.
+    pub(crate) fn base(&self) -> &Snapshot {
+        &self.edges[self.measured[0]].counted
+    }
+
+    /// Those at its end.
+    pub(crate) fn end(&self) -> &Snapshot {
+        &self.edges[self.measured[1]].counted
+    }
+
+    /// Bytes that the ends that open connections received on the first `connections` of them in the
+    /// measuring phase.
+    pub(crate) fn received(&self, connections: usize) -> u64 {
+        let received = |snapshot: &Snapshot| -> u64 {
+            let workload = snapshot.connections.iter().take(connections);
+            workload.map(|connection| connection.ends[0].bytes_received).sum()
+        };
+        received(self.end()) - received(self.base())
+    }
+}
+
+/// A phase that took place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) kind: PhaseKind,
+    pub(crate) start: Time,
+    pub(crate) end: Time,
+}
+
+/// The start or the end of a phase, with all counters.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    pub(crate) name: &'static str,
+    pub(crate) at: Time,
+    pub(crate) counted: Snapshot,
 }
 
 /// What was sampled in the measuring phase.
@@ -53,8 +94,17 @@ pub(crate) struct Sampled {
     pub(crate) dropped_packets: Vec<u64>,
     pub(crate) transfers: TransferSamples,
     /// By the hosts that asked and answered.
-    pub(crate) requests: BTreeMap<[u32; 2], Latencies>,
+    pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Latencies>,
     pub(crate) seconds: SecondSamples,
+}
+
+/// Whose requests are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RequestsOf {
+    /// The workload's, in the measuring phase.
+    Workload,
+    /// The probe's, in this phase.
+    Probe(PhaseKind),
 }
 
 /// Latencies of requests, in nanoseconds.
@@ -101,12 +151,17 @@ pub(crate) struct Connection {
 }
 
 impl Snapshot {
-    /// That of the time up to which rare things are settled. All else may be ahead of it by what a host
-    /// does before the next frame that the clock knows of reaches it.
-    fn new<T: Traffic, N: Counted<T>>(hosts: &mut Hosts<'_, T, N::Line>, network: &N) -> Self {
+    /// That of `now`, which the clock has reached, with what is [`Rare`]. All else may be ahead of it by
+    /// what a host does before the next frame that the clock knows of reaches it.
+    pub(crate) fn new<T: Traffic, N: Counted<T>>(
+        hosts: &mut Hosts<'_, T, N::Line>,
+        network: &N,
+        now: Time,
+    ) -> Self {
+        hosts.measure().settle(now);
         let mut snapshot = Self {
             tcp: vec![Counters::default(); hosts.len()],
-            ends: network.ends(hosts),
+            ends: network.ends(hosts, now),
             connections: vec![Connection::default(); hosts.ends().count() / 2],
         };
         for (index, end) in hosts.ends().enumerate() {
@@ -180,9 +235,10 @@ const AHEAD_MAX: usize = 4096;
 
 impl Tally {
     /// Adds what happened by `now`, which the clock has reached.
-    fn settle(&mut self, now: Time, senders: [bool; 2]) {
+    fn settle(&mut self, now: Time, config: &MeasureConfig) {
         let totals = &mut self.totals;
-        let sends = |end: EndIndex| senders[end.side()];
+        let sends =
+            |end: EndIndex| config.senders[end.side()] && end.connection() < config.connections;
         self.ahead.retain(|&(at, rare)| {
             if at > now {
                 return true;
@@ -202,13 +258,30 @@ impl Tally {
 pub(crate) struct MeasureConfig {
     /// Hosts that begin and end the measuring phase.
     pub(crate) clients: usize,
+    /// How many connections are the workload's: those before the probe's.
+    pub(crate) connections: usize,
     /// Whether the end that opens a connection sends data, and whether its peer does: whose
     /// retransmissions and timeouts are sampled.
     pub(crate) senders: [bool; 2],
-    /// How long phases last that end after a time.
-    pub(crate) phases_time: Duration,
+    pub(crate) phases: PhasePlan,
     /// Whether what connections carry is sampled each second.
     pub(crate) each_second: bool,
+    /// What reads at intervals.
+    pub(crate) samplers: Vec<Sampler>,
+}
+
+/// How far a run is in its phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The probe is alone.
+    Idle,
+    /// The workload has begun.
+    WarmUp,
+    /// It rests since then.
+    Stopped(Time),
+    Measure,
+    /// All clients have ended.
+    Over,
 }
 
 /// Collects what is measured. Applications note it at their own time, which may lie ahead of the clock;
@@ -221,9 +294,9 @@ pub(crate) struct Measure {
     due: Time,
     /// What was read last was noted then.
     last: Time,
-    /// Counters at the start of the measuring phase.
-    base: Option<Snapshot>,
-    from: Time,
+    stage: Stage,
+    phases: Vec<Span>,
+    edges: Vec<Edge>,
     tally: Tally,
     sampled: Sampled,
     /// Bytes that either end of each connection had received a second before.
@@ -246,23 +319,44 @@ enum Mark {
     Go,
     /// Another second of the measuring phase is over.
     Second,
+    /// The warm-up is over, and nothing is under way; the stop goes on for so long.
+    Stop(Duration),
+    /// The cool-down is over.
+    CoolDownEnd,
+    /// The sampler of this number reads.
+    Sampler(usize),
 }
+
+/// The edges of the measuring phase, and those of others at which counters are read as well: where what
+/// is under way has ended.
+const MEASURE_START: &str = "measure-start";
+const MEASURE_END: &str = "measure-end";
+const WARM_UP_START: &str = "warm-up-start";
+const WARM_UP_END: &str = "warm-up-end";
+const COOL_DOWN_END: &str = "cool-down-end";
 
 impl Measure {
     pub(crate) fn new(config: MeasureConfig) -> Self {
-        Self {
+        let stage = if config.phases.idle.is_some() { Stage::Idle } else { Stage::WarmUp };
+        let samplers = config.samplers.len();
+        let mut measure = Self {
             config,
             noted: VecDeque::new(),
             due: Time::NEVER,
             last: Time::ZERO,
-            base: None,
-            from: Time::ZERO,
+            stage,
+            phases: Vec::new(),
+            edges: Vec::new(),
             tally: Tally::default(),
             sampled: Sampled::default(),
             second_before: Vec::new(),
             holding: 0,
             ended: 0,
+        };
+        for sampler in 0..samplers {
+            measure.mark(Time::ZERO, NO_HOST, Mark::Sampler(sampler));
         }
+        measure
     }
 
     /// The application of a host notes an action at `now`.
@@ -293,12 +387,12 @@ impl Measure {
         if now == Time::NEVER {
             return Err("nothing is left to happen, yet the workload has not ended".to_owned());
         }
-        let quiet_max = QUIET_TIME_MAX + self.config.phases_time;
+        let quiet_max = QUIET_TIME_MAX + self.config.phases.time();
         if now.since(self.last) > quiet_max {
             return Err(format!("what was begun has not ended after {quiet_max}"));
         }
         if self.tally.ahead.len() > AHEAD_MAX {
-            self.tally.settle(now, self.config.senders);
+            self.settle(now);
         }
         Ok(())
     }
@@ -309,15 +403,20 @@ impl Measure {
         first
     }
 
+    /// Tells what was counted up to `now`, which the clock has reached, from what happens later.
+    fn settle(&mut self, now: Time) {
+        self.tally.settle(now, &self.config);
+    }
+
     /// What was counted since the sample before, up to `now`.
     fn take_totals(&mut self, now: Time) -> Totals {
-        self.tally.settle(now, self.config.senders);
+        self.settle(now);
         std::mem::take(&mut self.tally.totals)
     }
 
     fn sample_iteration(&mut self, now: Time, started: Time, ended: Time) {
         let totals = self.take_totals(now);
-        if self.base.is_none() {
+        if self.stage != Stage::Measure {
             return;
         }
         let Sampled { iterations, dropped_packets, .. } = &mut self.sampled;
@@ -325,6 +424,49 @@ impl Measure {
         dropped_packets.push(totals.dropped_packets);
         iterations.retransmissions.push(totals.retransmissions);
         iterations.timeouts.push(totals.timeouts);
+    }
+
+    /// A phase is over that began with the end of the one before.
+    fn end_phase(&mut self, kind: PhaseKind, end: Time) {
+        let start = self.phases.last().map_or(Time::ZERO, |phase| phase.end);
+        self.phases.push(Span { kind, start, end });
+    }
+
+    /// What comes before the measuring phase is over.
+    fn end_warmup(&mut self, now: Time) {
+        let PhasePlan { warmup, stop, .. } = self.config.phases;
+        let stopped = match self.stage {
+            Stage::Stopped(since) if stop.is_some() => since,
+            _ => now,
+        };
+        if warmup.is_some() {
+            self.end_phase(PhaseKind::WarmUp, stopped);
+        }
+        if stop.is_some() {
+            self.end_phase(PhaseKind::Stop, now);
+        }
+    }
+
+    /// A client waits for the next phase at `now`.
+    fn hold(&mut self, now: Time) {
+        self.holding += 1;
+        if self.holding < self.config.clients {
+            return;
+        }
+        self.holding = 0;
+        let mut next = Mark::Go;
+        if self.stage == Stage::WarmUp {
+            self.stage = Stage::Stopped(now);
+            if let Some(time) = self.config.phases.stop.filter(|time| *time > Duration::ZERO) {
+                next = Mark::Stop(time);
+            }
+        }
+        self.mark(now + CONTROL_TIME, NO_HOST, next);
+    }
+
+    fn start_of_measure(&self) -> Time {
+        let measure = self.edges.iter().find(|edge| edge.name == MEASURE_START);
+        measure.map_or(Time::ZERO, |edge| edge.at)
     }
 }
 
@@ -337,53 +479,131 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         on_iteration: &mut OnIteration<'_>,
     ) -> Result<Option<Outcome>, String> {
         let Some((at, host, mark)) = self.measure().next() else { return Ok(None) };
-        self.measure().last = at;
         match mark {
-            Mark::Noted(Action::Sample(sample)) => {
-                go_on(on_iteration)?;
-                self.sample(at, host, sample);
-            }
-            Mark::Noted(Action::Begin) => self.begin(at, network),
-            Mark::Noted(Action::End) => {
-                self.measure().ended += 1;
-                if self.measure().ended == self.measure().config.clients {
-                    return self.outcome(at, network).map(Some);
+            Mark::Noted(action) => return self.take_note(at, host, action, network, on_iteration),
+            Mark::Go => {
+                if self.measure().stage == Stage::Idle {
+                    self.read_edge(WARM_UP_START, at, network);
+                    self.measure().end_phase(PhaseKind::Idle, at);
+                    self.measure().stage = Stage::WarmUp;
+                } else {
+                    self.begin(at, network);
                 }
+                self.go(at);
             }
-            Mark::Noted(Action::Hold) => {
-                let measure = self.measure();
-                measure.holding += 1;
-                if measure.holding == measure.config.clients {
-                    measure.holding = 0;
-                    measure.mark(at + CONTROL_TIME, NO_HOST, Mark::Go);
-                }
+            Mark::Stop(time) => {
+                self.read_edge(WARM_UP_END, at, network);
+                self.measure().mark(at + time, NO_HOST, Mark::Go);
             }
-            Mark::Noted(Action::Open { .. } | Action::Write { .. } | Action::Close { .. }) => {}
-            Mark::Go => self.go(at),
             Mark::Second => {
+                self.measure().check_progress(at)?;
                 go_on(on_iteration)?;
                 self.sample_second(at);
+            }
+            Mark::Sampler(number) => {
+                self.measure().check_progress(at)?;
+                self.read_instrument(number, at, network);
+            }
+            Mark::CoolDownEnd => {
+                self.measure().end_phase(PhaseKind::CoolDown, at);
+                if self.measure().config.phases.cooldown > Some(Duration::ZERO) {
+                    self.read_edge(COOL_DOWN_END, at, network);
+                }
+                return self.outcome(network).map(Some);
             }
         }
         Ok(None)
     }
 
-    /// The measuring phase begins with the first client that begins it.
+    /// The application of a host did something that is measured. The outcome, if that was the end.
+    fn take_note(
+        &mut self,
+        at: Time,
+        host: usize,
+        action: Action,
+        network: &impl Counted<T, Line = N>,
+        on_iteration: &mut OnIteration<'_>,
+    ) -> Result<Option<Outcome>, String> {
+        if let Action::Sample(sample) = action
+            && let Some(end) = self.probe_end(host, sample)
+        {
+            // A probe goes on whatever becomes of the workload: it is no sign of progress.
+            self.sample_probe(end, sample);
+            return Ok(None);
+        }
+        self.measure().last = at;
+        match action {
+            Action::Sample(sample) => {
+                go_on(on_iteration)?;
+                self.sample(at, host, sample);
+            }
+            Action::Begin => self.begin(at, network),
+            Action::End => {
+                self.measure().ended += 1;
+                if self.measure().ended == self.measure().config.clients {
+                    return self.end_measuring(at, network);
+                }
+            }
+            Action::Hold => self.measure().hold(at),
+            Action::Open { .. } | Action::Write { .. } | Action::Close { .. } => {}
+        }
+        Ok(None)
+    }
+
+    fn read_instrument(&mut self, number: usize, at: Time, network: &impl Counted<T, Line = N>) {
+        let mut samplers = std::mem::take(&mut self.measure().config.samplers);
+        let sampler = &mut samplers[number];
+        self.read_sampler(sampler, at, network);
+        self.measure().mark(at + sampler.every(), NO_HOST, Mark::Sampler(number));
+        self.measure().config.samplers = samplers;
+    }
+
+    fn read_edge(&mut self, name: &'static str, at: Time, network: &impl Counted<T, Line = N>) {
+        let counted = Snapshot::new(self, network, at);
+        self.measure().edges.push(Edge { name, at, counted });
+    }
+
+    /// The measuring phase begins: before clients that hold go on, or with what the client does first.
     fn begin(&mut self, at: Time, network: &impl Counted<T, Line = N>) {
-        if self.measure().base.is_some() {
+        if self.measure().stage == Stage::Measure {
             return;
         }
         self.measure().take_totals(at);
-        self.measure().base = Some(Snapshot::new(self, network));
-        self.measure().from = at;
+        self.measure().end_warmup(at);
+        self.read_edge(MEASURE_START, at, network);
+        self.measure().stage = Stage::Measure;
         if self.measure().config.each_second {
-            self.measure().second_before = self.bytes_received().collect();
+            self.measure().second_before = self.bytes_received();
             self.measure().mark(at + SECOND, NO_HOST, Mark::Second);
         }
     }
 
+    /// The end of the probe's connection that a sample is of; none if it is the workload's.
+    fn probe_end(&mut self, host: usize, sample: Sample) -> Option<EndIndex> {
+        let Sample::Request { connection, .. } = sample else { return None };
+        let end = self.end_of(host, connection);
+        (end.connection() >= self.measure().config.connections).then_some(end)
+    }
+
+    fn sample_probe(&mut self, end: EndIndex, sample: Sample) {
+        let phase = match self.measure().stage {
+            Stage::Idle => PhaseKind::Idle,
+            Stage::Measure => PhaseKind::Measure,
+            Stage::WarmUp | Stage::Stopped(_) | Stage::Over => return,
+        };
+        self.sample_request(RequestsOf::Probe(phase), end, sample);
+    }
+
+    fn sample_request(&mut self, of: RequestsOf, end: EndIndex, sample: Sample) {
+        let Sample::Request { intended, ended, .. } = sample else { return };
+        let hosts = [self.host_of(end) as u32, self.host_of(end.peer()) as u32];
+        let requests = &mut self.measure().sampled.requests;
+        let latencies = requests.entry((of, hosts)).or_insert_with(Latencies::new);
+        latencies.record(ended.since(intended));
+    }
+
     fn sample(&mut self, at: Time, host: usize, sample: Sample) {
-        let is_measured = self.measure().base.is_some();
+        let is_measured = self.measure().stage == Stage::Measure;
         match sample {
             Sample::Iteration { started, ended } => {
                 self.measure().sample_iteration(at, started, ended);
@@ -399,26 +619,31 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 transfers.bytes_received.push(bytes_received);
                 transfers.bytes_sent.push(bytes_sent);
             }
-            Sample::Request { connection, intended, ended, .. } if is_measured => {
-                let peer = self.end_of(host, connection).peer();
-                let hosts = [host as u32, self.host_of(peer) as u32];
-                let requests = &mut self.measure().sampled.requests;
-                let latencies = requests.entry(hosts).or_insert_with(Latencies::new);
-                latencies.record(ended.since(intended));
+            Sample::Request { connection, .. } if is_measured => {
+                let end = self.end_of(host, connection);
+                self.sample_request(RequestsOf::Workload, end, sample);
             }
             Sample::Transfer { .. } | Sample::Request { .. } => {}
         }
     }
 
-    fn bytes_received(&self) -> impl Iterator<Item = [u64; 2]> {
-        let ends: Vec<u64> = self.ends().map(|end| end.tcp.bytes_received()).collect();
-        (0..ends.len() / 2).map(move |connection| [ends[2 * connection], ends[2 * connection + 1]])
+    /// At either end of each connection of the workload.
+    fn bytes_received(&mut self) -> Vec<[u64; 2]> {
+        let connections = self.measure().config.connections;
+        let received = |connection: usize| {
+            let first = EndIndex(2 * connection as u32);
+            [first, first.peer()].map(|end| self.tcp(end).bytes_received())
+        };
+        (0..connections).map(received).collect()
     }
 
     fn sample_second(&mut self, at: Time) {
-        let received: Vec<_> = self.bytes_received().collect();
+        if self.measure().stage == Stage::Over {
+            return;
+        }
+        let received = self.bytes_received();
         let measure = self.measure();
-        let start_ns = at.since(measure.from).as_ns() - SECOND.as_ns();
+        let start_ns = at.since(measure.start_of_measure()).as_ns() - SECOND.as_ns();
         let seconds = &mut measure.sampled.seconds;
         for (number, (now, before)) in received.iter().zip(&measure.second_before).enumerate() {
             seconds.connection.push(number as u32);
@@ -430,23 +655,43 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         measure.mark(at + SECOND, NO_HOST, Mark::Second);
     }
 
-    fn outcome(
+    /// The workload has ended. The outcome, if that is the end of the run.
+    fn end_measuring(
         &mut self,
-        measure_to: Time,
+        at: Time,
         network: &impl Counted<T, Line = N>,
-    ) -> Result<Outcome, String> {
-        self.measure().take_totals(measure_to);
-        let end = Snapshot::new(self, network);
-        let frames = network.frames(self);
-        let owed_bytes = self.owed_bytes();
+    ) -> Result<Option<Outcome>, String> {
+        if self.measure().stage != Stage::Measure {
+            return Err("the measuring phase ended before it began".to_owned());
+        }
+        self.measure().take_totals(at);
+        self.read_edge(MEASURE_END, at, network);
         let measure = self.measure();
-        let base = measure.base.take().ok_or("the measuring phase ended before it began")?;
+        measure.end_phase(PhaseKind::Measure, at);
+        measure.stage = Stage::Over;
+        let Some(time) = measure.config.phases.cooldown else {
+            return self.outcome(network).map(Some);
+        };
+        let time = if time > Duration::ZERO { time } else { CONTROL_TIME };
+        measure.mark(at + time, NO_HOST, Mark::CoolDownEnd);
+        Ok(None)
+    }
+
+    fn outcome(&mut self, network: &impl Counted<T, Line = N>) -> Result<Outcome, String> {
+        let frames = network.frames(self);
+        let connections = self.measure().config.connections;
+        let owed_bytes = self.owed_bytes(connections);
+        let measure = self.measure();
+        let place = |name| measure.edges.iter().position(|edge| edge.name == name);
+        let (Some(from), Some(to)) = (place(MEASURE_START), place(MEASURE_END)) else {
+            return Err("the measuring phase was not read at both edges".to_owned());
+        };
         Ok(Outcome {
             samples: std::mem::take(&mut measure.sampled),
-            measure_from: measure.from,
-            measure_to,
-            base,
-            end,
+            phases: std::mem::take(&mut measure.phases),
+            edges: std::mem::take(&mut measure.edges),
+            measured: [from, to],
+            samplers: std::mem::take(&mut measure.config.samplers),
             frames,
             owed_bytes,
         })

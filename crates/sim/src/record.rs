@@ -6,13 +6,17 @@ use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
 use netstudy_records::{
     Check, ConnectionSamples, Edge, IterationSamples, Mode, Node, PhaseKind, PhaseTimes, Readings,
-    RecordNode, RequestHistogram, RunRecord, Samples, Status, Workload,
+    RecordNode, RequestHistogram, RunRecord, Samples, Series, Status, Workload,
 };
 use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
-use crate::measure::{Connection, Latencies, Outcome, SIGNIFICANT_DIGITS, Snapshot};
+use crate::counters;
+use crate::measure::{
+    self, Connection, Latencies, Outcome, RequestsOf, SIGNIFICANT_DIGITS, Snapshot, Span,
+};
 use crate::network::EndCounters;
+use crate::sampling::Sampler;
 use crate::wiring::Wiring;
 
 /// The clock of all nodes.
@@ -31,22 +35,25 @@ pub(crate) fn of_outcome(
     cast: &Cast,
     mode: Mode,
     checks: Vec<Check>,
-    outcome: &Outcome,
+    mut outcome: Outcome,
 ) -> RunRecord {
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
-    let (from, to) = (outcome.measure_from.as_ns(), outcome.measure_to.as_ns());
-    let edge = |name: &str, at_ns| Edge { name: name.to_owned(), at_ns };
-    let (counters, ports) = counters(wiring, [&outcome.base, &outcome.end]);
+    let edges: Vec<&Snapshot> = outcome.edges.iter().map(|edge| &edge.counted).collect();
+    let (counters, ports) = counters(wiring, &edges);
+    let samplers = std::mem::take(&mut outcome.samplers);
+    let series: Vec<Series> = samplers.into_iter().flat_map(Sampler::into_series).collect();
+    let edge = |edge: &measure::Edge| Edge { name: edge.name.to_owned(), at_ns: edge.at.as_ns() };
     RunRecord {
         status,
         mode: Some(mode),
         checks,
         nodes: run.network.nodes.iter().map(record_node).collect(),
-        phases: phases(run, from, to),
-        edges: vec![edge("measure-start", from), edge("measure-end", to)],
+        phases: outcome.phases.iter().map(phase).collect(),
+        edges: outcome.edges.iter().map(edge).collect(),
         counters,
         ports,
-        samples: samples(run, wiring, cast, outcome),
+        samples: samples(run, wiring, cast, &outcome),
+        series,
         ..empty(run)
     }
 }
@@ -85,13 +92,8 @@ fn record_node(node: &Node) -> (String, RecordNode) {
     (node.name().to_owned(), RecordNode { kind, group, clock, read_at_ns: None })
 }
 
-/// Connections are opened in the first phase.
-fn phases(run: &records::Run, measure_from: u64, measure_to: u64) -> Vec<PhaseTimes> {
-    let warms_up = run.phases.iter().any(|phase| phase.kind == PhaseKind::WarmUp);
-    let warmup = PhaseTimes { kind: PhaseKind::WarmUp, start_ns: 0, end_ns: measure_from };
-    let measure =
-        PhaseTimes { kind: PhaseKind::Measure, start_ns: measure_from, end_ns: measure_to };
-    warms_up.then_some(warmup).into_iter().chain([measure]).collect()
+fn phase(span: &Span) -> PhaseTimes {
+    PhaseTimes { kind: span.kind, start_ns: span.start.as_ns(), end_ns: span.end.as_ns() }
 }
 
 /// The tables of the workload, and one of its connections.
@@ -99,36 +101,41 @@ fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) 
     let connection = Some(connections(wiring, cast, outcome));
     let sampled = &outcome.samples;
     let second = Some(sampled.seconds.clone());
+    let requests = sampled.requests.iter();
+    let request =
+        requests.map(|(&(of, hosts), found)| histogram(wiring, of, hosts, found)).collect();
+    let common = Samples { connection, request, ..Samples::default() };
     match run.workload {
         Workload::Incast(_) => {
             let dropped_packets = Some(sampled.dropped_packets.clone());
             let iteration = IterationSamples { dropped_packets, ..sampled.iterations.clone() };
-            Samples { connection, iteration: Some(iteration), ..Samples::default() }
+            Samples { iteration: Some(iteration), ..common }
         }
         Workload::Transfer(_) => {
             let transfer = Some(sampled.transfers.clone());
-            Samples { connection, transfer, second, ..Samples::default() }
+            Samples { transfer, second, ..common }
         }
-        Workload::Request(_) => {
-            let requests = sampled.requests.iter();
-            let request = requests.map(|(&hosts, found)| histogram(wiring, hosts, found)).collect();
-            Samples { connection, request, second, ..Samples::default() }
-        }
+        Workload::Request(_) => Samples { second, ..common },
     }
 }
 
 /// The latencies of requests of one host to another.
 fn histogram(
     wiring: &Wiring,
+    of: RequestsOf,
     [client, server]: [u32; 2],
     latencies: &Latencies,
 ) -> RequestHistogram {
     let name = |host: u32| wiring.name_of(host as usize).to_owned();
     let Latencies { histogram, min, max, sum } = latencies;
     let buckets = || histogram.iter_recorded();
+    let (operation, phase) = match of {
+        RequestsOf::Workload => ("request", PhaseKind::Measure),
+        RequestsOf::Probe(phase) => ("probe", phase),
+    };
     RequestHistogram {
-        operation: "request".to_owned(),
-        phase: PhaseKind::Measure,
+        operation: operation.to_owned(),
+        phase,
         client: name(client),
         server: name(server),
         count: histogram.len(),
@@ -146,7 +153,8 @@ fn histogram(
 /// How each connection's counters grew.
 fn connections(wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> ConnectionSamples {
     let grown = |value: &dyn Fn(&Connection) -> u64| {
-        let pairs = outcome.end.connections.iter().zip(&outcome.base.connections);
+        let pairs = outcome.end().connections.iter().zip(&outcome.base().connections);
+        let pairs = pairs.take(cast.connections.len());
         pairs.map(|(end, base)| value(end) - value(base)).collect::<Vec<_>>()
     };
     let of_senders = |value: fn(&Counters) -> u64| {
@@ -171,96 +179,55 @@ fn connections(wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> ConnectionSam
 type ByNode = BTreeMap<String, Readings>;
 type ByPort = BTreeMap<String, BTreeMap<String, Readings>>;
 
-/// What hosts and zones counted, and the ports of interfaces and of switches, at the two edges. The
+/// What hosts and zones counted, and the ports of interfaces and of switches, at the edges. The
 /// interfaces of a host count for the host, and each by itself.
-fn counters(wiring: &Wiring, edges: [&Snapshot; 2]) -> (ByNode, ByPort) {
+fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
     let topology = &wiring.topology;
-    let mut tcp: BTreeMap<&str, [Counters; 2]> = BTreeMap::new();
+    let mut tcp: BTreeMap<&str, Vec<Counters>> = BTreeMap::new();
     for number in 0..wiring.members.len() {
         let sums = tcp.entry(wiring.name_of(number)).or_default();
+        sums.resize(edges.len(), Counters::default());
         for (sum, edge) in sums.iter_mut().zip(edges) {
             sum.add(&edge.tcp[number]);
         }
     }
-    let mut nics: BTreeMap<&str, [EndCounters; 2]> = BTreeMap::new();
+    let mut nics: BTreeMap<&str, Vec<EndCounters>> = BTreeMap::new();
     let mut ports = ByPort::new();
     for (cable, end) in (0..topology.cables().len()).flat_map(|cable| [(cable, 0), (cable, 1)]) {
         let at = CableEnd { cable, end };
         let port = &topology.cables()[cable].ends[end];
         let node = topology.nodes()[port.node].name.as_str();
-        let counted = edges.map(|edge| edge.ends[at.number()]);
-        let readings: Readings = match topology.attachment(at) {
+        let counted = edges.iter().map(|edge| edge.ends[at.number()]);
+        let readings = match topology.attachment(at) {
             Attachment::Interface(_) => {
-                for (sum, one) in nics.entry(node).or_default().iter_mut().zip(&counted) {
-                    sum.nic.add(&one.nic);
-                    sum.pauses.add(&one.pauses);
+                let sums = nics.entry(node).or_default();
+                sums.resize(edges.len(), EndCounters::default());
+                for (sum, one) in sums.iter_mut().zip(counted.clone()) {
+                    sum.add_interface(&one);
                 }
-                readings(counted.each_ref().map(nic_counters)).collect()
+                readings(counted.map(|end| counters::of_interface(&end)))
             }
-            Attachment::SwitchPort { .. } => {
-                readings(counted.each_ref().map(port_counters)).collect()
-            }
+            Attachment::SwitchPort { .. } => readings(counted.map(|end| counters::of_port(&end))),
         };
         ports.entry(node.to_owned()).or_default().insert(port.name.clone(), readings);
     }
     let mut counters = ByNode::new();
     for (node, edges) in &tcp {
         let entry = counters.entry((*node).to_owned()).or_default();
-        entry.extend(readings(edges.each_ref().map(host_counters)));
+        entry.extend(readings(edges.iter().map(counters::of_host)));
     }
     for (node, edges) in &nics {
         let entry = counters.entry((*node).to_owned()).or_default();
-        entry.extend(readings(edges.each_ref().map(nic_counters)));
+        entry.extend(readings(edges.iter().map(counters::of_interface)));
     }
     (counters, ports)
 }
 
 /// Of the same counters at each edge.
-fn readings<const N: usize>(
-    edges: [[(&'static str, u64); N]; 2],
-) -> impl Iterator<Item = (String, Vec<Option<u64>>)> {
-    let [base, end] = edges;
-    let both = base.into_iter().zip(end);
-    both.map(|((name, base), (_, end))| (name.to_owned(), vec![Some(base), Some(end)]))
-}
-
-fn host_counters(c: &Counters) -> [(&'static str, u64); 13] {
-    [
-        ("segments_sent", c.segments_sent),
-        ("segments_received", c.segments_received),
-        ("segments_retransmitted", c.segments_retransmitted),
-        ("timeouts", c.timeouts),
-        ("fast_recoveries", c.fast_recoveries),
-        ("loss_probes", c.loss_probes),
-        ("loss_probe_recoveries", c.loss_probe_recoveries),
-        ("undone_reductions", c.undone_reductions),
-        ("acks_sent", c.acks_sent),
-        ("duplicate_acks_received", c.duplicate_acks_received),
-        ("ece_acks_received", c.ece_acks_received),
-        ("bytes_sent", c.bytes_sent),
-        ("bytes_received", c.bytes_received),
-    ]
-}
-
-fn nic_counters(end: &EndCounters) -> [(&'static str, u64); 4] {
-    [
-        ("nic_queue_drops", end.nic.queue_drops),
-        ("ring_drops", end.nic.ring_drops),
-        ("pauses_sent", end.pauses.pauses_sent),
-        ("pauses_received", end.pauses.pauses_received),
-    ]
-}
-
-fn port_counters(end: &EndCounters) -> [(&'static str, u64); 8] {
-    let (port, pauses) = (&end.port, &end.pauses);
-    [
-        ("frames_forwarded", port.frames_forwarded),
-        ("bytes_forwarded", port.bytes_forwarded),
-        ("frames_dropped", port.frames_dropped),
-        ("bytes_dropped", port.bytes_dropped),
-        ("frames_marked", port.frames_marked),
-        ("pauses_sent", pauses.pauses_sent),
-        ("pauses_received", pauses.pauses_received),
-        ("queue_bytes_max", end.queue_bytes_max),
-    ]
+fn readings<const N: usize>(edges: impl Iterator<Item = [(&'static str, u64); N]>) -> Readings {
+    let mut readings = Readings::new();
+    for (name, value) in edges.flatten() {
+        readings.entry(name.to_owned()).or_default().push(Some(value));
+    }
+    readings
 }

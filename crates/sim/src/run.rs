@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 use netstudy_fabric::stepped::Architecture;
 use netstudy_fabric::{OverSwitch, SwitchBuffer, SwitchSetup, over_switch};
 use netstudy_records as records;
-use netstudy_records::{Check, Mode, RunRecord, Until, Workload};
+use netstudy_records::{Check, InstrumentKind, Mode, RunRecord, Until, Workload};
 use netstudy_tcp::Segment;
-use netstudy_units::Duration;
 use netstudy_workload::Traffic;
 
 use crate::applications::{self, Cast};
@@ -18,7 +17,9 @@ use crate::network::general::General;
 use crate::network::limits::{Limited, Limits, Unlimited};
 use crate::network::star::{self, Star};
 use crate::network::{Frame, Observer};
+use crate::phases::PhasePlan;
 use crate::record;
+use crate::sampling::Sampler;
 use crate::wiring::{self, Wiring};
 
 /// Told of each iteration that has ended.
@@ -49,7 +50,7 @@ fn samples_per_count(run: &records::Run) -> u64 {
     match &run.workload {
         Workload::Incast(_) => 1,
         Workload::Transfer(_) | Workload::Request(_) => {
-            Cast::new(&run.workload).map_or(0, |cast| cast.connections.len() as u64)
+            Cast::new(run).map_or(0, |cast| cast.connections.len() as u64)
         }
     }
 }
@@ -91,10 +92,11 @@ pub(crate) fn carry_out(
     manner: Manner<impl Observer>,
     progress: &mut dyn Progress,
 ) -> Result<RunRecord, String> {
-    refuse_beside(run)?;
-    let cast = Cast::new(&run.workload)?;
-    let wiring = Wiring::new(run, &cast.participants, &cast.connections)?;
-    let star = wiring.star(&cast.connections).filter(wiring::Star::has_closed_form);
+    let phases = PhasePlan::new(run)?;
+    let cast = Cast::new(run)?;
+    let connections = &cast.all_connections();
+    let wiring = Wiring::new(run, &cast.participants, connections)?;
+    let star = wiring.star(connections).filter(wiring::Star::has_closed_form);
     let form = if star.is_some() { Mode::ClosedForm } else { Mode::PerHop };
     let mode = manner.mode.unwrap_or(form);
     let setting = Setting {
@@ -102,6 +104,8 @@ pub(crate) fn carry_out(
         wiring: &wiring,
         star: star.as_ref().filter(|_| mode == Mode::ClosedForm),
         cast: &cast,
+        connections,
+        phases,
         mode,
     };
     match &run.workload {
@@ -110,7 +114,9 @@ pub(crate) fn carry_out(
             let applications = applications::incast(&config, &incast.start_jitter, &run.seed);
             let measured = config.iterations - config.warmup_iterations;
             let expected = config.iteration_bytes() * u64::from(measured);
-            let law = |outcome: &Outcome| laws::all_bytes_arrived(outcome.received(0), expected);
+            let asking = cast.connections.len();
+            let law =
+                |outcome: &Outcome| laws::all_bytes_arrived(outcome.received(asking), expected);
             setting.carry_out(applications, manner, progress, law)
         }
         Workload::Transfer(transfer) => {
@@ -131,61 +137,73 @@ struct Setting<'a> {
     /// The star to be carried out in closed form, if it is one.
     star: Option<&'a wiring::Star<'a>>,
     cast: &'a Cast,
+    /// Those of the workload and of the probe.
+    connections: &'a [[usize; 2]],
+    phases: PhasePlan,
     mode: Mode,
 }
 
 impl Setting<'_> {
-    /// Carries the run out with these applications. `law` is that of the workload.
-    fn carry_out<T: Traffic>(
+    /// Carries the run out with these applications, and the probe beside them. `law` is that of the
+    /// workload.
+    fn carry_out<T: Traffic + 'static>(
         &self,
         applications: Vec<T>,
         manner: Manner<impl Observer>,
         progress: &mut dyn Progress,
         law: impl Fn(&Outcome) -> Check,
     ) -> Result<RunRecord, String> {
-        let Self { run, wiring, star, cast, mode } = *self;
-        let packets = packets_per_sample(run);
-        let execution = Execution {
-            wiring,
-            star,
-            seed: &run.seed,
-            applications,
-            cast,
-            measure: Measure::new(self.measure_config()),
-            manner,
-            on_iteration: &mut || progress.iteration(packets),
+        let outcome = match &self.run.probe {
+            None => self.execute(applications, manner, progress)?,
+            Some(probe) => {
+                let probed = applications::probed(probe, &self.phases, self.cast, applications)?;
+                self.execute(probed, manner, progress)?
+            }
         };
-        let outcome = execution.run()?;
+        let Self { run, wiring, cast, mode, .. } = *self;
         let checks = vec![
             law(&outcome),
             laws::below_line_rate(wiring, &outcome),
             laws::frames_conserved(&outcome),
         ];
-        Ok(record::of_outcome(run, wiring, cast, mode, checks, &outcome))
+        Ok(record::of_outcome(run, wiring, cast, mode, checks, outcome))
     }
 
-    fn measure_config(&self) -> MeasureConfig {
-        let times = self.run.phases.iter().map(|phase| match phase.until {
-            Some(Until::Time { ns }) => Duration::from_ns(ns),
-            _ => Duration::ZERO,
-        });
-        MeasureConfig {
-            clients: self.cast.clients(),
-            senders: self.cast.senders,
-            phases_time: times.fold(Duration::ZERO, |sum, time| sum + time),
-            each_second: !matches!(self.run.workload, Workload::Incast(_)),
-        }
+    fn execute<T: Traffic>(
+        &self,
+        applications: Vec<T>,
+        mut manner: Manner<impl Observer>,
+        progress: &mut dyn Progress,
+    ) -> Result<Outcome, String> {
+        let Self { run, wiring, star, connections, .. } = *self;
+        let packets = packets_per_sample(run);
+        // A queue of the moment does not hold what is judged ahead of it.
+        let is_at_ports = |one: &records::Instrument| one.kind == InstrumentKind::Ports;
+        manner.sends_ahead &= !run.instruments.iter().any(is_at_ports);
+        let execution = Execution {
+            wiring,
+            star,
+            seed: &run.seed,
+            applications,
+            connections,
+            measure: Measure::new(self.measure_config()?),
+            manner,
+            on_iteration: &mut || progress.iteration(packets),
+        };
+        execution.run()
     }
-}
 
-/// What a plan may ask for beside its workload and is not simulated.
-fn refuse_beside(run: &records::Run) -> Result<(), String> {
-    if run.probe.is_some() {
-        return Err("the simulator sends no probe beside a workload".to_owned());
-    }
-    match run.instruments.first() {
-        Some(instrument) => Err(format!("the simulator has no instrument {:?}", instrument.kind)),
-        None => Ok(()),
+    fn measure_config(&self) -> Result<MeasureConfig, String> {
+        let Self { run, wiring, cast, phases, .. } = *self;
+        let sampler = |instrument| Sampler::new(instrument, wiring, &cast.connections);
+        Ok(MeasureConfig {
+            clients: cast.clients(),
+            connections: cast.connections.len(),
+            senders: cast.senders,
+            phases,
+            each_second: !matches!(run.workload, Workload::Incast(_)),
+            samplers: run.instruments.iter().map(sampler).collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -196,7 +214,7 @@ struct Execution<'a, T, O> {
     star: Option<&'a wiring::Star<'a>>,
     seed: &'a str,
     applications: Vec<T>,
-    cast: &'a Cast,
+    connections: &'a [[usize; 2]],
     measure: Measure,
     manner: Manner<O>,
     on_iteration: &'a mut OnIteration<'a>,
@@ -214,10 +232,10 @@ impl<T: Traffic, O: Observer> Execution<'_, T, O> {
     }
 
     fn by_events<L: Limits>(self) -> Result<Outcome, String> {
-        let Self { wiring, seed, manner, .. } = self;
+        let Self { wiring, seed, connections, manner, .. } = self;
         let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.observer)?;
         let (applications, measure) = (self.applications, self.measure);
-        let (lines, connections) = (vec![(); applications.len()], &self.cast.connections);
+        let lines = vec![(); applications.len()];
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
         network.run(&mut hosts.at_work(), self.on_iteration)
     }
@@ -241,8 +259,7 @@ struct OverStar<'s, 'a, T, O> {
 impl<T: Traffic, O: Observer> OverStar<'_, '_, T, O> {
     fn run<L: Limits>(self, buffer: impl SwitchBuffer<Frame>) -> Result<Outcome, String> {
         let Self { star, execution } = self;
-        let Execution { wiring, seed, applications, cast, measure, manner, .. } = execution;
-        let connections = &cast.connections;
+        let Execution { wiring, seed, applications, connections, measure, manner, .. } = execution;
         let lines = star::Line::<L>::all(star, seed, connections, manner.sends_ahead);
         let network = Star::<_, L, _>::new(star, seed, buffer, manner.observer);
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);

@@ -20,6 +20,8 @@ pub struct RttEstimator {
     /// [`NO_SAMPLE`] before there was one.
     srtt: Duration,
     rttvar: Duration,
+    /// [`NO_SAMPLE`] before there was one.
+    least: Duration,
     initial_rto: Duration,
     min_rto: Duration,
     max_rto: Duration,
@@ -45,6 +47,7 @@ impl RttEstimator {
             rule,
             srtt: NO_SAMPLE,
             rttvar: Duration::ZERO,
+            least: NO_SAMPLE,
             initial_rto,
             min_rto,
             max_rto,
@@ -61,10 +64,23 @@ impl RttEstimator {
         if self.srtt.as_ps() == NO_SAMPLE.as_ps() { None } else { Some(self.srtt) }
     }
 
+    /// The variation of the round-trip time, once there was a sample.
+    #[must_use]
+    pub fn rttvar(&self) -> Option<Duration> {
+        self.srtt().map(|_| self.rttvar)
+    }
+
+    /// The shortest round-trip time of all samples, once there was one.
+    #[must_use]
+    pub fn min_rtt(&self) -> Option<Duration> {
+        self.srtt().map(|_| self.least)
+    }
+
     /// Takes a round-trip time that belongs to one transmission without doubt (Karn's algorithm or
     /// timestamps), and ends the backoff (RFC 6298, 5.7 note).
     #[inline(always)]
     pub fn sample(&mut self, rtt: Duration) {
+        self.least = self.least.min(rtt);
         match self.srtt() {
             // RFC 6298 (2.2)
             None => {
@@ -154,6 +170,8 @@ mod tests {
         rtt.sample(Duration::from_ms(48));
         assert_eq!(rtt.srtt(), Some(Duration::from_ms(76)));
         assert_eq!(rtt.rto(), Duration::from_ms(76 + 4 * 38));
+        assert_eq!(rtt.rttvar(), Some(Duration::from_ms(38)));
+        assert_eq!(rtt.min_rtt(), Some(Duration::from_ms(48)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! [`Traffic`] behind a pointer, for drivers to which a call is cheap.
 
-use netstudy_units::Time;
+use netstudy_units::{Duration, Time};
 
 use crate::{Action, Owed, Traffic};
 
@@ -22,6 +22,10 @@ pub trait Application {
     fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool;
     /// [`Traffic::closed`].
     fn closed(&mut self, now: Time, connection: u32) -> bool;
+    /// [`Traffic::answers`].
+    fn answers(&self) -> bool;
+    /// [`Traffic::receiving`].
+    fn receiving(&self, connection: u32) -> Duration;
     /// [`Traffic::owed`].
     fn owed(&self, connection: u32, received: u64) -> Option<Owed>;
 }
@@ -57,6 +61,14 @@ impl<T: Traffic> Application for T {
 
     fn closed(&mut self, now: Time, connection: u32) -> bool {
         Traffic::closed(self, now, connection)
+    }
+
+    fn answers(&self) -> bool {
+        Traffic::answers(self)
+    }
+
+    fn receiving(&self, connection: u32) -> Duration {
+        Traffic::receiving(self, connection)
     }
 
     fn owed(&self, connection: u32, received: u64) -> Option<Owed> {

@@ -48,6 +48,9 @@ pub trait Architecture<F> {
     /// The most bytes that ever waited for, or were on, the wire of `egress`; without its own stage, if
     /// frames are held.
     fn queue_bytes_max(&self, egress: u32) -> u64;
+
+    /// The bytes that wait for, or are on, the wire of `egress`; without its own stage, if frames are held.
+    fn queue_bytes(&self, egress: u32) -> u64;
 }
 
 /// What becomes of a frame.
@@ -229,6 +232,12 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
     #[must_use]
     pub fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.architecture.queue_bytes_max(egress)
+    }
+
+    /// The bytes that wait for `egress`.
+    #[must_use]
+    pub fn queue_bytes(&self, egress: u32) -> u64 {
+        self.architecture.queue_bytes(egress)
     }
 
     /// What a port does next, and when.

@@ -128,6 +128,10 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
     fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.buffers.egresses[egress as usize].queues.queued_bytes_max
     }
+
+    fn queue_bytes(&self, egress: u32, _now: Time) -> u64 {
+        self.buffers.egresses[egress as usize].queues.queued_bytes
+    }
 }
 
 /// The rule of [`IngressQueued`], for itself and for [`crate::stepped`]: the first keeps the wire `W` of
@@ -287,6 +291,10 @@ impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
 
     fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.egresses[egress as usize].queues.queued_bytes_max
+    }
+
+    fn queue_bytes(&self, egress: u32) -> u64 {
+        self.egresses[egress as usize].queues.queued_bytes
     }
 }
 

@@ -125,4 +125,8 @@ pub trait SwitchBuffer<F: Copy> {
     /// The most bytes that ever waited for, or were on, the wire of `egress`; without its own stage, if
     /// frames are held.
     fn queue_bytes_max(&self, egress: u32) -> u64;
+
+    /// The bytes that wait for, or are on, the wire of `egress` at `now`, which is not before the last
+    /// call; without its own stage, if frames are held.
+    fn queue_bytes(&self, egress: u32, now: Time) -> u64;
 }

@@ -69,6 +69,10 @@ impl<F: Copy> SwitchBuffer<F> for OutputQueued {
     fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.ports[egress as usize].transmitter.occupied_max()
     }
+
+    fn queue_bytes(&self, egress: u32, now: Time) -> u64 {
+        self.ports[egress as usize].transmitter.occupied_at(now)
+    }
 }
 
 /// The rule of [`OutputQueued`] for [`crate::stepped`].
@@ -133,5 +137,9 @@ impl<F> Architecture<F> for PortBuffers {
 
     fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.queued_max[egress as usize]
+    }
+
+    fn queue_bytes(&self, egress: u32) -> u64 {
+        self.queued[egress as usize]
     }
 }

@@ -179,6 +179,10 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
     fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.ports[egress as usize].occupied_max() * u64::from(self.memory.cell_bytes)
     }
+
+    fn queue_bytes(&self, egress: u32, now: Time) -> u64 {
+        self.ports[egress as usize].occupied_at(now) * u64::from(self.memory.cell_bytes)
+    }
 }
 
 /// The rule of [`SharedMemory`] for [`crate::stepped`].
@@ -248,5 +252,9 @@ impl<F> Architecture<F> for PacketMemory {
 
     fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.queued_max[egress as usize] * u64::from(self.memory.cell_bytes)
+    }
+
+    fn queue_bytes(&self, egress: u32) -> u64 {
+        self.queued[egress as usize] * u64::from(self.memory.cell_bytes)
     }
 }

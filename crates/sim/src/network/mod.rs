@@ -50,8 +50,9 @@ pub(crate) trait Network<T>: Sized {
 
 /// What a network counts.
 pub(crate) trait Counted<T>: Network<T> {
-    /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`].
-    fn ends(&self, hosts: &Hosts<'_, T, Self::Line>) -> Vec<EndCounters>;
+    /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`], at `now`, which the
+    /// clock has reached.
+    fn ends(&self, hosts: &Hosts<'_, T, Self::Line>, now: Time) -> Vec<EndCounters>;
 
     /// What is read once, when a run has ended.
     fn frames(&self, hosts: &Hosts<'_, T, Self::Line>) -> Frames;
@@ -66,7 +67,17 @@ pub(crate) struct EndCounters {
     pub(crate) port: PortCounters,
     /// Of a port: most bytes that ever waited for it.
     pub(crate) queue_bytes_max: u64,
+    /// Of a port: what waits for it at the moment, with what is on the way and was judged ahead.
+    pub(crate) queue_bytes: u64,
     pub(crate) pauses: PauseCounters,
+}
+
+impl EndCounters {
+    /// Adds what another interface counts.
+    pub(crate) const fn add_interface(&mut self, other: &Self) {
+        self.nic.add(&other.nic);
+        self.pauses.add(&other.pauses);
+    }
 }
 
 /// What became of the frames of a run that has ended.

@@ -287,13 +287,14 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
 }
 
 impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for Star<B, L, O> {
-    fn ends(&self, hosts: &Hosts<'_, T, Line<L>>) -> Vec<EndCounters> {
+    fn ends(&self, hosts: &Hosts<'_, T, Line<L>>, now: Time) -> Vec<EndCounters> {
         let mut ends = vec![EndCounters::default(); self.cable_ends];
         for (port, line) in hosts.lines().enumerate() {
             ends[line.at.number()].nic = *line.nic.counters();
             let end = &mut ends[line.at.far().number()];
             end.port = line.port;
             end.queue_bytes_max = self.switch.buffer.queue_bytes_max(port as u32);
+            end.queue_bytes = self.switch.buffer.queue_bytes(port as u32, now);
         }
         ends
     }

@@ -189,6 +189,19 @@ impl Endpoint {
         self.window
     }
 
+    /// Round-trip times, and the timeout that follows from them.
+    #[must_use]
+    pub const fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// Payload bytes that the application has written.
+    #[must_use]
+    pub const fn bytes_written(&self) -> u64 {
+        // The SYN takes the place of a byte.
+        self.write_end - 1
+    }
+
     /// Payload bytes of a full segment.
     #[must_use]
     pub const fn mss_bytes(&self) -> u32 {

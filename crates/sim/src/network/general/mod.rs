@@ -663,11 +663,11 @@ impl<L: Limits, O: Observer> Outlet for EndOutlet<'_, L, O> {
 }
 
 impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
-    fn ends(&self, _hosts: &Hosts<'_, T>) -> Vec<EndCounters> {
+    fn ends(&self, _hosts: &Hosts<'_, T>, now: Time) -> Vec<EndCounters> {
         let mut ends = vec![EndCounters::default(); self.wires.len()];
         for interface in &self.interfaces {
             let Some(wire) = interface.wire else { continue };
-            ends[wire].nic = interface.counters(self.now);
+            ends[wire].nic = interface.counters(now);
             ends[wire].pauses = interface.pauses();
         }
         for switch in &self.switches {
@@ -676,6 +676,7 @@ impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
                 end.port = switch.counters(port);
                 end.pauses = switch.pauses(port);
                 end.queue_bytes_max = switch.queue_bytes_max(port);
+                end.queue_bytes = switch.queue_bytes(port, now);
             }
         }
         ends

@@ -97,6 +97,13 @@ impl Switch {
             Form::Stepped(stepped) => stepped.queue_bytes_max(port),
         }
     }
+
+    pub(super) fn queue_bytes(&self, port: u32, now: Time) -> u64 {
+        match &self.form {
+            Form::Closed { buffer, .. } => buffer.queue_bytes(port, now),
+            Form::Stepped(stepped) => stepped.queue_bytes(port),
+        }
+    }
 }
 
 /// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, but for

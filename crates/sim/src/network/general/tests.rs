@@ -6,13 +6,14 @@ use std::ops::ControlFlow;
 use netstudy_records::{
     Buffer, Forwarding, Host, Link as PlanLink, Node, Port, Run, Switch as PlanSwitch, Zone,
 };
-use netstudy_workload::Action;
+use netstudy_workload::{Action, Until};
 use proptest::prelude::*;
 
 use super::*;
 use crate::host::Population;
 use crate::measure::{Measure, MeasureConfig};
 use crate::network::limits::Limited;
+use crate::phases::PhasePlan;
 use crate::run::tests::{cases, lab};
 use crate::wiring::Participant;
 
@@ -197,9 +198,18 @@ impl Lab {
         last.push_back((self.until, Action::End));
         let measure = Measure::new(MeasureConfig {
             clients: 1,
+            connections: self.connections.len(),
             senders: [true, true],
-            phases_time: Duration::ZERO,
+            phases: PhasePlan {
+                idle: None,
+                warmup: None,
+                stop: None,
+                measure: Until::Time(Duration::ZERO),
+                cooldown: None,
+                is_probed: false,
+            },
             each_second: false,
+            samplers: Vec::new(),
         });
         let (lines, seed) = (vec![(); scripts.len()], &self.run.seed);
         let mut hosts = Population::new(&wiring, seed, scripts, lines, &self.connections, measure);
@@ -223,7 +233,7 @@ impl Lab {
         let (steps, stepped) = self.try_run(true).expect("the network can be carried out");
         assert_eq!(trace.data, steps.data, "seed {}", self.run.seed);
         assert_eq!(trace.segments, steps.segments, "seed {}", self.run.seed);
-        assert_eq!(outcome.end.ends, stepped.end.ends, "counters, seed {}", self.run.seed);
+        assert_eq!(outcome.end().ends, stepped.end().ends, "counters, seed {}", self.run.seed);
         trace
     }
 }
@@ -311,7 +321,7 @@ fn of_two_bottlenecks_the_slower_spaces_and_both_hold_a_queue() {
     assert_eq!(trace.delivered(0), tandem(&[MSS; 40], &rates.map(|rate| (rate, 1_000))));
     // When the last of 40 frames is at the first bottleneck, it has sent a fifth of those before; at
     // the second one, half of what came.
-    let queue = |cable| outcome.end.ends[CableEnd { cable, end: 0 }.number()].queue_bytes_max;
+    let queue = |cable| outcome.end().ends[CableEnd { cable, end: 0 }.number()].queue_bytes_max;
     assert_eq!(queue(1), (40 - 7) * 1_518);
     assert_eq!(queue(2), (40 - 19) * 1_518);
 }
@@ -445,7 +455,7 @@ fn zones_of_a_host_talk_inside_and_share_its_interface() {
     // No wire: a latency, then 500 ns of the processor for each.
     let expected = [2_500, 3_000, 3_500].map(|ns| START + Duration::from_ns(ns));
     assert_eq!(trace.delivered(inside), expected);
-    assert!(outcome.end.ends.iter().all(|end| end.nic.frames_sent == 0), "none was on a wire");
+    assert!(outcome.end().ends.iter().all(|end| end.nic.frames_sent == 0), "none was on a wire");
     // Two zones send at once, and the interface is one FIFO.
     let mut lab =
         Lab::new(&["a sw1", "b sw1"]).with_zone("web", "a", "p0").with_zone("db", "a", "p0");
@@ -496,11 +506,11 @@ fn pauses_pass_back_from_switch_to_switch_and_nothing_is_lost() {
     let trace = lab.run();
     assert_eq!(trace.dropped(), 0);
     let (_, outcome) = lab.try_run(false).expect("it runs");
-    let pauses = |cable, end| outcome.end.ends[CableEnd { cable, end }.number()].pauses;
+    let pauses = |cable, end| outcome.end().ends[CableEnd { cable, end }.number()].pauses;
     assert!(pauses(2, 1).pauses_sent > 0, "sw2 pauses sw1");
     assert_eq!(pauses(2, 0).pauses_received, pauses(2, 1).pauses_sent);
     assert!(pauses(0, 1).pauses_sent > 0, "and sw1 pauses the hosts");
-    let received: u64 = outcome.end.connections.iter().map(|c| c.ends[1].bytes_received).sum();
+    let received: u64 = outcome.end().connections.iter().map(|c| c.ends[1].bytes_received).sum();
     assert_eq!(received, 2 * (bytes + 1));
 }
 

@@ -1,0 +1,109 @@
+//! The phases of a run, as its plan asks for them.
+
+use netstudy_records as records;
+use netstudy_records::PhaseKind;
+use netstudy_units::Duration;
+use netstudy_workload::Until;
+
+/// What a run goes through, in this order. A phase that is none is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PhasePlan {
+    /// The probe is alone for so long.
+    pub(crate) idle: Option<Duration>,
+    pub(crate) warmup: Option<Until>,
+    /// The workload rests, for so long from when nothing is under way.
+    pub(crate) stop: Option<Duration>,
+    pub(crate) measure: Until,
+    /// The workload has ended, for so long.
+    pub(crate) cooldown: Option<Duration>,
+    /// Whether a probe runs beside the workload.
+    pub(crate) is_probed: bool,
+}
+
+impl PhasePlan {
+    /// Reads them out of a run, or says what does not fit.
+    pub(crate) fn new(run: &records::Run) -> Result<Self, String> {
+        let is_probed = run.probe.is_some();
+        let measure = Until::Count(0);
+        let mut plan =
+            Self { idle: None, warmup: None, stop: None, measure, cooldown: None, is_probed };
+        for phase in &run.phases {
+            match phase.kind {
+                PhaseKind::Idle => plan.idle = Some(idle(phase, is_probed)?),
+                PhaseKind::WarmUp => plan.warmup = Some(end(phase)?),
+                PhaseKind::Stop => plan.stop = Some(rest(phase)?),
+                PhaseKind::Measure => plan.measure = end(phase)?,
+                PhaseKind::CoolDown => plan.cooldown = Some(rest(phase)?),
+                PhaseKind::Load
+                | PhaseKind::Configure
+                | PhaseKind::GatherStatistics
+                | PhaseKind::Reset => {
+                    return Err(format!(
+                        "the phase {:?} is for applications with data, which a simulated workload \
+                         does not have",
+                        phase.kind
+                    ));
+                }
+            }
+        }
+        // Kinds are declared in the order in which they may come.
+        if let Some(pair) = run.phases.windows(2).find(|pair| pair[0].kind >= pair[1].kind) {
+            let [first, second] = [pair[0].kind, pair[1].kind];
+            return Err(format!("the phase {second:?} comes before {first:?}, and only once"));
+        }
+        if !run.phases.iter().any(|phase| phase.kind == PhaseKind::Measure) {
+            return Err("a run has the phase Measure".to_owned());
+        }
+        Ok(plan)
+    }
+
+    /// Whether so many clients wait for the controller between their phases: they begin to be measured
+    /// at the same time, and a probe is not under way at an edge.
+    pub(crate) const fn holds(&self, clients: usize) -> bool {
+        clients > 1 || self.is_probed || self.stop.is_some()
+    }
+
+    /// How long those last that end after a time.
+    pub(crate) fn time(&self) -> Duration {
+        let time = |until| match until {
+            Until::Time(time) => time,
+            Until::Count(_) => Duration::ZERO,
+        };
+        let pauses = [self.idle, self.stop, self.cooldown].into_iter().flatten();
+        let busy = self.warmup.into_iter().chain([self.measure]).map(time);
+        pauses.chain(busy).fold(Duration::ZERO, |sum, time| sum + time)
+    }
+}
+
+/// How long the probe is alone.
+fn idle(phase: &records::Phase, is_probed: bool) -> Result<Duration, String> {
+    if !is_probed {
+        return Err(
+            "in the phase Idle there is nothing but a probe, and the run has none".to_owned()
+        );
+    }
+    match phase.until {
+        Some(records::Until::Time { ns }) if ns > 0 => Ok(Duration::from_ns(ns)),
+        _ => Err("the phase Idle ends after a time".to_owned()),
+    }
+}
+
+/// When the workload ends a phase.
+fn end(phase: &records::Phase) -> Result<Until, String> {
+    match phase.until {
+        Some(records::Until::Count { count }) => Ok(Until::Count(u64::from(count))),
+        Some(records::Until::Time { ns }) => Ok(Until::Time(Duration::from_ns(ns))),
+        None => Err(format!("the phase {:?} ends after a count or a time", phase.kind)),
+    }
+}
+
+/// How long a phase lasts in which nothing begins.
+fn rest(phase: &records::Phase) -> Result<Duration, String> {
+    match phase.until {
+        Some(records::Until::Time { ns }) => Ok(Duration::from_ns(ns)),
+        None => Ok(Duration::ZERO),
+        Some(records::Until::Count { .. }) => {
+            Err(format!("the phase {:?} ends after a time: nothing is counted in it", phase.kind))
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Instruments: what is read at an interval of virtual time.
+//!
+//! A sampler reads and changes nothing. What a network has judged ahead of the clock it has to know: with
+//! an instrument at a switch's ports, no frame is judged before it is there, so that queues and counters
+//! of ports are those of the moment. Hosts around a star are ahead of the clock all the same: a sample of
+//! a host or of its connections may include what comes of frames that the switch had judged by then, as
+//! far as they are still in its queues and on the wire to the host; of that, retransmissions and timeouts
+//! are taken back. In other networks all is of the moment.
+
+use std::collections::BTreeMap;
+
+use netstudy_fabric::topology::{Attachment, CableEnd};
+use netstudy_records as records;
+use netstudy_records::InstrumentKind;
+use netstudy_tcp::{Counters, Endpoint};
+use netstudy_units::{Duration, Time};
+use netstudy_workload::Traffic;
+
+use crate::counters;
+use crate::host::{EndIndex, Hosts};
+use crate::measure::Snapshot;
+use crate::network::{Counted, EndCounters};
+use crate::wiring::Wiring;
+
+/// An instrument of a plan, with what it has read.
+pub(crate) struct Sampler {
+    kind: InstrumentKind,
+    node: String,
+    every: Duration,
+    at: Vec<Time>,
+    subjects: Vec<Subject>,
+}
+
+/// Something that it reads, and a column a quantity.
+struct Subject {
+    port: Option<String>,
+    /// A row of the workload's connections.
+    connection: Option<u32>,
+    source: Source,
+    columns: BTreeMap<&'static str, Vec<Option<u64>>>,
+}
+
+/// Where that stands.
+enum Source {
+    /// The port of a switch at this end of a link.
+    Port(usize),
+    /// This end of a connection.
+    Connection(EndIndex),
+    /// The members of the wiring that are on a host, and its interfaces, by their ends of links.
+    Host { members: Vec<usize>, interfaces: Vec<usize> },
+}
+
+impl Sampler {
+    /// That of a plan, in a network with these connections of the workload between members; or why there
+    /// is none.
+    pub(crate) fn new(
+        instrument: &records::Instrument,
+        wiring: &Wiring,
+        connections: &[[usize; 2]],
+    ) -> Result<Self, String> {
+        let records::Instrument { kind, node, port, every_ns, from } = instrument;
+        if *every_ns == 0 {
+            return Err(format!(
+                "the instrument {kind:?} of {node:?} reads at an interval of 0 ns"
+            ));
+        }
+        if from.is_some() {
+            return Err(format!(
+                "the instrument {kind:?} of {node:?} is asked by nobody: leave out from"
+            ));
+        }
+        if port.is_some() && *kind != InstrumentKind::Ports {
+            return Err(format!("the instrument {kind:?} reads all of {node:?}, not one port"));
+        }
+        let subjects = match kind {
+            InstrumentKind::Ports => ports(wiring, node, port.as_deref())?,
+            InstrumentKind::Tcp => ends(wiring, node, connections),
+            InstrumentKind::Host => vec![host(wiring, node)],
+            InstrumentKind::Snmp => {
+                return Err(
+                    "simulated switches speak no SNMP: the instrument Ports reads the same \
+                            counters"
+                        .to_owned(),
+                );
+            }
+        };
+        let is_switch = |number| wiring.topology.switches().iter().any(|one| one.node == number);
+        let place = wiring.topology.nodes().iter().position(|one| one.name == *node);
+        if *kind != InstrumentKind::Ports && place.is_none_or(is_switch) {
+            return Err(format!(
+                "the instrument {kind:?} reads {node:?}, which is no host or zone"
+            ));
+        }
+        let every = Duration::from_ns(*every_ns);
+        Ok(Self { kind: *kind, node: node.clone(), every, at: Vec::new(), subjects })
+    }
+
+    /// Time between two samples.
+    pub(crate) const fn every(&self) -> Duration {
+        self.every
+    }
+
+    /// All that it has read.
+    pub(crate) fn into_series(self) -> impl Iterator<Item = records::Series> {
+        let Self { kind, node, at, subjects, .. } = self;
+        let at_ns: Vec<u64> = at.into_iter().map(Time::as_ns).collect();
+        subjects.into_iter().map(move |Subject { port, connection, columns, .. }| {
+            let named = columns.into_iter().map(|(name, values)| (name.to_owned(), values));
+            records::Series {
+                node: node.clone(),
+                port,
+                connection,
+                instrument: kind,
+                at_ns: at_ns.clone(),
+                values: named.collect(),
+            }
+        })
+    }
+}
+
+impl Subject {
+    const fn new(source: Source, port: Option<String>, connection: Option<u32>) -> Self {
+        Self { port, connection, source, columns: BTreeMap::new() }
+    }
+
+    fn push(&mut self, values: impl IntoIterator<Item = (&'static str, Option<u64>)>) {
+        for (name, value) in values {
+            self.columns.entry(name).or_default().push(value);
+        }
+    }
+}
+
+/// The ports of a switch, or that of a name.
+fn ports(wiring: &Wiring, node: &str, name: Option<&str>) -> Result<Vec<Subject>, String> {
+    let topology = &wiring.topology;
+    let all =
+        (0..topology.cables().len()).flat_map(|cable| [0, 1].map(|end| CableEnd { cable, end }));
+    let found: Vec<_> = all
+        .filter(|&at| matches!(topology.attachment(at), Attachment::SwitchPort { .. }))
+        .map(|at| (at, &topology.cables()[at.cable].ends[at.end]))
+        .filter(|(_, port)| topology.nodes()[port.node].name == node)
+        .filter(|(_, port)| name.is_none_or(|name| name == port.name))
+        .map(|(at, port)| Subject::new(Source::Port(at.number()), Some(port.name.clone()), None))
+        .collect();
+    if found.is_empty() {
+        let port = name.map_or_else(|| "a port".to_owned(), |name| format!("the port {name:?}"));
+        return Err(format!(
+            "an instrument reads {port} of {node:?}, which is no switch with that"
+        ));
+    }
+    Ok(found)
+}
+
+/// The ends of the workload's connections that are at a node.
+fn ends(wiring: &Wiring, node: &str, connections: &[[usize; 2]]) -> Vec<Subject> {
+    let all = connections.iter().zip(0..).flat_map(|(members, row)| {
+        [0, 1].map(|side| (members[side], row, EndIndex(2 * row + side as u32)))
+    });
+    all.filter(|&(member, ..)| wiring.name_of(member) == node)
+        .map(|(_, row, end)| Subject::new(Source::Connection(end), None, Some(row)))
+        .collect()
+}
+
+fn host(wiring: &Wiring, node: &str) -> Subject {
+    let topology = &wiring.topology;
+    let members = (0..wiring.members.len()).filter(|&member| wiring.name_of(member) == node);
+    let interfaces = topology.interfaces().iter();
+    let interfaces = interfaces.filter(|one| topology.nodes()[one.host].name == node);
+    let source = Source::Host {
+        members: members.collect(),
+        interfaces: interfaces.map(|one| one.at.number()).collect(),
+    };
+    Subject::new(source, None, None)
+}
+
+impl Snapshot {
+    fn host(&self, members: &[usize], interfaces: &[usize]) -> Vec<(&'static str, Option<u64>)> {
+        let mut tcp = Counters::default();
+        for &member in members {
+            tcp.add(&self.tcp[member]);
+        }
+        let mut nic = EndCounters::default();
+        for &interface in interfaces {
+            nic.add_interface(&self.ends[interface]);
+        }
+        let tcp = (!members.is_empty()).then(|| counters::of_host(&tcp));
+        let nic = (!interfaces.is_empty()).then(|| counters::of_interface(&nic));
+        let both = tcp.into_iter().flatten().chain(nic.into_iter().flatten());
+        both.map(|(name, value)| (name, Some(value))).collect()
+    }
+}
+
+/// As `TCP_INFO` of Linux has it where that stays without an end.
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// What the agent reads of a connection, as far as the simulator has it. No round-trip time is none.
+fn connection(tcp: &Endpoint, counted: &Counters) -> [(&'static str, Option<u64>); 13] {
+    let us = |time: Option<Duration>| time.map(|time| time.as_ps() / 1_000_000);
+    let (rtt, window) = (tcp.rtt(), tcp.window());
+    [
+        ("srtt_us", us(rtt.srtt())),
+        ("rttvar_us", us(rtt.rttvar())),
+        ("min_rtt_us", us(rtt.min_rtt())),
+        ("rto_us", us(Some(rtt.rto()))),
+        ("cwnd_segments", Some(window.cwnd.into())),
+        ("ssthresh_segments", Some(window.ssthresh.min(INFINITE_SSTHRESH).into())),
+        ("retransmissions", Some(counted.segments_retransmitted)),
+        ("timeouts", Some(counted.timeouts)),
+        ("tcp_bytes_sent", Some(counted.bytes_sent)),
+        ("tcp_bytes_acked", Some(tcp.bytes_acknowledged())),
+        ("tcp_bytes_received", Some(counted.bytes_received)),
+        ("bytes_received", Some(counted.bytes_received)),
+        ("bytes_sent", Some(tcp.bytes_written())),
+    ]
+}
+
+impl<T: Traffic, N> Hosts<'_, T, N> {
+    /// A sampler reads at `at`, which the clock has reached.
+    pub(crate) fn read_sampler(
+        &mut self,
+        sampler: &mut Sampler,
+        at: Time,
+        network: &impl Counted<T, Line = N>,
+    ) {
+        let snapshot = Snapshot::new(self, network, at);
+        sampler.at.push(at);
+        for subject in &mut sampler.subjects {
+            match &subject.source {
+                &Source::Port(end) => {
+                    let end = &snapshot.ends[end];
+                    let counted = counters::of_port(end).map(|(name, value)| (name, Some(value)));
+                    subject.push(counted);
+                    subject.push([("queue_bytes", Some(end.queue_bytes))]);
+                }
+                &Source::Connection(end) => {
+                    let counted = &snapshot.connections[end.connection()].ends[end.side()];
+                    subject.push(connection(self.tcp(end), counted));
+                }
+                Source::Host { members, interfaces } => {
+                    let values = snapshot.host(members, interfaces);
+                    subject.push(values);
+                }
+            }
+        }
+    }
+}

@@ -117,7 +117,6 @@ pub(crate) struct Latencies {
 
 impl Latencies {
     fn new() -> Self {
-        // A histogram that grows takes any value.
         let histogram = Histogram::new(SIGNIFICANT_DIGITS).expect("so many digits are kept");
         Self { histogram, min: u64::MAX, max: 0, sum: 0 }
     }

@@ -145,8 +145,10 @@ fn histogram(
         max_ns: *max,
         sum_ns: *sum,
         significant_digits: SIGNIFICANT_DIGITS,
-        value_ns: buckets().map(|one| one.value_iterated_to()).collect(),
-        requests: buckets().map(|one| one.count_at_value()).collect(),
+        value_ns: buckets()
+            .map(|one| histogram.highest_equivalent(one.value_iterated_to()))
+            .collect(),
+        requests: buckets().map(|one| one.count_since_last_iteration()).collect(),
     }
 }
 

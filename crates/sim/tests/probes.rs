@@ -57,7 +57,10 @@ fn an_idle_probe_takes_the_sum_of_its_parts_over_a_direct_link() {
     // 10 Gbit/s are 0.8 ns a byte; the link takes 1 µs.
     let one_way_ps = (PROBE_BYTES + AROUND_BYTES) * 800 + 1_000_000 + 3_000_000 + 5_000_000;
     let expected_ns = 2 * one_way_ps / 1000;
-    assert_eq!((idle.min_ns, idle.max_ns), (expected_ns, expected_ns));
+    // The first one waits on the wire behind the acknowledgment that opens its connection.
+    let behind_ns = AROUND_BYTES * 800 / 1000;
+    assert_eq!((idle.min_ns, idle.max_ns), (expected_ns, expected_ns + behind_ns));
+    assert_eq!(idle.sum_ns, 10 * expected_ns + behind_ns);
     assert_eq!((idle.count, idle.unanswered), (10, 0), "one at the start, and each 10 ms");
     assert_eq!((idle.client.as_str(), idle.server.as_str()), ("client", "server-1"));
     let connections = lab::connections(&record);
@@ -102,9 +105,11 @@ fn phases_follow_each_other_and_counters_are_read_where_nothing_is_under_way() {
     let kinds: Vec<_> = record.phases.iter().map(|phase| phase.kind).collect();
     assert_eq!(kinds, phases.map(|(kind, _)| kind));
     assert_eq!(record.phases[0].start_ns, 0);
-    for (pair, least) in record.phases.windows(2).zip([50, 100, 20, 200]) {
+    for (pair, asked) in record.phases.windows(2).zip([50, 100, 20, 200]) {
         assert_eq!(pair[0].end_ns, pair[1].start_ns);
-        assert!(pair[0].end_ns - pair[0].start_ns >= least * MS, "{pair:?}");
+        // A transfer and the pause behind it take 3 ms at most, and the last one ends.
+        let took = pair[0].end_ns - pair[0].start_ns;
+        assert!(took.abs_diff(asked * MS) < 3 * MS, "{pair:?}");
     }
     let cool = record.phases[4];
     assert_eq!(cool.end_ns - cool.start_ns, 30 * MS);

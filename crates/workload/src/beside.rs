@@ -84,6 +84,22 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         self.companion.resume(now);
     }
 
+    /// When the workload next has something to do: not before it begins.
+    fn workload_due(&self) -> Time {
+        self.workload.next_action().max(self.begins)
+    }
+
+    /// What the companion does next, which is to come to rest: it is not before this.
+    fn poll_resting(&mut self, now: Time) -> Option<Action> {
+        let action = self.poll_companion(now);
+        if action.is_some()
+            && let Stage::Resting(since) | Stage::RestingBefore(_, since) = &mut self.stage
+        {
+            *since = now;
+        }
+        action
+    }
+
     /// What the companion does next.
     fn poll_companion(&mut self, now: Time) -> Option<Action> {
         if self.companion.next_action() > now {
@@ -95,7 +111,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
 
     /// What the workload does next; the companion has to be at rest before some of it.
     fn poll_workload(&mut self, now: Time) -> Option<Action> {
-        if self.workload.next_action() > now {
+        if self.workload_due() > now {
             return None;
         }
         let action = self.workload.poll(now)?;
@@ -148,7 +164,7 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
             Stage::Resting(since) if self.companion.is_at_rest() => since,
             Stage::RestingBefore(_, since) if self.companion.is_at_rest() => since,
             Stage::Resting(_) | Stage::Held | Stage::RestingBefore(..) => companion,
-            Stage::Both => companion.min(self.workload.next_action()),
+            Stage::Both => companion.min(self.workload_due()),
         }
     }
 
@@ -171,11 +187,10 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
                 self.stage = Stage::Both;
                 Some(action)
             }
-            Stage::Alone(_) | Stage::Resting(_) | Stage::Held | Stage::RestingBefore(..) => {
-                self.poll_companion(now)
-            }
+            Stage::Alone(_) | Stage::Held => self.poll_companion(now),
+            Stage::Resting(_) | Stage::RestingBefore(..) => self.poll_resting(now),
             // What is late comes in the order in which it was due.
-            Stage::Both if self.companion.next_action() < self.workload.next_action() => {
+            Stage::Both if self.companion.next_action() < self.workload_due() => {
                 self.poll_companion(now).or_else(|| self.poll_workload(now))
             }
             Stage::Both => self.poll_workload(now).or_else(|| self.poll_companion(now)),

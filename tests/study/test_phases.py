@@ -100,6 +100,15 @@ def test_an_open_loop_of_new_connections_on_the_wire(small: Small) -> None:
     assert phases_of(run) == ["measure 5000000000"]
 
 
+def test_new_connections_are_refused_by_name_before_anything_runs(small: Small) -> None:
+    study = small(text=study_of("request: {requests: 5, new connections: true}", ""))
+    assert (
+        unsupported(study, "sim")
+        == unsupported(study, "netns")
+        == ["A request's new connections are not carried out yet; leave them out."]
+    )
+
+
 def test_an_incast_counts_its_iterations(small: Small) -> None:
     run = run_of(small(("iterations: 10", "iterations: 10, warmup: 3")))
     assert phases_of(run) == ["warm-up 3", "measure 10"]

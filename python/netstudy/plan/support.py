@@ -20,7 +20,18 @@ def unsupported(study: Study, testbed: str) -> list[str]:
     there = testbed in TESTBEDS
     has = ", ".join(TESTBEDS)
     missing = [] if there else [f"This version has no testbed {testbed}; it has {has}."]
-    return [*missing, *not_on_the_wire(study), *_not_simulated(study, testbed)]
+    return [
+        *missing,
+        *not_on_the_wire(study),
+        *_not_carried_out(study),
+        *_not_simulated(study, testbed),
+    ]
+
+
+def _not_carried_out(study: Study) -> Iterator[str]:
+    workload = study.workload
+    if lowering := lowering_of_spec(workload.spec):
+        yield from lowering.not_run(workload.spec, study, ("workload", workload.kind))
 
 
 def _not_simulated(study: Study, testbed: str) -> Iterator[str]:

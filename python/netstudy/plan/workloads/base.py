@@ -67,6 +67,10 @@ class Lowering(ABC, Generic[SpecT, WireT]):
         """What no testbed of this version carries out of it, one sentence each."""
         yield from ()
 
+    def not_run(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
+        """What a plan carries and no testbed of this version carries out, one sentence each."""
+        yield from ()
+
     @abstractmethod
     def roles(self, spec: SpecT, topology: Topology, path: Path) -> Roles:
         """Who asks and who answers; `path` leads to the workload."""

@@ -9,6 +9,7 @@ from netstudy.documents.problems import Path
 from netstudy.plan.network import Refuse
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads.base import Counts, Load, Lowering, Roles
+from netstudy.study import Study
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
 from netstudy.study.workloads.request import Request
@@ -25,6 +26,12 @@ class RequestLowering(Lowering[Request, wire.Request]):
     spec = Request
     wired = wire.Request
     unit = "requests"
+
+    def not_run(self, spec: Request, study: Study, path: Path) -> Iterator[str]:
+        """A connection for each request."""
+        levels = study.levels_at((*path, "new connections"), spec.new_connections)
+        if any(level is True for _, level in levels):
+            yield "A request's new connections are not carried out yet; leave them out."
 
     def roles(self, spec: Request, topology: Topology, path: Path) -> Roles:  # noqa: ARG002
         """Those who ask and those who answer."""

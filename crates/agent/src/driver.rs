@@ -42,7 +42,8 @@ const GREETER: u64 = 1 << 61;
 /// Greeters that are late are closed that often at least.
 const DOOR_CHECK_MS: u16 = 1_000;
 
-/// Drives the application until the controller stops it, and writes what was kept.
+/// Drives the application until the controller stops it, and writes what was kept, also of a run that
+/// fails: it may tell why.
 pub(crate) fn run(
     agent: &Agent<'_>,
     application: Box<dyn Application>,
@@ -51,8 +52,9 @@ pub(crate) fn run(
     let door = Door::open(agent.plan)?;
     agent.output.write(&agent.ready(door.addresses()?))?;
     let mut driver = Driver::new(agent, application, door, workload_connections)?;
-    driver.drive()?;
-    driver.write_records()
+    let outcome = driver.drive();
+    let written = driver.write_records();
+    outcome.and(written)
 }
 
 struct Driver<'a> {

@@ -76,7 +76,7 @@ fn the_queue_of_the_moment_fills_and_empties_and_is_never_longer_than_the_longes
         let longest = column("queue_bytes").max().expect("there are samples");
         assert!(longest > 50_000, "{longest} B");
         assert!(column("queue_bytes").zip(column("queue_bytes_max")).all(|(now, max)| now <= max));
-        assert_eq!(column("queue_bytes").last(), Some(0));
+        assert_eq!(column("queue_bytes").next_back(), Some(0));
         let steps = series.at_ns.windows(2).all(|pair| pair[1] - pair[0] == MS / 10);
         assert!(series.at_ns[0] == 0 && steps, "from the start on, at the interval");
     }
@@ -116,8 +116,8 @@ fn a_connection_is_sampled_as_its_sender_sees_it() {
     assert_eq!(series.values["srtt_us"][0], None, "before anything came back");
     let last = |name: &str| *series.values[name].last().expect("there are samples");
     // Twice over a link and back are 4 µs; a full segment is on two wires for 7.2 µs each.
-    let least = last("min_rtt_us").expect("there was a round trip");
-    assert!((4..50).contains(&least), "{least} µs");
+    let shortest = last("min_rtt_us").expect("there was a round trip");
+    assert!((4..50).contains(&shortest), "{shortest} µs");
     assert!(last("srtt_us") >= last("min_rtt_us"));
     assert!(last("cwnd_segments") >= Some(1));
     let counted = &record.counters["server-1"];

@@ -35,7 +35,7 @@ fn error(plan: &str) -> (Option<i32>, String) {
 fn a_plan_that_cannot_be_carried_out_is_refused_with_the_field() {
     let (code, message) = error(&PLAN.replacen("1000000000", "0", 1));
     assert_eq!(code, Some(2));
-    assert!(message.contains("ports[0].rate_bps"), "{message}");
+    assert!(message.contains("links[0].a.rate_bps"), "{message}");
     let (code, message) = error(&PLAN.replacen("\"run\"", "\"rum\"", 1));
     assert_eq!(code, Some(2));
     assert!(message.contains("unknown field `rum`"), "{message}");

@@ -105,7 +105,7 @@ impl Lab {
         run.network.nodes.clear();
         run.network.links.clear();
         for group in &mut run.network.groups {
-            group.tcp.initial_window_segments = Some(100_000);
+            group.tcp.initial_window_segments = Some(16_000);
             group.tcp.ack_every_segments = 1;
             group.tcp.send_buffer_bytes = 1 << 30;
             group.tcp.receive_buffer_bytes = 1 << 30;

@@ -203,7 +203,8 @@ def test_a_run_that_the_engine_cannot_make_costs_no_other_run(
         f"#!{sys.executable}\n"
         "import json, subprocess, sys\n"
         "plan = json.load(sys.stdin)\n"
-        "plan['runs'][3]['network']['switch']['ports'] = 1\n"
+        "nodes = plan['runs'][3]['network']['nodes']\n"
+        "next(node for node in nodes if node['kind'] == 'switch')['ports'] = 1\n"
         f"command = [{str(engine)!r}, *sys.argv[1:]]\n"
         "sys.exit(subprocess.run(command, input=json.dumps(plan), text=True).returncode)\n"
     )
@@ -211,7 +212,7 @@ def test_a_run_that_the_engine_cannot_make_costs_no_other_run(
     monkeypatch.setenv("NETSTUDY_ENGINE", str(spoils))
     outcome = netstudy("run", study)
     assert outcome.code == 3
-    assert re.search(r"failed: \d hosts do not fit a switch of 1 ports", outcome.err)
+    assert re.search(r'failed: "switch" has 1 ports and \d links', outcome.err)
     (folder,) = Results(Path("results")).folders()
     statuses = {record.run: record.status for record in folder.records()}
     spoilt = folder.plan().runs[3].id

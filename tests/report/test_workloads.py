@@ -43,7 +43,20 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 @pytest.fixture(scope="module")
 def requests(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return made(tmp_path_factory.mktemp("requests"), "request-star")
+    """Kept connections and new ones, which no testbed carries out yet and records can tell."""
+    folder = tmp_path_factory.mktemp("requests")
+    text = (CONFORMANCE / "request-star.yaml").read_text()
+    clients = "  clients: [1, 4, 8]\n"
+    connection = "  connection: [{name: kept, new: false}, {name: new, new: true}]\n"
+    for old, new in (
+        (clients, clients + connection),
+        ("response: 16 kB}", 'response: 16 kB, new connections: "${new}"}'),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    study = folder / "request-star.yaml"
+    study.write_text(text)
+    return results(folder, study, maker=workloads.record, overrides={"replicates": "2"})
 
 
 def shown(folder: Folder) -> Document:

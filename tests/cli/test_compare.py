@@ -40,7 +40,7 @@ def test_what_differs_and_what_one_has_alone_is_told(
 ) -> None:
     outcome = netstudy("compare", *both)
     assert outcome.code == 0
-    assert "link server.delay_ns" in outcome.out
+    assert "link server – switch.delay_ns" in outcome.out
     assert "2 cells only in A" in outcome.out
     assert "band" not in outcome.out
 

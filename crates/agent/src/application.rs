@@ -10,7 +10,8 @@ use netstudy_workload::{
     TransferConfig, TransferServer, TransferShape, TransferSize, Until,
 };
 
-/// Whether the agent waits for the controller between phases: all counters are read then.
+/// The agent holds between phases until the controller says `go`, so that counters are read while no
+/// traffic flows.
 const HOLD: bool = true;
 
 /// The application that the plan asks for.

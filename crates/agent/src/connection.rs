@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::pattern::{Cursor, Mismatch, random_bytes};
 use crate::tallies::Tally;
 
-/// What is read at once at most: more would delay an action that becomes due meanwhile.
+/// Largest number of bytes per read: a longer read would delay timed actions.
 const READ_BYTES: usize = 128 * 1024;
 /// Pieces that are sent at once at most, for the same reason.
 const PIECES_MAX: u32 = 16;
@@ -75,12 +75,12 @@ pub(crate) struct Connection {
     tally: Option<Arc<Tally>>,
     /// Handed to the kernel.
     sent: Cursor,
-    /// What the application has written beyond that.
+    /// Bytes that the application has written and the kernel has not accepted yet.
     pending: u64,
     received: Cursor,
     /// The application has closed its direction: that follows the last byte.
     closes: bool,
-    /// What the poller looks for.
+    /// Events that epoll is registered for.
     pub(crate) interest: EpollFlags,
     /// When it last went on.
     pub(crate) last: Time,
@@ -88,7 +88,7 @@ pub(crate) struct Connection {
     pub(crate) acknowledged_before: u64,
 }
 
-/// What a read brought.
+/// Result of reading from a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     /// Nothing yet.
@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// Whether the agent opens it.
+    /// Whether this agent is the end that opens the connection.
     pub(crate) const fn is_ours(&self) -> bool {
         matches!(self.plan, ConnectionPlan::Open { .. })
     }

@@ -44,11 +44,11 @@ pub(crate) enum Interruption {
     TimeLimit,
 }
 
-/// What the controller has said to the thread of the traffic, which waits for the network.
+/// Queue of events for the traffic thread (commands, the time limit); an eventfd wakes its epoll.
 #[derive(Debug)]
 pub(crate) struct Events {
     said: Mutex<VecDeque<Event>>,
-    /// Readable when something was said.
+    /// Readable while events are queued.
     wake: EventFd,
 }
 
@@ -59,12 +59,12 @@ impl Events {
         Ok(Self { said: Mutex::default(), wake })
     }
 
-    /// Readable when something was said.
+    /// Readable while events are queued.
     pub(crate) fn wake(&self) -> &EventFd {
         &self.wake
     }
 
-    /// What was said and not heard yet.
+    /// Takes the events that the traffic thread has not seen yet.
     pub(crate) fn hear(&self) -> VecDeque<Event> {
         // Empty if it was read already.
         let _ = self.wake.read();

@@ -47,7 +47,7 @@ pub(crate) struct Door {
     wrong_token: u64,
 }
 
-/// What a greeter has come to.
+/// Outcome of reading from a connection whose greeting is not complete.
 #[derive(Debug)]
 pub(crate) enum Greeted {
     /// It has not said all.
@@ -86,7 +86,7 @@ impl Door {
             .map_err(Failure::run("the port"))
     }
 
-    /// Whether somebody has yet to greet.
+    /// Whether any accepted connection has not sent its greeting yet.
     pub(crate) fn is_busy(&self) -> bool {
         self.greeters.iter().any(Option::is_some)
     }

@@ -11,7 +11,7 @@ pub(crate) struct Lines {
     read: Vec<u8>,
 }
 
-/// What a read brought.
+/// Result of reading from standard input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     /// Perhaps a line: see [`Lines::take`].

@@ -1,17 +1,13 @@
 //! What is kept of a run's traffic until its end, and what is said of it meanwhile.
 
-use hdrhistogram::Histogram;
-use netstudy_records::{AgentPlan, AgentRecord, AgentWorkload, PhaseKind, ProbePlan, RequestsOf};
+use netstudy_records::{
+    AgentPlan, AgentRecord, AgentWorkload, Latencies, PhaseKind, ProbePlan, RequestsOf,
+};
 use netstudy_units::Time;
 use netstudy_workload::Sample;
 
 use crate::clock::Clock;
 use crate::tcp_info::Losses;
-
-/// Longer than any response that a run waits for.
-const LONGEST_NS: u64 = 3_600_000_000_000;
-/// Significant digits of response times.
-const DIGITS: u8 = 3;
 
 /// Bytes received and sent on each connection.
 pub(crate) type ConnectionBytes = Vec<(u64, u64)>;
@@ -28,7 +24,7 @@ pub(crate) struct Recorder {
     samples: u64,
     kept: Kept,
     /// Response times of the probe when it is alone, and beside the workload.
-    probe: Option<[ResponseTimes; 2]>,
+    probe: Option<[Latencies; 2]>,
 }
 
 /// What is kept of the workload.
@@ -38,7 +34,7 @@ enum Kept {
         exchanges: Vec<Exchanges>,
     },
     Transfers(Transfers),
-    Requests(ResponseTimes),
+    Requests(Latencies),
     Served(Served),
     /// Nothing: the clients know all.
     Nothing,
@@ -95,7 +91,7 @@ impl Recorder {
             },
             AgentWorkload::IncastServer { .. } => Kept::Served(Served::default()),
             AgentWorkload::TransferClient { .. } => Kept::Transfers(Transfers::default()),
-            AgentWorkload::RequestClient { .. } => Kept::Requests(ResponseTimes::new()),
+            AgentWorkload::RequestClient { .. } => Kept::Requests(Latencies::default()),
             AgentWorkload::TransferServer { .. } | AgentWorkload::RequestServer { .. } => {
                 Kept::Nothing
             }
@@ -112,7 +108,7 @@ impl Recorder {
             bytes_before: vec![(0, 0); plan.connections.len()],
             samples: 0,
             kept,
-            probe: is_probing.then(|| [ResponseTimes::new(), ResponseTimes::new()]),
+            probe: is_probing.then(|| [Latencies::default(), Latencies::default()]),
         }
     }
 
@@ -246,7 +242,7 @@ impl Recorder {
                 _ => return,
             };
             if let Some(probe) = &mut self.probe {
-                probe[alone].add(ended.since(intended).as_ns());
+                probe[alone].record(ended.since(intended).as_ns());
             }
             return;
         }
@@ -272,7 +268,7 @@ impl Recorder {
                 transfers.spans.add(clock, started, ended);
             }
             (Kept::Requests(times), Sample::Request { intended, ended, .. }) => {
-                times.add(ended.since(intended).as_ns());
+                times.record(ended.since(intended).as_ns());
             }
             _ => unreachable!("a workload has samples of its kind"),
         }
@@ -282,8 +278,8 @@ impl Recorder {
     pub(crate) fn into_records(self) -> Vec<AgentRecord> {
         let mut records = self.kept.into_records();
         if let Some([alone, beside]) = self.probe {
-            records.push(alone.into_record(RequestsOf::Probe, PhaseKind::Idle));
-            records.push(beside.into_record(RequestsOf::Probe, PhaseKind::Measure));
+            records.push(response_times(&alone, RequestsOf::Probe, PhaseKind::Idle));
+            records.push(response_times(&beside, RequestsOf::Probe, PhaseKind::Measure));
         }
         records
     }
@@ -322,7 +318,7 @@ impl Kept {
                 }]
             }
             Self::Requests(times) => {
-                vec![times.into_record(RequestsOf::Workload, PhaseKind::Measure)]
+                vec![response_times(&times, RequestsOf::Workload, PhaseKind::Measure)]
             }
             Self::Served(served) => vec![AgentRecord::Served {
                 requested_ns: served.requested_ns,
@@ -336,42 +332,15 @@ impl Kept {
     }
 }
 
-/// Response times of one phase.
-struct ResponseTimes {
-    histogram: Histogram<u64>,
-    min_ns: Option<u64>,
-    max_ns: Option<u64>,
-    sum_ns: u64,
-}
-
-impl ResponseTimes {
-    fn new() -> Self {
-        let histogram =
-            Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("bounds are right");
-        Self { histogram, min_ns: None, max_ns: None, sum_ns: 0 }
-    }
-
-    fn add(&mut self, ns: u64) {
-        self.histogram.saturating_record(ns);
-        self.min_ns = Some(self.min_ns.map_or(ns, |min| min.min(ns)));
-        self.max_ns = self.max_ns.max(Some(ns));
-        self.sum_ns += ns;
-    }
-
-    fn into_record(self, of: RequestsOf, phase: PhaseKind) -> AgentRecord {
-        let class = |value: u64| self.histogram.highest_equivalent(value);
-        let classes = self.histogram.iter_recorded();
-        AgentRecord::ResponseTimes {
-            of,
-            phase,
-            count: self.histogram.len(),
-            min_ns: self.min_ns,
-            max_ns: self.max_ns,
-            sum_ns: self.sum_ns,
-            histogram: classes
-                .map(|one| (class(one.value_iterated_to()), one.count_since_last_iteration()))
-                .collect(),
-        }
+fn response_times(latencies: &Latencies, of: RequestsOf, phase: PhaseKind) -> AgentRecord {
+    AgentRecord::ResponseTimes {
+        of,
+        phase,
+        count: latencies.count(),
+        min_ns: latencies.min_ns(),
+        max_ns: latencies.max_ns(),
+        sum_ns: latencies.sum_ns(),
+        histogram: latencies.buckets().collect(),
     }
 }
 
@@ -381,11 +350,11 @@ mod tests {
 
     #[test]
     fn response_times_keep_three_digits_and_their_extremes_exactly() {
-        let mut times = ResponseTimes::new();
+        let mut times = Latencies::default();
         for ns in [1_234_567, 1_234_567, 98_765_432, 17] {
-            times.add(ns);
+            times.record(ns);
         }
-        let record = times.into_record(RequestsOf::Workload, PhaseKind::Measure);
+        let record = response_times(&times, RequestsOf::Workload, PhaseKind::Measure);
         let AgentRecord::ResponseTimes { count, min_ns, max_ns, sum_ns, histogram, .. } = record
         else {
             unreachable!()
@@ -401,7 +370,7 @@ mod tests {
 
     #[test]
     fn of_no_request_there_is_no_shortest_one() {
-        let record = ResponseTimes::new().into_record(RequestsOf::Probe, PhaseKind::Idle);
+        let record = response_times(&Latencies::default(), RequestsOf::Probe, PhaseKind::Idle);
         let AgentRecord::ResponseTimes { count, min_ns, histogram, .. } = record else {
             unreachable!()
         };

@@ -6,6 +6,7 @@
 
 mod agent;
 mod buffer;
+mod latencies;
 mod plan;
 mod record;
 mod switch_plan;
@@ -15,6 +16,7 @@ pub use agent::{
     ConnectionCounters, ConnectionPlan, Endpoint, InstrumentPlan, ProbePlan, RequestSchedule,
     RequestsOf, Snapshot, SocketOptions, Token, TransferSize,
 };
+pub use latencies::Latencies;
 pub use plan::{
     Buffer, CongestionControl, Direction, Forwarding, Group, Host, Incast, Instrument,
     InstrumentKind, Jitter, Link, Network, Nic, Node, OffloadRule, Phase, PhaseKind, Plan,

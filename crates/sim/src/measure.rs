@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
-use hdrhistogram::Histogram;
-use netstudy_records::{IterationSamples, PhaseKind, SecondSamples, TransferSamples};
+use netstudy_records::{IterationSamples, Latencies, PhaseKind, SecondSamples, TransferSamples};
 use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
@@ -25,9 +24,6 @@ const QUIET_TIME_MAX: Duration = Duration::from_secs(3600);
 const CONTROL_TIME: Duration = Duration::from_ms(1);
 /// Of the rows of [`SecondSamples`].
 const SECOND: Duration = Duration::from_secs(1);
-/// Decimal digits that histograms of latencies keep.
-pub(crate) const SIGNIFICANT_DIGITS: u8 = 3;
-
 /// What a run that came to its end gives.
 pub(crate) struct Outcome {
     pub(crate) samples: Sampled,
@@ -105,29 +101,6 @@ pub(crate) enum RequestsOf {
     Workload,
     /// The probe's, in this phase.
     Probe(PhaseKind),
-}
-
-/// Latencies of requests, in nanoseconds.
-pub(crate) struct Latencies {
-    pub(crate) histogram: Histogram<u64>,
-    pub(crate) min: u64,
-    pub(crate) max: u64,
-    pub(crate) sum: u64,
-}
-
-impl Latencies {
-    fn new() -> Self {
-        let histogram = Histogram::new(SIGNIFICANT_DIGITS).expect("so many digits are kept");
-        Self { histogram, min: u64::MAX, max: 0, sum: 0 }
-    }
-
-    fn record(&mut self, latency: Duration) {
-        let ns = latency.as_ns();
-        self.histogram.record(ns).expect("a histogram that grows takes any value");
-        self.min = self.min.min(ns);
-        self.max = self.max.max(ns);
-        self.sum += ns;
-    }
 }
 
 /// All counters of a moment.
@@ -597,8 +570,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let Sample::Request { intended, ended, .. } = sample else { return };
         let hosts = [self.host_of(end) as u32, self.host_of(end.peer()) as u32];
         let requests = &mut self.measure().sampled.requests;
-        let latencies = requests.entry((of, hosts)).or_insert_with(Latencies::new);
-        latencies.record(ended.since(intended));
+        let latencies = requests.entry((of, hosts)).or_default();
+        latencies.record(ended.since(intended).as_ns());
     }
 
     fn sample(&mut self, at: Time, host: usize, sample: Sample) {

@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
 use netstudy_records::{
-    Check, ConnectionSamples, Edge, IterationSamples, Mode, Node, PhaseKind, PhaseTimes, Readings,
-    RecordNode, RequestHistogram, RunRecord, Samples, Series, Status, Workload,
+    Check, ConnectionSamples, Edge, IterationSamples, Latencies, Mode, Node, PhaseKind, PhaseTimes,
+    Readings, RecordNode, RequestHistogram, RunRecord, Samples, Series, Status, Workload,
 };
 use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
 use crate::counters;
-use crate::measure::{
-    self, Connection, Latencies, Outcome, RequestsOf, SIGNIFICANT_DIGITS, Snapshot, Span,
-};
+use crate::measure::{self, Connection, Outcome, RequestsOf, Snapshot, Span};
 use crate::network::EndCounters;
 use crate::sampling::Sampler;
 use crate::wiring::Wiring;
@@ -127,8 +125,7 @@ fn histogram(
     latencies: &Latencies,
 ) -> RequestHistogram {
     let name = |host: u32| wiring.name_of(host as usize).to_owned();
-    let Latencies { histogram, min, max, sum } = latencies;
-    let buckets = || histogram.iter_recorded();
+    let (value_ns, requests) = latencies.buckets().unzip();
     let (operation, phase) = match of {
         RequestsOf::Workload => ("request", PhaseKind::Measure),
         RequestsOf::Probe(phase) => ("probe", phase),
@@ -138,17 +135,15 @@ fn histogram(
         phase,
         client: name(client),
         server: name(server),
-        count: histogram.len(),
+        count: latencies.count(),
         // What is begun in a phase is ended.
         unanswered: 0,
-        min_ns: *min,
-        max_ns: *max,
-        sum_ns: *sum,
-        significant_digits: SIGNIFICANT_DIGITS,
-        value_ns: buckets()
-            .map(|one| histogram.highest_equivalent(one.value_iterated_to()))
-            .collect(),
-        requests: buckets().map(|one| one.count_since_last_iteration()).collect(),
+        min_ns: latencies.min_ns().expect("it is made for its first latency"),
+        max_ns: latencies.max_ns().expect("it is made for its first latency"),
+        sum_ns: latencies.sum_ns(),
+        significant_digits: Latencies::SIGNIFICANT_DIGITS,
+        value_ns,
+        requests,
     }
 }
 

@@ -1,0 +1,67 @@
+use hdrhistogram::Histogram;
+
+/// Latencies of the requests of one phase: a log-linear histogram (HdrHistogram), with the extremes and
+/// the sum kept exactly.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    histogram: Histogram<u64>,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    sum_ns: u64,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        // The histogram grows with what is recorded, so no latency is clipped.
+        let histogram = Histogram::new(Self::SIGNIFICANT_DIGITS).expect("0 to 5 digits are kept");
+        Self { histogram, min_ns: None, max_ns: None, sum_ns: 0 }
+    }
+}
+
+impl Latencies {
+    /// Decimal digits that buckets keep.
+    pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+    /// Adds one latency.
+    ///
+    /// # Panics
+    /// Never: a histogram that grows takes any value.
+    pub fn record(&mut self, ns: u64) {
+        self.histogram.record(ns).expect("a histogram that grows takes any value");
+        self.min_ns = Some(self.min_ns.map_or(ns, |min| min.min(ns)));
+        self.max_ns = self.max_ns.max(Some(ns));
+        self.sum_ns += ns;
+    }
+
+    /// Latencies recorded so far.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The shortest; none: there is none.
+    #[must_use]
+    pub const fn min_ns(&self) -> Option<u64> {
+        self.min_ns
+    }
+
+    /// The longest; none: there is none.
+    #[must_use]
+    pub const fn max_ns(&self) -> Option<u64> {
+        self.max_ns
+    }
+
+    /// The sum of all.
+    #[must_use]
+    pub const fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
+    /// The highest latency of each bucket that is not empty, ascending, and the requests in it.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.histogram.iter_recorded().map(|bucket| {
+            let highest = self.histogram.highest_equivalent(bucket.value_iterated_to());
+            (highest, bucket.count_since_last_iteration())
+        })
+    }
+}

@@ -1,6 +1,6 @@
 use hdrhistogram::Histogram;
 
-/// Latencies of the requests of one phase: a log-linear histogram (HdrHistogram), with the extremes and
+/// Latencies of the requests of one phase: a log-linear histogram (`HdrHistogram`), with the extremes and
 /// the sum kept exactly.
 #[derive(Clone, Debug)]
 pub struct Latencies {

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 PEERS = ROOT / "benches/peers"
 INCAST = ROOT / "studies/incast"
 INCAST_SERVERS = 23
+CONFORMANCE = ROOT / "studies/conformance"
 
 _RECORD: TypeAdapter[wire.Record] = TypeAdapter(wire.Record)
 
@@ -35,6 +36,11 @@ def dumbbell(seed: int = 1) -> list[wire.Run]:
 def incast() -> list[wire.Run]:
     """The incast study's two switches with their calibrated hosts, at the most servers."""
     return _first_replicates(INCAST, 1, {"servers": [str(INCAST_SERVERS)]})
+
+
+def first_of(study: Path) -> wire.Run:
+    """The first run of a study."""
+    return _first_replicates(study, 1, {})[0]
 
 
 def _first_replicates(study: Path, seed: int, only: dict[str, list[str]]) -> list[wire.Run]:

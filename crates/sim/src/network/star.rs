@@ -179,7 +179,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
                 hosts.measure().check_progress(now)?;
                 hosts.again().fire_timers(&mut self, host, timer);
             } else if grant == now {
-                self.handle_grant(hosts.again());
+                self.handle_grant(&mut hosts);
             } else if arrival == now {
                 self.handle_arrival(&mut hosts, port);
             } else if let Some(outcome) = hosts.again().read(&self, on_iteration)? {
@@ -207,8 +207,8 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
         }
     }
 
-    #[inline(never)]
-    fn handle_grant<T: Traffic>(&mut self, mut hosts: Hosts<'_, T, Line<L>>) {
+    #[inline(always)]
+    fn handle_grant<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T, Line<L>>) {
         let Some(mut grant) = self.switch.buffer.grant(&mut self.arbitration) else { return };
         let egress = grant.egress as usize;
         let line = hosts.line(egress);

@@ -21,7 +21,7 @@ pub(crate) struct EndIndex(pub(crate) u32);
 
 impl EndIndex {
     #[inline(always)]
-    const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 
@@ -113,6 +113,17 @@ impl<T: Traffic, N> Host<T, N> {
     fn reads_at_once(&mut self) -> bool {
         self.read_at_once_pct > 0 && self.reads.below(100) < self.read_at_once_pct
     }
+
+    /// The application may read what came at an end of the host, `before` that had come until then. Whether
+    /// it may have something due earlier.
+    #[inline(always)]
+    fn take_data(&mut self, now: Time, end: &mut End, before: u64) -> bool {
+        if self.reads_at_once() {
+            end.tcp.application_read();
+        }
+        let total = end.tcp.bytes_received();
+        total > before && self.app.received(now, end.number, before, total)
+    }
 }
 
 /// Whether the peer has closed its direction.
@@ -189,6 +200,12 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         &mut self.hosts[host].line
     }
 
+    /// What the network keeps at a host, and what is measured.
+    #[inline(always)]
+    pub(crate) fn line_and_measure(&mut self, host: usize) -> (&mut N, &mut Measure) {
+        (&mut self.hosts[host].line, &mut self.shared.measure)
+    }
+
     /// What the network keeps at each host.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &N> {
         self.hosts.iter().map(|host| &host.line)
@@ -258,20 +275,21 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if self.hosts[host].due <= now {
             self.again().fire_timers(network, host, now);
         }
-        let end = self.end(to);
+        let end = &mut self.ends[to.index()];
         let before = end.tcp.bytes_received();
         if !end.tcp.handle_predicted(now, segment) {
             self.receive_any(network, now, host, to, segment);
             return;
         }
-        let is_due = self.take_data(now, host, to, before);
-        if let Some(ack) = self.end(to).tcp.poll_ack(now) {
+        let is_due = self.hosts[host].take_data(now, end, before);
+        let ack = end.tcp.poll_ack(now);
+        if is_due {
+            self.again().retime_application(host);
+        }
+        if let Some(ack) = ack {
             network.send(self, now, host, to, ack);
         } else {
             self.lower_timer(to);
-        }
-        if is_due {
-            self.again().retime_application(host);
         }
     }
 
@@ -292,26 +310,16 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if end.tcp.state() != state {
             self.again().tell_state(now, to, state);
         }
-        if segment.len > 0 && self.take_data(now, host, to, before) {
-            self.again().retime_application(host);
+        if segment.len > 0 {
+            let end = &mut self.ends[to.index()];
+            if self.hosts[host].take_data(now, end, before) {
+                self.again().retime_application(host);
+            }
         }
         if T::HEARS_ACKNOWLEDGMENTS {
             self.tell_acknowledged(now, host, to);
         }
         self.pump(network, now, host, to);
-    }
-
-    /// The application may read what came, `before` that had come until then. Whether it may have
-    /// something due earlier.
-    #[inline(always)]
-    fn take_data(&mut self, now: Time, host: usize, to: EndIndex, before: u64) -> bool {
-        let end = &mut self.ends[to.index()];
-        let host = &mut self.hosts[host];
-        if host.reads_at_once() {
-            end.tcp.application_read();
-        }
-        let total = end.tcp.bytes_received();
-        total > before && host.app.received(now, end.number, before, total)
     }
 
     #[inline(always)]

@@ -261,7 +261,7 @@ impl<T: Traffic, O: Observer> OverStar<'_, '_, T, O> {
         let Self { star, execution } = self;
         let Execution { wiring, seed, applications, connections, measure, manner, .. } = execution;
         let lines = star::Line::<L>::all(star, seed, connections, manner.sends_ahead);
-        let network = Star::<_, L, _>::new(star, seed, buffer, manner.observer);
+        let network = Star::<_, L, _>::new(star, seed, connections, buffer, manner.observer);
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
         network.run(&mut hosts.at_work(), execution.on_iteration)
     }

@@ -20,7 +20,7 @@ use super::limits::Limits;
 use super::nic::Nic;
 use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer};
 use crate::host::{EndIndex, Hosts};
-use crate::measure::{OnIteration, Outcome, Rare};
+use crate::measure::{Measure, OnIteration, Outcome, Rare};
 use crate::wiring;
 
 /// What lies between a host and the switch, and the port that it is behind.
@@ -30,9 +30,19 @@ pub(crate) struct Line<L> {
     to_switch: Ring<Frame>,
     /// Whether its frames are judged as soon as they are sent.
     sends_ahead: bool,
+    /// Where all of its frames go, if it has one connection.
+    only: Option<Destination>,
     port: PortCounters,
     /// Where the interface is; the port is at the other end of the link.
     at: CableEnd,
+}
+
+/// Where a frame goes. Of a host with one connection this is known before the frame is read, which is
+/// not in the cache any more: what waits for it in between then does not wait.
+#[derive(Clone, Copy)]
+struct Destination {
+    host: u32,
+    end: EndIndex,
 }
 
 /// A switch with the buffer architecture `B`.
@@ -46,6 +56,8 @@ struct Switch<B, O> {
 pub(crate) struct Star<B, L, O> {
     /// Which port's first frame on the way is at the switch next.
     arrivals: Agenda,
+    /// The host of each end, by [`EndIndex`]: packed, since the way of a frame begins with it.
+    host_of: Box<[u32]>,
     switch: Switch<B, O>,
     arbitration: Stream,
     /// Ends of all links of the run.
@@ -57,12 +69,14 @@ pub(crate) struct Star<B, L, O> {
 struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
 impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
-    /// The switch judges a frame that has arrived, or whose arrival nothing else can influence. When
-    /// the frame leaves, if that is known by now.
+    /// The switch judges a frame that has arrived, or whose arrival nothing else can influence, for the
+    /// port `egress`, which `line` is behind. When the frame is with the TCP of the host there, if that is
+    /// known by now and nothing drops it.
     #[inline(always)]
-    fn judge<T: Traffic, L>(
+    fn judge<L: Limits>(
         &mut self,
-        hosts: &mut Hosts<'_, T, Line<L>>,
+        line: &mut Line<L>,
+        measure: &mut Measure,
         ingress: usize,
         egress: usize,
         frame: &mut Frame,
@@ -77,23 +91,19 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
         self.observer.note(Moment::Arrived(ingress), frame.arrival, frame);
         let verdict = self.buffer.offer(&arrival, frame);
         if verdict == Verdict::Dropped {
-            let line = hosts.line(egress);
-            let end = line.at.far().number();
-            let port = &mut line.port;
-            port.frames_dropped += 1;
-            port.bytes_dropped += u64::from(frame.frame_bytes);
-            hosts.measure().count(frame.arrival, Rare::Drop(end, frame.frame_bytes));
+            line.port.frames_dropped += 1;
+            line.port.bytes_dropped += u64::from(frame.frame_bytes);
+            measure.count(frame.arrival, Rare::Drop(line.at.far().number(), frame.frame_bytes));
             self.observer.note(Moment::Dropped(egress), frame.arrival, frame);
             return None;
         }
-        let port = &mut hosts.line(egress).port;
-        port.frames_forwarded += 1;
-        port.bytes_forwarded += u64::from(frame.frame_bytes);
+        line.port.frames_forwarded += 1;
+        line.port.bytes_forwarded += u64::from(frame.frame_bytes);
         match verdict {
-            Verdict::Departs(departs) => Some(departs),
+            Verdict::Departs(departs) => self.take_in(line, egress, departs, frame),
             Verdict::Marked(departs) => {
-                frame.segment.ecn = mark(frame.segment.ecn, port);
-                Some(departs)
+                frame.segment.ecn = mark(frame.segment.ecn, &mut line.port);
+                self.take_in(line, egress, departs, frame)
             }
             Verdict::Dropped | Verdict::Held => None,
         }
@@ -132,11 +142,18 @@ fn mark(ecn: Ecn, port: &mut PortCounters) -> Ecn {
 }
 
 impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
-    pub(crate) fn new(star: &wiring::Star<'_>, seed: &str, buffer: B, observer: O) -> Self {
+    pub(crate) fn new(
+        star: &wiring::Star<'_>,
+        seed: &str,
+        connections: &[[usize; 2]],
+        buffer: B,
+        observer: O,
+    ) -> Self {
         let switch = star.switch;
         let stream = |name| Stream::new(seed, &format!("{}/{name}", switch.name));
         Self {
             arrivals: Agenda::new(stream("arrivals").bits()),
+            host_of: connections.iter().flatten().map(|&host| host as u32).collect(),
             switch: Switch { buffer, latency: switch.latency, observer },
             arbitration: stream("arbitration"),
             cable_ends: star.cable_ends,
@@ -162,7 +179,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
                 hosts.measure().check_progress(now)?;
                 hosts.again().fire_timers(&mut self, host, timer);
             } else if grant == now {
-                self.handle_grant(hosts.again());
+                self.handle_grant(&mut hosts);
             } else if arrival == now {
                 self.handle_arrival(&mut hosts, port);
             } else if let Some(outcome) = hosts.again().read(&self, on_iteration)? {
@@ -174,21 +191,24 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
     /// The frame at the head of `port` has arrived at the switch.
     #[inline(always)]
     fn handle_arrival<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T, Line<L>>, port: usize) {
-        let queue = &mut hosts.line(port).to_switch;
+        let Line { to_switch: queue, only, .. } = hosts.line(port);
+        let only = *only;
         let mut frame = *queue.front().expect("a port has an arrival only with a frame on the way");
         queue.drop_front();
         self.arrivals.advance(queue.front().map(|next| next.arrival));
-        let egress = hosts.host_of(frame.to);
-        let departs = self.switch.judge(hosts, port, egress, &mut frame);
-        let Some(departs) = departs else { return };
-        let line = hosts.line(egress);
-        if let Some(now) = self.switch.take_in(line, egress, departs, &frame) {
-            hosts.receive(self, now, egress, frame.to, &frame.segment);
+        let Destination { host: egress, end } = match only {
+            Some(only) => only,
+            None => Destination { host: self.host_of[frame.to.index()], end: frame.to },
+        };
+        let egress = egress as usize;
+        let (line, measure) = hosts.line_and_measure(egress);
+        if let Some(now) = self.switch.judge(line, measure, port, egress, &mut frame) {
+            hosts.receive(self, now, egress, end, &frame.segment);
         }
     }
 
-    #[inline(never)]
-    fn handle_grant<T: Traffic>(&mut self, mut hosts: Hosts<'_, T, Line<L>>) {
+    #[inline(always)]
+    fn handle_grant<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T, Line<L>>) {
         let Some(mut grant) = self.switch.buffer.grant(&mut self.arbitration) else { return };
         let egress = grant.egress as usize;
         let line = hosts.line(egress);
@@ -232,11 +252,9 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T> for 
             return;
         }
         let Some(mut frame) = line.nic.send_ahead(now, from.peer(), segment) else { return };
-        let egress = hosts.host_of(frame.to);
-        let departs = self.switch.judge(hosts, host, egress, &mut frame);
-        let Some(departs) = departs else { return };
-        let line = hosts.line(egress);
-        if let Some(now) = self.switch.take_in(line, egress, departs, &frame) {
+        let egress = self.host_of[frame.to.index()] as usize;
+        let (line, measure) = hosts.line_and_measure(egress);
+        if let Some(now) = self.switch.judge(line, measure, host, egress, &mut frame) {
             hosts.receive(&mut Behind(self), now, egress, frame.to, &frame.segment);
         }
     }
@@ -319,14 +337,16 @@ impl<L: Limits> Line<L> {
         sends_ahead: bool,
     ) -> Vec<Self> {
         let ahead = who_sends_ahead(star.lines.len(), connections);
-        let line = |(line, may): (&wiring::Line<'_>, bool)| Self {
+        let only = only_destinations(star.lines.len(), connections);
+        let line = |(host, (line, may)): (usize, (&wiring::Line<'_>, bool))| Self {
             nic: Nic::new(line.interface, star.switch.cuts_through(&line.interface.link), seed),
             to_switch: Ring::new(),
             sends_ahead: may && sends_ahead,
+            only: only[host],
             port: PortCounters::default(),
             at: line.at,
         };
-        star.lines.iter().zip(ahead).map(line).collect()
+        star.lines.iter().zip(ahead).enumerate().map(line).collect()
     }
 }
 
@@ -350,6 +370,20 @@ impl<L: Limits> Outlet for LineOutlet<'_, L> {
             to_switch.push_back(frame);
         }
     }
+}
+
+/// Where all frames of each host go that has one connection.
+fn only_destinations(hosts: usize, connections: &[[usize; 2]]) -> Vec<Option<Destination>> {
+    let mut counts = vec![0; hosts];
+    let mut only = vec![None; hosts];
+    for (&[opener, peer], number) in connections.iter().zip(0..) {
+        let [own, far] = [EndIndex(2 * number), EndIndex(2 * number + 1)];
+        for (host, to, end) in [(opener, peer, far), (peer, opener, own)] {
+            counts[host] += 1;
+            only[host] = (counts[host] == 1).then_some(Destination { host: to as u32, end });
+        }
+    }
+    only
 }
 
 /// Which hosts may send ahead: each is the only one that sends to any of its peers, and none of them

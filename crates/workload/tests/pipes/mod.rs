@@ -30,6 +30,8 @@ pub(crate) enum Told {
     Begin,
     Sample(Sample),
     Hold,
+    Ready,
+    Over,
     End,
 }
 
@@ -126,6 +128,8 @@ impl<'a> Pipes<'a> {
                 Action::Begin => self.told[host].push((self.now, Told::Begin)),
                 Action::Sample(sample) => self.told[host].push((self.now, Told::Sample(sample))),
                 Action::Hold => self.told[host].push((self.now, Told::Hold)),
+                Action::Ready => self.told[host].push((self.now, Told::Ready)),
+                Action::Over => self.told[host].push((self.now, Told::Over)),
                 Action::End => self.told[host].push((self.now, Told::End)),
             }
         }

@@ -741,6 +741,11 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.read_edge(MEASURE_END, at, network);
         let measure = self.measure();
         measure.end_phase(PhaseKind::Measure, at);
+        let start = measure.start_of_measure();
+        if is_timed && let Some(phase) = measure.phases.last_mut() {
+            // Without a warm-up, connections were opened before.
+            phase.start = start;
+        }
         measure.stage = Stage::Over;
         Ok(())
     }

@@ -175,6 +175,11 @@ impl<'a> Driver<'a> {
             }
             Action::Begin => self.recorder.begin(due, self.connection_bytes()),
             Action::Sample(sample) => self.recorder.sample(sample),
+            Action::Over => {
+                let carried = self.carried()?;
+                self.recorder.over(now, &carried);
+            }
+            Action::Ready => unreachable!("agents rest between their phases"),
             Action::Hold | Action::End => {
                 let record = self.recorder.phase_record(now, &self.connection_bytes());
                 self.agent.output.write(&record)?;
@@ -188,6 +193,12 @@ impl<'a> Driver<'a> {
         self.connections.iter().map(|one| (one.received(), one.sent())).collect()
     }
 
+    /// Bytes received on each connection, and acknowledged by the peer's TCP.
+    fn carried(&self) -> Result<ConnectionBytes, Failure> {
+        let one = |connection: &Connection| Ok((connection.received(), acknowledged(connection)?));
+        self.connections.iter().map(one).collect()
+    }
+
     /// Of what peers have acknowledged, which nothing else tells.
     fn tell_acknowledgments(&mut self, now: Time) -> Result<(), Failure> {
         if !self.application.hears_acknowledgments() {
@@ -195,10 +206,8 @@ impl<'a> Driver<'a> {
         }
         for (number, connection) in (0..).zip(&self.connections) {
             if connection.state == State::Open {
-                let total = tcp_info::bytes_acknowledged(connection.stream())
-                    .map_err(Failure::run("reading TCP_INFO"))?;
-                let own = total.saturating_sub(connection.acknowledged_before);
-                self.application.acknowledged(now, number, own);
+                let total = acknowledged(connection)?;
+                self.application.acknowledged(now, number, total);
             }
         }
         Ok(())
@@ -545,4 +554,11 @@ impl<'a> Driver<'a> {
         }
         Ok(())
     }
+}
+
+/// The application's bytes that the peer's TCP has acknowledged on an open connection.
+fn acknowledged(connection: &Connection) -> Result<u64, Failure> {
+    let total = tcp_info::bytes_acknowledged(connection.stream())
+        .map_err(Failure::run("reading TCP_INFO"))?;
+    Ok(total.saturating_sub(connection.acknowledged_before))
 }

@@ -1,7 +1,7 @@
 //! What is kept of a run's traffic until its end, and what is said of it meanwhile.
 
 use netstudy_records::{
-    AgentPlan, AgentRecord, AgentWorkload, Latencies, PhaseKind, ProbePlan, RequestsOf,
+    AgentPlan, AgentRecord, AgentWorkload, InTime, Latencies, PhaseKind, ProbePlan, RequestsOf,
 };
 use netstudy_units::Time;
 use netstudy_workload::Sample;
@@ -20,11 +20,20 @@ pub(crate) struct Recorder {
     phase: PhaseKind,
     began: Time,
     bytes_before: ConnectionBytes,
+    /// When the time of the phase was over, if it has one, and what connections had carried then.
+    over: Option<(Time, InTime)>,
     /// Samples of the workload in this phase.
     samples: u64,
     kept: Kept,
     /// Response times of the probe when it is alone, and beside the workload.
-    probe: Option<[Latencies; 2]>,
+    probe: Option<[Answers; 2]>,
+}
+
+/// What came of the requests that were due in a phase.
+#[derive(Default)]
+struct Answers {
+    latencies: Latencies,
+    unanswered: u64,
 }
 
 /// What is kept of the workload.
@@ -34,7 +43,7 @@ enum Kept {
         exchanges: Vec<Exchanges>,
     },
     Transfers(Transfers),
-    Requests(Latencies),
+    Requests(Answers),
     Served(Served),
     /// Nothing: the clients know all.
     Nothing,
@@ -91,7 +100,7 @@ impl Recorder {
             },
             AgentWorkload::IncastServer { .. } => Kept::Served(Served::default()),
             AgentWorkload::TransferClient { .. } => Kept::Transfers(Transfers::default()),
-            AgentWorkload::RequestClient { .. } => Kept::Requests(Latencies::default()),
+            AgentWorkload::RequestClient { .. } => Kept::Requests(Answers::default()),
             AgentWorkload::TransferServer { .. } | AgentWorkload::RequestServer { .. } => {
                 Kept::Nothing
             }
@@ -106,9 +115,10 @@ impl Recorder {
             phase: if idle_ns > 0 { PhaseKind::Idle } else { PhaseKind::WarmUp },
             began: clock.now(),
             bytes_before: vec![(0, 0); plan.connections.len()],
+            over: None,
             samples: 0,
             kept,
-            probe: is_probing.then(|| [Latencies::default(), Latencies::default()]),
+            probe: is_probing.then(<[Answers; 2]>::default),
         }
     }
 
@@ -131,20 +141,33 @@ impl Recorder {
         self.phase = phase;
         self.began = now;
         self.bytes_before = bytes;
+        self.over = None;
         self.samples = 0;
     }
 
-    /// The phase has ended.
+    /// The time of the phase is over; each connection has received, and its peer acknowledged, so much.
+    pub(crate) fn over(&mut self, now: Time, carried: &ConnectionBytes) {
+        let grown = carried.iter().zip(&self.bytes_before);
+        // Nothing was under way when the phase began: all that was sent had been acknowledged.
+        let (bytes_received, bytes_acknowledged) =
+            grown.map(|(now, before)| (now.0 - before.0, now.1.saturating_sub(before.1))).unzip();
+        self.over = Some((now, InTime { bytes_received, bytes_acknowledged }));
+    }
+
+    /// The phase has ended, and nothing of it is under way.
     pub(crate) fn phase_record(&self, now: Time, bytes: &ConnectionBytes) -> AgentRecord {
         let grown = bytes.iter().zip(&self.bytes_before);
         let (bytes_received, bytes_sent) =
             grown.map(|(now, before)| (now.0 - before.0, now.1 - before.1)).unzip();
+        let ended = self.over.as_ref().map_or(now, |&(at, _)| at);
         AgentRecord::Phase {
             name: self.phase,
             from_ns: self.clock.as_ns(self.began),
-            to_ns: self.clock.as_ns(now),
+            to_ns: self.clock.as_ns(ended),
+            quiet_ns: self.clock.as_ns(now),
             bytes_received,
             bytes_sent,
+            in_time: self.over.as_ref().map(|(_, carried)| carried.clone()),
         }
     }
 
@@ -241,8 +264,9 @@ impl Recorder {
                 PhaseKind::Measure => 1,
                 _ => return,
             };
+            let over = self.time_over();
             if let Some(probe) = &mut self.probe {
-                probe[alone].record(ended.since(intended).as_ns());
+                probe[alone].add(intended, ended, over);
             }
             return;
         }
@@ -252,12 +276,19 @@ impl Recorder {
         }
     }
 
+    /// When the time of the phase was over; none: it is not.
+    fn time_over(&self) -> Option<Time> {
+        self.over.as_ref().map(|&(at, _)| at)
+    }
+
     fn keep(&mut self, sample: Sample) {
-        let clock = self.clock;
+        let (clock, over) = (self.clock, self.time_over());
         match (&mut self.kept, sample) {
             (Kept::Incast { iterations, .. }, Sample::Iteration { started, ended }) => {
                 iterations.add(clock, started, ended);
             }
+            // What ends behind the phase is none of its transfers.
+            (Kept::Transfers(_), Sample::Transfer { .. }) if over.is_some() => {}
             (
                 Kept::Transfers(transfers),
                 Sample::Transfer { connection, bytes_received, bytes_sent, started, ended },
@@ -267,8 +298,8 @@ impl Recorder {
                 transfers.bytes_sent.push(bytes_sent);
                 transfers.spans.add(clock, started, ended);
             }
-            (Kept::Requests(times), Sample::Request { intended, ended, .. }) => {
-                times.record(ended.since(intended).as_ns());
+            (Kept::Requests(answers), Sample::Request { intended, ended, .. }) => {
+                answers.add(intended, ended, over);
             }
             _ => unreachable!("a workload has samples of its kind"),
         }
@@ -282,6 +313,17 @@ impl Recorder {
             records.push(response_times(&beside, RequestsOf::Probe, PhaseKind::Measure));
         }
         records
+    }
+}
+
+impl Answers {
+    /// A request has been answered, where the time of its phase was over at `over`: if it was due before.
+    fn add(&mut self, intended: Time, ended: Time, over: Option<Time>) {
+        match over {
+            None => self.latencies.record(ended.since(intended).as_ns()),
+            Some(over) if intended < over => self.unanswered += 1,
+            Some(_) => {}
+        }
     }
 }
 
@@ -332,11 +374,13 @@ impl Kept {
     }
 }
 
-fn response_times(latencies: &Latencies, of: RequestsOf, phase: PhaseKind) -> AgentRecord {
+fn response_times(answers: &Answers, of: RequestsOf, phase: PhaseKind) -> AgentRecord {
+    let Answers { latencies, unanswered } = answers;
     AgentRecord::ResponseTimes {
         of,
         phase,
         count: latencies.count(),
+        unanswered: *unanswered,
         min_ns: latencies.min_ns(),
         max_ns: latencies.max_ns(),
         sum_ns: latencies.sum_ns(),
@@ -350,11 +394,11 @@ mod tests {
 
     #[test]
     fn response_times_keep_three_digits_and_their_extremes_exactly() {
-        let mut times = Latencies::default();
+        let mut answers = Answers::default();
         for ns in [1_234_567, 1_234_567, 98_765_432, 17] {
-            times.record(ns);
+            answers.latencies.record(ns);
         }
-        let record = response_times(&times, RequestsOf::Workload, PhaseKind::Measure);
+        let record = response_times(&answers, RequestsOf::Workload, PhaseKind::Measure);
         let AgentRecord::ResponseTimes { count, min_ns, max_ns, sum_ns, histogram, .. } = record
         else {
             unreachable!()
@@ -369,8 +413,18 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_was_due_in_the_time_and_answered_behind_it_is_unanswered() {
+        let at = |us| Time::ZERO + netstudy_units::Duration::from_us(us);
+        let mut answers = Answers::default();
+        answers.add(at(10), at(20), None);
+        answers.add(at(15), at(120), Some(at(100)));
+        answers.add(at(110), at(130), Some(at(100)));
+        assert_eq!((answers.latencies.count(), answers.unanswered), (1, 1));
+    }
+
+    #[test]
     fn of_no_request_there_is_no_shortest_one() {
-        let record = response_times(&Latencies::default(), RequestsOf::Probe, PhaseKind::Idle);
+        let record = response_times(&Answers::default(), RequestsOf::Probe, PhaseKind::Idle);
         let AgentRecord::ResponseTimes { count, min_ns, histogram, .. } = record else {
             unreachable!()
         };

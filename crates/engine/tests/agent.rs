@@ -77,7 +77,7 @@ impl Agent {
 
     fn phase(&mut self, wanted: PhaseKind) -> Phase {
         self.until(|record| match record {
-            AgentRecord::Phase { name, from_ns, to_ns, bytes_received, bytes_sent }
+            AgentRecord::Phase { name, from_ns, to_ns, bytes_received, bytes_sent, .. }
                 if name == wanted =>
             {
                 Some(Phase { from_ns, to_ns, bytes_received, bytes_sent })
@@ -938,9 +938,9 @@ type ResponseTimes = (u64, Option<u64>, Option<u64>, u64, Vec<(u64, u64)>);
 
 fn response_times(records: &[AgentRecord], whose: RequestsOf, when: PhaseKind) -> ResponseTimes {
     let found = records.iter().find_map(|record| match record {
-        AgentRecord::ResponseTimes { of, phase, count, min_ns, max_ns, sum_ns, histogram }
-            if (*of, *phase) == (whose, when) =>
-        {
+        AgentRecord::ResponseTimes {
+            of, phase, count, min_ns, max_ns, sum_ns, histogram, ..
+        } if (*of, *phase) == (whose, when) => {
             Some((*count, *min_ns, *max_ns, *sum_ns, histogram.clone()))
         }
         _ => None,

@@ -23,6 +23,20 @@ pub enum BufferConfig {
     IngressQueued(IngressQueuedConfig),
 }
 
+impl BufferConfig {
+    /// What may wait for one egress at most.
+    #[must_use]
+    pub fn room_bytes(&self) -> u64 {
+        match self {
+            Self::OutputQueued { port_buffer_bytes } => *port_buffer_bytes,
+            Self::SharedMemory(config) => config.pool_bytes + config.port_reserve_bytes,
+            Self::IngressQueued(config) => {
+                config.ingress_buffer_bytes + u64::from(config.egress_buffer_bytes)
+            }
+        }
+    }
+}
+
 /// What a switch is made of, whichever buffer it has.
 #[derive(Clone, Copy)]
 pub struct SwitchSetup<'a> {

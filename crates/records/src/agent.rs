@@ -29,6 +29,16 @@ pub enum AgentRecordSchema {
     V2,
 }
 
+/// What each connection of a client had carried in a phase when its time was over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InTime {
+    /// Bytes that came, each of them the one that was sent.
+    pub bytes_received: Vec<u64>,
+    /// Bytes that the peer's TCP had acknowledged.
+    pub bytes_acknowledged: Vec<u64>,
+}
+
 /// What one agent is to do: the first line on its standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -360,12 +370,16 @@ pub enum AgentRecord {
         name: PhaseKind,
         /// When it began.
         from_ns: u64,
-        /// When it ended.
+        /// When it ended. A measuring phase that ends after a time ends then, whatever is under way.
         to_ns: u64,
-        /// Bytes that came on each connection in this phase, each of them the one that was sent.
+        /// When nothing of it was under way any more.
+        quiet_ns: u64,
+        /// Bytes that came on each connection until then, each of them the one that was sent.
         bytes_received: Vec<u64>,
-        /// Bytes handed to the kernel on each connection in this phase.
+        /// Bytes handed to the kernel on each connection until then.
         bytes_sent: Vec<u64>,
+        /// What each connection had carried at `to_ns`, if the phase ended after a time.
+        in_time: Option<InTime>,
     },
     /// A sign of life of a client, and how far it is.
     Progress {
@@ -432,8 +446,10 @@ pub enum AgentRecord {
         of: RequestsOf,
         /// The phase in which the requests were due.
         phase: PhaseKind,
-        /// How many.
+        /// How many were answered in it.
         count: u64,
+        /// How many were not: they had no answer when the time of the phase was over.
+        unanswered: u64,
         /// The shortest; none: there was no request.
         min_ns: Option<u64>,
         /// The longest, likewise.

@@ -13,8 +13,8 @@ mod switch_plan;
 
 pub use agent::{
     AgentPlan, AgentRecord, AgentRecordSchema, AgentSchema, AgentWorkload, Command,
-    ConnectionCounters, ConnectionPlan, Endpoint, InstrumentPlan, ProbePlan, RequestSchedule,
-    RequestsOf, Snapshot, SocketOptions, Token, TransferSize,
+    ConnectionCounters, ConnectionPlan, Endpoint, InTime, InstrumentPlan, ProbePlan,
+    RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token, TransferSize,
 };
 pub use latencies::Latencies;
 pub use plan::{

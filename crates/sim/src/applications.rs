@@ -1,6 +1,7 @@
 //! Who takes part in a workload, with which application, and the connections between them: one function
 //! a workload.
 
+use netstudy_fabric::topology::Route;
 use netstudy_random::Stream;
 use netstudy_records as records;
 use netstudy_records::{Roles, Workload};
@@ -12,7 +13,7 @@ use netstudy_workload::{
 };
 
 use crate::phases::PhasePlan;
-use crate::wiring::Participant;
+use crate::wiring::{Capacity, Participant, Wiring, carried_bytes};
 
 /// Who takes part in a workload, and who talks to whom.
 pub(crate) struct Cast {
@@ -149,7 +150,7 @@ pub(crate) fn incast_config(
 fn counted(until: Until) -> Result<u32, String> {
     match until {
         Until::Count(count) => u32::try_from(count).map_err(|error| error.to_string()),
-        Until::Time(_) => Err("the phases of an incast end after a count".to_owned()),
+        Until::Time(_) | Until::Told => Err("the phases of an incast end after a count".to_owned()),
     }
 }
 
@@ -167,14 +168,32 @@ pub(crate) fn incast(
     std::iter::once(IncastHost::client(config)).chain((0..config.servers).map(server)).collect()
 }
 
-/// A stream is a series of chunks: as many under way as fill a long path.
-const STREAM: TransferSize = TransferSize::Stream { chunk_bytes: 65_536, ahead_bytes: 4 << 20 };
+/// Payload of an exchange of a stream, as agents have it.
+const CHUNK_BYTES: u64 = 65_536;
+/// What a stream has asked for beyond what a path holds: four chunks, or what the path carries in this
+/// time, so that no end is ever without work.
+const TURN: Duration = Duration::from_ms(1);
+
+/// A stream is a series of chunks, as many of them under way as keep the path of each connection full:
+/// twice what the path or a window holds, and what agents need beyond that, to whom the same is told.
+fn stream(run: &records::Run, wiring: &Wiring) -> TransferSize {
+    let window = run.network.groups.iter().map(|group| group.tcp.receive_buffer_bytes).max();
+    let window = u64::from(window.unwrap_or(0));
+    let ahead = |route: &Route| {
+        let Capacity { slowest, held_bytes } = wiring.capacity(route);
+        let turn = (CHUNK_BYTES * 4).max(carried_bytes(slowest, TURN));
+        turn + 2 * held_bytes.min(window)
+    };
+    let ahead_bytes = wiring.routes.iter().map(ahead).max().unwrap_or(CHUNK_BYTES);
+    TransferSize::Stream { chunk_bytes: CHUNK_BYTES, ahead_bytes }
+}
 
 /// The applications of transfers: clients, then servers.
 pub(crate) fn transfers(
     run: &records::Run,
     transfer: &records::Transfer,
     cast: &Cast,
+    wiring: &Wiring,
 ) -> Result<Vec<Party<TransferClient, TransferServer>>, String> {
     let shape = TransferShape {
         direction: match transfer.direction {
@@ -182,7 +201,7 @@ pub(crate) fn transfers(
             records::Direction::Put => Direction::Put,
             records::Direction::Both => Direction::Both,
         },
-        size: transfer.size_bytes.map_or(STREAM, TransferSize::Fixed),
+        size: transfer.size_bytes.map_or_else(|| stream(run, wiring), TransferSize::Fixed),
         request_bytes: transfer.request_bytes,
     };
     let client = |connections| {
@@ -239,11 +258,11 @@ fn parties<C, S>(
 /// The phases of each client.
 fn phases(run: &records::Run, roles: &Roles) -> Result<Phases, String> {
     let plan = PhasePlan::new(run)?;
-    Ok(Phases {
-        warmup: plan.warmup.unwrap_or(Until::Count(0)),
-        measure: plan.measure,
-        hold: plan.holds(roles.client.len()),
-    })
+    let warmup = match plan.continuous_warmup() {
+        Some(_) => Until::Told,
+        None => plan.warmup.unwrap_or(Until::Count(0)),
+    };
+    Ok(Phases { warmup, measure: plan.measure, hold: plan.holds(roles.client.len()) })
 }
 
 /// An application with a probe beside it, behind a pointer: the path of a packet is compiled once for

@@ -383,7 +383,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.lower_host_timer(index, due);
     }
 
-    fn lower_host_timer(&mut self, host: usize, time: Time) {
+    pub(crate) fn lower_host_timer(&mut self, host: usize, time: Time) {
         if time < self.hosts[host].due {
             self.set_host_timer(host, time);
         }
@@ -394,8 +394,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.shared.timers.set(host, time);
     }
 
-    /// Does all that is due at a host by `until`, in the order of time: its application before timers of
-    /// connections, those in the order of connections.
+    /// Does all that is due at a host by `until`, in the order of time: it is read before its application
+    /// acts, which comes before timers of connections, those in the order of connections.
     #[cold]
     #[inline(never)]
     pub(crate) fn fire_timers(
@@ -406,9 +406,14 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     ) {
         loop {
             let (source, bound) = self.hosts[host].timers.earliest();
-            if bound > until {
-                self.set_host_timer(host, bound);
+            let reading = self.shared.measure.readings.next(host);
+            if bound.min(reading) > until {
+                self.set_host_timer(host, bound.min(reading));
                 return;
+            }
+            if reading <= bound {
+                self.take_reading(host);
+                continue;
             }
             if source == APPLICATION {
                 self.act(network, host, bound);
@@ -459,7 +464,12 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     self.end(index).tcp.close();
                     index
                 }
-                Action::Begin | Action::End | Action::Hold | Action::Sample(_) => {
+                Action::Begin
+                | Action::Over
+                | Action::End
+                | Action::Hold
+                | Action::Ready
+                | Action::Sample(_) => {
                     self.shared.measure.note(now, host, action);
                     continue;
                 }

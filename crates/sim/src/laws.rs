@@ -28,15 +28,20 @@ pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
 
 /// Payload cannot come faster than full frames carry it over the link of each interface. Shown is the
 /// one that came nearest.
+///
+/// Where the phase begins under load, what had left its sender by then may have passed the link before and
+/// be handed over in the phase: held back by the interface, or behind a gap. It needs no time on the wire
+/// within the phase, nor does the frame that was on it.
 pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
     let topology = &wiring.topology;
     let mut received = vec![0; topology.interfaces().len()];
+    let mut under_way = received.clone();
     let connections = outcome.end().connections.iter().zip(&outcome.base().connections);
     for (route, (end, base)) in wiring.routes.iter().zip(connections) {
         let &Route::Wire { from, to, .. } = route else { continue };
-        for (interface, (end, base)) in [from, to].into_iter().zip(end.ends.iter().zip(&base.ends))
-        {
-            received[interface] += end.bytes_received - base.bytes_received;
+        for (side, interface) in [from, to].into_iter().enumerate() {
+            received[interface] += end.ends[side].bytes_received - base.ends[side].bytes_received;
+            under_way[interface] += base.under_way_bytes(side);
         }
     }
     let took = outcome.took();
@@ -44,8 +49,10 @@ pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
         let at = topology.interfaces()[interface].at;
         let mtu = topology.cables()[at.cable].mtu_bytes;
         let frame = topology.link(at.far()).serialization(ethernet::frame_bytes(mtu));
-        let payload = u128::from(mtu - Segment::BASE_HEADER_BYTES);
-        u128::from(received[interface]) * u128::from(frame.as_ps()) / payload
+        let payload = u64::from(mtu - Segment::BASE_HEADER_BYTES);
+        let before = if outcome.begins_loaded { under_way[interface] + payload } else { 0 };
+        let bytes: u64 = received[interface];
+        u128::from(bytes.saturating_sub(before)) * u128::from(frame.as_ps()) / u128::from(payload)
     };
     let nearest = (0..received.len()).map(|interface| (least(interface), interface)).max();
     let (least_ps, bytes, name) = nearest.map_or((0, 0, ""), |(least_ps, interface)| {

@@ -21,6 +21,7 @@ mod laws;
 mod measure;
 mod network;
 mod phases;
+mod readings;
 mod record;
 mod run;
 mod sampling;

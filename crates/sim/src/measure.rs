@@ -11,6 +11,7 @@ use netstudy_workload::{Action, Sample, Traffic};
 use crate::host::{EndIndex, Hosts};
 use crate::network::{Counted, EndCounters, Frames};
 use crate::phases::PhasePlan;
+use crate::readings::{Reading, Readings};
 use crate::sampling::Sampler;
 
 /// Hears of each sample and second, and says whether to go on.
@@ -32,6 +33,8 @@ pub(crate) struct Outcome {
     pub(crate) edges: Vec<Edge>,
     /// Which of the edges are the start and the end of the measuring phase.
     measured: [usize; 2],
+    /// Whether the measuring phase began while the load of the warm-up went on.
+    pub(crate) begins_loaded: bool,
     pub(crate) samplers: Vec<Sampler>,
     pub(crate) frames: Frames,
     /// What peers still had to send of what the workload had asked for.
@@ -90,8 +93,17 @@ pub(crate) struct Sampled {
     pub(crate) dropped_packets: Vec<u64>,
     pub(crate) transfers: TransferSamples,
     /// By the hosts that asked and answered.
-    pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Latencies>,
+    pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Answers>,
     pub(crate) seconds: SecondSamples,
+}
+
+/// What came of the requests that were due in a phase.
+#[derive(Default)]
+pub(crate) struct Answers {
+    /// Of those that were answered in it.
+    pub(crate) latencies: Latencies,
+    /// Those that were not.
+    pub(crate) unanswered: u64,
 }
 
 /// Whose requests are told apart.
@@ -118,34 +130,45 @@ pub(crate) struct Snapshot {
 pub(crate) struct Connection {
     /// What either end counts, the one that opens it first.
     pub(crate) ends: [Counters; 2],
+    /// Payload that either end has sent, each byte once.
+    pub(crate) sent_bytes: [u64; 2],
     /// How long the host that opened it waited for what it had asked for.
     pub(crate) receiving: Duration,
 }
 
+impl Connection {
+    /// Payload for the end on this side that its peer has sent and that has not come in order.
+    pub(crate) const fn under_way_bytes(&self, side: usize) -> u64 {
+        self.sent_bytes[1 - side].saturating_sub(self.ends[side].bytes_received)
+    }
+}
+
 impl Snapshot {
-    /// That of `now`, which the clock has reached, with what is [`Rare`]. All else may be ahead of it by
-    /// what a host does before the next frame that the clock knows of reaches it.
+    /// That of `now`, which the clock has reached, with what is [`Rare`]. What hosts have counted is of
+    /// that instant where [`Readings`] were planned for it. All else may be ahead of it by what a host does
+    /// before the next frame that the clock knows of reaches it.
     pub(crate) fn new<T: Traffic, N: Counted<T>>(
         hosts: &mut Hosts<'_, T, N::Line>,
         network: &N,
         now: Time,
     ) -> Self {
         hosts.measure().settle(now);
+        let (read, is_of_now) = hosts.read_ends(now);
         let mut snapshot = Self {
             tcp: vec![Counters::default(); hosts.len()],
             ends: network.ends(hosts, now),
-            connections: vec![Connection::default(); hosts.ends().count() / 2],
+            connections: vec![Connection::default(); read.len() / 2],
         };
-        for (index, end) in hosts.ends().enumerate() {
+        for (index, reading) in read.iter().enumerate() {
             let connection = &mut snapshot.connections[index / 2];
-            connection.ends[index % 2] = *end.tcp.counters();
+            connection.ends[index % 2] = reading.counters;
+            connection.sent_bytes[index % 2] = reading.sent_bytes;
             if index % 2 == 0 {
-                let (app, number) = hosts.application(end);
-                connection.receiving = app.receiving(number);
+                connection.receiving = reading.receiving;
             }
         }
         for &(_, rare) in &hosts.measure().tally.ahead {
-            snapshot.take_back(rare);
+            snapshot.take_back(rare, is_of_now);
         }
         for (index, end) in hosts.ends().enumerate() {
             let counters = &snapshot.connections[index / 2].ends[index % 2];
@@ -158,9 +181,11 @@ impl Snapshot {
         &mut self.connections[end.connection()].ends[end.side()]
     }
 
-    /// Takes off what is counted and happens later.
-    fn take_back(&mut self, rare: Rare) {
+    /// Takes off what is counted and happens later: what hosts have counted is `of_now` if it holds nothing
+    /// of that.
+    fn take_back(&mut self, rare: Rare, is_of_now: bool) {
         match rare {
+            Rare::Retransmissions(..) | Rare::Timeout(_) if is_of_now => {}
             Rare::Retransmissions(end, count) => self.end(end).segments_retransmitted -= count,
             Rare::Timeout(end) => self.end(end).timeouts -= 1,
             Rare::Drop(end, bytes) => {
@@ -252,7 +277,7 @@ enum Stage {
     /// It rests since then.
     Stopped(Time),
     Measure,
-    /// All clients have ended.
+    /// The measuring phase is over, for all clients; what is under way may still end.
     Over,
 }
 
@@ -270,12 +295,19 @@ pub(crate) struct Measure {
     phases: Vec<Span>,
     edges: Vec<Edge>,
     tally: Tally,
+    /// What hosts count at the edges of a measuring phase that ends after a time, and at its seconds.
+    pub(crate) readings: Readings,
     sampled: Sampled,
-    /// Bytes that either end of each connection had received a second before.
-    second_before: Vec<[u64; 2]>,
+    /// When the second began that is under way, and the bytes that either end of each connection had
+    /// received then.
+    second: (Time, Vec<[u64; 2]>),
     /// Clients that wait for the next phase.
     holding: usize,
-    /// Clients whose measuring phase has ended.
+    /// Clients whose warm-up goes on until they are told.
+    ready: usize,
+    /// Clients for which the time of the measuring phase is over.
+    over: usize,
+    /// Clients of which nothing is under way any more.
     ended: usize,
 }
 
@@ -320,9 +352,12 @@ impl Measure {
             phases: Vec::new(),
             edges: Vec::new(),
             tally: Tally::default(),
+            readings: Readings::default(),
             sampled: Sampled::default(),
-            second_before: Vec::new(),
+            second: (Time::ZERO, Vec::new()),
             holding: 0,
+            ready: 0,
+            over: 0,
             ended: 0,
         };
         for sampler in 0..samplers {
@@ -437,8 +472,24 @@ impl Measure {
     }
 
     fn start_of_measure(&self) -> Time {
-        let measure = self.edges.iter().find(|edge| edge.name == MEASURE_START);
-        measure.map_or(Time::ZERO, |edge| edge.at)
+        self.time_of(MEASURE_START)
+    }
+
+    /// When an edge was; the start of the run if it was not.
+    fn time_of(&self, name: &str) -> Time {
+        self.edges.iter().find(|edge| edge.name == name).map_or(Time::ZERO, |edge| edge.at)
+    }
+
+    /// When hosts are to be read in a measuring phase from `start` that lasts for a time: at the end of
+    /// each second, and at its own.
+    fn times_of_measure(&self, start: Time) -> Vec<Time> {
+        let Some(time) = self.config.phases.measured_time() else { return Vec::new() };
+        let seconds = if self.config.each_second { time.as_ps() / SECOND.as_ps() } else { 0 };
+        let mut times: Vec<_> = (1..=seconds).map(|number| start + SECOND * number).collect();
+        if times.last() != Some(&(start + time)) {
+            times.push(start + time);
+        }
+        times
     }
 }
 
@@ -509,11 +560,18 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 go_on(on_iteration)?;
                 self.sample(at, host, sample);
             }
+            Action::Ready => self.ready(at),
             Action::Begin => self.begin(at, network),
+            Action::Over => {
+                self.measure().over += 1;
+                if self.measure().over == self.measure().config.clients {
+                    self.end_measuring(at, network)?;
+                }
+            }
             Action::End => {
                 self.measure().ended += 1;
                 if self.measure().ended == self.measure().config.clients {
-                    return self.end_measuring(at, network);
+                    return self.end_workload(at, network);
                 }
             }
             Action::Hold => self.measure().hold(at),
@@ -522,7 +580,25 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         Ok(None)
     }
 
+    /// A client is under load. With the last of them, the warm-up lasts for its time.
+    fn ready(&mut self, at: Time) {
+        self.measure().ready += 1;
+        let measure = self.measure();
+        let Some(time) = measure.config.phases.continuous_warmup() else { return };
+        if measure.ready == measure.config.clients {
+            let start = at + time;
+            let times = measure.times_of_measure(start);
+            self.plan_readings(std::iter::once(start).chain(times));
+            self.go(start);
+        }
+    }
+
+    /// Series end with the measuring phase, or with what the plan has behind it.
     fn read_instrument(&mut self, number: usize, at: Time, network: &impl Counted<T, Line = N>) {
+        let measure = self.measure();
+        if measure.stage == Stage::Over && measure.config.phases.cooldown.is_none() {
+            return;
+        }
         let mut samplers = std::mem::take(&mut self.measure().config.samplers);
         let sampler = &mut samplers[number];
         self.read_sampler(sampler, at, network);
@@ -544,8 +620,12 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.measure().end_warmup(at);
         self.read_edge(MEASURE_START, at, network);
         self.measure().stage = Stage::Measure;
+        if self.measure().config.phases.continuous_warmup().is_none() {
+            let times = self.measure().times_of_measure(at);
+            self.plan_readings(times);
+        }
         if self.measure().config.each_second {
-            self.measure().second_before = self.bytes_received();
+            self.measure().second = (at, self.bytes_received(at));
             self.measure().mark(at + SECOND, NO_HOST, Mark::Second);
         }
     }
@@ -558,20 +638,34 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     }
 
     fn sample_probe(&mut self, end: EndIndex, sample: Sample) {
-        let phase = match self.measure().stage {
-            Stage::Idle => PhaseKind::Idle,
-            Stage::Measure => PhaseKind::Measure,
-            Stage::WarmUp | Stage::Stopped(_) | Stage::Over => return,
-        };
-        self.sample_request(RequestsOf::Probe(phase), end, sample);
+        match self.measure().stage {
+            Stage::Idle => self.sample_request(RequestsOf::Probe(PhaseKind::Idle), end, sample),
+            Stage::Measure | Stage::Over => {
+                self.sample_request(RequestsOf::Probe(PhaseKind::Measure), end, sample);
+            }
+            Stage::WarmUp | Stage::Stopped(_) => {}
+        }
     }
 
+    /// A request has been answered. It counts for the phase that it was due in.
     fn sample_request(&mut self, of: RequestsOf, end: EndIndex, sample: Sample) {
         let Sample::Request { intended, ended, .. } = sample else { return };
+        let measure = self.measure();
+        if measure.stage != Stage::Idle && intended < measure.start_of_measure() {
+            return;
+        }
+        let is_over = measure.stage == Stage::Over;
+        if is_over && intended >= measure.time_of(MEASURE_END) {
+            return;
+        }
         let hosts = [self.host_of(end) as u32, self.host_of(end.peer()) as u32];
         let requests = &mut self.measure().sampled.requests;
-        let latencies = requests.entry((of, hosts)).or_default();
-        latencies.record(ended.since(intended).as_ns());
+        let answers = requests.entry((of, hosts)).or_default();
+        if is_over {
+            answers.unanswered += 1;
+        } else {
+            answers.latencies.record(ended.since(intended).as_ns());
+        }
     }
 
     fn sample(&mut self, at: Time, host: usize, sample: Sample) {
@@ -591,7 +685,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 transfers.bytes_received.push(bytes_received);
                 transfers.bytes_sent.push(bytes_sent);
             }
-            Sample::Request { connection, .. } if is_measured => {
+            Sample::Request { connection, .. }
+                if is_measured || self.measure().stage == Stage::Over =>
+            {
                 let end = self.end_of(host, connection);
                 self.sample_request(RequestsOf::Workload, end, sample);
             }
@@ -599,48 +695,71 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// At either end of each connection of the workload.
-    fn bytes_received(&mut self) -> Vec<[u64; 2]> {
+    /// At either end of each connection of the workload, at `at`, which the clock has reached.
+    fn bytes_received(&mut self, at: Time) -> Vec<[u64; 2]> {
         let connections = self.measure().config.connections;
-        let received = |connection: usize| {
-            let first = EndIndex(2 * connection as u32);
-            [first, first.peer()].map(|end| self.tcp(end).bytes_received())
-        };
-        (0..connections).map(received).collect()
+        let (read, _) = self.read_ends(at);
+        let received =
+            |ends: &[Reading]| [ends[0].counters.bytes_received, ends[1].counters.bytes_received];
+        read.chunks_exact(2).take(connections).map(received).collect()
     }
 
+    /// A second is over, or the phase with its last one.
     fn sample_second(&mut self, at: Time) {
-        if self.measure().stage == Stage::Over {
+        if self.measure().stage != Stage::Measure {
             return;
         }
-        let received = self.bytes_received();
+        let received = self.bytes_received(at);
         let measure = self.measure();
-        let start_ns = at.since(measure.start_of_measure()).as_ns() - SECOND.as_ns();
+        let (began, before) = std::mem::replace(&mut measure.second, (at, received));
+        let start_ns = began.since(measure.start_of_measure()).as_ns();
         let seconds = &mut measure.sampled.seconds;
-        for (number, (now, before)) in received.iter().zip(&measure.second_before).enumerate() {
+        for (number, (now, before)) in measure.second.1.iter().zip(before).enumerate() {
             seconds.connection.push(number as u32);
             seconds.start_ns.push(start_ns);
             seconds.bytes_received.push(now[0] - before[0]);
             seconds.bytes_sent.push(now[1] - before[1]);
         }
-        measure.second_before = received;
         measure.mark(at + SECOND, NO_HOST, Mark::Second);
     }
 
-    /// The workload has ended. The outcome, if that is the end of the run.
+    /// The measuring phase is over.
     fn end_measuring(
         &mut self,
         at: Time,
         network: &impl Counted<T, Line = N>,
-    ) -> Result<Option<Outcome>, String> {
+    ) -> Result<(), String> {
         if self.measure().stage != Stage::Measure {
             return Err("the measuring phase ended before it began".to_owned());
+        }
+        let measure = self.measure();
+        let is_timed = measure.config.phases.measured_time().is_some();
+        if measure.config.each_second && is_timed && measure.second.0 < at {
+            self.sample_second(at);
         }
         self.measure().take_totals(at);
         self.read_edge(MEASURE_END, at, network);
         let measure = self.measure();
         measure.end_phase(PhaseKind::Measure, at);
+        let start = measure.start_of_measure();
+        if is_timed && let Some(phase) = measure.phases.last_mut() {
+            // Without a warm-up, connections were opened before.
+            phase.start = start;
+        }
         measure.stage = Stage::Over;
+        Ok(())
+    }
+
+    /// The workload has ended. The outcome, if that is the end of the run.
+    fn end_workload(
+        &mut self,
+        at: Time,
+        network: &impl Counted<T, Line = N>,
+    ) -> Result<Option<Outcome>, String> {
+        if self.measure().stage != Stage::Over {
+            self.end_measuring(at, network)?;
+        }
+        let measure = self.measure();
         let Some(time) = measure.config.phases.cooldown else {
             return self.outcome(network).map(Some);
         };
@@ -663,6 +782,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             phases: std::mem::take(&mut measure.phases),
             edges: std::mem::take(&mut measure.edges),
             measured: [from, to],
+            begins_loaded: measure.config.phases.continuous_warmup().is_some(),
             samplers: std::mem::take(&mut measure.config.samplers),
             frames,
             owed_bytes,

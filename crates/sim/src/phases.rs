@@ -63,11 +63,28 @@ impl PhasePlan {
         clients > 1 || self.is_probed || self.stop.is_some()
     }
 
+    /// How long the warm-up lasts if the measuring phase follows without a break: both end after a time,
+    /// and nothing rests between them.
+    pub(crate) const fn continuous_warmup(&self) -> Option<Duration> {
+        match (self.warmup, self.stop, self.measure) {
+            (Some(Until::Time(time)), None, Until::Time(_)) if time.as_ps() > 0 => Some(time),
+            _ => None,
+        }
+    }
+
+    /// How long the measuring phase lasts, if it ends after a time.
+    pub(crate) const fn measured_time(&self) -> Option<Duration> {
+        match self.measure {
+            Until::Time(time) if time.as_ps() > 0 => Some(time),
+            _ => None,
+        }
+    }
+
     /// How long those last that end after a time.
     pub(crate) fn time(&self) -> Duration {
         let time = |until| match until {
             Until::Time(time) => time,
-            Until::Count(_) => Duration::ZERO,
+            Until::Count(_) | Until::Told => Duration::ZERO,
         };
         let pauses = [self.idle, self.stop, self.cooldown].into_iter().flatten();
         let busy = self.warmup.into_iter().chain([self.measure]).map(time);

@@ -12,7 +12,7 @@ use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
 use crate::counters;
-use crate::measure::{self, Connection, Outcome, RequestsOf, Snapshot, Span};
+use crate::measure::{self, Answers, Connection, Outcome, RequestsOf, Snapshot, Span};
 use crate::network::EndCounters;
 use crate::sampling::Sampler;
 use crate::wiring::Wiring;
@@ -101,7 +101,7 @@ fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) 
     let second = Some(sampled.seconds.clone());
     let requests = sampled.requests.iter();
     let request =
-        requests.map(|(&(of, hosts), found)| histogram(wiring, of, hosts, found)).collect();
+        requests.filter_map(|(&(of, hosts), found)| histogram(wiring, of, hosts, found)).collect();
     let common = Samples { connection, request, ..Samples::default() };
     match run.workload {
         Workload::Incast(_) => {
@@ -117,34 +117,34 @@ fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) 
     }
 }
 
-/// The latencies of requests of one host to another.
+/// The latencies of requests of one host to another; none if none was answered.
 fn histogram(
     wiring: &Wiring,
     of: RequestsOf,
     [client, server]: [u32; 2],
-    latencies: &Latencies,
-) -> RequestHistogram {
+    answers: &Answers,
+) -> Option<RequestHistogram> {
+    let Answers { latencies, unanswered } = answers;
     let name = |host: u32| wiring.name_of(host as usize).to_owned();
     let (value_ns, requests) = latencies.buckets().unzip();
     let (operation, phase) = match of {
         RequestsOf::Workload => ("request", PhaseKind::Measure),
         RequestsOf::Probe(phase) => ("probe", phase),
     };
-    RequestHistogram {
+    Some(RequestHistogram {
         operation: operation.to_owned(),
         phase,
         client: name(client),
         server: name(server),
         count: latencies.count(),
-        // What is begun in a phase is ended.
-        unanswered: 0,
-        min_ns: latencies.min_ns().expect("it is made for its first latency"),
-        max_ns: latencies.max_ns().expect("it is made for its first latency"),
+        unanswered: *unanswered,
+        min_ns: latencies.min_ns()?,
+        max_ns: latencies.max_ns()?,
         sum_ns: latencies.sum_ns(),
         significant_digits: Latencies::SIGNIFICANT_DIGITS,
         value_ns,
         requests,
-    }
+    })
 }
 
 /// How each connection's counters grew.

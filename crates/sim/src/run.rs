@@ -120,7 +120,7 @@ pub(crate) fn carry_out(
             setting.carry_out(applications, manner, progress, law)
         }
         Workload::Transfer(transfer) => {
-            let applications = applications::transfers(run, transfer, &cast)?;
+            let applications = applications::transfers(run, transfer, &cast, &wiring)?;
             setting.carry_out(applications, manner, progress, laws::nothing_is_owed)
         }
         Workload::Request(request) => {

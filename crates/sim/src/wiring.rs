@@ -192,6 +192,27 @@ impl Wiring {
         &self.topology.nodes()[self.members[member].side.node].name
     }
 
+    /// What the path of a connection carries and holds. Rates are those of either direction.
+    pub(crate) fn capacity(&self, route: &Route) -> Capacity {
+        let &Route::Wire { from, to, .. } = route else {
+            return Capacity { slowest: INSIDE, held_bytes: 0 };
+        };
+        let path = self.topology.path(from, to).unwrap_or_default();
+        let links: Vec<_> = path.iter().map(|&at| self.topology.link(at)).collect();
+        let back = path.iter().map(|at| self.topology.link(at.far()).rate());
+        let rates: Vec<_> = links.iter().map(Link::rate).chain(back).collect();
+        let slowest = rates.iter().min().copied().unwrap_or(INSIDE);
+        let fastest = rates.iter().max().copied().unwrap_or(INSIDE);
+        let round_trip = links.iter().fold(Duration::ZERO, |sum, link| sum + link.delay() * 2);
+        let room = |at: &CableEnd| match self.topology.attachment(*at) {
+            Attachment::SwitchPort { switch, .. } => self.switches[switch].buffer.room_bytes(),
+            Attachment::Interface(_) => 0,
+        };
+        let rooms = path.iter().map(room).fold(0, u64::saturating_add);
+        let held_bytes = rooms.saturating_add(carried_bytes(fastest, round_trip));
+        Capacity { slowest, held_bytes }
+    }
+
     /// Whether any interface has [`crate::network::limits`].
     pub(crate) fn is_limited(&self) -> bool {
         self.interfaces.iter().any(|interface| interface.receive.is_limited())
@@ -224,6 +245,23 @@ impl Wiring {
         let cable_ends = 2 * self.topology.cables().len();
         Some(Star { switch, lines: lines.collect::<Option<_>>()?, cable_ends })
     }
+}
+
+/// What a path carries and holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Capacity {
+    /// The lowest rate of its links.
+    pub(crate) slowest: Rate,
+    /// On its links in a round trip, and in the buffers of its switches.
+    pub(crate) held_bytes: u64,
+}
+
+/// What a path inside of a host may carry.
+const INSIDE: Rate = Rate::from_gbps(100);
+
+/// What a link of a rate carries in a time.
+pub(crate) fn carried_bytes(rate: Rate, time: Duration) -> u64 {
+    (u128::from(rate.as_bps()) * u128::from(time.as_ps()) / 8_000_000_000_000) as u64
 }
 
 /// The MTU of a host's loopback interface (`drivers/net/loopback.c` of Linux), less what TCP cannot use.

@@ -93,6 +93,23 @@ fn a_loaded_probe_waits_behind_what_the_window_lets_queue() {
 }
 
 #[test]
+fn a_probe_goes_on_from_the_warmup_into_a_phase_that_lasts_for_its_time() {
+    let phases = [
+        (PhaseKind::Idle, Some(50 * MS)),
+        (PhaseKind::WarmUp, Some(105 * MS)),
+        (PhaseKind::Measure, Some(200 * MS)),
+    ];
+    let record = make_ok(&probed(None, &phases));
+    let measure = lab::measure(&record);
+    assert_eq!(measure.end_ns - measure.start_ns, 200 * MS);
+    let loaded = latencies(&record, PhaseKind::Measure);
+    assert_eq!(loaded.count + loaded.unanswered, 20, "one is due each 10 ms");
+    assert_eq!(latencies(&record, PhaseKind::Idle).count, 5);
+    let series = record.series.iter().flat_map(|one| &one.at_ns);
+    assert!(series.clone().all(|&at| at <= measure.end_ns));
+}
+
+#[test]
 fn phases_follow_each_other_and_counters_are_read_where_nothing_is_under_way() {
     let phases = [
         (PhaseKind::Idle, Some(50 * MS)),

@@ -4,7 +4,7 @@ mod lab;
 
 use lab::{DEEP, make_ok};
 use netstudy_records::{
-    Direction, Phase, PhaseKind, Request, Roles, Run, Transfer, Until, Workload,
+    Direction, Phase, PhaseKind, Request, Roles, Run, RunRecord, Transfer, Until, Workload,
 };
 
 /// Picoseconds a byte at 10 Gbit/s.
@@ -79,21 +79,172 @@ fn clients_of_one_server_share_the_rate_of_its_link() {
     assert!(took > least_ns && took < least_ns + least_ns / 20, "{took} ns of {least_ns} ns");
 }
 
-#[test]
-fn a_stream_fills_its_link_for_as_long_as_its_phase_lasts() {
-    let mut run = transfers(1, 1, Direction::Put, 1);
+const MS: u64 = 1_000_000;
+
+/// Phases that last for these times, in milliseconds.
+fn set_times(run: &mut Run, phases: &[(PhaseKind, u64)]) {
+    let lasts = |&(kind, ms)| Phase { kind, until: Some(Until::Time { ns: ms * MS }) };
+    run.phases = phases.iter().map(lasts).collect();
+}
+
+/// Streams of `flows` connections a pair, behind a warm-up of 100 ms.
+fn streams(clients: u32, servers: u32, direction: Direction, flows: u32, measure_ms: u64) -> Run {
+    let mut run = transfers(clients, servers, direction, 1);
     let Workload::Transfer(transfer) = &mut run.workload else { unreachable!("it was set") };
-    transfer.size_bytes = None;
-    let lasts = |kind, ns| Phase { kind, until: Some(Until::Time { ns }) };
-    run.phases =
-        vec![lasts(PhaseKind::WarmUp, 100_000_000), lasts(PhaseKind::Measure, 3_000_000_000)];
+    (transfer.size_bytes, transfer.flows) = (None, flows);
+    set_times(&mut run, &[(PhaseKind::WarmUp, 100), (PhaseKind::Measure, measure_ms)]);
+    run
+}
+
+/// The same over one event a hop: an interface that merges segments of no more than one has no closed
+/// form, and does nothing else.
+fn by_events(mut run: Run) -> Run {
+    for group in &mut run.network.groups {
+        group.nic.receive_merge_bytes = 1;
+    }
+    run
+}
+
+/// What a link of 10 Gbit/s carries in a time, less the headers of full frames.
+fn payload_of(ns: u64) -> u64 {
+    ns * 1000 / BYTE_PS * 8_948 / 9_038
+}
+
+fn lasted_ns(record: &RunRecord) -> u64 {
+    let measure = lab::measure(record);
+    measure.end_ns - measure.start_ns
+}
+
+#[test]
+fn a_phase_of_a_time_lasts_for_it_and_a_full_link_carries_its_rate_less_headers() {
+    for run in [Direction::Put, Direction::Get].map(|way| streams(1, 1, way, 1, 3_000)) {
+        for run in [run.clone(), by_events(run)] {
+            let record = make_ok(&run);
+            assert_eq!(lasted_ns(&record), 3_000 * MS, "{:?}", record.mode);
+            let connections = lab::connections(&record);
+            let moved = connections.bytes_sent[0].max(connections.bytes_received[0]);
+            let full = payload_of(3_000 * MS);
+            // A request of 64 B in 65,536 B takes its part of the way back alone.
+            assert!(moved <= full + 8_948 && moved + full / 1000 > full, "{moved} B of {full} B");
+            let table = record.samples.transfer.as_ref().expect("there was a stream");
+            let measure = lab::measure(&record);
+            assert_eq!(table.start_ns, [measure.start_ns], "it counts from when the phase begins");
+            assert_eq!(table.end_ns, [measure.end_ns], "and until it ends");
+            let seconds = record.samples.second.as_ref().expect("sampled each second");
+            assert_eq!(seconds.start_ns, [0, 1_000 * MS, 2_000 * MS]);
+            let sums =
+                [&seconds.bytes_received, &seconds.bytes_sent].map(|all| all.iter().sum::<u64>());
+            assert_eq!(sums, [connections.bytes_received[0], connections.bytes_sent[0]]);
+        }
+    }
+}
+
+#[test]
+fn clients_that_share_a_link_are_measured_in_the_same_time_and_fill_it() {
+    for run in [streams(2, 1, Direction::Put, 2, 1_500), streams(2, 1, Direction::Get, 2, 1_500)] {
+        let record = make_ok(&run);
+        assert_eq!(lasted_ns(&record), 1_500 * MS);
+        let connections = lab::connections(&record);
+        let moved: u64 =
+            connections.bytes_sent.iter().sum::<u64>().max(lab::bytes_received(&record));
+        let full = payload_of(1_500 * MS);
+        assert!(moved <= full + 8_948 && moved + full / 200 > full, "{moved} B of {full} B");
+        let seconds = record.samples.second.as_ref().expect("sampled each second");
+        assert_eq!(
+            seconds.start_ns,
+            [[0; 4], [1_000 * MS; 4]].concat(),
+            "the last one is half of one"
+        );
+        let sum = seconds.bytes_sent.iter().chain(&seconds.bytes_received).sum::<u64>();
+        let both = connections.bytes_sent.iter().chain(&connections.bytes_received).sum::<u64>();
+        assert_eq!(sum, both);
+    }
+}
+
+#[test]
+fn closed_form_and_events_read_hosts_at_the_same_instant() {
+    let of = |run: &Run| {
+        let record = make_ok(run);
+        let connections = lab::connections(&record).clone();
+        let hosts = ["bytes_sent", "bytes_received", "acks_sent", "segments_received"];
+        let counted = hosts.map(|name| lab::counter(&record, "server", name));
+        (record.mode, connections.bytes_received, connections.bytes_sent, counted)
+    };
+    for direction in [Direction::Put, Direction::Get, Direction::Both] {
+        let run = streams(1, 1, direction, 1, 700);
+        let (star, steps) = (of(&run), of(&by_events(run)));
+        assert_ne!(star.0, steps.0);
+        assert_eq!((&star.1, &star.2, star.3), (&steps.1, &steps.2, steps.3), "{direction:?}");
+    }
+}
+
+#[test]
+fn what_ends_behind_the_phase_is_none_of_it() {
+    // 40 MB take 32 ms: of the fourth there are some bytes, and it is no transfer of the phase.
+    let mut run = transfers(1, 1, Direction::Get, 40_000_000);
+    set_times(&mut run, &[(PhaseKind::Measure, 120)]);
     let record = make_ok(&run);
-    let table = record.samples.transfer.expect("there was a stream");
-    let rate = table.bytes_sent[0] as f64 * 8.0 / (table.end_ns[0] - table.start_ns[0]) as f64;
-    let full = 10.0 * 8_948.0 / 9_038.0;
-    assert!((rate - full).abs() < 0.01 * full, "{rate} of {full} Gbit/s");
-    let seconds = record.samples.second.expect("a stream is sampled each second");
-    assert_eq!(seconds.start_ns, [0, 1_000_000_000, 2_000_000_000]);
+    assert_eq!(lasted_ns(&record), 120 * MS);
+    let table = record.samples.transfer.as_ref().expect("there were transfers");
+    let end = lab::measure(&record).end_ns;
+    assert_eq!(table.end_ns.len(), 3);
+    assert!(table.end_ns.iter().all(|&at| at <= end));
+    let received = lab::bytes_received(&record);
+    assert!(received > 3 * 40_000_000 && received < 4 * 40_000_000, "{received} B");
+    let counted = lab::counter(&record, "server", "bytes_sent");
+    assert!(counted >= received && counted < 4 * 40_000_000, "{counted} B");
+}
+
+#[test]
+fn a_transfer_that_the_warmup_began_counts_by_what_comes_in_the_phase() {
+    let mut run = transfers(1, 1, Direction::Get, 40_000_000);
+    set_times(&mut run, &[(PhaseKind::WarmUp, 50), (PhaseKind::Measure, 100)]);
+    let record = make_ok(&run);
+    assert_eq!(lasted_ns(&record), 100 * MS);
+    let table = record.samples.transfer.as_ref().expect("there were transfers");
+    let start = lab::measure(&record).start_ns;
+    assert!(table.start_ns[0] < start && table.end_ns[0] > start, "{table:?}");
+    let received = lab::bytes_received(&record);
+    let full = payload_of(100 * MS);
+    // Pauses of 1 ms lie between transfers, and each starts slowly.
+    assert!(received < full && received > full * 9 / 10, "{received} B of {full} B");
+}
+
+#[test]
+fn a_cooldown_follows_when_all_that_was_under_way_has_come() {
+    let mut run = streams(1, 1, Direction::Put, 1, 300);
+    set_times(&mut run, &[(PhaseKind::Measure, 300), (PhaseKind::CoolDown, 20)]);
+    let record = make_ok(&run);
+    assert_eq!(lasted_ns(&record), 300 * MS);
+    let cool = record.phases.iter().find(|phase| phase.kind == PhaseKind::CoolDown);
+    let cool = cool.expect("there is a cool-down");
+    assert_eq!(cool.start_ns, lab::measure(&record).end_ns);
+    assert!(cool.end_ns - cool.start_ns > 20 * MS, "what was under way came first: {cool:?}");
+    let received = &record.counters["server-2"]["bytes_received"];
+    assert!(received[1] < received[2], "{received:?}");
+}
+
+#[test]
+fn requests_without_an_answer_at_the_end_are_counted_as_such() {
+    let mut run = transfers(1, 1, Direction::Get, 1);
+    run.workload = Workload::Request(Request {
+        roles: roles(1, 1),
+        request_bytes: 100,
+        response_bytes: 1_000,
+        connections: 1,
+        outstanding: 1,
+        think_ns: 0,
+        every_ns: Some(1_000),
+        new_connections: false,
+    });
+    set_times(&mut run, &[(PhaseKind::WarmUp, 20), (PhaseKind::Measure, 30)]);
+    let record = make_ok(&run);
+    assert_eq!(lasted_ns(&record), 30 * MS);
+    let [latencies] = &record.samples.request[..] else { panic!("there is one pair") };
+    // One is due each microsecond; an answer takes more than four.
+    assert_eq!(latencies.count + latencies.unanswered, 30_000);
+    let took_us = (one_way_ps(100) + one_way_ps(1_000)) / 1_000_000;
+    assert!(latencies.unanswered.abs_diff(took_us) <= 3, "{latencies:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub trait Application {
     /// [`Traffic::poll`].
     fn poll(&mut self, now: Time) -> Option<Action>;
     /// [`Traffic::go`].
-    fn go(&mut self, now: Time) -> bool;
+    fn go(&mut self, at: Time) -> bool;
     /// [`Traffic::opened`].
     fn opened(&mut self, now: Time, connection: u32) -> bool;
     /// [`Traffic::received`].
@@ -43,8 +43,8 @@ impl<T: Traffic> Application for T {
         Traffic::poll(self, now)
     }
 
-    fn go(&mut self, now: Time) -> bool {
-        Traffic::go(self, now)
+    fn go(&mut self, at: Time) -> bool {
+        Traffic::go(self, at)
     }
 
     fn opened(&mut self, now: Time, connection: u32) -> bool {

@@ -149,7 +149,12 @@ impl Action {
                     Sample::Transfer { connection, bytes_received, bytes_sent, started, ended };
                 Self::Sample(sample)
             }
-            Self::Sample(Sample::Iteration { .. }) | Self::Begin | Self::End | Self::Hold => self,
+            Self::Sample(Sample::Iteration { .. })
+            | Self::Begin
+            | Self::Over
+            | Self::End
+            | Self::Hold
+            | Self::Ready => self,
         }
     }
 }
@@ -197,14 +202,14 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
         }
     }
 
-    fn go(&mut self, now: Time) -> bool {
+    fn go(&mut self, at: Time) -> bool {
         if self.stage == Stage::Held {
-            self.begin_workload(now);
+            self.begin_workload(at);
             return true;
         }
-        let goes = self.workload.go(now);
-        if goes {
-            self.companion.resume(now);
+        let goes = self.workload.go(at);
+        if goes && self.companion.is_at_rest() {
+            self.companion.resume(at);
         }
         goes
     }

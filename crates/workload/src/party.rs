@@ -34,8 +34,8 @@ impl<C: Traffic, S: Traffic> Traffic for Party<C, S> {
         either!(self, app => app.poll(now))
     }
 
-    fn go(&mut self, now: Time) -> bool {
-        either!(self, app => app.go(now))
+    fn go(&mut self, at: Time) -> bool {
+        either!(self, app => app.go(at))
     }
 
     fn opened(&mut self, now: Time, connection: u32) -> bool {

@@ -7,8 +7,11 @@ use netstudy_units::{Duration, Time};
 pub enum Until {
     /// Until so many transfers or requests of each connection have ended; 0: the phase is empty.
     Count(u64),
-    /// What is begun in this time is ended.
+    /// So long; what was begun in this time is ended behind it.
     Time(Duration),
+    /// Of a warm-up: until the time that the controller names while it goes on. The measuring phase begins
+    /// then, without a break: what is under way goes on.
+    Told,
 }
 
 impl Until {
@@ -27,8 +30,24 @@ pub struct Phases {
     /// The measuring phase.
     pub measure: Until,
     /// Whether the client waits for [`Traffic::go`](crate::Traffic::go) between the two, so that
-    /// counters can be read while nothing is under way.
+    /// counters can be read while nothing is under way. A warm-up until [`Until::Told`] waits in any case.
     pub hold: bool,
+}
+
+impl Phases {
+    /// Whether a client can go through them.
+    ///
+    /// # Errors
+    /// Says what is wrong with them.
+    pub(crate) const fn check(&self) -> Result<(), &'static str> {
+        match (self.warmup, self.measure) {
+            (_, Until::Told) => Err("the measuring phase ends after a count or a time"),
+            (Until::Told, Until::Count(_)) => {
+                Err("before a measuring phase that counts, what the warm-up has begun is ended")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What may begin on each connection in a phase.
@@ -49,6 +68,7 @@ impl Limit {
         match until {
             Until::Count(count) => Self { count, deadline: Time::NEVER },
             Until::Time(time) => Self { count: u64::MAX, deadline: now + time },
+            Until::Told => Self::ENDLESS,
         }
     }
 
@@ -69,11 +89,22 @@ pub(crate) enum Next {
     End,
 }
 
+/// Something that is due at an instant of a client's phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The measuring phase begins; what is under way goes on.
+    Measure(Limit),
+    /// The time of the measuring phase is over.
+    Over,
+}
+
 /// Where a client is in its phases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sequence {
     phases: Phases,
     stage: Stage,
+    /// When [`Self::turn`] has something to do.
+    due: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +119,7 @@ enum Stage {
 impl Sequence {
     /// Of a client with so many connections, which opens them first.
     pub(crate) const fn new(phases: Phases, connections: u32) -> Self {
-        Self { phases, stage: Stage::Opening { left: connections } }
+        Self { phases, stage: Stage::Opening { left: connections }, due: Time::NEVER }
     }
 
     /// A connection is open. The warm-up begins with the last one.
@@ -102,12 +133,21 @@ impl Sequence {
         Some(Limit::new(self.phases.warmup, now))
     }
 
-    /// Whether a phase is under way.
-    pub(crate) const fn is_under_way(&self) -> bool {
-        matches!(self.stage, Stage::WarmUp | Stage::Measure)
+    /// Whether the warm-up is under way and ends when the controller says so.
+    pub(crate) fn is_to_be_told(&self) -> bool {
+        self.stage == Stage::WarmUp && self.phases.warmup == Until::Told
     }
 
-    /// The phase that is under way is over.
+    /// Whether a phase is under way that ends with what was begun in it. Not before its time.
+    pub(crate) const fn may_end(&self) -> bool {
+        match self.stage {
+            Stage::WarmUp => !matches!(self.phases.warmup, Until::Told),
+            Stage::Measure => matches!(self.due, Time::NEVER),
+            _ => false,
+        }
+    }
+
+    /// The phase that is under way is over, and nothing of it is.
     pub(crate) fn ended(&mut self, now: Time) -> Next {
         if self.stage == Stage::Measure {
             self.stage = Stage::Over;
@@ -117,15 +157,45 @@ impl Sequence {
             self.stage = Stage::Held;
             return Next::Hold;
         }
-        self.stage = Stage::Measure;
-        Next::Measure(Limit::new(self.phases.measure, now))
+        Next::Measure(self.measure(now))
     }
 
-    /// The controller starts the measuring phase, if that is waiting.
-    pub(crate) fn go(&mut self, now: Time) -> Option<Limit> {
-        (self.stage == Stage::Held).then(|| {
-            self.stage = Stage::Measure;
-            Limit::new(self.phases.measure, now)
-        })
+    fn measure(&mut self, now: Time) -> Limit {
+        self.stage = Stage::Measure;
+        let limit = Limit::new(self.phases.measure, now);
+        self.due = limit.deadline;
+        limit
+    }
+
+    /// The controller starts the measuring phase at `at`: at once, if the client holds; if its warm-up is
+    /// to be told, [`Self::turn`] is due then. Whether the client waited for that.
+    pub(crate) fn go(&mut self, at: Time) -> bool {
+        if self.is_to_be_told() {
+            self.due = at;
+            return true;
+        }
+        self.stage == Stage::Held
+    }
+
+    /// The client that held begins to measure; none if it does not hold.
+    pub(crate) fn resume(&mut self, now: Time) -> Option<Limit> {
+        (self.stage == Stage::Held).then(|| self.measure(now))
+    }
+
+    /// When [`Self::turn`] is due.
+    pub(crate) const fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Does what is due at `now`, if anything is.
+    pub(crate) fn turn(&mut self, now: Time) -> Option<Turn> {
+        if self.due > now {
+            return None;
+        }
+        self.due = Time::NEVER;
+        match self.stage {
+            Stage::WarmUp => Some(Turn::Measure(self.measure(now))),
+            _ => Some(Turn::Over),
+        }
     }
 }

@@ -13,7 +13,7 @@ use netstudy_units::{Duration, Time};
 
 use crate::beside::Companion;
 use crate::outbox::Outbox;
-use crate::phases::{Limit, Next, Phases, Sequence};
+use crate::phases::{Limit, Next, Phases, Sequence, Turn};
 use crate::{Action, Owed, Sample, Traffic};
 
 /// When a connection's requests are due.
@@ -63,6 +63,7 @@ impl RequestConfig {
             return Err("a client of requests has at least one connection");
         }
         shape.check()?;
+        phases.check()?;
         match schedule {
             Schedule::Closed { outstanding: 0, .. } => {
                 return Err("in a closed loop at least one request is under way");
@@ -141,6 +142,16 @@ impl Requests {
                     line.plan(now + interval.div(connections) * index as u64, limit);
                 }
             }
+        }
+        self.look_ahead();
+    }
+
+    /// Requests go on being due as far as `limit` allows.
+    fn go_on(&mut self, limit: Limit) {
+        self.limit = limit;
+        for line in &mut self.lines {
+            line.begun = 0;
+            line.due.retain(|&due| limit.allows(0, due));
         }
         self.look_ahead();
     }
@@ -256,8 +267,21 @@ impl RequestClient {
         self.begin_phase(now, limit);
     }
 
+    /// Does what is due of the phases themselves.
+    fn turn(&mut self, now: Time) {
+        match self.sequence.turn(now) {
+            Some(Turn::Measure(limit)) => {
+                self.requests.outbox.push(now, Action::Begin);
+                self.requests.go_on(limit);
+            }
+            Some(Turn::Over) => self.requests.outbox.push(now, Action::Over),
+            None => return,
+        }
+        self.end_phase_if_over(now);
+    }
+
     fn end_phase_if_over(&mut self, now: Time) {
-        if !self.requests.is_over() || !self.sequence.is_under_way() {
+        if !self.requests.is_over() || !self.sequence.may_end() {
             return;
         }
         match self.sequence.ended(now) {
@@ -270,30 +294,41 @@ impl RequestClient {
 
 impl Traffic for RequestClient {
     fn next_action(&self) -> Time {
-        self.requests.next_action()
+        self.requests.next_action().min(self.sequence.due())
     }
 
     fn poll(&mut self, now: Time) -> Option<Action> {
+        // What is late comes in the order in which it was due.
+        if self.sequence.due() <= now && self.sequence.due() <= self.requests.next_action() {
+            self.turn(now);
+        }
         self.requests.poll(now)
     }
 
-    fn go(&mut self, now: Time) -> bool {
-        let limit = self.sequence.go(now);
-        if let Some(limit) = limit {
-            self.begin_measuring(now, limit);
+    fn go(&mut self, at: Time) -> bool {
+        let goes = self.sequence.go(at);
+        if let Some(limit) = self.sequence.resume(at) {
+            self.begin_measuring(at, limit);
         }
-        limit.is_some()
+        goes
     }
 
     fn opened(&mut self, now: Time, _connection: u32) -> bool {
         let limit = self.sequence.opened(now);
         if let Some(limit) = limit {
+            if self.sequence.is_to_be_told() {
+                self.requests.outbox.push(now, Action::Ready);
+            }
             self.begin_phase(now, limit);
         }
         limit.is_some()
     }
 
     fn received(&mut self, now: Time, connection: u32, _before: u64, total: u64) -> bool {
+        // A driver may tell of bytes that came after that time before it polls for it.
+        if self.sequence.due() <= now && !self.sequence.is_to_be_told() {
+            self.turn(now);
+        }
         let ended = self.requests.received(now, connection, total);
         if ended {
             self.end_phase_if_over(now);

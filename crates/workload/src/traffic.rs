@@ -27,8 +27,13 @@ pub enum Action {
     Begin,
     /// Something that is measured has ended.
     Sample(Sample),
-    /// The measuring phase has ended for this host.
+    /// The time of the measuring phase is over for this host. What is under way still ends, and is not
+    /// measured any more; [`Self::End`] follows.
+    Over,
+    /// The measuring phase has ended for this host, and nothing of it is under way.
     End,
+    /// The warm-up goes on until the time of [`Traffic::go`], when the measuring phase is to begin.
+    Ready,
     /// A phase has ended for this host, which waits for [`Traffic::go`].
     Hold,
 }
@@ -106,8 +111,9 @@ pub trait Traffic {
     /// What is to be done at `now`, one thing at a time.
     fn poll(&mut self, now: Time) -> Option<Action>;
 
-    /// The controller starts what waits behind [`Action::Hold`].
-    fn go(&mut self, _now: Time) -> bool {
+    /// The controller starts what waits behind [`Action::Hold`], at once: `at` is now then. Behind
+    /// [`Action::Ready`], it names the time, now or later, at which the measuring phase begins.
+    fn go(&mut self, _at: Time) -> bool {
         false
     }
 

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use netstudy_units::{Duration, Time};
 
 use crate::outbox::Outbox;
-use crate::phases::{Limit, Next, Phases, Sequence, Until};
+use crate::phases::{Limit, Next, Phases, Sequence, Turn, Until};
 use crate::{Action, Owed, Sample, Traffic};
 
 /// Which way the payload goes.
@@ -154,6 +154,7 @@ impl TransferConfig {
             return Err("a client of transfers has at least one connection");
         }
         shape.check()?;
+        phases.check()?;
         if phases.measure.is_empty() {
             return Err("the measuring phase holds at least one transfer");
         }
@@ -199,14 +200,26 @@ enum State {
     /// A transfer is under way.
     Busy {
         started: Time,
-        /// Exchanges before it.
-        before: u64,
+        /// What the connection had carried when it began to count.
+        before: Carried,
     },
     /// The time of a stream is over; what is under way still arrives.
     Ending,
 }
 
+/// Bytes that a connection has carried since it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Carried {
+    received: u64,
+    acknowledged: u64,
+}
+
 impl Flow {
+    /// What it has carried so far.
+    const fn carried(&self) -> Carried {
+        Carried { received: self.received, acknowledged: self.acknowledged }
+    }
+
     const NEW: Self =
         Self { state: State::Idle, begun: 0, exchanges: 0, received: 0, acknowledged: 0 };
 }
@@ -250,7 +263,8 @@ impl TransferClient {
         self.look_ahead(now);
     }
 
-    /// Sets the time of the next thing to do; a phase is over when there is nothing left in it.
+    /// Sets the time of the next thing to do; a phase is over when its time is and there is nothing left
+    /// in it.
     fn look_ahead(&mut self, now: Time) {
         let stream_end =
             if self.config.shape.is_stream() { self.limit.deadline } else { Time::NEVER };
@@ -259,8 +273,8 @@ impl TransferClient {
             State::Busy { .. } => stream_end,
             State::Idle | State::Ending => Time::NEVER,
         });
-        self.wake = wakes.min().unwrap_or(Time::NEVER);
-        if self.flows.iter().all(|flow| flow.state == State::Idle) && self.sequence.is_under_way() {
+        self.wake = wakes.min().unwrap_or(Time::NEVER).min(self.sequence.due());
+        if self.flows.iter().all(|flow| flow.state == State::Idle) && self.sequence.may_end() {
             self.end_phase(now);
         }
     }
@@ -278,8 +292,29 @@ impl TransferClient {
         self.begin_phase(now, limit);
     }
 
+    /// The measuring phase begins while the load of the warm-up goes on: streams count from now on.
+    fn go_on_measuring(&mut self, now: Time, limit: Limit) {
+        self.outbox.push(now, Action::Begin);
+        self.limit = limit;
+        for flow in &mut self.flows {
+            flow.begun = 0;
+            match flow.state {
+                State::Busy { .. } if self.config.shape.is_stream() => {
+                    flow.state = State::Busy { started: now, before: flow.carried() };
+                }
+                State::Waiting(at) if !limit.allows(0, at) => flow.state = State::Idle,
+                _ => {}
+            }
+        }
+    }
+
     /// Does what is due.
     fn wake_up(&mut self, now: Time) {
+        if self.sequence.is_to_be_told()
+            && let Some(Turn::Measure(limit)) = self.sequence.turn(now)
+        {
+            self.go_on_measuring(now, limit);
+        }
         for connection in 0..self.flows.len() {
             match self.flows[connection].state {
                 State::Waiting(at) if at <= now => self.start(now, connection, at),
@@ -292,13 +327,26 @@ impl TransferClient {
                 _ => {}
             }
         }
+        self.end_time(now);
         self.end_streams(now);
         self.look_ahead(now);
     }
 
+    /// Says that the time of the measuring phase is over, once it is.
+    fn end_time(&mut self, now: Time) {
+        if let Some(Turn::Over) = self.sequence.turn(now) {
+            self.outbox.push(now, Action::Over);
+        }
+    }
+
     fn start(&mut self, now: Time, connection: usize, due: Time) {
+        let shape = &self.config.shape;
         let flow = &mut self.flows[connection];
-        flow.state = State::Busy { started: due, before: flow.exchanges };
+        let before = Carried {
+            received: flow.exchanges * shape.answered(),
+            acknowledged: flow.exchanges * shape.asked(),
+        };
+        flow.state = State::Busy { started: due, before };
         flow.begun += 1;
         self.exchange(now, connection, self.config.shape.window());
     }
@@ -311,13 +359,15 @@ impl TransferClient {
     }
 
     /// What a stream has carried until now.
-    fn sample_stream(&mut self, now: Time, connection: usize, started: Time, before: u64) {
-        let (shape, flow) = (&self.config.shape, &self.flows[connection]);
-        let acknowledged = flow.acknowledged.saturating_sub(before * shape.asked());
+    fn sample_stream(&mut self, now: Time, connection: usize, started: Time, before: Carried) {
+        let (shape, total) = (&self.config.shape, self.flows[connection].carried());
         let sample = Sample::Transfer {
             connection: connection as u32,
-            bytes_received: shape.payload_received(flow.received - before * shape.answered()),
-            bytes_sent: shape.payload_sent(acknowledged),
+            bytes_received: shape.payload_received(total.received)
+                - shape.payload_received(before.received),
+            bytes_sent: shape
+                .payload_sent(total.acknowledged)
+                .saturating_sub(shape.payload_sent(before.acknowledged)),
             started,
             ended: now,
         };
@@ -369,17 +419,22 @@ impl Traffic for TransferClient {
         self.outbox.pop()
     }
 
-    fn go(&mut self, now: Time) -> bool {
-        let limit = self.sequence.go(now);
-        if let Some(limit) = limit {
-            self.begin_measuring(now, limit);
+    fn go(&mut self, at: Time) -> bool {
+        let goes = self.sequence.go(at);
+        if let Some(limit) = self.sequence.resume(at) {
+            self.begin_measuring(at, limit);
+        } else if goes {
+            self.wake = self.wake.min(at);
         }
-        limit.is_some()
+        goes
     }
 
     fn opened(&mut self, now: Time, _connection: u32) -> bool {
         let limit = self.sequence.opened(now);
         if let Some(limit) = limit {
+            if self.sequence.is_to_be_told() {
+                self.outbox.push(now, Action::Ready);
+            }
             self.begin_phase(now, limit);
         }
         limit.is_some()
@@ -400,6 +455,8 @@ impl Traffic for TransferClient {
                 }
             }
             State::Busy { started, .. } => {
+                // A driver may tell of bytes that came after that time before it polls for it.
+                self.end_time(now);
                 self.sample_transfer(now, connection, started);
                 self.end_transfer(now, connection);
                 self.look_ahead(now);

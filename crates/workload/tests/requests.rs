@@ -229,3 +229,38 @@ fn a_probe_rests_while_its_host_waits_for_the_controller() {
         assert!(due.contains(&begin), "it goes on with the workload");
     });
 }
+
+#[test]
+fn an_answer_behind_the_time_comes_behind_the_word_that_it_is_over() {
+    let config = config(closed(1, Duration::ZERO), Until::Time(Duration::from_ms(9)));
+    with_run(&config, |pipes| {
+        let over = pipes.when(0, Told::Over);
+        assert_eq!(over, at(2000) + Duration::from_ms(9));
+        let told: Vec<_> = pipes.told[0].iter().map(|&(_, told)| told).collect();
+        let place = told.iter().position(|&one| one == Told::Over).expect("it is over");
+        let is_sample = |told: &Told| matches!(told, Told::Sample(_));
+        assert_eq!(told[..place].iter().filter(|told| is_sample(told)).count(), 4);
+        assert_eq!(told[place + 1..].iter().filter(|told| is_sample(told)).count(), 1);
+    });
+}
+
+#[test]
+fn requests_and_a_probe_beside_them_go_on_when_the_measuring_phase_begins() {
+    let mut config = config(closed(1, Duration::ZERO), Until::Time(Duration::from_ms(30)));
+    config.phases.warmup = Until::Told;
+    let probe = Probe::new(SHAPE, 1, Duration::from_ms(10));
+    let mut client = Beside::new(RequestClient::new(&config), 1, probe, Duration::ZERO, true);
+    let mut server =
+        Beside::new(RequestServer::new(SHAPE), 1, RequestServer::new(SHAPE), Duration::ZERO, true);
+    let joined: Vec<(End, End)> = [0, 1].map(|n| ((0, n), (1, n))).to_vec();
+    let mut pipes = Pipes::new(vec![&mut client, &mut server], &joined, LATENCY, PER_BYTE);
+    pipes.run_until(at(3000));
+    pipes.go_at(0, at(25_000));
+    pipes.run();
+    assert_eq!(pipes.when(0, Told::Begin), at(25_000));
+    assert_eq!(pipes.when(0, Told::Over), at(55_000));
+    let measured = requests(&pipes.measured(0));
+    let probes: Vec<_> = measured.iter().filter(|one| one.0 == 1).map(|one| one.1).collect();
+    assert_eq!(probes, [32, 42, 52].map(|ms| at(ms * 1000)), "none is left out or begun anew");
+    assert!(measured[0].1 < at(25_000), "the first answer is to a request of the warm-up");
+}

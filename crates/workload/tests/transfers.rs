@@ -257,6 +257,52 @@ fn a_stream_after_a_warmup_begins_when_that_has_drained() {
 }
 
 #[test]
+fn the_time_of_a_phase_is_over_when_it_is_whatever_is_under_way() {
+    let streams = [stream(Direction::Get), stream(Direction::Put)];
+    let mut timed = fixed(Direction::Get, 0, 1);
+    timed.phases.measure = Until::Time(Duration::from_ms(100));
+    let mut resting = timed;
+    // The tenth transfer ends at 90.04 ms, and the next one would begin behind the time.
+    resting.pause = Duration::from_ms(40);
+    for config in [streams[0], streams[1], timed, resting] {
+        with_run(&config, |pipes| {
+            let over = pipes.when(0, Told::Over);
+            assert_eq!(over, at(2000) + Duration::from_ms(100));
+            assert!(pipes.when(0, Told::End) >= over);
+        });
+    }
+}
+
+#[test]
+fn a_warmup_that_is_told_its_end_goes_over_into_the_measuring_phase() {
+    let told = |mut config: TransferConfig| {
+        config.phases.warmup = Until::Told;
+        config.phases.measure = Until::Time(Duration::from_ms(100));
+        config
+    };
+    for config in [told(stream(Direction::Get)), told(fixed(Direction::Get, 0, 1))] {
+        let mut client = TransferClient::new(&config);
+        let mut server = TransferServer::new(config.shape);
+        let mut pipes = pair(&config, &mut client, &mut server);
+        pipes.run_until(at(3000));
+        assert_eq!(pipes.when(0, Told::Ready), at(2000));
+        pipes.go_at(0, at(52_000));
+        pipes.run();
+        assert_eq!(pipes.when(0, Told::Begin), at(52_000));
+        assert_eq!(pipes.when(0, Told::Over), at(152_000));
+        let samples = transfers(&pipes.measured(0));
+        if let TransferSize::Stream { .. } = config.shape.size {
+            let [(received, _, started, time)] = samples[..] else { panic!("one sample") };
+            assert_eq!((started, time), (at(52_000), Duration::from_ms(100)));
+            let full = time.as_ps() / PER_BYTE.as_ps();
+            assert!(received.abs_diff(full) <= 1_000, "{received} B, a full pipe carries {full} B");
+        } else {
+            assert!(samples[0].2 < at(52_000), "the first one was begun before: {samples:?}");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_carried_out_is_refused_with_the_reason() {
     let good = fixed(Direction::Get, 0, 1);
     let refused = |config: TransferConfig, why: &str| {
@@ -269,6 +315,12 @@ fn what_cannot_be_carried_out_is_refused_with_the_reason() {
     let mut counted = stream(Direction::Get);
     counted.phases.warmup = Until::Count(1);
     refused(counted, "for a time");
+    let mut endless = stream(Direction::Get);
+    endless.phases.measure = Until::Told;
+    refused(endless, "after a count or a time");
+    let mut told = good;
+    told.phases.warmup = Until::Told;
+    refused(told, "is ended");
     let empty = shape(Direction::Put, TransferSize::Fixed(0));
     refused(TransferConfig { shape: empty, ..good }, "at least one byte");
 }

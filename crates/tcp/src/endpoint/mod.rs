@@ -214,6 +214,13 @@ impl Endpoint {
         self.snd_una >= self.write_end
     }
 
+    /// Payload bytes that were sent, those that were sent again counted once.
+    #[must_use]
+    pub fn bytes_sent_once(&self) -> u64 {
+        // The SYN takes the place of a byte, and so does a FIN behind all that was written.
+        self.snd_nxt.min(self.write_end).saturating_sub(1)
+    }
+
     /// Payload bytes that the peer has acknowledged.
     #[must_use]
     pub fn bytes_acknowledged(&self) -> u64 {

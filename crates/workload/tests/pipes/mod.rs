@@ -30,6 +30,8 @@ pub(crate) enum Told {
     Begin,
     Sample(Sample),
     Hold,
+    Ready,
+    Over,
     End,
 }
 
@@ -85,6 +87,11 @@ impl<'a> Pipes<'a> {
 
     /// Runs until nothing is left to be done; applications that hold wait then.
     pub(crate) fn run(&mut self) {
+        self.run_until(Time::NEVER);
+    }
+
+    /// Runs as long as something is left to be done before `until`.
+    pub(crate) fn run_until(&mut self, until: Time) {
         loop {
             for host in 0..self.hosts.len() {
                 self.act(host);
@@ -92,7 +99,7 @@ impl<'a> Pipes<'a> {
             let event = self.events.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);
             let action = self.hosts.iter().map(|host| host.next_action()).min();
             let next = action.unwrap_or(Time::NEVER).min(event);
-            if next == Time::NEVER {
+            if next >= until {
                 return;
             }
             self.now = self.now.max(next);
@@ -105,7 +112,12 @@ impl<'a> Pipes<'a> {
 
     /// The controller's word to a host.
     pub(crate) fn go(&mut self, host: usize) {
-        assert!(self.hosts[host].go(self.now), "it was waiting");
+        self.go_at(host, self.now);
+    }
+
+    /// The controller names the time at which a host's warm-up ends.
+    pub(crate) fn go_at(&mut self, host: usize, at: Time) {
+        assert!(self.hosts[host].go(at), "it was waiting");
     }
 
     fn act(&mut self, host: usize) {
@@ -126,6 +138,8 @@ impl<'a> Pipes<'a> {
                 Action::Begin => self.told[host].push((self.now, Told::Begin)),
                 Action::Sample(sample) => self.told[host].push((self.now, Told::Sample(sample))),
                 Action::Hold => self.told[host].push((self.now, Told::Hold)),
+                Action::Ready => self.told[host].push((self.now, Told::Ready)),
+                Action::Over => self.told[host].push((self.now, Told::Over)),
                 Action::End => self.told[host].push((self.now, Told::End)),
             }
         }

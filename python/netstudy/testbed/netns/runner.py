@@ -45,6 +45,8 @@ class _Course:
 
     edges: list[str] = field(default_factory=list)
     phases: list[wire.PhaseTimes] = field(default_factory=list)
+    quiet_ns: int = 0
+    """When nothing was under way any more of the phase that clients had last."""
     snapshots: dict[Part, dict[str, agent_wire.SnapshotRecord]] = field(default_factory=dict)
     ended: dict[Part, list[agent_wire.AgentRecord]] = field(default_factory=dict)
     """Phases of clients: records that were waited for."""
@@ -204,11 +206,13 @@ async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) 
         crew.course.ended.setdefault(part, []).append(record)
     if keep:
         _note(crew, name, min(one.from_ns for one in ended), max(one.to_ns for one in ended))
+    crew.course.quiet_ns = max(one.quiet_ns for one in ended)
     await asyncio.sleep(_QUIET_S)
 
 
 async def _pause(crew: _Crew, kind: wire.PhaseKind, *, edge: str | None = None) -> None:
-    """A phase in which nothing happens: as long as the plan says, if it is there at all."""
+    """A phase in which nothing happens: as long as the plan says from when nothing is under way, if
+    it is there at all."""
     if not any(phase.kind == kind for phase in crew.setting.run.phases):
         return
     until = crew.setting.run.until(kind)
@@ -217,7 +221,8 @@ async def _pause(crew: _Crew, kind: wire.PhaseKind, *, edge: str | None = None) 
     if length_ns and edge:
         await _edge(crew, edge)
     await asyncio.sleep(length_ns / 1e9)
-    _note(crew, kind, start_ns, start_ns + max(length_ns, round(1e9 * _QUIET_S)))
+    length_ns = max(length_ns, round(1e9 * _QUIET_S))
+    _note(crew, kind, start_ns, max(start_ns, crew.course.quiet_ns) + length_ns)
 
 
 def _note(crew: _Crew, kind: wire.PhaseKind, start_ns: int, end_ns: int) -> None:

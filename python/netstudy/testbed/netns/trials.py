@@ -204,8 +204,7 @@ def _limited(tcp: wire.Tcp, window_bytes: int) -> wire.Tcp:
 
 def outcome(evidence: Evidence) -> Trial:
     """What a trial came to."""
-    run, phase = evidence.run, evidence.measure
-    seconds = (phase.end_ns - phase.start_ns) / 1e9
+    run, seconds = evidence.run, evidence.counted_ns / 1e9
     rows = evidence.cast.workload
     got = sum(
         evidence.connection_growth(row, role)[0] for row in rows for role in evidence.directions

@@ -207,6 +207,13 @@ class Evidence:
         return _one([one for one in self.phases if one.kind == "measure"], wire.PhaseTimes, "run")
 
     @property
+    def counted_ns(self) -> int:
+        """The time in which all of that was carried which counters have between the edges of the
+        measuring phase: until nothing was under way any more."""
+        quiet_ns = max(client.phase("measure").quiet_ns for client in self.clients)
+        return quiet_ns - self.measure.start_ns
+
+    @property
     def sending(self) -> tuple[Role, ...]:
         """The roles whose ends send the workload's data."""
         return tuple(role for role, sends in self.directions.items() if sends)

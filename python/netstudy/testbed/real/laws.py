@@ -116,10 +116,11 @@ def _on_wire(frames: int | None, size: int | None, more: int) -> int | None:
 
 
 def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
-    """Each direction of each link in the measuring phase, frames and gaps. What a queue of the
+    """Each direction of each link from the start of the measuring phase until nothing is under way,
+    as counters have it, frames and gaps. What a queue of the
     kernel let go at once after it was idle is allowed for, and acknowledgments of the last byte."""
     ports = port_growth(evidence)
-    span_ns = evidence.measure.end_ns - evidence.measure.start_ns
+    span_ns = evidence.counted_ns
     allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * len(evidence.cast.connections)
     shares = [
         (8 * max(one.sent_bytes - allowed_bytes, 0) * 1e9 / span_ns / one.port.rate_bps, one)

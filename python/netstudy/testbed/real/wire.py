@@ -323,6 +323,15 @@ PhaseName = Literal["idle", "warm-up", "measure"]
 plan has a time for it."""
 
 
+class InTime(Wire):
+    """What each connection of a client had carried in a phase when its time was over."""
+
+    bytes_received: tuple[int, ...]
+    """Each byte is the one that was sent."""
+    bytes_acknowledged: tuple[int, ...]
+    """By the peer's TCP."""
+
+
 class PhaseRecord(Wire):
     """A phase of a client has ended and nothing is under way any more.
 
@@ -333,10 +342,15 @@ class PhaseRecord(Wire):
     name: PhaseName
     from_ns: int
     to_ns: int
+    """A measuring phase that ends after a time ends then, whatever is under way."""
+    quiet_ns: int
+    """When nothing of it was under way any more."""
     bytes_received: tuple[int, ...]
-    """On each connection in this phase; each byte is the one that was sent."""
+    """On each connection until then; each byte is the one that was sent."""
     bytes_sent: tuple[int, ...]
-    """Handed to the kernel on each connection in this phase."""
+    """Handed to the kernel on each connection until then."""
+    in_time: InTime | None
+    """What connections had carried at `to_ns`; None: the phase did not end after a time."""
 
 
 class ProgressRecord(Wire):
@@ -455,8 +469,11 @@ class ResponseTimesRecord(Wire):
     phase: PhaseName
     """In which the requests were due."""
     count: int
+    """Those that were answered in it."""
+    unanswered: int
+    """Those that had no answer when the time of the phase was over."""
     min_ns: int | None
-    """None: there was no request."""
+    """None: no request was answered."""
     max_ns: int | None
     """Likewise."""
     sum_ns: int

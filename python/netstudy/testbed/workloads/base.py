@@ -77,7 +77,9 @@ def until(run: wire.Run, kind: wire.PhaseKind) -> wire.Until:
 def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.ConnectionSamples:
     """A row a connection of the workload; `busy_ns` says how long each was.
 
-    Bytes are those that the applications at both ends verified in the measuring phase.
+    Bytes are those that the applications at both ends verified in the measuring phase. Of a phase
+    that ends after a time: what the client had received and what its peer had acknowledged then, as
+    the client alone knows that time.
     """
     rows = evidence.cast.workload
     connections = [evidence.cast.connections[row] for row in rows]
@@ -90,15 +92,28 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
             sum(ends[role][row][2].get(name, 0) for role in evidence.sending) for row in rows
         )
 
+    in_time = [_in_time(evidence, row) for row in rows]
+    whole = [(got, gave) for (got, _, _), (gave, _, _) in zip(of_client, of_server, strict=True)]
+    carried = [own or all_of_it for own, all_of_it in zip(in_time, whole, strict=True)]
     return wire.ConnectionSamples(
         client=tuple(one.node("client") for one in connections),
         server=tuple(one.node("server") for one in connections),
-        bytes_received=tuple(received for received, _, _ in of_client),
-        bytes_sent=tuple(received for received, _, _ in of_server),
+        bytes_received=tuple(received for received, _ in carried),
+        bytes_sent=tuple(sent for _, sent in carried),
         busy_ns=tuple(busy_ns.get(row, 0) for row in rows),
         retransmissions=sent_again("retransmissions"),
         timeouts=sent_again("timeouts"),
     )
+
+
+def _in_time(evidence: Evidence, row: int) -> tuple[int, int] | None:
+    """What a connection had received and sent when the time of the phase was over; None: the phase
+    did not end after a time."""
+    part, number = evidence.cast.end(row, "client")
+    carried = evidence.agents[part].phase("measure").in_time
+    if carried is None:
+        return None
+    return carried.bytes_received[number], carried.bytes_acknowledged[number]
 
 
 def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
@@ -110,7 +125,7 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
             client=agent.part.node,
             server=", ".join(_servers(evidence, agent.part, record.of)),
             count=record.count,
-            unanswered=0,
+            unanswered=record.unanswered,
             min_ns=record.min_ns or 0,
             max_ns=record.max_ns or 0,
             sum_ns=record.sum_ns,

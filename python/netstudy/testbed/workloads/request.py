@@ -103,9 +103,10 @@ def _measured(evidence: Evidence) -> Iterator[agent_wire.ResponseTimesRecord]:
 
 
 def _all_answered(evidence: Evidence) -> wire.Check:
-    """Bytes that both applications verified in the measuring phase, against the requests that were
-    answered in it; and how many these are, where the plan says it."""
-    work, count = _work(evidence.run), sum(one.count for one in _measured(evidence))
+    """Bytes that both applications verified until nothing was under way, against the requests that
+    were due in the measuring phase; and how many these are, where the plan says it."""
+    work = _work(evidence.run)
+    count = sum(one.count + one.unanswered for one in _measured(evidence))
     growth = [
         (evidence.connection_growth(row, "client")[0], evidence.connection_growth(row, "server")[0])
         for row in evidence.cast.workload

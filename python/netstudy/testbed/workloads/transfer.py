@@ -82,11 +82,8 @@ class TransferTraffic(Traffic[wire.Transfer]):
         busy_ns: dict[int, int] = {}
         for _, row, start, end, _, _ in rows:
             busy_ns[row] = busy_ns.get(row, 0) + end - start
-        connections = connection_samples(evidence, busy_ns)
-        if _work(evidence.run).size_bytes is None:
-            connections = connections.model_copy(update=_within_time(evidence))
         return wire.Samples(
-            connection=connections,
+            connection=connection_samples(evidence, busy_ns),
             transfer=wire.TransferSamples(
                 connection=tuple(row for _, row, _, _, _, _ in rows),
                 start_ns=tuple(start for _, _, start, _, _, _ in rows),
@@ -170,16 +167,6 @@ def _transfers(evidence: Evidence) -> Iterator[_Transfer]:
         )
         for number, start, end, received, sent in zip(*columns, strict=True):
             yield client, client.part.rows[number], start, end, received, sent
-
-
-def _within_time(evidence: Evidence) -> dict[str, tuple[int, ...]]:
-    """Of streams: what came in the time of the phase, and not what was under way at its end."""
-    received = dict.fromkeys(evidence.cast.workload, 0)
-    sent = dict(received)
-    for _, row, _, _, came, went in _transfers(evidence):
-        received[row] += came
-        sent[row] += went
-    return {"bytes_received": tuple(received.values()), "bytes_sent": tuple(sent.values())}
 
 
 def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:

@@ -1,0 +1,104 @@
+//! What hosts have counted at times that are known beforehand.
+//!
+//! Hosts are ahead of the clock: what one has counted when the clock is somewhere includes what is still
+//! on the way to it. So a time at which all of them are to be read is planned before they get there, and
+//! each is read when it has lived to that time, before it does or receives anything then. What the clock
+//! reads at that time is that of all hosts at the same instant, as exact in closed form as by events; of
+//! a host that was further ahead than the time was planned beforehand, it is what it has counted by then.
+
+use std::collections::VecDeque;
+
+use netstudy_tcp::Counters;
+use netstudy_units::{Duration, Time};
+use netstudy_workload::Traffic;
+
+use crate::host::{End, Hosts};
+
+/// What one end of a connection has counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) counters: Counters,
+    /// Payload that it has sent, each byte once.
+    pub(crate) sent_bytes: u64,
+    /// How long its application waited for what it had asked for.
+    pub(crate) receiving: Duration,
+}
+
+/// Readings that are planned, and those that hosts have taken and the clock has not come to.
+#[derive(Default)]
+pub(crate) struct Readings {
+    /// In order, each with what was read of each end.
+    planned: VecDeque<(Time, Vec<Reading>)>,
+    /// How many the clock has passed.
+    passed: usize,
+    /// How many each host has taken.
+    taken: Vec<usize>,
+}
+
+impl Readings {
+    /// When a host is to be read next.
+    pub(crate) fn next(&self, host: usize) -> Time {
+        let place = self.taken.get(host).map(|taken| taken - self.passed);
+        place.and_then(|place| self.planned.get(place)).map_or(Time::NEVER, |&(at, _)| at)
+    }
+
+    /// What was read of all ends at `now`, which the clock has reached; none: it was not planned.
+    pub(crate) fn at(&mut self, now: Time) -> Option<&[Reading]> {
+        while self.planned.front().is_some_and(|&(at, _)| at < now) {
+            self.planned.pop_front();
+            self.passed += 1;
+        }
+        let (at, read) = self.planned.front()?;
+        let is_complete = self.taken.iter().all(|&taken| taken > self.passed);
+        (*at == now && is_complete).then_some(read)
+    }
+}
+
+impl<T: Traffic, N> Hosts<'_, T, N> {
+    /// All hosts are to be read at these times, which come behind those that were planned before.
+    pub(crate) fn plan_readings(&mut self, times: impl IntoIterator<Item = Time>) {
+        let (hosts, ends) = (self.len(), self.ends().count());
+        let readings = &mut self.measure().readings;
+        readings.taken.resize(hosts, readings.passed);
+        let blank = || vec![Reading::default(); ends];
+        readings.planned.extend(times.into_iter().map(|at| (at, blank())));
+        debug_assert!(readings.planned.iter().is_sorted_by_key(|&(at, _)| at));
+        for host in 0..hosts {
+            let next = self.measure().readings.next(host);
+            self.lower_host_timer(host, next);
+        }
+    }
+
+    /// A host has lived to its next reading.
+    pub(crate) fn take_reading(&mut self, host: usize) {
+        let of_host = |(place, end): (usize, &End)| {
+            (end.host as usize == host).then(|| (place, self.reading(end)))
+        };
+        let found: Vec<_> = self.ends().enumerate().filter_map(of_host).collect();
+        let readings = &mut self.measure().readings;
+        let place = readings.taken[host] - readings.passed;
+        for (end, reading) in found {
+            readings.planned[place].1[end] = reading;
+        }
+        readings.taken[host] += 1;
+    }
+
+    /// What an end has counted so far.
+    fn reading(&self, end: &End) -> Reading {
+        let (app, number) = self.application(end);
+        Reading {
+            counters: *end.tcp.counters(),
+            sent_bytes: end.tcp.bytes_sent_once(),
+            receiving: app.receiving(number),
+        }
+    }
+
+    /// What all ends have counted at `now`, which the clock has reached, and whether that is of this
+    /// instant: else hosts may be ahead of it.
+    pub(crate) fn read_ends(&mut self, now: Time) -> (Vec<Reading>, bool) {
+        if let Some(read) = self.measure().readings.at(now) {
+            return (read.to_vec(), true);
+        }
+        (self.ends().map(|end| self.reading(end)).collect(), false)
+    }
+}

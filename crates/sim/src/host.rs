@@ -343,6 +343,16 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
+    /// A segment of an end, with `payload` bytes, will have left its host at `left_at`: what
+    /// [`Network::send`] did not know.
+    pub(crate) fn note_departure(&mut self, from: EndIndex, payload: u32, left_at: Time) {
+        let tcp = &mut self.end(from).tcp;
+        if payload > 0 && tcp.has_small_queue() {
+            tcp.handle_departure(left_at);
+            self.lower_timer(from);
+        }
+    }
+
     // ---- timers
 
     /// Something at the end may be due earlier than before.
@@ -507,7 +517,10 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let counted = |hosts: &mut Self| hosts.end(from).tcp.counters().segments_retransmitted;
         let before = counted(&mut self);
         while let Some(segment) = self.end(from).tcp.poll_transmit(now) {
-            network.send(&mut self, now, host, from, segment);
+            let payload = segment.len;
+            if let Some(left_at) = network.send(&mut self, now, host, from, segment) {
+                self.end(from).tcp.handed_over(now, payload, left_at);
+            }
         }
         let again = counted(&mut self) - before;
         if again > 0 {

@@ -514,6 +514,10 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         host: usize,
         from: EndIndex,
     ) {
+        if self.end(from).tcp.has_small_queue() && self.send_held_news(network, now, host, from) {
+            self.lower_timer(from);
+            return;
+        }
         let counted = |hosts: &mut Self| hosts.end(from).tcp.counters().segments_retransmitted;
         let before = counted(&mut self);
         while let Some(segment) = self.end(from).tcp.poll_transmit(now) {
@@ -527,5 +531,22 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             self.measure().count(now, Rare::Retransmissions(from, again));
         }
         self.lower_timer(from);
+    }
+
+    /// Sends new data of an end with a small queue. Whether nothing more is due.
+    #[inline(always)]
+    fn send_held_news(
+        &mut self,
+        network: &mut impl Network<T, Line = N>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> bool {
+        let line = &mut self.hosts[host].line;
+        let tcp = &mut self.ends[from.index()].tcp;
+        match network.outlet(line, now, host, from) {
+            Some(mut outlet) => tcp.send_held_news(now, &mut outlet),
+            None => false,
+        }
     }
 }

@@ -39,8 +39,10 @@ impl Below {
 /// What a connection has handed over to its host's interface.
 #[derive(Clone, Debug)]
 pub(super) struct SmallQueue {
-    /// In the order in which they leave.
+    /// In the order in which they leave, but for the newest one.
     packets: Ring<Below>,
+    /// The newest packet; more segments of its burst may come. Without any: an empty one.
+    newest: Below,
     /// Memory of all packets.
     bytes: u64,
     /// The next segment with data begins a packet, even at the time of the one before.
@@ -54,13 +56,24 @@ pub(super) struct SmallQueue {
 impl SmallQueue {
     /// None without a limit.
     pub(super) fn new(config: &Config) -> Option<Box<Self>> {
-        let packets = Ring::new();
-        let queue = Self { packets, bytes: 0, begins: true, holds: false, newest_start: 0 };
+        let queue = Self {
+            packets: Ring::new(),
+            newest: Below::default(),
+            bytes: 0,
+            begins: true,
+            holds: false,
+            newest_start: 0,
+        };
         (config.limit_output_bytes > 0).then(|| Box::new(queue))
     }
 
     /// Memory of what is still in the host at `now` (`sk_wmem_alloc`).
     fn bytes_at(&mut self, now: Time) -> u64 {
+        if self.newest.leaves_at() <= now {
+            self.packets.clear();
+            self.newest.bytes = 0;
+            self.bytes = 0;
+        }
         while let Some(packet) = self.packets.front()
             && packet.leaves_at() <= now
         {
@@ -72,33 +85,30 @@ impl SmallQueue {
 
     /// A segment of `len` bytes was handed over at `now`, and will have left at `left_at`.
     fn add(&mut self, now: Time, len: u32, left_at: Time) {
-        let last = self.packets.len().wrapping_sub(1);
-        let begins = self.begins
-            || self.packets.get(last).is_none_or(|packet| packet.handed_over_at != now);
-        let bytes = u64::from(len) + if begins { OVERHEAD_BYTES } else { 0 };
-        let is_open = left_at == Time::NEVER;
-        self.bytes += bytes;
-        if begins {
+        let mut bytes = u64::from(len);
+        if self.begins || self.newest.handed_over_at != now {
+            if self.newest.bytes > 0 {
+                self.packets.push_back(self.newest);
+            }
             self.begins = false;
-            let left_at = if is_open { now } else { left_at };
-            let open_frames = u32::from(is_open);
-            self.packets.push_back(Below { left_at, handed_over_at: now, bytes, open_frames });
-            return;
+            self.newest = Below { left_at, handed_over_at: now, ..Below::default() };
+            bytes += OVERHEAD_BYTES;
         }
-        let packet = &mut self.packets[last];
-        packet.bytes += bytes;
-        if is_open {
-            packet.open_frames += 1;
+        self.bytes += bytes;
+        self.newest.bytes += bytes;
+        if left_at == Time::NEVER {
+            self.newest.open_frames += 1;
         } else {
-            packet.left_at = left_at;
+            self.newest.left_at = left_at;
         }
     }
 
     /// The first frame of which it was not known will have left at `left_at`.
     fn close_frame(&mut self, left_at: Time) {
         let known = self.packets.partition_point(|packet| packet.open_frames == 0);
-        debug_assert!(known < self.packets.len(), "all departures are known");
-        let packet = &mut self.packets[known];
+        let in_queue = known < self.packets.len();
+        let packet = if in_queue { &mut self.packets[known] } else { &mut self.newest };
+        debug_assert!(packet.open_frames > 0, "all departures are known");
         packet.open_frames -= 1;
         packet.left_at = left_at;
     }
@@ -106,8 +116,7 @@ impl SmallQueue {
     /// When what is held back may be asked for again: upon the next departure. [`Time::NEVER`] if nothing
     /// is, or if that is not known.
     fn resumes_at(&self) -> Time {
-        let first = self.packets.front();
-        first.filter(|_| self.holds).map_or(Time::NEVER, Below::leaves_at)
+        if self.holds { self.packets.front().unwrap_or(&self.newest).leaves_at() } else { Time::NEVER }
     }
 }
 
@@ -146,7 +155,8 @@ impl Endpoint {
     /// limit does not count them.
     #[must_use]
     pub fn bytes_below(&self, now: Time) -> u64 {
-        let packets = self.small_queue.iter().flat_map(|queue| queue.packets.iter());
+        let Some(queue) = &self.small_queue else { return 0 };
+        let packets = queue.packets.iter().chain([&queue.newest]);
         packets.filter(|packet| packet.leaves_at() > now).map(|packet| packet.bytes).sum()
     }
 

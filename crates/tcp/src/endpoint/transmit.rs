@@ -11,8 +11,8 @@ use crate::{CongestionControl, Flags, Segment, SentSegment, recovery};
 /// Where segments leave to.
 pub trait Outlet {
     /// Takes a segment that is to be sent now. To be compiled into the path of a segment: else each is
-    /// copied on its way. Returns when it will have left the host, as [`Endpoint::handed_over`] says; none
-    /// if it takes no room there, since it was dropped or has left.
+    /// copied on its way. Returns until when it waits in the host, as [`Endpoint::handed_over`] says; none
+    /// if it does not, as it was dropped or has left.
     fn send(&mut self, segment: Segment) -> Option<Time>;
 }
 
@@ -57,14 +57,12 @@ impl Endpoint {
     }
 
     /// Hands to `outlet` the new data that may leave at `now`, if it comes before all else that can be due.
-    /// Whether nothing more is due then; if not, [`Self::poll_transmit`] goes on.
+    /// Whether nothing more is due then; if not, [`Self::poll_transmit`] goes on. With a small queue
+    /// [`Self::send_held_news`] does it instead.
     #[inline(always)]
     pub fn send_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
-        if self.sent.may_retransmit() {
+        if self.sent.may_retransmit() || !self.has_free_data_or_acks() {
             return false;
-        }
-        if !self.has_free_data_or_acks() {
-            return self.has_small_queue() && self.send_held_news(now, outlet);
         }
         if self.takes_fast_path() && self.fill_window(now, outlet) {
             return !self.ack_now;
@@ -75,19 +73,10 @@ impl Endpoint {
         self.is_news_all()
     }
 
-    /// As [`Self::has_data_or_acks`], and nothing but the windows holds data back.
-    #[inline(always)]
-    fn has_free_data_or_acks(&self) -> bool {
-        self.takes_fast_path()
-            || (self.state == State::Established
-                && self.sends_freely
-                && !self.ecn.acks_before()
-                && !self.recovery.probe_due)
-    }
-
-    /// As [`Self::send_news`], with a small queue.
-    fn send_held_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
-        if !self.has_data_or_acks() {
+    /// As [`Self::send_news`], with a small queue. Not to be compiled into the path of a segment, where
+    /// other connections would pay for it.
+    pub fn send_held_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
+        if self.sent.may_retransmit() || !self.has_data_or_acks() {
             return false;
         }
         while let Some(segment) = self.poll_new_data(now) {
@@ -103,6 +92,16 @@ impl Endpoint {
     #[inline(always)]
     fn is_news_all(&self) -> bool {
         !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
+    }
+
+    /// As [`Self::has_data_or_acks`], and nothing but the windows holds data back.
+    #[inline(always)]
+    fn has_free_data_or_acks(&self) -> bool {
+        self.takes_fast_path()
+            || (self.state == State::Established
+                && self.sends_freely
+                && !self.ecn.acks_before()
+                && !self.recovery.probe_due)
     }
 
     /// Transmission on the fast path: as many full segments as there is room for, which differ in

@@ -127,6 +127,10 @@ class Tcp(Wire):
     ] = "deferral"
     """Bursts wait for a third of the window (`deferral`, Linux 2.6.18), or are made by the pacing
     rate (`autosizing`, Linux 6)."""
+    limit_output_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
+    """TCP small queues (Linux since 3.6): a connection holds back while its own packets take that
+    much memory in its host, or as much as a millisecond at its pacing rate, and more than one
+    packet's; `0 B` is no limit. Larger: a longer queue in the sender, which may overflow."""
     send_buffer_bytes: int = Field(default=4_194_304, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
     """What the sending socket holds: a limit of the window. Larger: longer queues, and more
     memory."""

@@ -16,7 +16,7 @@ MODERN = Kernel(
         for name in (
             *("sack", "dsack", "timestamps", "ecn", "recovery", "early_retrans"),
             *("slow_start_after_idle", "no_metrics_save", "no_ssthresh_metrics_save"),
-            *("rto_max_ms", "rmem", "wmem"),
+            *("rto_max_ms", "rmem", "wmem", "limit_output_bytes"),
         )
     ),
     congestion_controls=frozenset({"reno", "cubic", "bbr"}),
@@ -39,6 +39,7 @@ LINUX_6 = wire.Tcp(
     ack_pushed=True,
     offload_burst_bytes=65_536,
     offload_rule="autosizing",
+    limit_output_bytes=1_048_576,
 )
 """The figures of hardware/tcp/linux-6.yaml."""
 BUFFER = wire.OutputQueued(port_buffer_bytes=131_072)

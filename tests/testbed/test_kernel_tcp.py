@@ -43,6 +43,7 @@ def test_the_hardware_librarys_linux_6_is_the_kernels_own() -> None:
         ("receive_buffer_bytes", 1_000_000, "tcp_rmem", "4096 131072 1000000"),
         ("receive_buffer_bytes", 65_536, "tcp_rmem", "4096 65536 65536"),
         ("send_buffer_bytes", 2_000_000, "tcp_wmem", "4096 16384 2000000"),
+        ("limit_output_bytes", 131_072, "tcp_limit_output_bytes", "131072"),
     ],
 )
 def test_a_setting_reaches_its_sysctl(field: str, value: object, sysctl: str, text: str) -> None:
@@ -98,6 +99,7 @@ def test_the_minimum_timeout_goes_into_the_route_in_whole_milliseconds() -> None
         ({"read_at_once_pct": 30}, "30 % is not imposed"),
         ({"offload_rule": "deferral"}, "sizes its bursts by the pacing rate"),
         ({"offload_burst_bytes": 262_144}, "65536 bytes at most"),
+        ({"limit_output_bytes": 0}, "holds a connection back while a millisecond of its own data"),
     ],
 )
 def test_what_the_kernel_cannot_do_is_one_sentence(values: dict[str, object], words: str) -> None:

@@ -238,6 +238,8 @@ pub struct Tcp {
     pub offload_burst_bytes: u32,
     /// How bursts are made.
     pub offload_rule: OffloadRule,
+    /// Memory that a connection's own packets may take in its host before it holds back; 0 is no limit.
+    pub limit_output_bytes: u32,
     /// Most bytes sent and not acknowledged.
     pub send_buffer_bytes: u32,
     /// Most bytes received and not in order.

@@ -351,6 +351,16 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
+    /// A segment of an end, with `payload` bytes, will have left its host at `left_at`: what
+    /// [`Network::send`] did not know.
+    pub(crate) fn note_departure(&mut self, from: EndIndex, payload: u32, left_at: Time) {
+        let tcp = &mut self.end(from).tcp;
+        if payload > 0 && tcp.has_small_queue() {
+            tcp.handle_departure(left_at);
+            self.lower_timer(from);
+        }
+    }
+
     // ---- timers
 
     /// Something at the end may be due earlier than before.
@@ -522,15 +532,39 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         host: usize,
         from: EndIndex,
     ) {
+        if self.end(from).tcp.has_small_queue() && self.send_held_news(network, now, host, from) {
+            self.lower_timer(from);
+            return;
+        }
         let counted = |hosts: &mut Self| hosts.end(from).tcp.counters().segments_retransmitted;
         let before = counted(&mut self);
         while let Some(segment) = self.end(from).tcp.poll_transmit(now) {
-            network.send(&mut self, now, host, from, segment);
+            let payload = segment.len;
+            if let Some(left_at) = network.send(&mut self, now, host, from, segment) {
+                self.end(from).tcp.handed_over(now, payload, left_at);
+            }
         }
         let again = counted(&mut self) - before;
         if again > 0 {
             self.measure().count(now, Rare::Retransmissions(from, again));
         }
         self.lower_timer(from);
+    }
+
+    /// Sends new data of an end with a small queue. Whether nothing more is due.
+    #[inline(always)]
+    fn send_held_news(
+        &mut self,
+        network: &mut impl Network<T, Line = N>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> bool {
+        let line = &mut self.hosts[host].line;
+        let tcp = &mut self.ends[from.index()].tcp;
+        match network.outlet(line, now, host, from) {
+            Some(mut outlet) => tcp.send_held_news(now, &mut outlet),
+            None => false,
+        }
     }
 }

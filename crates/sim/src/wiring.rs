@@ -570,6 +570,7 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
             records::OffloadRule::Deferral => OffloadRule::Deferral,
             records::OffloadRule::Autosizing => OffloadRule::Autosizing,
         },
+        limit_output_bytes: tcp.limit_output_bytes,
         sack: tcp.sack,
         timestamps: tcp.timestamps,
         ecn: tcp.ecn,

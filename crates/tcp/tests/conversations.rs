@@ -20,6 +20,8 @@ mod handshake;
 mod loss;
 #[path = "conversations/rfc.rs"]
 mod rfc;
+#[path = "conversations/small_queue.rs"]
+mod small_queue;
 #[path = "conversations/timeout.rs"]
 mod timeout;
 #[path = "conversations/traffic.rs"]

@@ -28,6 +28,8 @@ mod handshake;
 mod linux6;
 #[path = "conversations/loss.rs"]
 mod loss;
+#[path = "conversations/small_queue.rs"]
+mod small_queue;
 #[path = "conversations/timeout.rs"]
 mod timeout;
 #[path = "conversations/traffic.rs"]

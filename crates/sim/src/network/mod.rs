@@ -27,7 +27,8 @@ pub(crate) trait Network<T>: Sized {
 
     /// The end `from`, at `host`, sends a segment at `now`, unless the host's queue is full. The network
     /// may call the receiving host before this returns, if it knows by now when the segment will be
-    /// there.
+    /// there. Returns when the segment will have left the host: [`Time::NEVER`] if the network tells that
+    /// later by [`Hosts::note_departure`]; none if it was dropped, or is nothing that waits.
     fn send(
         &mut self,
         hosts: &mut Hosts<'_, T, Self::Line>,
@@ -35,7 +36,7 @@ pub(crate) trait Network<T>: Sized {
         host: usize,
         from: EndIndex,
         segment: Segment,
-    );
+    ) -> Option<Time>;
 
     /// As [`Self::send`], for a burst of an end at a host with the `line`: none if the network may call
     /// the receiving host at once.

@@ -68,6 +68,12 @@ impl<L: Limits> Nic<L> {
         self.delay
     }
 
+    /// When the last bit has left of all that was sent.
+    #[inline(always)]
+    pub(crate) const fn free_at(&self) -> Time {
+        self.transmitter.free_at()
+    }
+
     pub(crate) const fn counters(&self) -> &NicCounters {
         &self.counters
     }

@@ -245,18 +245,19 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T> for 
         host: usize,
         from: EndIndex,
         segment: Segment,
-    ) {
+    ) -> Option<Time> {
         let line = hosts.line(host);
         if !(B::PRIVATE_EGRESS && line.sends_ahead) {
-            self.outlet_behind(line, now, host, from).send(segment);
-            return;
+            return self.outlet_behind(line, now, host, from).send(segment);
         }
-        let Some(mut frame) = line.nic.send_ahead(now, from.peer(), segment) else { return };
+        let mut frame = line.nic.send_ahead(now, from.peer(), segment)?;
+        let left_at = Some(line.nic.free_at());
         let egress = self.host_of[frame.to.index()] as usize;
         let (line, measure) = hosts.line_and_measure(egress);
         if let Some(now) = self.switch.judge(line, measure, host, egress, &mut frame) {
             hosts.receive(&mut Behind(self), now, egress, frame.to, &frame.segment);
         }
+        left_at
     }
 
     #[inline(always)]
@@ -287,8 +288,8 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
         host: usize,
         from: EndIndex,
         segment: Segment,
-    ) {
-        self.0.outlet_behind(hosts.line(host), now, host, from).send(segment);
+    ) -> Option<Time> {
+        self.0.outlet_behind(hosts.line(host), now, host, from).send(segment)
     }
 
     #[inline(always)]
@@ -361,14 +362,14 @@ struct LineOutlet<'a, L> {
 
 impl<L: Limits> Outlet for LineOutlet<'_, L> {
     #[inline(always)]
-    fn send(&mut self, segment: Segment) {
+    fn send(&mut self, segment: Segment) -> Option<Time> {
         let Line { nic, to_switch, .. } = &mut *self.line;
-        if let Some(frame) = nic.send(self.now, self.to, segment, to_switch) {
-            if to_switch.is_empty() {
-                self.arrivals.add(self.host, frame.arrival);
-            }
-            to_switch.push_back(frame);
+        let frame = nic.send(self.now, self.to, segment, to_switch)?;
+        if to_switch.is_empty() {
+            self.arrivals.add(self.host, frame.arrival);
         }
+        to_switch.push_back(frame);
+        Some(nic.free_at())
     }
 }
 

@@ -148,6 +148,7 @@ fn tcp() -> Tcp {
         rto_rule: RtoRule::Rfc6298,
         offload_burst_bytes: 0,
         offload_rule: OffloadRule::Deferral,
+        limit_output_bytes: 0,
         read_at_once_pct: 0,
         sack: true,
         timestamps: true,

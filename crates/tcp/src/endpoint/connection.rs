@@ -37,6 +37,7 @@ impl Endpoint {
             State::Listen | State::SynSent => self.reset(),
             _ => {
                 self.fin_queued = true;
+                self.sends_freely = false;
                 self.fast_path = false;
             }
         }
@@ -137,7 +138,8 @@ impl Endpoint {
         self.sent = SentSegments::default();
         self.rto_at = Time::NEVER;
         self.ack_at = Time::NEVER;
-        self.close_at = Time::NEVER;
+        self.wake_at = Time::NEVER;
+        self.forget_small_queue();
         self.ack_now = false;
     }
 
@@ -296,6 +298,7 @@ impl Endpoint {
 
     fn enter_time_wait(&mut self, now: Time) {
         self.state = State::TimeWait;
-        self.close_at = now + TIME_WAIT;
+        self.forget_small_queue();
+        self.wake_at = now + TIME_WAIT;
     }
 }

@@ -1,8 +1,8 @@
 //! The fast path: segments of a connection that is open both ways and has no special options.
 //!
 //! Most checks for each segment have the same result for as long as a connection is open: no FIN is due,
-//! there are no congestion marks, no bursts and no quick acknowledgments, and loss recovery is that of the
-//! RFCs. For such a connection the path of a segment is compiled once more without these checks: its
+//! there are no congestion marks, no bursts, no small queue and no quick acknowledgments, and loss recovery
+//! is that of the RFCs. For such a connection the path of a segment is compiled once more without these checks: its
 //! functions have a parameter `FAST`.
 
 use super::{Endpoint, State};
@@ -12,7 +12,7 @@ impl Endpoint {
     /// and when it begins to close: the field `fast_path` holds the result in between.
     pub(super) fn may_take_fast_path(&self) -> bool {
         self.state == State::Established
-            && !self.fin_queued
+            && self.sends_freely
             && self.peer_fin_at.is_none()
             && self.recovery.has_fast_path()
             && self.config.offload_bytes == 0

@@ -2,7 +2,8 @@
 //!
 //! The parts: `connection` opens and closes, `transmit` decides what to send, `acknowledged` takes
 //! acknowledgments, `receive` takes data and decides when to acknowledge it, `idle` shrinks a window
-//! that is not used. Connections without special options take the `fast_path`. Loss recovery is a module
+//! that is not used, `small_queue` holds back what the host
+//! has no room for. Connections without special options take the `fast_path`. Loss recovery is a module
 //! of its own.
 
 mod acknowledged;
@@ -14,14 +15,19 @@ mod idle;
 mod offload;
 mod quick_acks;
 mod receive;
+mod small_queue;
 mod transmit;
 
 pub use config::{Config, OffloadRule};
 pub use transmit::Outlet;
 
+use alloc::boxed::Box;
+
 use ecn::EcnState;
 use netstudy_units::{Duration, Time};
+use offload::Gate;
 use quick_acks::QuickAcks;
+use small_queue::SmallQueue;
 
 use crate::recovery::{self, LossRecovery, Phase};
 use crate::{
@@ -72,6 +78,9 @@ pub struct Endpoint {
     /// Everything below was written by the application.
     pub(crate) write_end: u64,
     fin_queued: bool,
+    /// Nothing but the windows holds new data back, and nothing comes behind it.
+    sends_freely: bool,
+    gate: Gate,
     /// The peer's window in bytes from `snd_una` on.
     snd_wnd: u64,
     snd_wnd_scale: u8,
@@ -110,7 +119,9 @@ pub struct Endpoint {
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
     pub(crate) ecn: EcnState,
-    close_at: Time,
+    /// When TIME-WAIT ends; before that, when the host may have room for what the small queue held back.
+    wake_at: Time,
+    small_queue: Option<Box<SmallQueue>>,
     pub(crate) recovery: LossRecovery,
 }
 
@@ -132,6 +143,8 @@ impl Endpoint {
             snd_nxt: 0,
             write_end: 1,
             fin_queued: false,
+            sends_freely: config.limit_output_bytes == 0,
+            gate: Gate::new(&config),
             snd_wnd: 0,
             snd_wnd_scale: 0,
             mss: config.mtu_bytes - crate::Segment::BASE_HEADER_BYTES,
@@ -166,7 +179,8 @@ impl Endpoint {
             sack: config.sack,
             timestamps: config.timestamps,
             ecn: EcnState::new(config.ecn, config.congestion.needs_ecn()),
-            close_at: Time::NEVER,
+            wake_at: Time::NEVER,
+            small_queue: SmallQueue::new(&config),
             recovery: LossRecovery::new(config.recovery),
         }
     }
@@ -238,14 +252,14 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn next_timeout(&self) -> Time {
-        self.rto_due().min(self.ack_at).min(self.close_at)
+        self.rto_due().min(self.ack_at).min(self.wake_at)
     }
 
     /// A time not later than [`Self::next_timeout`], at no cost.
     #[must_use]
     #[inline]
     pub fn timeout_bound(&self) -> Time {
-        self.rto_at.min(self.ack_at).min(self.close_at)
+        self.rto_at.min(self.ack_at).min(self.wake_at)
     }
 
     /// Does what is due at `now`; to be followed by [`Self::poll_transmit`].
@@ -258,9 +272,17 @@ impl Endpoint {
         if self.rto_due() <= now {
             recovery::on_timer(self, now);
         }
-        if self.close_at <= now {
+        if self.wake_at <= now {
+            self.wake();
+        }
+    }
+
+    fn wake(&mut self) {
+        self.wake_at = Time::NEVER;
+        if self.state == State::TimeWait {
             self.state = State::Closed;
-            self.close_at = Time::NEVER;
+        } else {
+            self.resume();
         }
     }
 

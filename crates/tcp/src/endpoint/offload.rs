@@ -1,8 +1,9 @@
-//! Bursts of segmentation offload: when new data waits until more of it can go at once.
+//! Bursts of segmentation offload: when new data waits until more of it can go at once; and packets of
+//! single segments, where something of the connection waits in its host.
 
 use netstudy_units::{Duration, Time};
 
-use super::{Endpoint, OffloadRule, Phase};
+use super::{Config, Endpoint, OffloadRule, Phase};
 use crate::recovery;
 
 /// A burst is what the pacing rate carries in this time (`sk_pacing_shift`: 1/1024 s).
@@ -14,57 +15,101 @@ const SEGMENTS_MIN: u64 = 2;
 /// What was sent earlier than this is no reason to wait (`tcp_tso_should_defer`).
 const RECENT: Duration = Duration::from_ms(1);
 
+/// What new data has to pass beside the windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gate {
+    /// Nothing.
+    Open,
+    /// [`OffloadRule::Deferral`].
+    Deferral,
+    /// Anything else: a cold path.
+    Other,
+}
+
+impl Gate {
+    pub(super) fn new(config: &Config) -> Self {
+        match config.offload_rule {
+            _ if config.limit_output_bytes > 0 => Self::Other,
+            _ if config.offload_bytes == 0 => Self::Open,
+            OffloadRule::Deferral => Self::Deferral,
+            OffloadRule::Autosizing => Self::Other,
+        }
+    }
+}
+
 impl Endpoint {
-    /// Whether the next new segment may leave: it belongs to a burst, or begins one.
-    #[inline]
-    pub(super) fn may_burst(&mut self, now: Time) -> bool {
+    /// Whether the next new segment, of `len` bytes, may leave by a gate that is not open: it belongs to a
+    /// burst, or begins one.
+    #[inline(always)]
+    pub(super) fn may_pass_gate(&mut self, now: Time, len: u32) -> bool {
         if self.burst_left > 0 {
             self.burst_left -= 1;
             return true;
         }
-        match self.config.offload_rule {
-            OffloadRule::Deferral => self.may_burst_deferred(),
-            OffloadRule::Autosizing => self.may_burst_autosized(now),
+        if self.gate == Gate::Deferral {
+            return self.may_burst_deferred();
         }
+        self.may_begin_packet(now, len)
     }
 
-    /// `tcp_tso_should_defer` of Linux 2.6.18: while nothing looks lost, a burst waits until it can be a
-    /// third of the window or as large as one may be.
-    #[inline]
-    fn may_burst_deferred(&mut self) -> bool {
-        let most = u64::from(self.config.offload_bytes);
-        let room = self.burst_room();
-        let written = self.write_end - self.snd_nxt;
-        if self.phase == Phase::Open
-            && written > u64::from(self.mss)
-            && self.is_room_small(room, most)
-        {
+    /// As [`Self::may_burst_deferred`], with what else a packet has to pass.
+    #[cold]
+    #[inline(never)]
+    fn may_begin_packet(&mut self, now: Time, len: u32) -> bool {
+        let burst = match self.config.offload_rule {
+            _ if self.config.offload_bytes == 0 => Some(len.into()),
+            OffloadRule::Deferral => self.deferred_burst(),
+            OffloadRule::Autosizing => self.near_burst(now),
+        };
+        let Some(bytes) = burst else { return false };
+        let payload = u64::from(self.burst_segments(bytes).max(1)) * u64::from(self.mss);
+        if self.has_small_queue() && self.holds_new(now, payload.min(self.unsent())) {
             return false;
         }
-        self.begin_burst(room.min(most), written);
+        self.begin_burst(bytes);
         true
     }
 
-    /// `tcp_tso_should_defer` of Linux 6: besides, the last segment left just now, the oldest one has
-    /// been on the way for half a round trip, and what is written does not fit.
-    #[cold]
-    #[inline(never)]
-    fn may_burst_autosized(&mut self, now: Time) -> bool {
+    fn may_burst_deferred(&mut self) -> bool {
+        let Some(bytes) = self.deferred_burst() else { return false };
+        self.begin_burst(bytes);
+        true
+    }
+
+    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 2.6.18: while nothing looks lost, a burst
+    /// waits until it can be a third of the window or as large as one may be.
+    #[inline]
+    fn deferred_burst(&self) -> Option<u64> {
+        let most = u64::from(self.config.offload_bytes);
+        let room = self.burst_room();
+        let waits = self.phase == Phase::Open
+            && self.unsent() > u64::from(self.mss)
+            && self.is_room_small(room, most);
+        (!waits).then_some(room.min(most))
+    }
+
+    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: it waits only if besides the last
+    /// segment left just now, the oldest one has been on the way for half a round trip, and what is
+    /// written does not fit.
+    fn near_burst(&mut self, now: Time) -> Option<u64> {
         let most = self.autosized_burst();
         let room = self.burst_room();
-        let written = self.write_end - self.snd_nxt;
         let half = self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt.div(2));
         let waits = matches!(self.phase, Phase::Open | Phase::Disorder)
-            && written > u64::from(self.mss).max(room)
+            && self.unsent() > u64::from(self.mss).max(room)
             && self.is_room_small(room, most)
             && now.since(self.last_sent_at) <= RECENT
             && self.sent.oldest().is_some_and(|oldest| now.since(oldest.sent_at) >= half);
         if waits {
             recovery::on_deferred(self, now);
-        } else {
-            self.begin_burst(room.min(most), written);
         }
-        !waits
+        (!waits).then_some(room.min(most))
+    }
+
+    /// Bytes that are written and were never sent.
+    #[inline]
+    const fn unsent(&self) -> u64 {
+        self.write_end - self.snd_nxt
     }
 
     /// Bytes that the windows of both sides let go.
@@ -81,26 +126,37 @@ impl Endpoint {
         room < most && room < window / 3
     }
 
-    /// A burst ends with what is written: what is written later is another one.
+    /// Segments of a burst of that many bytes: it ends with what is written; what is written later is
+    /// another one.
     #[inline]
-    fn begin_burst(&mut self, bytes: u64, written: u64) {
+    fn burst_segments(&self, bytes: u64) -> u32 {
         let mss = u64::from(self.mss);
-        let segments = (bytes / mss).min(written.div_ceil(mss));
-        self.burst_left = (segments as u32).saturating_sub(1);
+        (bytes / mss).min(self.unsent().div_ceil(mss)) as u32
     }
 
-    /// Bytes of a burst by the pacing rate, larger on a short path (`tcp_tso_autosize`,
-    /// `tcp_update_pacing_rate`): twice the window a round trip in slow start, 1.2 times it later.
+    #[inline]
+    fn begin_burst(&mut self, bytes: u64) {
+        self.burst_left = self.burst_segments(bytes).saturating_sub(1);
+    }
+
+    /// Bytes of a burst by the pacing rate, larger on a short path (`tcp_tso_autosize`).
     fn autosized_burst(&self) -> u64 {
         let most = u64::from(self.config.offload_bytes);
         let Some(srtt) = self.rtt.srtt() else { return most };
+        let near = self.recovery.min_rtt().unwrap_or(srtt).times(NEAR);
+        let extra = most.checked_shr(near.min(63) as u32).unwrap_or(0);
+        let bytes = (self.paced_bytes().min(most) + extra).min(most);
+        bytes.max(SEGMENTS_MIN * u64::from(self.mss))
+    }
+
+    /// What the pacing rate carries in [`BURST_TIME`]: it is twice the window a round trip in slow start, 1.2
+    /// times it later (`tcp_update_pacing_rate`). No limit before a round trip was seen.
+    pub(super) fn paced_bytes(&self) -> u64 {
+        let Some(srtt) = self.rtt.srtt() else { return u64::MAX };
         let tenths = if self.window.cwnd < self.window.ssthresh / 2 { 20 } else { 12 };
         let window = u128::from(self.window.cwnd.max(self.sent.len())) * u128::from(self.mss);
         let paced = window * tenths * u128::from(BURST_TIME.as_ps())
             / (10 * u128::from(srtt.as_ps().max(1)));
-        let near = self.recovery.min_rtt().unwrap_or(srtt).times(NEAR);
-        let extra = most.checked_shr(near.min(63) as u32).unwrap_or(0);
-        let bytes = (paced.min(u128::from(most)) as u64 + extra).min(most);
-        bytes.max(SEGMENTS_MIN * u64::from(self.mss))
+        u64::try_from(paced).unwrap_or(u64::MAX)
     }
 }

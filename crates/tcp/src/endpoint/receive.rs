@@ -161,6 +161,7 @@ pub(super) mod tests {
         recovery: Recovery::Rfc,
         offload_bytes: 0,
         offload_rule: OffloadRule::Deferral,
+        limit_output_bytes: 0,
         ecn: false,
         timestamps: true,
         initial_window_segments: None,

@@ -4,19 +4,22 @@ use alloc::vec::Vec;
 
 use netstudy_units::Time;
 
+use super::offload::Gate;
 use super::{Endpoint, Phase, State};
 use crate::{CongestionControl, Flags, Segment, SentSegment, recovery};
 
 /// Where segments leave to.
 pub trait Outlet {
     /// Takes a segment that is to be sent now. To be compiled into the path of a segment: else each is
-    /// copied on its way.
-    fn send(&mut self, segment: Segment);
+    /// copied on its way. Returns until when it waits in the host, as [`Endpoint::handed_over`] says; none
+    /// if it does not, as it was dropped or has left.
+    fn send(&mut self, segment: Segment) -> Option<Time>;
 }
 
 impl Outlet for Vec<Segment> {
-    fn send(&mut self, segment: Segment) {
+    fn send(&mut self, segment: Segment) -> Option<Time> {
         self.push(segment);
+        None
     }
 }
 
@@ -54,10 +57,11 @@ impl Endpoint {
     }
 
     /// Hands to `outlet` the new data that may leave at `now`, if it comes before all else that can be due.
-    /// Whether nothing more is due then; if not, [`Self::poll_transmit`] goes on.
+    /// Whether nothing more is due then; if not, [`Self::poll_transmit`] goes on. With a small queue
+    /// [`Self::send_held_news`] does it instead.
     #[inline(always)]
     pub fn send_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
-        if self.sent.may_retransmit() || !self.has_data_or_acks() {
+        if self.sent.may_retransmit() || !self.has_free_data_or_acks() {
             return false;
         }
         if self.takes_fast_path() && self.fill_window(now, outlet) {
@@ -66,7 +70,38 @@ impl Endpoint {
         while let Some(segment) = self.poll_new_data(now) {
             outlet.send(segment);
         }
+        self.is_news_all()
+    }
+
+    /// As [`Self::send_news`], with a small queue. Not to be compiled into the path of a segment, where
+    /// other connections would pay for it.
+    pub fn send_held_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
+        if self.sent.may_retransmit() || !self.has_data_or_acks() {
+            return false;
+        }
+        while let Some(segment) = self.poll_new_data(now) {
+            let len = segment.len;
+            if let Some(left_at) = outlet.send(segment) {
+                self.handed_over(now, len, left_at);
+            }
+        }
+        self.is_news_all()
+    }
+
+    /// Whether nothing is due behind new data.
+    #[inline(always)]
+    fn is_news_all(&self) -> bool {
         !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
+    }
+
+    /// As [`Self::has_data_or_acks`], and nothing but the windows holds data back.
+    #[inline(always)]
+    fn has_free_data_or_acks(&self) -> bool {
+        self.takes_fast_path()
+            || (self.state == State::Established
+                && self.sends_freely
+                && !self.ecn.acks_before()
+                && !self.recovery.probe_due)
     }
 
     /// Transmission on the fast path: as many full segments as there is room for, which differ in
@@ -138,7 +173,7 @@ impl Endpoint {
     #[inline(never)]
     fn poll_retransmission(&mut self, now: Time) -> Option<Segment> {
         let waits = self.is_window_full() && !self.recovery.retransmits_at_once;
-        if waits || self.recovery.holds_retransmissions {
+        if waits || self.recovery.holds_retransmissions || self.holds_again(now) {
             return None;
         }
         let again = self.sent.retransmit_next(now, self.snd_nxt)?;
@@ -151,7 +186,7 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     fn poll_in_case(&mut self, now: Time) -> Option<Segment> {
-        if !self.sack || self.is_window_full() {
+        if !self.sack || self.is_window_full() || self.holds_again(now) {
             return None;
         }
         let again = recovery::next_in_case(self, now)?;
@@ -184,7 +219,7 @@ impl Endpoint {
             return None;
         }
         let len = self.new_data_len()?;
-        if self.config.offload_bytes > 0 && !self.may_burst(now) {
+        if self.gate != Gate::Open && !self.may_pass_gate(now, len) {
             return None;
         }
         let fresh = SentSegment::fresh(self.snd_nxt, len, now);

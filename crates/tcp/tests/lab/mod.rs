@@ -273,13 +273,14 @@ impl Lab {
 
     /// Takes all that `side` has to send.
     fn pump(&mut self, side: Side) {
-        let expected = by_shortcuts(self.end(side), self.now);
+        let expected = by_shortcuts(self.end(side), self.now, self.paths[side as usize].interface);
         for sent in 0..BURST_MAX {
             let segment = self.ends[side as usize].poll_transmit(self.now);
             assert_eq!(segment.as_ref(), expected.get(sent), "{}", self.conversation());
             let Some(segment) = segment else { return };
             let pick = self.trace.name(side, &segment);
-            let fate = self.paths[side as usize].send(self.now, pick, &segment);
+            let (fate, left_at) = self.paths[side as usize].send(self.now, pick, &segment);
+            self.ends[side as usize].handed_over(self.now, segment.len, left_at);
             self.trace.push(Entry { at: self.now, pick, segment, fate });
             self.laws.sent(pick, &segment, &self.ends[side as usize]);
         }

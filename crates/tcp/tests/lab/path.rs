@@ -22,11 +22,26 @@ pub(crate) enum Fate {
     Twice(Duration),
 }
 
+/// The sender's interface: a FIFO.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interface {
+    rate: Option<Rate>,
+    /// The last segment has left by then.
+    free_at: Time,
+}
+
+impl Interface {
+    /// When a segment that is sent at `now` has left.
+    pub(crate) fn send(&mut self, now: Time, segment: &Segment) -> Time {
+        let took = self.rate.map_or(Duration::ZERO, |rate| rate.serialization(segment.ip_bytes()));
+        self.free_at = self.free_at.max(now) + took;
+        self.free_at
+    }
+}
+
 pub(crate) struct Path {
     delay: Duration,
-    rate: Option<Rate>,
-    /// The last segment has left the sender by then.
-    free_at: Time,
+    pub(crate) interface: Interface,
     pub(crate) cut: bool,
     rules: Vec<(Pick, Fate)>,
     fates: VecDeque<Fate>,
@@ -41,8 +56,7 @@ impl Path {
     pub(crate) fn new(delay: Duration, rate: Option<Rate>) -> Self {
         Self {
             delay,
-            rate,
-            free_at: Time::ZERO,
+            interface: Interface { rate, free_at: Time::ZERO },
             cut: false,
             rules: Vec::new(),
             fates: VecDeque::new(),
@@ -82,12 +96,11 @@ impl Path {
         self.flight.pop_first().map(|(_, segment)| segment)
     }
 
-    /// Takes a segment at `now` and returns what befell it.
-    pub(crate) fn send(&mut self, now: Time, pick: Pick, segment: &Segment) -> Fate {
+    /// Takes a segment at `now` and returns what befalls it, and when it has left the sender.
+    pub(crate) fn send(&mut self, now: Time, pick: Pick, segment: &Segment) -> (Fate, Time) {
         let fate = self.fate_of(now, pick);
-        let took = self.rate.map_or(Duration::ZERO, |rate| rate.serialization(segment.ip_bytes()));
-        self.free_at = self.free_at.max(now) + took;
-        let arrival = self.free_at + self.delay;
+        let left_at = self.interface.send(now, segment);
+        let arrival = left_at + self.delay;
         match fate {
             Fate::Arrives => self.fly(arrival, segment),
             Fate::Lost => {}
@@ -105,7 +118,7 @@ impl Path {
             }
         }
         self.release_held(arrival);
-        fate
+        (fate, left_at)
     }
 
     fn fate_of(&mut self, now: Time, pick: Pick) -> Fate {

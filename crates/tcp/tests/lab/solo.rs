@@ -24,6 +24,8 @@ pub(crate) fn data(seq: u64, len: u32) -> Segment {
 
 pub(crate) struct Solo {
     end: Endpoint,
+    /// What it sends waits in its host until the test says that it leaves.
+    host_holds: bool,
 }
 
 impl Solo {
@@ -34,7 +36,7 @@ impl Solo {
 
     /// It connected to such a peer within `round_trip`.
     pub(crate) fn open_after(round_trip: Duration, config: Config) -> Self {
-        let mut solo = Self { end: Endpoint::connect(config) };
+        let mut solo = Self { end: Endpoint::connect(config), host_holds: false };
         let offers = solo.says(Duration::ZERO);
         let ecn = offers[0].flags.contains(Flags::ECE);
         let syn = SynOptions {
@@ -52,6 +54,23 @@ impl Solo {
 
     pub(crate) const fn end(&self) -> &Endpoint {
         &self.end
+    }
+
+    /// From now on segments with data wait in its host until [`Self::leaves`].
+    pub(crate) const fn holds(mut self) -> Self {
+        self.host_holds = true;
+        self
+    }
+
+    /// The oldest segment with data in its host leaves; what it says then.
+    pub(crate) fn leaves(&mut self, at: Duration) -> Vec<Segment> {
+        let now = Time::ZERO + at;
+        self.end.handle_departure(now);
+        if self.end.next_timeout() <= now {
+            self.end.handle_timeout(now);
+            return self.says(at);
+        }
+        Vec::new()
     }
 
     /// Hears `segment` and answers.
@@ -75,6 +94,14 @@ impl Solo {
     }
 
     fn says(&mut self, at: Duration) -> Vec<Segment> {
-        std::iter::from_fn(|| self.end.poll_transmit(Time::ZERO + at)).collect()
+        let now = Time::ZERO + at;
+        let mut said = Vec::new();
+        while let Some(segment) = self.end.poll_transmit(now) {
+            if self.host_holds {
+                self.end.handed_over(now, segment.len, Time::NEVER);
+            }
+            said.push(segment);
+        }
+        said
     }
 }

@@ -24,6 +24,8 @@ _ACK_EVERY = 2  # RFC 5681 (4.2)
 _RACK_ALWAYS = (6, 17)
 """Since then tcp_recovery's bit for RACK has no effect: ip-sysctl.rst."""
 _BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
+_LIMIT_OUTPUT_MAX_BYTES = 1_073_741_824
+"""As good as no `tcp_limit_output_bytes`: no pacing rate comes near it."""
 
 _CONTROLS = {
     "reno": "reno",
@@ -80,6 +82,7 @@ def _sysctls(tcp: Tcp) -> dict[str, str]:
         "ipv4/tcp_rto_max_ms": str(_rto_max_ms(tcp)),
         "ipv4/tcp_rmem": _memory(131_072, tcp.receive_buffer_bytes),
         "ipv4/tcp_wmem": _memory(16_384, tcp.send_buffer_bytes),
+        "ipv4/tcp_limit_output_bytes": str(tcp.limit_output_bytes or _LIMIT_OUTPUT_MAX_BYTES),
     }
 
 
@@ -121,6 +124,7 @@ def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
         *_timer_departures(tcp, kernel),
         *_ack_departures(tcp),
         *_offload_departures(tcp),
+        *_output_departures(tcp),
     ]
 
 
@@ -219,6 +223,14 @@ def _offload_departures(tcp: Tcp) -> Iterator[str]:
         yield f"A burst has 65536 bytes at most here, not {tcp.offload_burst_bytes}."
     if tcp.offload_burst_bytes and tcp.offload_rule != "autosizing":
         yield "Linux sizes its bursts by the pacing rate, it does not put them off."
+
+
+def _output_departures(tcp: Tcp) -> Iterator[str]:
+    if not tcp.limit_output_bytes:
+        yield (
+            "Linux holds a connection back while a millisecond of its own data, or two packets, "
+            "wait in its host."
+        )
 
 
 def _ms(duration_ns: int) -> str:

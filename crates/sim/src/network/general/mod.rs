@@ -442,6 +442,8 @@ impl<L: Limits, O: Observer> General<L, O> {
                 self.packets.drop(&packet);
             }
             (Happening::Leaves { sent: Sent::Frame(packet), judged, departs }, Some(wire)) => {
+                let payload = self.packets.segment(&packet).len;
+                hosts.note_departure(packet.to.peer(), payload, departs);
                 self.carry(wire, judged, departs, packet);
             }
             (Happening::Leaves { sent: Sent::Pause(quanta), departs, .. }, Some(wire)) => {
@@ -460,30 +462,36 @@ impl<L: Limits, O: Observer> General<L, O> {
         hosts.receive(self, self.now, host, packet.to, &segment);
     }
 
-    /// TCP sends a segment.
+    /// TCP sends a segment. When it will have left the host, as [`Network::send`] says.
     #[inline(always)]
-    fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) {
+    fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
         let Interface { wire, form } = &mut self.interfaces[interface];
         match (form, *wire) {
             (Form::Closed(closed), Some(wire)) => {
-                let Some(at) = closed.nic.send_bytes_ahead(now, frame_bytes) else { return };
+                let at = closed.nic.send_bytes_ahead(now, frame_bytes)?;
+                let left_at = closed.nic.free_at();
                 let packet = self.packets.add(from.peer(), frame_bytes, segment);
                 let judged = at.saturating_sub(closed.nic.delay());
                 self.carry(wire, judged, judged, packet);
+                Some(left_at)
             }
             (Form::Closed(closed), None) => {
                 let departs = now + closed.send_latency;
                 let packet = self.packets.add(from.peer(), frame_bytes, segment);
                 self.sent_inside += 1;
                 self.receive(interface, departs, packet);
+                // It leaves the sender at once (`loopback_xmit` of Linux).
+                None
             }
             (Form::Stepped(stepped), _) => {
-                if stepped.has_room(now) {
-                    stepped.send(now, self.packets.add(from.peer(), frame_bytes, segment));
-                    self.replan_interface(interface);
+                if !stepped.has_room(now) {
+                    return None;
                 }
+                stepped.send(now, self.packets.add(from.peer(), frame_bytes, segment));
+                self.replan_interface(interface);
+                Some(Time::NEVER)
             }
         }
     }
@@ -632,8 +640,8 @@ impl<T: Traffic, L: Limits, O: Observer> Network<T> for General<L, O> {
         _host: usize,
         from: EndIndex,
         segment: Segment,
-    ) {
-        self.transmit(now, from, segment);
+    ) -> Option<Time> {
+        self.transmit(now, from, segment)
     }
 
     #[inline(always)]
@@ -657,8 +665,8 @@ struct EndOutlet<'a, L, O> {
 
 impl<L: Limits, O: Observer> Outlet for EndOutlet<'_, L, O> {
     #[inline(always)]
-    fn send(&mut self, segment: Segment) {
-        self.network.transmit(self.now, self.from, segment);
+    fn send(&mut self, segment: Segment) -> Option<Time> {
+        self.network.transmit(self.now, self.from, segment)
     }
 }
 

@@ -1,0 +1,221 @@
+//! TCP small queues: a connection holds back while much of its own waits in its host (`net/ipv4/tcp_output.c`
+//! of Linux: `tcp_small_queue_check`, `tcp_wfree`, `tcp_tsq_write`).
+//!
+//! What waits are packets, as the kernel hands them to the interface: bursts of segmentation offload, or
+//! single segments. A packet takes memory from when it is handed over until its last frame has left. While
+//! packets hold as much as the limit, the next one stays with TCP, until one of them has left.
+//!
+//! An endpoint does not know its host's interface. Who sends its segments tells it when each of them will
+//! have left ([`Endpoint::handed_over`]), or that it has ([`Endpoint::handle_departure`]).
+
+use alloc::boxed::Box;
+
+use netstudy_ring::Ring;
+use netstudy_units::Time;
+
+use super::{Config, Endpoint};
+
+/// Memory of a packet beside its payload: `struct sk_buff`, 320 bytes for headers (`MAX_TCP_HEADER`), and
+/// `struct skb_shared_info` on a machine of 64 bits (`SKB_TRUESIZE` in `tcp_stream_alloc_skb`).
+const OVERHEAD_BYTES: u64 = 256 + 320 + 320;
+
+/// A packet that has not left its host.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    /// When its last frame has left, of those of which that is known.
+    left_at: Time,
+    handed_over_at: Time,
+    bytes: u64,
+    /// Frames of which it is not known when they will have left.
+    open_frames: u32,
+}
+
+impl Below {
+    fn leaves_at(&self) -> Time {
+        if self.open_frames > 0 { Time::NEVER } else { self.left_at }
+    }
+}
+
+/// What a connection has handed over to its host's interface.
+#[derive(Clone, Debug)]
+pub(super) struct SmallQueue {
+    /// In the order in which they leave, but for the newest one.
+    packets: Ring<Below>,
+    /// The newest packet; more segments of its burst may come. Without any: an empty one.
+    newest: Below,
+    /// Memory of all packets.
+    bytes: u64,
+    /// The next segment with data begins a packet, even at the time of the one before.
+    begins: bool,
+    /// Something was held back since a packet left (`TSQ_THROTTLED`).
+    holds: bool,
+    /// Where the newest packet of new data begins.
+    newest_start: u64,
+}
+
+impl SmallQueue {
+    /// None without a limit.
+    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
+        let queue = Self {
+            packets: Ring::new(),
+            newest: Below::default(),
+            bytes: 0,
+            begins: true,
+            holds: false,
+            newest_start: 0,
+        };
+        (config.limit_output_bytes > 0).then(|| Box::new(queue))
+    }
+
+    /// Memory of what is still in the host at `now` (`sk_wmem_alloc`).
+    fn bytes_at(&mut self, now: Time) -> u64 {
+        if self.newest.leaves_at() <= now {
+            self.packets.clear();
+            self.newest.bytes = 0;
+            self.bytes = 0;
+        }
+        while let Some(packet) = self.packets.front()
+            && packet.leaves_at() <= now
+        {
+            self.bytes -= packet.bytes;
+            self.packets.drop_front();
+        }
+        self.bytes
+    }
+
+    /// A segment of `len` bytes was handed over at `now`, and will have left at `left_at`.
+    fn add(&mut self, now: Time, len: u32, left_at: Time) {
+        let mut bytes = u64::from(len);
+        if self.begins || self.newest.handed_over_at != now {
+            if self.newest.bytes > 0 {
+                self.packets.push_back(self.newest);
+            }
+            self.begins = false;
+            self.newest = Below { left_at, handed_over_at: now, ..Below::default() };
+            bytes += OVERHEAD_BYTES;
+        }
+        self.bytes += bytes;
+        self.newest.bytes += bytes;
+        if left_at == Time::NEVER {
+            self.newest.open_frames += 1;
+        } else {
+            self.newest.left_at = left_at;
+        }
+    }
+
+    /// The first frame of which it was not known will have left at `left_at`.
+    fn close_frame(&mut self, left_at: Time) {
+        let known = self.packets.partition_point(|packet| packet.open_frames == 0);
+        let in_queue = known < self.packets.len();
+        let packet = if in_queue { &mut self.packets[known] } else { &mut self.newest };
+        debug_assert!(packet.open_frames > 0, "all departures are known");
+        packet.open_frames -= 1;
+        packet.left_at = left_at;
+    }
+
+    /// When what is held back may be asked for again: upon the next departure. [`Time::NEVER`] if nothing
+    /// is, or if that is not known.
+    fn resumes_at(&self) -> Time {
+        if self.holds {
+            self.packets.front().unwrap_or(&self.newest).leaves_at()
+        } else {
+            Time::NEVER
+        }
+    }
+}
+
+impl Endpoint {
+    /// Whether it holds back while much of its own waits in its host. Then [`Self::handed_over`] is to be
+    /// called for each segment that is sent.
+    #[must_use]
+    #[inline(always)]
+    pub const fn has_small_queue(&self) -> bool {
+        self.small_queue.is_some()
+    }
+
+    /// A segment with `len` bytes of payload, which came out at `now`, waits in the host until `left_at`;
+    /// [`Time::NEVER`] if that is not known yet, but will be by [`Self::handle_departure`]. Not to be called
+    /// for one that the host dropped.
+    pub fn handed_over(&mut self, now: Time, len: u32, left_at: Time) {
+        // A SYN or FIN waits alone, and pure acknowledgments are as good as not counted
+        // (`skb_set_tcp_pure_ack`).
+        if len > 0
+            && let Some(queue) = &mut self.small_queue
+        {
+            queue.add(now, len, left_at);
+        }
+    }
+
+    /// The first segment with payload that was said to wait for [`Time::NEVER`] will have left at
+    /// `left_at`: something may be due then.
+    pub fn handle_departure(&mut self, left_at: Time) {
+        if let Some(queue) = &mut self.small_queue {
+            queue.close_frame(left_at);
+            self.wake_at = queue.resumes_at();
+        }
+    }
+
+    /// Bytes of memory that packets of this connection take in its host at `now`; a connection without a
+    /// limit does not count them.
+    #[must_use]
+    pub fn bytes_below(&self, now: Time) -> u64 {
+        let Some(queue) = &self.small_queue else { return 0 };
+        let packets = queue.packets.iter().chain([&queue.newest]);
+        packets.filter(|packet| packet.leaves_at() > now).map(|packet| packet.bytes).sum()
+    }
+
+    /// Whether a packet with `payload` bytes of new data has to wait until less of this connection is in
+    /// the host. If not, it is the next one.
+    #[inline(never)]
+    pub(super) fn holds_new(&mut self, now: Time, payload: u64) -> bool {
+        let Some(queue) = &self.small_queue else { return false };
+        let is_one_out = self.snd_una >= queue.newest_start;
+        let holds = self.holds(now, payload, 0, is_one_out);
+        if let Some(queue) = &mut self.small_queue
+            && !holds
+        {
+            queue.newest_start = self.snd_nxt;
+        }
+        holds
+    }
+
+    /// As [`Self::holds_new`], for a segment that is sent again, as a packet of its own: the limit is twice
+    /// as high.
+    pub(super) fn holds_again(&mut self, now: Time) -> bool {
+        self.small_queue.is_some() && self.holds(now, self.mss.into(), 1, false)
+    }
+
+    /// `tcp_small_queue_check`. `is_one_out`: all that is out is in one packet.
+    fn holds(&mut self, now: Time, payload: u64, factor: u32, is_one_out: bool) -> bool {
+        let Some(queue) = &mut self.small_queue else { return false };
+        queue.begins = true;
+        // The kernel compares what is above the limit, and counts from one (`sk_alloc`).
+        let bytes = queue.bytes_at(now);
+        let most = u64::from(self.config.limit_output_bytes) << factor;
+        let least = 2 * (OVERHEAD_BYTES + payload) << factor;
+        let fits =
+            bytes < least.min(most) || (bytes < most && bytes >> factor < self.paced_bytes());
+        // With one packet out there may be no departure left to wait for
+        // (`tcp_rtx_queue_empty_or_single_skb`).
+        if fits || is_one_out || self.sent.len() <= 1 {
+            return false;
+        }
+        if let Some(queue) = &mut self.small_queue {
+            queue.holds = true;
+            self.wake_at = queue.resumes_at();
+        }
+        true
+    }
+
+    /// A packet has left while others were held back.
+    pub(super) fn resume(&mut self) {
+        if let Some(queue) = &mut self.small_queue {
+            queue.holds = false;
+        }
+    }
+
+    /// Nothing is sent any more.
+    pub(super) fn forget_small_queue(&mut self) {
+        self.small_queue = None;
+    }
+}

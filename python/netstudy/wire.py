@@ -698,9 +698,12 @@ class SecondSamples(Wire):
     connection: tuple[int, ...]
     """The row of ConnectionSamples."""
     start_ns: tuple[int, ...]
-    """From the start of the phase."""
+    """From the start of the phase; seconds that the end of the phase cuts off have no row."""
     bytes_received: tuple[int, ...]
+    """Application bytes that the client received."""
     bytes_sent: tuple[int, ...]
+    """Application bytes of the client that the server received: on testbeds of real hosts, those
+    that its TCP has acknowledged."""
 
 
 class Samples(Wire):

@@ -426,6 +426,18 @@ pub enum AgentRecord {
         /// When its last byte was there, or was confirmed; of a stream: the end of the phase's time.
         ended_ns: Vec<u64>,
     },
+    /// What each connection of the workload carried in each second from the start of the client's
+    /// measuring phase until the agent was stopped. Of clients of transfers and requests.
+    Seconds {
+        /// Connection of each row.
+        connection: Vec<u32>,
+        /// Start of the second, from the start of the phase.
+        start_ns: Vec<u64>,
+        /// Bytes that the client received, each of them the one that was sent.
+        bytes_received: Vec<u64>,
+        /// Bytes of the client that the server has acknowledged (`tcpi_bytes_acked`).
+        bytes_sent: Vec<u64>,
+    },
     /// Response times of one phase, from when each request was due to the last byte of its response.
     ResponseTimes {
         /// Whose requests.
@@ -583,7 +595,7 @@ mod tests {
         let records: Vec<AgentRecord> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             records.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 16);
+        assert_eq!(kinds.len(), 17);
     }
 
     #[test]

@@ -446,6 +446,20 @@ class TransfersRecord(Wire):
     """When its last byte was there, or was confirmed; of a stream: the end of the phase's time."""
 
 
+class SecondsRecord(Wire):
+    """What each connection of a client's workload carried in each second, from the start of its
+    measuring phase until it was stopped. Of transfers and requests."""
+
+    kind: Literal["seconds"] = "seconds"
+    connection: tuple[int, ...]
+    start_ns: Times
+    """Of the second, from the start of the phase."""
+    bytes_received: tuple[int, ...]
+    """By the client; each byte is the one that was sent."""
+    bytes_sent: tuple[int, ...]
+    """Of the client's, those that the server has acknowledged (`tcpi_bytes_acked`)."""
+
+
 class ResponseTimesRecord(Wire):
     """Response times of one phase: from when each request was due to the end of its response."""
 
@@ -540,6 +554,7 @@ AgentRecord = Annotated[
     | RequestsRecord
     | ServedRecord
     | TransfersRecord
+    | SecondsRecord
     | ResponseTimesRecord
     | SamplesRecord
     | ConnectionSeriesRecord

@@ -243,6 +243,31 @@ def test_each_second_has_a_row_as_in_the_simulator(user: User, direction: str) -
             assert sum(values[second]) == pytest.approx(sum(expected[second]), rel=0.5)
 
 
+def test_every_node_has_counters_at_every_edge_whether_it_has_a_part_or_not(user: User) -> None:
+    """A host and an interface of another one have no part; that host is sampled."""
+    graph = two_interfaces(rate_bps=20 * MEGABIT)
+    idle = wire.Instrument(kind="host", node="client-2", every_ns=10_000_000)
+    work = wire.Transfer(roles=roles("client-1", "server@eth0"), size_bytes=SIZE)
+    record = held(record_of(user, a_run(graph, work, counts(2), instruments=(idle,))))
+
+    assert set(record.ports) == {node.name for node in graph.nodes}
+    assert {host: set(ports) for host, ports in record.ports.items() if host != "switch"} == {
+        "client-1": {"eth0"},
+        "client-2": {"eth0"},
+        "server": {"eth0", "eth1"},
+    }
+    for port in (port for ports in record.ports.values() for port in ports.values()):
+        assert port
+        assert all(None not in values and len(values) == 2 for values in port.values())
+    for host in ("client-1", "client-2", "server"):
+        assert len(record.counters[host]["tcp_segments_out"]) == 2
+        assert record.nodes[host].read_at_ns is not None
+    assert record.growth(record.counters["client-2"])["tcp_segments_out"] == 0
+    assert record.growth(record.ports["server"]["eth1"])["interface_packets_sent"] == 0
+    sampled = {(one.node, one.port) for one in record.series}
+    assert {("client-2", None), ("client-2", "eth0")} <= sampled
+
+
 @pytest.mark.parametrize("user", ["ordinary user"], indirect=True)
 def test_a_run_tells_how_far_it_is(user: User) -> None:
     run = a_run(direct(), wire.Request(roles=roles("client", "server")), times(2.2, 0.1))

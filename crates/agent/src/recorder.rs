@@ -36,7 +36,7 @@ enum Kept {
     Transfers(Transfers),
     Requests(Latencies),
     Served(Served),
-    /// Nothing: the clients know all.
+    /// Nothing: the clients know all, or there is no traffic.
     Nothing,
 }
 
@@ -92,9 +92,9 @@ impl Recorder {
             AgentWorkload::IncastServer { .. } => Kept::Served(Served::default()),
             AgentWorkload::TransferClient { .. } => Kept::Transfers(Transfers::default()),
             AgentWorkload::RequestClient { .. } => Kept::Requests(Latencies::default()),
-            AgentWorkload::TransferServer { .. } | AgentWorkload::RequestServer { .. } => {
-                Kept::Nothing
-            }
+            AgentWorkload::TransferServer { .. }
+            | AgentWorkload::RequestServer { .. }
+            | AgentWorkload::Observer => Kept::Nothing,
         };
         let (is_probing, idle_ns) = match plan.probe {
             Some(ProbePlan::Client { idle_ns, .. }) => (true, idle_ns),

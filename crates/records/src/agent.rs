@@ -57,7 +57,8 @@ pub struct AgentPlan {
     /// The port that it listens on, at each local address of connections that it accepts; 0: ports
     /// that the kernel chooses.
     pub port: u16,
-    /// Its connections, numbered from 0: first those of the workload, then those of the probe.
+    /// Its connections, numbered from 0: first those of the workload, then those of the probe. Observers
+    /// alone have none.
     pub connections: Vec<ConnectionPlan>,
     /// Its part in the traffic.
     pub workload: AgentWorkload,
@@ -243,6 +244,9 @@ pub enum AgentWorkload {
         /// How long the measuring phase lasts.
         measure: Until,
     },
+    /// Reads the counters of a host that has no part in the traffic, or of an interface that has none.
+    /// It has no connections.
+    Observer,
 }
 
 /// When a connection's requests are sent.
@@ -586,7 +590,7 @@ mod tests {
         let workloads: Vec<AgentWorkload> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             workloads.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 6);
+        assert_eq!(kinds.len(), 7);
     }
 
     #[test]

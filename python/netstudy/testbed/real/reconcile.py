@@ -54,7 +54,7 @@ class _Counted:
         """One agent for each interface that receives data and sends none."""
         sending = {one.host for one in self.senders}
         found = self.evidence.interfaces.values()
-        return [one for one in found if one.host not in sending]
+        return [one for one in found if one.host not in sending and one.part.role != "observer"]
 
     @cached_property
     def received(self) -> dict[str, int]:

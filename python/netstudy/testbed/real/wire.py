@@ -203,8 +203,21 @@ class RequestClient(Wire):
     measure: Until
 
 
+class Observer(Wire):
+    """Reads the counters of a host that has no part in the traffic, or of an interface that has
+    none. It has no connections."""
+
+    kind: Literal["observer"] = "observer"
+
+
 AgentWorkload = Annotated[
-    IncastServer | IncastClient | TransferServer | TransferClient | RequestServer | RequestClient,
+    IncastServer
+    | IncastClient
+    | TransferServer
+    | TransferClient
+    | RequestServer
+    | RequestClient
+    | Observer,
     Field(discriminator="kind"),
 ]
 
@@ -261,8 +274,9 @@ class AgentPlan(Wire):
     port: int = Field(default=0, ge=0, le=65_535)
     """Where it listens, at each local address of connections that it accepts; 0: ports that the
     kernel chooses."""
-    connections: tuple[ConnectionPlan, ...] = Field(min_length=1)
-    """Numbered from 0: first those of the workload, then those of the probe."""
+    connections: tuple[ConnectionPlan, ...]
+    """Numbered from 0: first those of the workload, then those of the probe. Observers alone have
+    none."""
     workload: AgentWorkload
     probe: ProbePlan | None = None
 

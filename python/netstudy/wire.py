@@ -192,9 +192,9 @@ class Group(Wire):
     """From which the figures came."""
     tcp: Tcp
     nic: Nic
-    cpu_quota_pct: int | None = Field(default=None, gt=0)
-    """Processor time that each host's processes may take, in percent of one processor; None: all
-    there is. Only testbeds of real hosts can impose it."""
+    cpu_quota_pct: float | None = Field(default=None, ge=1)
+    """Processor time that each host's processes may take, in percent of one processor, as whole
+    thousandths; None: all there is. Only testbeds of real hosts can impose it."""
 
 
 class OutputQueued(Wire):

@@ -82,7 +82,7 @@ pub struct Group {
     /// Processor time of their processes in percent of one processor: for testbeds of real hosts, the
     /// simulator is not asked for it.
     #[serde(default)]
-    pub cpu_quota_pct: Option<u32>,
+    pub cpu_quota_pct: Option<f64>,
 }
 
 /// A node of the network.

@@ -13,7 +13,7 @@ from netstudy.documents.fields import (
     Count,
     MtuSize,
     NameValue,
-    Percent,
+    ProcessorShare,
     Rate,
     Ref,
     Size,
@@ -104,9 +104,10 @@ class Host(Model):
     """How many of them."""
     cpus: Count | None = None
     """Processors that the host may use; without it the profile's."""
-    cpu_quota: Percent | None = None
-    """Processor time that its processes may take, in percent of one processor; on testbeds of real
-    hosts only. What the kernel does for the network in soft interrupts is not charged to it."""
+    cpu_quota: ProcessorShare | None = None
+    """Processor time that its processes may take, in percent of one processor: at least 1 %, and
+    whole thousandths of a percent; on testbeds of real hosts only. What the kernel does for the
+    network in soft interrupts is not charged to it."""
     memory: Size | None = None
     """Main memory; without it the profile's."""
     data: Medium | None = None

@@ -68,7 +68,7 @@ class Setting:
         return Patience(self.run, self.silence_s)
 
     @property
-    def quotas(self) -> dict[str, int]:
+    def quotas(self) -> dict[str, float]:
         """Host or zone -> percent of one processor, where the study says so."""
         network = self.run.network
         found = {

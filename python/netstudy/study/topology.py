@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from itertools import chain, count
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
@@ -230,9 +231,14 @@ class Placement(Model):
 
 SWITCH = "switch"
 """The name of the one switch of the short form."""
-WIRE_PREFIX = "wire-"
-"""How the name of a switch begins that stands in for the one interface of a host; the host's
-follows."""
+
+
+def wire_name(host: str, taken: Container[str]) -> str:
+    """What a switch is called that stands in for the one interface of a host: `wire-` and the name
+    of the host, with a number where that is taken."""
+    first = f"wire-{host}"
+    names = chain([first], (f"{first}-{n}" for n in count(2)))
+    return next(name for name in names if name not in taken)
 
 
 class Topology(Model):

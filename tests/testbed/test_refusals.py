@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from netstudy import wire
@@ -13,7 +15,9 @@ ASKS = {"pause_high_frames": 64}
 HONOURS = {"honours_pause": True}
 
 
-def refused(client: dict[str, object], server: dict[str, object], *, at_link: bool) -> list[str]:
+def refused(
+    client: Mapping[str, object], server: Mapping[str, object], *, at_link: bool
+) -> list[str]:
     """Of two hosts with a link between them, whose interfaces differ from the usual one in that:
     those of the hosts' groups, or those of the link."""
     graph = direct()
@@ -43,6 +47,6 @@ def test_an_interface_that_would_pause_its_peer_over_a_link_is_refused(at_link: 
 
 @pytest.mark.parametrize(("client", "server"), [(ASKS, {}), ({}, HONOURS), (ASKS | HONOURS, {})])
 def test_a_pause_that_nobody_honours_or_asks_for_changes_nothing(
-    client: dict[str, object], server: dict[str, object]
+    client: Mapping[str, object], server: Mapping[str, object]
 ) -> None:
     assert refused(client, server, at_link=False) == []

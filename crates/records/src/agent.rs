@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Direction, Jitter, PhaseKind, Until};
+use crate::{Direction, Jitter, PhaseKind, Until, spans};
 
 /// The schema of the plan that an agent reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,6 +198,7 @@ pub enum AgentWorkload {
         /// Iterations before it.
         warmup_iterations: u32,
         /// Time between the request to one server and that to the next.
+        #[serde(deserialize_with = "spans::ns")]
         request_spacing_ns: u64,
     },
     /// The other end of transfers.
@@ -218,6 +219,7 @@ pub enum AgentWorkload {
         /// Size of a request, and of a confirmation.
         request_bytes: u64,
         /// Time from the end of a transfer to the start of the next one on the same connection.
+        #[serde(deserialize_with = "spans::ns")]
         pause_ns: u64,
         /// How long the warm-up lasts.
         warmup: Until,
@@ -258,12 +260,14 @@ pub enum RequestSchedule {
         /// Requests under way at a time.
         outstanding: u32,
         /// Time from a response to the next request in its place.
+        #[serde(deserialize_with = "spans::ns")]
         think_ns: u64,
     },
     /// At an interval, whether or not the last one has been answered (open loop). Response times
     /// count from when a request was due.
     Every {
         /// The interval.
+        #[serde(deserialize_with = "spans::ns")]
         interval_ns: u64,
     },
 }
@@ -291,8 +295,10 @@ pub enum ProbePlan {
         /// Size of a response.
         response_bytes: u64,
         /// Time between two requests of a connection.
+        #[serde(deserialize_with = "spans::ns")]
         interval_ns: u64,
         /// Time in which it is alone, before the workload begins; 0: there is no such phase.
+        #[serde(deserialize_with = "spans::ns")]
         idle_ns: u64,
     },
 }

@@ -172,6 +172,15 @@ def parse_percent(text: object) -> float:
     return float(_read(text, PERCENT))
 
 
+def parse_processor_share(text: object) -> float:
+    """Read a share of a processor such as "12.5 %" into 12.5. Raises UnitError for one that is
+    finer than what a kernel counts in: a microsecond of a period of 100 ms."""
+    value = _read(text, PERCENT)
+    if (1_000 * value).denominator != 1:
+        raise UnitError(f'"{text}" is no whole number of thousandths of a percent')
+    return float(value)
+
+
 def parse_whole_percent(text: object) -> int:
     """Read a percentage without a fraction such as "20 %" into 20. Raises UnitError."""
     return _whole(text, PERCENT, "percent")

@@ -196,9 +196,9 @@ class Group(Wire):
     """From which the figures came."""
     tcp: Tcp
     nic: Nic
-    cpu_quota_pct: int | None = Field(default=None, gt=0)
-    """Processor time that each host's processes may take, in percent of one processor; None: all
-    there is. Only testbeds of real hosts can impose it."""
+    cpu_quota_pct: float | None = Field(default=None, ge=1)
+    """Processor time that each host's processes may take, in percent of one processor, as whole
+    thousandths; None: all there is. Only testbeds of real hosts can impose it."""
 
 
 class OutputQueued(Wire):
@@ -702,9 +702,12 @@ class SecondSamples(Wire):
     connection: tuple[int, ...]
     """The row of ConnectionSamples."""
     start_ns: tuple[int, ...]
-    """From the start of the phase."""
+    """From the start of the phase; seconds that the end of the phase cuts off have no row."""
     bytes_received: tuple[int, ...]
+    """Application bytes that the client received."""
     bytes_sent: tuple[int, ...]
+    """Application bytes of the client that the server received: on testbeds of real hosts, those
+    that its TCP has acknowledged."""
 
 
 class Samples(Wire):

@@ -52,6 +52,11 @@ SWITCHES = (
          "14:43: workload.incast.iterations: must be a whole number, not 1e3"),
         ("iterations: 10", "iterations: true",
          "14:43: workload.incast.iterations: must be a whole number, not true"),
+        ("client: {", "client: {cpu_quota: 0.5 %, ",
+         "10:23: topology.client.cpu_quota: must be at least 1 %, not 0.5 %"),
+        ("client: {", "client: {cpu_quota: 12.3456 %, ",
+         '10:23: topology.client.cpu_quota: "12.3456 %" is no whole number of thousandths of a '
+         "percent"),
         (", iterations: 10", "", "14:3: workload.incast.iterations: the key is missing"),
         ("iterations: 10", "iterations: 10, striped: yes",
          '14:56: workload.incast.striped: must be true or false, not "yes"'),

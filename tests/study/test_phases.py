@@ -255,25 +255,53 @@ def test_what_does_not_go_together_is_refused_with_its_place(
     assert f"study.yaml:{said}" in refusal(text=study_of(workload, rest))
 
 
-@pytest.mark.parametrize(
-    ("instrument", "said"),
-    [
-        ("{ports: wire-server}",
-         "11:23: instruments.0.ports: no switch wire-server; there is: switch"),
-        ("{ports: switch, port: idle}",
-         "11:37: instruments.0.port: idle has no link to switch"),
-    ],
-)  # fmt: skip
-def test_a_sampler_of_what_the_network_has_not_is_refused(
-    instrument: str, said: str, small: Small, tmp_path: Path
-) -> None:
+def sampled(instrument: str, idle: str = "{}") -> str:
+    """A study with a sampler, of a star whose server has a link to idle hosts besides."""
     text = study_of("transfer: {size: 1 MB}", f"instruments: [{instrument}]")
     links = "[{between: [client, switch]}, {between: [server, switch]}, {between: [idle, server]}]"
     server = "  server: {profile: host-1g}"
     text = text.replace("  link: {rate: 1 Gbit/s}", f"  links: {links}")
-    text = text.replace(server, f"{server}\n  hosts: {{idle: {{}}}}")
+    return text.replace(server, f"{server}\n  hosts: {{idle: {idle}}}")
+
+
+@pytest.mark.parametrize(
+    ("idle", "instrument", "said"),
+    [
+        ("{}", "{ports: wire-server}",
+         '12:23: instruments.0.ports: no switch "wire-server"; known: switch'),
+        ("{count: 2}", "{ports: wire-servr}",
+         '12:23: instruments.0.ports: no switch "wire-servr"; did you mean "wire-server"?'),
+        ("{count: 2}", "{ports: wire-client}",
+         '12:23: instruments.0.ports: no switch "wire-client"; known: switch, wire-server'),
+        ("{count: 2}", "{ports: zzz}",
+         '12:23: instruments.0.ports: no switch "zzz"; known: switch, wire-server'),
+        ("{}", "{ports: switch, port: idle}",
+         '12:37: instruments.0.port: nothing "idle" is linked to switch; known: client, server'),
+        ("{count: 2}", "{ports: wire-server, port: client}",
+         '12:42: instruments.0.port: nothing "client" is linked to wire-server; known: idle, '
+         "server"),
+        ("{}", "{ports: switch, port: clint}",
+         '12:37: instruments.0.port: nothing "clint" is linked to switch; did you mean "client"?'),
+    ],
+)  # fmt: skip
+def test_a_sampler_of_what_the_network_has_not_is_refused(
+    idle: str, instrument: str, said: str, refusal: Refusal
+) -> None:
+    assert refusal(text=sampled(instrument, idle)) == [f"study.yaml:{said}"]
+
+
+def test_a_switch_that_the_plan_puts_in_has_ports_to_sample(small: Small) -> None:
+    run = run_of(small(text=sampled("{ports: wire-server, port: idle}", "{count: 2}")))
+    ports = [(one.node, one.port) for one in run.instruments]
+    assert ports == [("wire-server", "idle-1"), ("wire-server", "idle-2")]
+
+
+def test_a_switch_that_is_not_in_every_treatment_is_refused_where_it_is_missing(
+    small: Small, tmp_path: Path
+) -> None:
+    text = sampled("{ports: wire-server}", '{count: "${idle}"}')
+    text = text.replace("factors: {size: [1 MB]}", "factors: {idle: [2, 1]}")
     with pytest.raises(StudyError) as caught:
         make_plan(small(text=text))
-    place, _, message = said.partition(": ")
-    line, column = place.split(":")
-    assert str(caught.value) == f"{tmp_path}/study.yaml:{int(line) + 1}:{column}: {message}"
+    said = "12:23: instruments.0.ports: no switch wire-server; there is: switch"
+    assert str(caught.value) == f"{tmp_path}/study.yaml:{said}"

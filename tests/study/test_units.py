@@ -22,6 +22,7 @@ from netstudy.units import (
     parse_duration,
     parse_packet_rate,
     parse_percent,
+    parse_processor_share,
     parse_rate,
     parse_size,
 )
@@ -64,6 +65,13 @@ def test_a_duration_is_read_in_nanoseconds(text: str, duration_ns: int) -> None:
 
 def test_both_signs_for_micro_are_read() -> None:
     assert parse_duration("75 \u00b5s") == parse_duration("75 \u03bcs") == 75_000
+
+
+def test_shares_of_a_processor_are_read_to_the_thousandth() -> None:
+    assert parse_processor_share("12.5 %") == 12.5
+    assert parse_processor_share("33.333 %") == 33.333
+    with pytest.raises(UnitError, match="no whole number of thousandths of a percent"):
+        parse_processor_share("12.3456 %")
 
 
 def test_percentages_and_packet_rates() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netstudy import wire
+from netstudy.testbed.engine import find_engine
 from tests.testbed.conftest import CHECKOUT, User, environment
 
 TIME_LIMIT_S = 120
@@ -62,6 +63,23 @@ def record_of(user: User, run: wire.Run, switching: str = "user-space") -> wire.
     (found,) = [one for one in records if one["kind"] == "run"]
     record = wire.RunRecord.model_validate(found)
     assert record.status != "failed", record.error
+    return record
+
+
+def simulated(run: wire.Run) -> wire.RunRecord:
+    """The record of the same run in the simulator."""
+    done = subprocess.run(
+        [find_engine(), "sim"],
+        input=wire.to_json(wire.Plan(study="by hand", seed=1, runs=(run,))),
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    (found,) = [one for one in records if one["kind"] == "run"]
+    record = wire.RunRecord.model_validate(found)
+    assert record.status == "ok", record.error
     return record
 
 

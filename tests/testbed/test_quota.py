@@ -37,6 +37,29 @@ def test_a_busy_host_gets_its_share_and_no_more() -> None:
         assert processor_s(groups["client"]) < 0.45
 
 
+def test_a_quota_is_carried_to_the_microsecond_of_its_period() -> None:
+    said = {"a": 12.5, "b": 33.333, "c": 1, "d": 250}
+    with quotas(said) as groups:
+        folders = {name: file.parent for name, file in groups.items()}
+        assert {name: quota_us(folder) for name, folder in folders.items()} == {
+            "a": 12_500,
+            "b": 33_333,
+            "c": 1_000,
+            "d": 250_000,
+        }
+
+
+def quota_us(folder: Path) -> int:
+    """As the kernel has it, in a period of 100 ms, whichever version of control groups it is."""
+    unified = folder / "cpu.max"
+    if not unified.exists():
+        assert (folder / "cpu.cfs_period_us").read_text() == "100000\n"
+        return int((folder / "cpu.cfs_quota_us").read_text())
+    quota, period = unified.read_text().split()
+    assert period == "100000"
+    return int(quota)
+
+
 def test_nothing_is_left() -> None:
     with quotas({"client": 20, "server-1": 50}) as groups:
         folder = groups["client"].parents[1]

@@ -58,3 +58,38 @@ def test_a_copy_that_arrived_brings_its_payload_once_more() -> None:
     full_bytes = 1500 - 52
     assert of_wire(CARRIED_BYTES + full_bytes, dsacks=0, sent_again=1).holds
     assert not of_wire(CARRIED_BYTES + full_bytes + 1, dsacks=0, sent_again=1).holds
+
+
+LOSSES = "segments that were sent again = frames that switches dropped on the way of data"
+
+
+def of_losses(direction: str, sent_again: int, dropped: int) -> Reconciliation:
+    """The check of what was lost, of a transfer."""
+    work = wire.Transfer.model_validate(
+        {"roles": roles("client", "server"), "direction": direction, "size_bytes": BLOCK_BYTES}
+    )
+    told = evidence(
+        a_run(star(1, mtu_bytes=1500), work, counts(1)),
+        {},
+        {
+            "client": {"segments_retransmitted": 0},
+            "server": {"segments_retransmitted": sent_again},
+        },
+        switch=queues({"client": PORT | {"frames_dropped": dropped}, "server": PORT}),
+    )
+    (found,) = [one for one in reconciliation(told) if one.check == LOSSES]
+    return found
+
+
+def test_drops_of_data_are_repaired_by_as_many_segments() -> None:
+    assert of_losses("get", sent_again=7, dropped=7).holds
+    assert not of_losses("get", sent_again=7, dropped=8).holds
+    assert not of_losses("get", sent_again=8, dropped=7).holds
+
+
+def test_where_both_ends_send_dropped_acknowledgments_are_repaired_by_nobody() -> None:
+    fewer = of_losses("both", sent_again=7, dropped=9)
+    assert fewer.holds
+    assert fewer.explained is not None
+    assert "switches do not tell frames with data from acknowledgments" in fewer.explained
+    assert not of_losses("both", sent_again=8, dropped=7).holds

@@ -12,7 +12,16 @@ from netstudy import wire
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.programs import find_program
 from tests.skips import or_skip
-from tests.testbed.carried_out import a_run, broken, counts, record_of, records_of, roles, times
+from tests.testbed.carried_out import (
+    a_run,
+    broken,
+    counts,
+    record_of,
+    records_of,
+    roles,
+    simulated,
+    times,
+)
 from tests.testbed.conftest import User
 from tests.testbed.networks import direct, dumbbell, star, two_interfaces, zones
 
@@ -208,6 +217,55 @@ def test_a_stream_lasts_for_its_time_with_a_probe_beside_it_and_before_it(user: 
         assert one.at_ns[0] <= measure.start_ns
         assert one.at_ns[-1] >= measure.start_ns
         assert all(len(column) == len(one.at_ns) for column in one.values.values())
+
+
+@pytest.mark.parametrize("direction", ["put", "both"])
+def test_each_second_has_a_row_as_in_the_simulator(user: User, direction: str) -> None:
+    """Of two clients, which do not begin at quite the same time."""
+    ends = roles(["client-1", "client-2"], ["server-1", "server-2"])
+    work = wire.Transfer.model_validate({"roles": ends, "direction": direction})
+    run = a_run(dumbbell(middle_bps=20 * MEGABIT), work, times(2.5, 0.5))
+    records = [held(record_of(user, run)), simulated(run)]
+    real, ideal = (one.samples.second for one in records)
+
+    assert real is not None
+    assert ideal is not None
+    for record, seconds in zip(records, (real, ideal), strict=True):
+        phase = record.measure
+        assert phase is not None
+        whole = (phase.end_ns - phase.start_ns) // 10**9
+        assert seconds.connection == (0, 1) * whole
+        assert seconds.start_ns == tuple(n * 10**9 for n in range(whole) for _ in (0, 1))
+    for column in ("bytes_received", "bytes_sent"):
+        values, expected = getattr(real, column), getattr(ideal, column)
+        for second in (slice(0, 2), slice(2, 4)):
+            assert sum(values[second]) <= 1.05 * 20 * MEGABIT / 8
+            assert sum(values[second]) == pytest.approx(sum(expected[second]), rel=0.5)
+
+
+def test_every_node_has_counters_at_every_edge_whether_it_has_a_part_or_not(user: User) -> None:
+    """A host and an interface of another one have no part; that host is sampled."""
+    graph = two_interfaces(rate_bps=20 * MEGABIT)
+    idle = wire.Instrument(kind="host", node="client-2", every_ns=10_000_000)
+    work = wire.Transfer(roles=roles("client-1", "server@eth0"), size_bytes=SIZE)
+    record = held(record_of(user, a_run(graph, work, counts(2), instruments=(idle,))))
+
+    assert set(record.ports) == {node.name for node in graph.nodes}
+    assert {host: set(ports) for host, ports in record.ports.items() if host != "switch"} == {
+        "client-1": {"eth0"},
+        "client-2": {"eth0"},
+        "server": {"eth0", "eth1"},
+    }
+    for port in (port for ports in record.ports.values() for port in ports.values()):
+        assert port
+        assert all(None not in values and len(values) == 2 for values in port.values())
+    for host in ("client-1", "client-2", "server"):
+        assert len(record.counters[host]["tcp_segments_out"]) == 2
+        assert record.nodes[host].read_at_ns is not None
+    assert record.growth(record.counters["client-2"])["tcp_segments_out"] == 0
+    assert record.growth(record.ports["server"]["eth1"])["interface_packets_sent"] == 0
+    sampled = {(one.node, one.port) for one in record.series}
+    assert {("client-2", None), ("client-2", "eth0")} <= sampled
 
 
 @pytest.mark.parametrize("user", ["ordinary user"], indirect=True)

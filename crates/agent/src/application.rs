@@ -3,9 +3,9 @@
 use netstudy_random::Stream;
 use netstudy_records as records;
 use netstudy_records::{AgentPlan, AgentWorkload, ProbePlan, RequestSchedule};
-use netstudy_units::Duration;
+use netstudy_units::{Duration, Time};
 use netstudy_workload::{
-    Application, Beside, Companion, Direction, IncastConfig, IncastHost, Phases, Probe,
+    Action, Application, Beside, Companion, Direction, IncastConfig, IncastHost, Phases, Probe,
     RequestClient, RequestConfig, RequestServer, RequestShape, Schedule, Traffic, TransferClient,
     TransferConfig, TransferServer, TransferShape, TransferSize, Until,
 };
@@ -92,12 +92,35 @@ pub(crate) fn of(plan: &AgentPlan) -> Result<Box<dyn Application>, String> {
             config.check()?;
             beside(plan, connections, RequestClient::new(&config))
         }
+        AgentWorkload::Observer => Ok(Box::new(Observer)),
+    }
+}
+
+/// Has nothing to do.
+struct Observer;
+
+impl Traffic for Observer {
+    fn next_action(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn poll(&mut self, _now: Time) -> Option<Action> {
+        None
+    }
+
+    fn received(&mut self, _now: Time, _connection: u32, _before: u64, _total: u64) -> bool {
+        false
     }
 }
 
 /// How many of the connections are the workload's: those before the probe's.
 pub(crate) fn workload_connections(plan: &AgentPlan) -> Result<u32, String> {
     let all = plan.connections.len();
+    if plan.workload == AgentWorkload::Observer {
+        let is_alone = all == 0 && plan.probe.is_none();
+        let why = || format!("an observer has no probe and no connections; connections has {all}");
+        return is_alone.then_some(0).ok_or_else(why);
+    }
     let probes = match plan.probe {
         None => 0,
         Some(ProbePlan::Server { connections, .. } | ProbePlan::Client { connections, .. }) => {

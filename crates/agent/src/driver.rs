@@ -28,6 +28,7 @@ use crate::greeting::{self, WELCOME};
 use crate::lateness::Lateness;
 use crate::progress::Progress;
 use crate::recorder::{ConnectionBytes, Recorder};
+use crate::seconds::{Carried, Seconds};
 use crate::socket;
 use crate::tallies::Tally;
 use crate::tcp_info;
@@ -71,6 +72,9 @@ struct Driver<'a> {
     /// When the application was last told something, or polled at an instant.
     told: Time,
     recorder: Recorder,
+    /// None: nothing is said of seconds.
+    seconds: Option<Seconds>,
+    workload_connections: u32,
     lateness: Lateness,
     progress: Progress,
     silence_limit: Option<Duration>,
@@ -113,6 +117,8 @@ impl<'a> Driver<'a> {
             timer_at: Time::NEVER,
             told: Time::ZERO,
             recorder: Recorder::new(plan, workload_connections, clock),
+            seconds: Seconds::of(plan),
+            workload_connections,
             lateness: Lateness::default(),
             progress: Progress::new(plan.progress_interval_ms.filter(|_| asks), clock.now()),
             silence_limit: limit_ms.map(|ms| Duration::from_ms(ms.into())),
@@ -130,6 +136,7 @@ impl<'a> Driver<'a> {
                 let record = self.recorder.progress(now, &self.connection_bytes());
                 self.agent.output.write(&record)?;
             }
+            self.note_second(now)?;
             self.check_silence(now)?;
             if !self.wait()? {
                 return Ok(());
@@ -173,7 +180,13 @@ impl<'a> Driver<'a> {
                 self.connections[connection as usize].close();
                 self.flush(connection)?;
             }
-            Action::Begin => self.recorder.begin(due, self.connection_bytes()),
+            Action::Begin => {
+                self.recorder.begin(due, self.connection_bytes());
+                let carried = self.carried_by_workload()?;
+                if let Some(seconds) = &mut self.seconds {
+                    seconds.begin(due, carried);
+                }
+            }
             Action::Sample(sample) => self.recorder.sample(sample),
             Action::Over => {
                 let carried = self.carried()?;
@@ -193,10 +206,29 @@ impl<'a> Driver<'a> {
         self.connections.iter().map(|one| (one.received(), one.sent())).collect()
     }
 
-    /// Bytes received on each connection, and acknowledged by the peer's TCP.
-    fn carried(&self) -> Result<ConnectionBytes, Failure> {
-        let one = |connection: &Connection| Ok((connection.received(), acknowledged(connection)?));
-        self.connections.iter().map(one).collect()
+    /// A second of the measuring phase has ended, if one has. Seconds go on until the agent is stopped:
+    /// what they have to do with the end of the phase is seen where all clients' ends are known.
+    fn note_second(&mut self, now: Time) -> Result<(), Failure> {
+        if self.end_of_second() > now {
+            return Ok(());
+        }
+        let carried = self.carried_by_workload()?;
+        if let Some(seconds) = &mut self.seconds {
+            seconds.add(now, &carried);
+        }
+        Ok(())
+    }
+
+    fn end_of_second(&self) -> Time {
+        self.seconds.as_ref().map_or(Time::NEVER, Seconds::due)
+    }
+
+    fn carried(&self) -> Result<Vec<Carried>, Failure> {
+        self.connections.iter().map(carried).collect()
+    }
+
+    fn carried_by_workload(&self) -> Result<Vec<Carried>, Failure> {
+        self.connections[..self.workload_connections as usize].iter().map(carried).collect()
     }
 
     /// Of what peers have acknowledged, which nothing else tells.
@@ -206,8 +238,7 @@ impl<'a> Driver<'a> {
         }
         for (number, connection) in (0..).zip(&self.connections) {
             if connection.state == State::Open {
-                let total = acknowledged(connection)?;
-                self.application.acknowledged(now, number, total);
+                self.application.acknowledged(now, number, acknowledged(connection)?);
             }
         }
         Ok(())
@@ -361,7 +392,9 @@ impl<'a> Driver<'a> {
         let door_ms = self.door.is_busy().then_some(u64::from(DOOR_CHECK_MS));
         let sign = Some(self.progress.next()).filter(|sign| !self.holds && *sign != Time::NEVER);
         let sign_ms = sign.map(|at| at.since(self.clock.now()).as_ns() / 1_000_000 + 1);
-        let ms = silence_ms.into_iter().chain(door_ms).chain(sign_ms).min();
+        let second = Some(self.end_of_second()).filter(|second| *second != Time::NEVER);
+        let second_ms = second.map(|at| at.since(self.clock.now()).as_ns() / 1_000_000 + 1);
+        let ms = silence_ms.into_iter().chain(door_ms).chain(sign_ms).chain(second_ms).min();
         ms.map_or(EpollTimeout::NONE, |ms| EpollTimeout::try_from(ms).unwrap_or(EpollTimeout::MAX))
     }
 
@@ -546,6 +579,9 @@ impl<'a> Driver<'a> {
         for record in self.recorder.into_records() {
             output.write(&record)?;
         }
+        if let Some(seconds) = self.seconds {
+            output.write(&seconds.into_record())?;
+        }
         if let Some(pacing) = self.lateness.into_record() {
             output.write(&pacing)?;
         }
@@ -556,7 +592,11 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// The application's bytes that the peer's TCP has acknowledged on an open connection.
+fn carried(connection: &Connection) -> Result<Carried, Failure> {
+    Ok(Carried { received: connection.received(), acknowledged: acknowledged(connection)? })
+}
+
+/// Bytes of the application that the peer of an open connection has acknowledged.
 fn acknowledged(connection: &Connection) -> Result<u64, Failure> {
     let total = tcp_info::bytes_acknowledged(connection.stream())
         .map_err(Failure::run("reading TCP_INFO"))?;

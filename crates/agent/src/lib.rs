@@ -21,6 +21,7 @@ mod plan;
 mod progress;
 mod recorder;
 mod sampling;
+mod seconds;
 mod socket;
 mod tallies;
 mod tcp_info;

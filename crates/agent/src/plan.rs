@@ -81,7 +81,8 @@ fn check_directions(plan: &AgentPlan, workload_connections: usize) -> Result<(),
         | AgentWorkload::RequestClient { .. } => true,
         AgentWorkload::IncastServer { .. }
         | AgentWorkload::TransferServer { .. }
-        | AgentWorkload::RequestServer { .. } => false,
+        | AgentWorkload::RequestServer { .. }
+        | AgentWorkload::Observer => false,
     };
     let probes = matches!(plan.probe, Some(ProbePlan::Client { .. }));
     for (number, connection) in plan.connections.iter().enumerate() {
@@ -158,9 +159,22 @@ mod tests {
             let text = example(&format!("agent-{name}.json"));
             let mut plan: serde_json::Value = serde_json::from_str(&text).expect("JSON");
             plan["workload"] = serde_json::from_str(workload).expect("JSON");
+            if workload.contains("observer") {
+                plan["connections"] = serde_json::json!([]);
+                plan["probe"] = serde_json::Value::Null;
+            }
             let checked = read(plan.to_string().as_bytes());
             assert!(checked.is_ok(), "{workload}: {}", checked.err().expect("a reason"));
         }
+    }
+
+    #[test]
+    fn an_observer_with_connections_is_refused() {
+        let mut plan: serde_json::Value =
+            serde_json::from_str(&example("agent-server.json")).expect("JSON");
+        plan["workload"] = serde_json::json!({"kind": "observer"});
+        let failure = read(plan.to_string().as_bytes()).err().expect("a bad plan").to_string();
+        assert!(failure.contains("no connections; connections has 2"), "{failure}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use netstudy_units::Time;
 use netstudy_workload::Sample;
 
 use crate::clock::Clock;
+use crate::seconds::Carried;
 use crate::tcp_info::Losses;
 
 /// Bytes received and sent on each connection.
@@ -45,7 +46,7 @@ enum Kept {
     Transfers(Transfers),
     Requests(Answers),
     Served(Served),
-    /// Nothing: the clients know all.
+    /// Nothing: the clients know all, or there is no traffic.
     Nothing,
 }
 
@@ -101,9 +102,9 @@ impl Recorder {
             AgentWorkload::IncastServer { .. } => Kept::Served(Served::default()),
             AgentWorkload::TransferClient { .. } => Kept::Transfers(Transfers::default()),
             AgentWorkload::RequestClient { .. } => Kept::Requests(Answers::default()),
-            AgentWorkload::TransferServer { .. } | AgentWorkload::RequestServer { .. } => {
-                Kept::Nothing
-            }
+            AgentWorkload::TransferServer { .. }
+            | AgentWorkload::RequestServer { .. }
+            | AgentWorkload::Observer => Kept::Nothing,
         };
         let (is_probing, idle_ns) = match plan.probe {
             Some(ProbePlan::Client { idle_ns, .. }) => (true, idle_ns),
@@ -146,11 +147,14 @@ impl Recorder {
     }
 
     /// The time of the phase is over; each connection has received, and its peer acknowledged, so much.
-    pub(crate) fn over(&mut self, now: Time, carried: &ConnectionBytes) {
+    pub(crate) fn over(&mut self, now: Time, carried: &[Carried]) {
         let grown = carried.iter().zip(&self.bytes_before);
         // Nothing was under way when the phase began: all that was sent had been acknowledged.
-        let (bytes_received, bytes_acknowledged) =
-            grown.map(|(now, before)| (now.0 - before.0, now.1.saturating_sub(before.1))).unzip();
+        let (bytes_received, bytes_acknowledged) = grown
+            .map(|(now, before)| {
+                (now.received - before.0, now.acknowledged.saturating_sub(before.1))
+            })
+            .unzip();
         self.over = Some((now, InTime { bytes_received, bytes_acknowledged }));
     }
 

@@ -6,10 +6,11 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
-use netstudy_records::{Plan, Record, RecordSchema};
+use netstudy_records::{Record, RecordSchema};
 use netstudy_sim as sim;
 
 use crate::panics;
+use crate::plan::{self, Runs};
 use crate::pool::{self, Event};
 use crate::writer::Writer;
 
@@ -65,7 +66,7 @@ impl From<io::Error> for Failure {
 pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     panics::keep_quiet_where_caught();
     let plan = read_plan()?;
-    let mut writer = Writer::new(io::stdout().lock(), plan.runs.len(), arguments.as_completed);
+    let mut writer = Writer::new(io::stdout().lock(), plan.len(), arguments.as_completed);
     writer.write(&Record::Engine {
         schema: RecordSchema::V2,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -74,17 +75,21 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     let threads = arguments.threads.unwrap_or_else(default_threads);
     let packets_planned = plan.runs.iter().map(sim::useful_packets).sum();
     let every = arguments.progress_ms.map(Duration::from_millis);
+    let (runs, failed) = (plan.len(), plan.failed.len());
+    for (place, record) in plan.failed {
+        writer.write_run(place, Box::new(record))?;
+    }
     pool::make_runs(&plan.runs, threads, every, sim::run, |event| match event {
-        Event::Ended(index, record) => writer.write_run(index, record),
+        Event::Ended(index, record) => writer.write_run(plan.places[index], record),
         Event::Progress { runs_done, packets } => writer.write(&Record::Progress {
-            runs_done,
-            runs: plan.runs.len(),
+            runs_done: failed + runs_done,
+            runs,
             packets,
             packets_planned,
             under_way: None,
         }),
     })?;
-    writer.write(&Record::End { runs: plan.runs.len() })?;
+    writer.write(&Record::End { runs })?;
     Ok(())
 }
 
@@ -92,8 +97,8 @@ fn default_threads() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-fn read_plan() -> Result<Plan, Failure> {
+fn read_plan() -> Result<Runs, Failure> {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text).map_err(|error| Failure::Plan(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| Failure::Plan(error.to_string()))
+    plan::read(&text).map_err(Failure::Plan)
 }

@@ -3,6 +3,7 @@
 
 mod command;
 mod panics;
+mod plan;
 mod pool;
 mod switch_command;
 mod writer;

@@ -851,6 +851,40 @@ fn a_stream_lasts_for_its_time() {
     }
 }
 
+/// A row of the table of seconds: connection, start, bytes received and sent.
+fn seconds(records: &[AgentRecord]) -> Vec<(u32, u64, u64, u64)> {
+    let found = records.iter().find_map(|record| match record {
+        AgentRecord::Seconds { connection, start_ns, bytes_received, bytes_sent } => {
+            let row = |i| (connection[i], start_ns[i], bytes_received[i], bytes_sent[i]);
+            Some((0..connection.len()).map(row).collect())
+        }
+        _ => None,
+    });
+    found.expect("a client of transfers tells of its seconds")
+}
+
+#[test]
+fn each_second_of_the_measuring_phase_says_what_connections_carried() {
+    let size = TransferSize::Fixed { bytes: MB };
+    let (mut server, endpoint) = ready(&transfer_server(1, Direction::Both, size));
+    let flow = vec![opened(endpoint, 0)];
+    let plan = transfer_client(flow, Direction::Both, size, [COUNT_1, COUNT_1]);
+    let mut client = Agent::start(&plan);
+    lead(&mut client);
+    // It is over before its first second is, which goes on until the client is stopped.
+    thread::sleep(Duration::from_millis(1100));
+    let records = client.stop();
+    let rows = seconds(&records);
+    assert!(rows.iter().map(|row| (row.0, row.1)).eq([(0, 0)]), "{rows:?}");
+    // What the server received of the client is what it acknowledged: of the warm-up as much.
+    let [came] = server.snapshot("end").connections.try_into().expect("one");
+    let (_, _, received, sent) = rows[0];
+    assert_eq!(2 * sent, came.bytes_received);
+    assert_eq!(2 * received, came.bytes_sent);
+    assert!(sent >= MB && received >= MB, "{rows:?}");
+    server.stop();
+}
+
 #[test]
 fn a_stream_of_both_directions_is_one_connection() {
     let (server, endpoint) = ready(&transfer_server(1, Direction::Both, STREAM));

@@ -106,6 +106,49 @@ fn a_run_that_cannot_be_simulated_is_a_failed_record_and_costs_no_other() {
     }
 }
 
+/// The plan with one number of one run changed, and its records.
+fn with_number(pointer: &str, number: u64) -> Output {
+    let mut plan: serde_json::Value = serde_json::from_str(&plan_text()).expect("JSON");
+    *plan.pointer_mut(&format!("/runs/2/{pointer}")).expect("it is there") = number.into();
+    run(&["--threads", "2"], &plan.to_string())
+}
+
+#[test]
+fn a_number_beyond_what_the_engine_counts_with_is_its_runs_failed_record_with_the_limit() {
+    for (pointer, number, said) in [
+        ("network/groups/0/tcp/send_buffer_bytes", 5_000_000_000, "expected 0 to 4294967295"),
+        ("network/groups/0/nic/pause_quanta", 65_536, "expected 0 to 65535"),
+        ("network/links/0/delay_ns", 20_000_000_000_000_000, "expected at most a day"),
+        ("network/groups/0/tcp/max_rto_ns", u64::MAX, "expected at most a day"),
+    ] {
+        let output = with_number(pointer, number);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let records = records(&output.stdout);
+        let planned: Vec<_> = plan().runs.into_iter().map(|run| run.id).collect();
+        assert_eq!(run_ids(&records), planned, "in the order of the plan");
+        assert!(matches!(records.last(), Some(Record::End { runs: 8 })));
+        for (place, record) in records[1..9].iter().enumerate() {
+            let Record::Run(run) = record else { panic!("{record:?}") };
+            let error = run.error.clone().unwrap_or_default();
+            let (status, message) =
+                if place == 2 { (Status::Failed, said) } else { (Status::Ok, "") };
+            assert_eq!(run.status, status, "{error}");
+            assert!(error.contains(message), "{error}");
+            let field = pointer.rsplit('/').next().expect("a name");
+            assert!(place != 2 || error.contains(field), "{error}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_run_is_refused_with_its_place_in_the_plan() {
+    let plan = plan_text().replacen("\"mtu_bytes\":", "\"mtu\":", 1);
+    let output = run(&[], &plan);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("runs[0].network.links[0].mtu: unknown field `mtu`"), "{message}");
+}
+
 #[test]
 fn one_thread_and_two_give_the_same_bytes_and_so_does_a_second_time() {
     let plan = plan_text();

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Direction, Jitter, PhaseKind, Until};
+use crate::{Direction, Jitter, PhaseKind, Until, spans};
 
 /// The schema of the plan that an agent reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,8 @@ pub struct AgentPlan {
     /// The port that it listens on, at each local address of connections that it accepts; 0: ports
     /// that the kernel chooses.
     pub port: u16,
-    /// Its connections, numbered from 0: first those of the workload, then those of the probe.
+    /// Its connections, numbered from 0: first those of the workload, then those of the probe. Observers
+    /// alone have none.
     pub connections: Vec<ConnectionPlan>,
     /// Its part in the traffic.
     pub workload: AgentWorkload,
@@ -207,6 +208,7 @@ pub enum AgentWorkload {
         /// Iterations before it.
         warmup_iterations: u32,
         /// Time between the request to one server and that to the next.
+        #[serde(deserialize_with = "spans::ns")]
         request_spacing_ns: u64,
     },
     /// The other end of transfers.
@@ -227,6 +229,7 @@ pub enum AgentWorkload {
         /// Size of a request, and of a confirmation.
         request_bytes: u64,
         /// Time from the end of a transfer to the start of the next one on the same connection.
+        #[serde(deserialize_with = "spans::ns")]
         pause_ns: u64,
         /// How long the warm-up lasts.
         warmup: Until,
@@ -253,6 +256,9 @@ pub enum AgentWorkload {
         /// How long the measuring phase lasts.
         measure: Until,
     },
+    /// Reads the counters of a host that has no part in the traffic, or of an interface that has none.
+    /// It has no connections.
+    Observer,
 }
 
 /// When a connection's requests are sent.
@@ -264,12 +270,14 @@ pub enum RequestSchedule {
         /// Requests under way at a time.
         outstanding: u32,
         /// Time from a response to the next request in its place.
+        #[serde(deserialize_with = "spans::ns")]
         think_ns: u64,
     },
     /// At an interval, whether or not the last one has been answered (open loop). Response times
     /// count from when a request was due.
     Every {
         /// The interval.
+        #[serde(deserialize_with = "spans::ns")]
         interval_ns: u64,
     },
 }
@@ -297,8 +305,10 @@ pub enum ProbePlan {
         /// Size of a response.
         response_bytes: u64,
         /// Time between two requests of a connection.
+        #[serde(deserialize_with = "spans::ns")]
         interval_ns: u64,
         /// Time in which it is alone, before the workload begins; 0: there is no such phase.
+        #[serde(deserialize_with = "spans::ns")]
         idle_ns: u64,
     },
 }
@@ -439,6 +449,18 @@ pub enum AgentRecord {
         started_ns: Vec<u64>,
         /// When its last byte was there, or was confirmed; of a stream: the end of the phase's time.
         ended_ns: Vec<u64>,
+    },
+    /// What each connection of the workload carried in each second from the start of the client's
+    /// measuring phase until the agent was stopped. Of clients of transfers and requests.
+    Seconds {
+        /// Connection of each row.
+        connection: Vec<u32>,
+        /// Start of the second, from the start of the phase.
+        start_ns: Vec<u64>,
+        /// Bytes that the client received, each of them the one that was sent.
+        bytes_received: Vec<u64>,
+        /// Bytes of the client that the server has acknowledged (`tcpi_bytes_acked`).
+        bytes_sent: Vec<u64>,
     },
     /// Response times of one phase, from when each request was due to the last byte of its response.
     ResponseTimes {
@@ -590,7 +612,7 @@ mod tests {
         let workloads: Vec<AgentWorkload> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             workloads.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 6);
+        assert_eq!(kinds.len(), 7);
     }
 
     #[test]
@@ -599,7 +621,7 @@ mod tests {
         let records: Vec<AgentRecord> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             records.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 16);
+        assert_eq!(kinds.len(), 17);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod buffer;
 mod latencies;
 mod plan;
 mod record;
+mod spans;
 mod switch_plan;
 
 pub use agent::{
@@ -28,6 +29,7 @@ pub use record::{
     Record, RecordNode, RecordSchema, RequestHistogram, RunRecord, RunUnderWay, Samples,
     SecondSamples, Series, Status, TestbedLimit, TransferSamples,
 };
+pub use spans::SPAN_MAX_NS;
 pub use switch_plan::{
     SwitchClock, SwitchElement, SwitchHost, SwitchLink, SwitchLinkEnd, SwitchPlan,
     SwitchPlanSchema, SwitchPortCounters, SwitchRecord, SwitchRecordSchema, SwitchSampling,

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::spans;
+
 /// The schema that this engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlanSchema {
@@ -82,7 +84,7 @@ pub struct Group {
     /// Processor time of their processes in percent of one processor: for testbeds of real hosts, the
     /// simulator is not asked for it.
     #[serde(default)]
-    pub cpu_quota_pct: Option<u32>,
+    pub cpu_quota_pct: Option<f64>,
 }
 
 /// A node of the network.
@@ -213,14 +215,19 @@ pub struct Tcp {
     /// What the minimum timeout bounds.
     pub rto_rule: RtoRule,
     /// Timeout before the first round-trip time is known.
+    #[serde(deserialize_with = "spans::ns")]
     pub initial_rto_ns: u64,
     /// Least timeout.
+    #[serde(deserialize_with = "spans::ns")]
     pub min_rto_ns: u64,
     /// Largest timeout.
+    #[serde(deserialize_with = "spans::ns")]
     pub max_rto_ns: u64,
     /// Tick of the clock by which timeouts fire and CUBIC grows; 0 is exact.
+    #[serde(deserialize_with = "spans::ns")]
     pub clock_tick_ns: u64,
     /// How long an acknowledgment may wait.
+    #[serde(deserialize_with = "spans::ns")]
     pub delayed_ack_ns: u64,
     /// Full segments after which it waits no longer.
     pub ack_every_segments: u32,
@@ -251,12 +258,16 @@ pub struct Tcp {
 #[serde(deny_unknown_fields)]
 pub struct Nic {
     /// From the socket to the wire.
+    #[serde(deserialize_with = "spans::ns")]
     pub send_latency_ns: u64,
     /// From the wire to the socket.
+    #[serde(deserialize_with = "spans::ns")]
     pub receive_latency_ns: u64,
     /// Mean of what a segment takes beyond that, at random (exponential); the order stays.
+    #[serde(deserialize_with = "spans::ns")]
     pub receive_jitter_ns: u64,
     /// Processor time that a received frame costs.
+    #[serde(deserialize_with = "spans::ns")]
     pub receive_frame_ns: u64,
     /// Rate at which the processor deals with the bytes of received frames; none: at once.
     pub receive_rate_bps: Option<u64>,
@@ -267,6 +278,7 @@ pub struct Nic {
     /// Descriptors of the receive ring; none: no end of them.
     pub receive_ring_frames: Option<u32>,
     /// From the first frame in the ring to the processor, when that idles.
+    #[serde(deserialize_with = "spans::ns")]
     pub interrupt_delay_ns: u64,
     /// Frames that the processor takes in one batch at most; none: all there are.
     pub poll_weight_frames: Option<u32>,
@@ -307,6 +319,7 @@ pub struct Switch {
     /// When a frame is forwarded.
     pub forwarding: Forwarding,
     /// From there to the egress port.
+    #[serde(deserialize_with = "spans::ns")]
     pub latency_ns: u64,
     /// Frames that meet a longer queue are marked, if they are subject to it; none: no marks.
     pub ecn_threshold_bytes: Option<u64>,
@@ -362,6 +375,7 @@ pub struct Link {
     /// The other end.
     pub b: Port,
     /// Propagation delay, in either direction.
+    #[serde(deserialize_with = "spans::ns")]
     pub delay_ns: u64,
     /// Largest IP packet.
     pub mtu_bytes: u32,
@@ -428,6 +442,7 @@ pub struct Incast {
     /// Size of a request.
     pub request_bytes: u64,
     /// Time between the request to one server and that to the next.
+    #[serde(deserialize_with = "spans::ns")]
     pub request_spacing_ns: u64,
     /// Delay between a server's receipt of a request and its first byte.
     pub start_jitter: Jitter,
@@ -461,6 +476,7 @@ pub struct Transfer {
     /// Size of the request that asks for a transfer, and of the answer that confirms one.
     pub request_bytes: u64,
     /// Time between the end of a transfer and the next of the same flow.
+    #[serde(deserialize_with = "spans::ns")]
     pub pause_ns: u64,
 }
 
@@ -480,9 +496,10 @@ pub struct Request {
     /// Requests of a connection that may wait for their responses.
     pub outstanding: u32,
     /// Time between a response and the request that takes its place.
+    #[serde(deserialize_with = "spans::ns")]
     pub think_ns: u64,
     /// A request each so often, answered or not; none: the next one follows an answer.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "spans::some_ns")]
     pub every_ns: Option<u64>,
     /// Whether each request has a connection of its own.
     #[serde(default)]
@@ -495,6 +512,7 @@ pub struct Request {
 #[serde(deny_unknown_fields)]
 pub struct Probe {
     /// Time from one request to the next, answered or not.
+    #[serde(deserialize_with = "spans::ns")]
     pub every_ns: u64,
     /// Size of a request.
     pub request_bytes: u64,
@@ -549,6 +567,7 @@ pub enum Until {
     /// After a time.
     Time {
         /// How long.
+        #[serde(deserialize_with = "spans::ns")]
         ns: u64,
     },
 }
@@ -579,6 +598,7 @@ pub struct Instrument {
     #[serde(default)]
     pub port: Option<String>,
     /// Time between two samples.
+    #[serde(deserialize_with = "spans::ns")]
     pub every_ns: u64,
     /// The node that asks; none: the node itself.
     #[serde(default)]
@@ -594,11 +614,13 @@ pub enum Jitter {
     /// Any delay up to a limit is as likely.
     Uniform {
         /// The limit.
+        #[serde(deserialize_with = "spans::ns")]
         max_ns: u64,
     },
     /// Short delays are likely, long ones are possible.
     Exponential {
         /// Mean delay.
+        #[serde(deserialize_with = "spans::ns")]
         mean_ns: u64,
     },
 }

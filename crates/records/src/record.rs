@@ -225,8 +225,8 @@ pub struct SecondSamples {
     pub start_ns: Vec<u64>,
     /// Application bytes that the client received.
     pub bytes_received: Vec<u64>,
-    /// Application bytes of the client that the server received, or accepted for sending where only the
-    /// client knows.
+    /// Application bytes of the client that the server received: on testbeds of real hosts, those that
+    /// its TCP has acknowledged.
     pub bytes_sent: Vec<u64>,
 }
 

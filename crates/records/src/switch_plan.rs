@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Buffer, Forwarding};
+use crate::{Buffer, Forwarding, spans};
 
 /// The schema of [`SwitchPlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +65,7 @@ pub struct SwitchElement {
     /// When a frame is forwarded.
     pub forwarding: Forwarding,
     /// From there to the egress port.
+    #[serde(deserialize_with = "spans::ns")]
     pub latency_ns: u64,
     /// Frames that meet a longer queue are marked, if they are subject to it; none: no marks.
     pub ecn_threshold_bytes: Option<u64>,
@@ -79,6 +80,7 @@ pub struct SwitchLink {
     /// The other end.
     pub b: SwitchLinkEnd,
     /// How long a frame is on its way from the one end to the other, in either direction.
+    #[serde(deserialize_with = "spans::ns")]
     pub delay_ns: u64,
     /// Largest IP packet.
     pub mtu_bytes: u32,
@@ -117,6 +119,7 @@ pub struct SwitchSampling {
     /// The port; none: all of them.
     pub port: Option<String>,
     /// Time between two samples.
+    #[serde(deserialize_with = "spans::ns")]
     pub every_ns: u64,
 }
 

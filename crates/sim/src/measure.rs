@@ -20,6 +20,9 @@ pub(crate) type OnIteration<'a> = dyn FnMut() -> ControlFlow<()> + 'a;
 /// Virtual time that may pass without a sample, beyond what phases last: far more than any series of
 /// timeouts that still ends.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(3600);
+/// Later samples could not be told from early ones: virtual time has room for 213 days, of which a phase
+/// and the quiet time may take some.
+const LAST_SAMPLE: Time = Time::from_ps(180 * 24 * 3_600 * 1_000_000_000_000);
 /// From the last client that holds to the start of the next phase: the time of a controller that tells
 /// all of them.
 const CONTROL_TIME: Duration = Duration::from_ms(1);
@@ -557,6 +560,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.measure().last = at;
         match action {
             Action::Sample(sample) => {
+                if at > LAST_SAMPLE {
+                    return Err(format!("the run is not over after {LAST_SAMPLE} of virtual time"));
+                }
                 go_on(on_iteration)?;
                 self.sample(at, host, sample);
             }

@@ -34,6 +34,7 @@ from netstudy.units import (
     parse_duration,
     parse_packet_rate,
     parse_percent,
+    parse_processor_share,
     parse_rate,
     parse_scale,
     parse_size,
@@ -332,6 +333,8 @@ _PACKET_RATE = Quantity(PACKET_RATE, parse_packet_rate)
 PacketRate = Annotated[int | Ref, Typed(_PACKET_RATE)]
 """packets a second."""
 PacketRateValue = Annotated[int, Typed(_PACKET_RATE, refs=False)]
+ProcessorShare = Annotated[float | Ref, Typed(Quantity(PERCENT, parse_processor_share, least=1))]
+"""percent of one processor, as a kernel can impose it: at least 1, in whole thousandths."""
 PercentValue = Annotated[float, Typed(_PERCENT, refs=False)]
 ScaleValue = Annotated[Fraction, Typed(Scale(), refs=False)]
 MtuSize = Annotated[int | Ref, Typed(Mtu())]

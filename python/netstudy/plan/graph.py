@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import chain, count
 
 from netstudy import wire
 from netstudy.documents.problems import Path
@@ -20,7 +19,7 @@ from netstudy.knobs import knobs
 from netstudy.plan.network import Devices
 from netstudy.study.places import Place
 from netstudy.study.references import concrete
-from netstudy.study.topology import WIRE_PREFIX, EachWay, Link, Switch, Topology
+from netstudy.study.topology import EachWay, Link, Switch, Topology, wire_name
 from netstudy.units import format_rate
 
 MTU_DEFAULT = 1500
@@ -171,10 +170,7 @@ class Graph:
         self._joined.append(_Joined(near, switch, replace(inwards.reversed, delay_ns=0)))
 
     def _wire_switch(self, host: str, ports: int) -> _End:
-        first = f"{WIRE_PREFIX}{host}"
-        names = chain([first], (f"{first}-{n}" for n in count(2)))
-        taken = self._wires.keys() | self.topology.all_switches.keys()
-        name = next(name for name in names if name not in taken)
+        name = wire_name(host, self._wires.keys() | self.topology.all_switches.keys())
         self._wires[name] = wire.Switch(
             name=name,
             profile=WIRE_SPEED,

@@ -59,7 +59,7 @@ class Devices:
             profile=named or BYSTANDER,
             tcp=tcp,
             nic=nic,
-            cpu_quota_pct=_whole_percent(concrete(host.cpu_quota)),
+            cpu_quota_pct=concrete(host.cpu_quota),
         )
 
     def nic_of_link(self, host: Host, own: Nic) -> wire.Nic:
@@ -140,10 +140,6 @@ class Devices:
                 if architecture != profile.architecture and getattr(own, name) is not None:
                     message = f"belongs to a switch that is {architecture}; {profile.profile} is"
                     self.refuse((*path, name), f"{message} {profile.architecture}")
-
-
-def _whole_percent(percent: float | None) -> int | None:
-    return None if percent is None else max(round(percent), 1)
 
 
 def holds(buffer: wire.Buffer, frame_bytes: int) -> bool:

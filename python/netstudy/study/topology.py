@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from itertools import chain, count
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
@@ -13,7 +14,7 @@ from netstudy.documents.fields import (
     Count,
     MtuSize,
     NameValue,
-    Percent,
+    ProcessorShare,
     Rate,
     Ref,
     Size,
@@ -104,9 +105,10 @@ class Host(Model):
     """How many of them."""
     cpus: Count | None = None
     """Processors that the host may use; without it the profile's."""
-    cpu_quota: Percent | None = None
-    """Processor time that its processes may take, in percent of one processor; on testbeds of real
-    hosts only. What the kernel does for the network in soft interrupts is not charged to it."""
+    cpu_quota: ProcessorShare | None = None
+    """Processor time that its processes may take, in percent of one processor: at least 1 %, and
+    whole thousandths of a percent; on testbeds of real hosts only. What the kernel does for the
+    network in soft interrupts is not charged to it."""
     memory: Size | None = None
     """Main memory; without it the profile's."""
     data: Medium | None = None
@@ -229,9 +231,14 @@ class Placement(Model):
 
 SWITCH = "switch"
 """The name of the one switch of the short form."""
-WIRE_PREFIX = "wire-"
-"""How the name of a switch begins that stands in for the one interface of a host; the host's
-follows."""
+
+
+def wire_name(host: str, taken: Container[str]) -> str:
+    """What a switch is called that stands in for the one interface of a host: `wire-` and the name
+    of the host, with a number where that is taken."""
+    first = f"wire-{host}"
+    names = chain([first], (f"{first}-{n}" for n in count(2)))
+    return next(name for name in names if name not in taken)
 
 
 class Topology(Model):

@@ -18,7 +18,7 @@ from netstudy.study.procedure import (
     SnmpPoll,
     TcpSampler,
 )
-from netstudy.study.topology import WIRE_PREFIX, EachWay, Host, LinkProperties, Nic
+from netstudy.study.topology import EachWay, Host, LinkProperties, Nic, wire_name
 
 
 def network_problems(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
@@ -86,16 +86,16 @@ def _placement_problems(study: Study) -> Iterator[Problem]:
 def _instrument_problems(study: Study) -> Iterator[Problem]:
     for index, instrument in enumerate(study.instruments):
         path = ("instruments", index)
-        for key, name in _watched_hosts(study, instrument):
+        for key, name in _watched_hosts(instrument):
             if wrong := study.topology.no_group(name):
                 yield study.document.problem((*path, key), wrong)
         if isinstance(instrument, SnmpPoll):
             yield from _snmp_problems(study, (*path, "snmp"), instrument.snmp)
         if isinstance(instrument, PortSampler):
-            yield from _ports_problems(study, (*path, "ports"), instrument.ports)
+            yield from _ports_problems(study, path, instrument)
 
 
-def _watched_hosts(study: Study, instrument: Instrument) -> list[tuple[str, str]]:
+def _watched_hosts(instrument: Instrument) -> list[tuple[str, str]]:
     match instrument:
         case SnmpPoll():
             polls_from = [("from", instrument.from_)] if instrument.from_ else []
@@ -107,9 +107,7 @@ def _watched_hosts(study: Study, instrument: Instrument) -> list[tuple[str, str]
         case TcpSampler():
             return [("tcp", instrument.tcp)]
         case PortSampler():
-            behind = instrument.port
-            is_host = behind is not None and behind not in study.topology.all_switches
-            return [("port", behind)] if behind is not None and is_host else []
+            return []  # what a switch is linked to may be another switch
 
 
 def _snmp_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
@@ -123,12 +121,43 @@ def _snmp_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
         yield study.document.problem(path, message)
 
 
-def _ports_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
-    """A switch that the plan puts in before a host has a name of its own."""
-    wires = [f"{WIRE_PREFIX}{host}" for host in study.topology.groups]
-    if name not in (*study.topology.all_switches, *wires):
-        hint = did_you_mean(name, study.topology.all_switches)
-        yield study.document.problem(path, f'no switch "{name}"{hint}')
+def _ports_problems(study: Study, path: Path, sampler: PortSampler) -> Iterator[Problem]:
+    linked = _linked(study)
+    behind = linked.get(sampler.ports)
+    if behind is None:
+        hint = did_you_mean(sampler.ports, linked)
+        yield study.document.problem((*path, "ports"), f'no switch "{sampler.ports}"{hint}')
+    elif sampler.port is not None and sampler.port not in behind:
+        hint = did_you_mean(sampler.port, behind)
+        message = f'nothing "{sampler.port}" is linked to {sampler.ports}{hint}'
+        yield study.document.problem((*path, "port"), message)
+
+
+def _linked(study: Study) -> dict[str, list[str]]:
+    """Switch -> the host groups and switches that it has links to, in any treatment.
+
+    A switch that the plan puts in before the one interface of a host has a name of its own.
+    """
+    switches = study.topology.all_switches
+    found: dict[str, list[str]] = {name: [] for name in switches}
+    for _, link in study.topology.placed_links:
+        one, other = (end.group for end in link.between)
+        if one not in switches and other not in switches:
+            for single, several in ((one, other), (other, one)):
+                if _counts(study, several) - {1} and 1 in _counts(study, single):
+                    found[wire_name(single, found)] = [several, single]
+        for switch, peer in ((one, other), (other, one)):
+            if switch in switches:
+                found[switch].append(peer)
+    return found
+
+
+def _counts(study: Study, group: str) -> set[object]:
+    """How many hosts of a group there are, over all treatments."""
+    host = study.topology.groups.get(group)
+    if host is None:
+        return set()
+    return {count for _, count in study.levels_at((*_host_path(study, group), "count"), host.count)}
 
 
 def _profile_problems(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ def agent_plan(
     setting: Setting, part: Part, token: str, listening: Listening
 ) -> agent_wire.AgentPlan:
     """The first line that an agent reads."""
-    run, traffic = setting.run, traffic_of(setting.run.workload)
+    run = setting.run
     address = setting.layout.address(part.endpoint)
     is_client = part.role == "client"
     return agent_wire.AgentPlan(
@@ -36,9 +36,20 @@ def agent_plan(
         socket=agent_wire.SocketOptions(congestion_control=address.tcp.congestion_control),
         instruments=_instruments(setting, part),
         connections=tuple(_connections(setting, part, listening)),
-        workload=traffic.client(run, part) if is_client else traffic.server(run, part),
+        workload=_workload(run, part),
         probe=_probe(run, part),
     )
+
+
+def _workload(run: wire.Run, part: Part) -> agent_wire.AgentWorkload:
+    traffic = traffic_of(run.workload)
+    match part.role:
+        case "client":
+            return traffic.client(run, part)
+        case "server":
+            return traffic.server(run, part)
+        case "observer":
+            return agent_wire.Observer()
 
 
 def _connections(
@@ -77,7 +88,7 @@ def _interval_ms(run: wire.Run, kind: wire.InstrumentKind, nodes: set[str]) -> i
 
 
 def _probe(run: wire.Run, part: Part) -> agent_wire.ProbePlan | None:
-    if run.probe is None:
+    if run.probe is None or part.role == "observer":
         return None
     probe, connections = run.probe, len(part.probes)
     if part.role == "server":

@@ -19,12 +19,13 @@ _PREFIX = "netstudy-"
 _STALE_S = 60
 """A group that has been empty for so long belongs to a run that was killed."""
 _PERIOD_US = 100_000
-"""The kernel's default (Documentation/scheduler/sched-bwc.rst)."""
+"""The kernel's default (Documentation/scheduler/sched-bwc.rst). It takes quotas of whole
+microseconds from 1 ms on: a thousandth of a percent is carried exactly, and 1 % is the least."""
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
 @contextmanager
-def quotas(percents: dict[str, int]) -> Iterator[dict[str, Path]]:
+def quotas(percents: dict[str, float]) -> Iterator[dict[str, Path]]:
     """A control group for each node with a quota, in percent of one processor, for the block.
 
     Gives node -> the file that takes a process in. Raises TestbedError where this user may not.
@@ -62,9 +63,9 @@ def _let_children_have(parent: Path) -> None:
             (group / "cgroup.subtree_control").write_text("+cpu")
 
 
-def _group(group: Path, percent: int) -> Path:
+def _group(group: Path, percent: float) -> Path:
     group.mkdir()
-    quota_us = percent * _PERIOD_US // 100
+    quota_us = round(percent * _PERIOD_US / 100)
     if _is_unified(group):
         (group / "cpu.max").write_text(f"{quota_us} {_PERIOD_US}")
     else:

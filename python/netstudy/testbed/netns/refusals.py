@@ -42,9 +42,28 @@ def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator
         yield from kernel_path.refusals(network)
     if any(one.honours_pause or one.pause_high_bytes is not None for one in network.switches):
         yield "Links of namespaces know no PAUSE; turn it off in the switch."
+    yield from _pauses(network)
     for group in network.groups:
         yield from _tcp(group, kernel)
     yield from _places(network, kernel)
+
+
+def _pauses(network: wire.Network) -> Iterator[str]:
+    """PAUSE between two hosts that share a link; one that the peer does not honour changes nothing
+    on any testbed."""
+    groups = {host.name: network.group(host.group) for host in network.hosts}
+    for link in network.links:
+        for end, peer in (link.ports, link.ports[::-1]):
+            if end.node not in groups or peer.node not in groups:
+                continue
+            asking, honouring = groups[end.node], groups[peer.node]
+            asks = (end.nic or asking.nic).pause_high_frames is not None
+            if asks and (peer.nic or honouring.nic).honours_pause:
+                yield (
+                    f"The nic of {asking.name} asks that of {honouring.name} to pause, over a link "
+                    "between the two, and links of namespaces know no PAUSE: leave out pause_high "
+                    f"at {asking.name}, or write honours_pause: false at {honouring.name}."
+                )
 
 
 def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:

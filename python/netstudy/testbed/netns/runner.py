@@ -306,7 +306,7 @@ async def _start_switch(setting: Setting, running: Running) -> RunSwitch:
 
 
 async def _start_agents(setting: Setting, token: str, running: Running) -> dict[Part, Agent]:
-    """The servers, then the clients, which have to know where servers listen."""
+    """The servers and observers, then the clients, which have to know where servers listen."""
     listening: dict[Part, tuple[agent_wire.Endpoint, ...]] = {}
 
     async def start(part: Part) -> Agent:
@@ -321,9 +321,8 @@ async def _start_agents(setting: Setting, token: str, running: Running) -> dict[
         listening[part] = said.listening
         return agent
 
-    servers = await asyncio.gather(*(start(part) for part in setting.cast.servers))
-    clients = [await start(part) for part in setting.cast.clients]
-    return {
-        **dict(zip(setting.cast.clients, clients, strict=True)),
-        **dict(zip(setting.cast.servers, servers, strict=True)),
-    }
+    cast = setting.cast
+    first = (*cast.servers, *cast.observers)
+    started = dict(zip(first, await asyncio.gather(*map(start, first)), strict=True))
+    clients = {part: await start(part) for part in cast.clients}
+    return {**clients, **started}

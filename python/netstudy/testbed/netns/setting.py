@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -48,7 +48,19 @@ class Setting:
         """Who plays which part."""
         pairs = traffic_of(self.run.workload).connections(self.run.workload)
         named = ((self.layout.routes.reached(*pair) or pair) for pair in pairs)
-        return cast_of(named, probed=self.run.probe is not None)
+        cast = cast_of(named, probed=self.run.probe is not None)
+        return replace(cast, observers=tuple(self._observers(cast)))
+
+    def _observers(self, cast: Cast) -> Iterator[Part]:
+        """One for each interface that no other part reads, and so for each host without a part."""
+        used = (self.layout.address(part.endpoint).interface for part in cast.parts)
+        read = {(one.host, one.port) for one in used}
+        for host in self.layout.hosts:
+            for one in host.interfaces:
+                if (one.host, one.port) not in read:
+                    several = len(host.interfaces) > 1
+                    name = f"{host.node}@{one.port}" if several else host.node
+                    yield Part(name, "observer")
 
     @cached_property
     def patience(self) -> Patience:
@@ -56,7 +68,7 @@ class Setting:
         return Patience(self.run, self.silence_s)
 
     @property
-    def quotas(self) -> dict[str, int]:
+    def quotas(self) -> dict[str, float]:
         """Host or zone -> percent of one processor, where the study says so."""
         network = self.run.network
         found = {

@@ -1,7 +1,8 @@
 """Who plays which part in a run: agents, and the connections between them.
 
 An agent is one process for each endpoint of a role: a host, a zone, or one interface of a host. One
-that is client and server has two.
+that is client and server has two. Where a host or one of its interfaces has no part in the traffic,
+an observer reads its counters.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Role = Literal["client", "server"]
+PartRole = Literal["client", "server", "observer"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,10 @@ class Part:
     """An agent, and its connections as rows of the cast: an agent numbers its own from 0."""
 
     endpoint: str
-    role: Role
-    own: tuple[int, ...]
+    role: PartRole
+    own: tuple[int, ...] = ()
     """The workload's."""
-    probes: tuple[int, ...]
+    probes: tuple[int, ...] = ()
     """The probe's, which an agent numbers behind the others."""
 
     @property
@@ -58,11 +60,12 @@ class Cast:
     """Those of the workload in the order of the plan, then those of the probe."""
     clients: tuple[Part, ...]
     servers: tuple[Part, ...]
+    observers: tuple[Part, ...] = ()
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The clients, then the servers."""
-        return (*self.clients, *self.servers)
+        """The clients, then the servers, then the observers."""
+        return (*self.clients, *self.servers, *self.observers)
 
     @property
     def workload(self) -> range:

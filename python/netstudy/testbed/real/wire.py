@@ -203,8 +203,21 @@ class RequestClient(Wire):
     measure: Until
 
 
+class Observer(Wire):
+    """Reads the counters of a host that has no part in the traffic, or of an interface that has
+    none. It has no connections."""
+
+    kind: Literal["observer"] = "observer"
+
+
 AgentWorkload = Annotated[
-    IncastServer | IncastClient | TransferServer | TransferClient | RequestServer | RequestClient,
+    IncastServer
+    | IncastClient
+    | TransferServer
+    | TransferClient
+    | RequestServer
+    | RequestClient
+    | Observer,
     Field(discriminator="kind"),
 ]
 
@@ -261,8 +274,9 @@ class AgentPlan(Wire):
     port: int = Field(default=0, ge=0, le=65_535)
     """Where it listens, at each local address of connections that it accepts; 0: ports that the
     kernel chooses."""
-    connections: tuple[ConnectionPlan, ...] = Field(min_length=1)
-    """Numbered from 0: first those of the workload, then those of the probe."""
+    connections: tuple[ConnectionPlan, ...]
+    """Numbered from 0: first those of the workload, then those of the probe. Observers alone have
+    none."""
     workload: AgentWorkload
     probe: ProbePlan | None = None
 
@@ -460,6 +474,20 @@ class TransfersRecord(Wire):
     """When its last byte was there, or was confirmed; of a stream: the end of the phase's time."""
 
 
+class SecondsRecord(Wire):
+    """What each connection of a client's workload carried in each second, from the start of its
+    measuring phase until it was stopped. Of transfers and requests."""
+
+    kind: Literal["seconds"] = "seconds"
+    connection: tuple[int, ...]
+    start_ns: Times
+    """Of the second, from the start of the phase."""
+    bytes_received: tuple[int, ...]
+    """By the client; each byte is the one that was sent."""
+    bytes_sent: tuple[int, ...]
+    """Of the client's, those that the server has acknowledged (`tcpi_bytes_acked`)."""
+
+
 class ResponseTimesRecord(Wire):
     """Response times of one phase: from when each request was due to the end of its response."""
 
@@ -557,6 +585,7 @@ AgentRecord = Annotated[
     | RequestsRecord
     | ServedRecord
     | TransfersRecord
+    | SecondsRecord
     | ResponseTimesRecord
     | SamplesRecord
     | ConnectionSeriesRecord

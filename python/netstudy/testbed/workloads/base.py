@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.cast import Part, Role
-from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 
 WireT = TypeVar("WireT", bound=wire.Incast | wire.Transfer | wire.Request)
 
@@ -139,6 +139,28 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
     )
 
 
+def seconds(evidence: Evidence) -> wire.SecondSamples:
+    """A row a connection of the workload and whole second of the measuring phase, which ends with
+    the last client. Bytes of the client count when the server's TCP has acknowledged them."""
+    rows = sorted(
+        (start_ns, agent.part.rows[number], received, sent)
+        for agent in evidence.clients
+        for number, start_ns, received, sent in _seconds_of(agent)
+        if agent.phase("measure").from_ns + start_ns + _SECOND_NS <= evidence.measure.end_ns
+    )
+    starts, connections, received, sent = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return wire.SecondSamples(
+        connection=connections, start_ns=starts, bytes_received=received, bytes_sent=sent
+    )
+
+
+def _seconds_of(agent: AgentEvidence) -> Iterator[tuple[int, int, int, int]]:
+    told = agent.one(agent_wire.SecondsRecord)
+    columns = (told.connection, told.start_ns, told.bytes_received, told.bytes_sent)
+    return zip(*columns, strict=True)
+
+
+_SECOND_NS = 1_000_000_000
 _DIGITS = 3
 """As agents keep them."""
 

@@ -8,7 +8,13 @@ from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.cast import Part, Role
 from netstudy.testbed.real.evidence import Evidence
-from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms, until
+from netstudy.testbed.workloads.base import (
+    Traffic,
+    connection_samples,
+    histograms,
+    seconds,
+    until,
+)
 
 
 class RequestTraffic(Traffic[wire.Request]):
@@ -82,7 +88,9 @@ class RequestTraffic(Traffic[wire.Request]):
             for row in client.part.own
         }
         return wire.Samples(
-            connection=connection_samples(evidence, busy_ns), request=histograms(evidence)
+            connection=connection_samples(evidence, busy_ns),
+            request=histograms(evidence),
+            second=seconds(evidence),
         )
 
     def checks(self, evidence: Evidence) -> Iterator[wire.Check]:

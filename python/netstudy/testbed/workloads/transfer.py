@@ -10,7 +10,13 @@ from netstudy.plan.paths import Route, Routes
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.cast import Part, Role
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
-from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms, until
+from netstudy.testbed.workloads.base import (
+    Traffic,
+    connection_samples,
+    histograms,
+    seconds,
+    until,
+)
 
 _CHUNK_BYTES = 65_536
 """Payload of an exchange of a stream: its request and confirmation are a thousandth of it."""
@@ -92,6 +98,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
                 bytes_sent=tuple(sent for _, _, _, _, _, sent in rows),
             ),
             request=histograms(evidence),
+            second=seconds(evidence),
         )
 
     def checks(self, evidence: Evidence) -> Iterator[wire.Check]:

@@ -1,0 +1,120 @@
+//! What each connection of a client carried in each second of the measuring phase.
+
+use netstudy_records::{AgentPlan, AgentRecord, AgentWorkload};
+use netstudy_units::{Duration, Time};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Bytes that a connection has carried since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// By the application, each of them the one that was sent.
+    pub(crate) received: u64,
+    /// Those of the application that the peer has acknowledged: its TCP has received them.
+    pub(crate) acknowledged: u64,
+}
+
+/// A table with a row a second and connection.
+#[derive(Debug)]
+pub(crate) struct Seconds {
+    /// When the phase began; none: it has not begun.
+    phase: Option<Time>,
+    /// When the second under way ends; [`Time::NEVER`] before the phase.
+    due: Time,
+    before: Vec<Carried>,
+    connection: Vec<u32>,
+    start_ns: Vec<u64>,
+    bytes_received: Vec<u64>,
+    bytes_sent: Vec<u64>,
+}
+
+impl Seconds {
+    /// None for parts that do not open connections, and for an incast, whose samples are its iterations.
+    pub(crate) fn of(plan: &AgentPlan) -> Option<Self> {
+        matches!(
+            plan.workload,
+            AgentWorkload::TransferClient { .. } | AgentWorkload::RequestClient { .. }
+        )
+        .then(Self::new)
+    }
+
+    const fn new() -> Self {
+        Self {
+            phase: None,
+            due: Time::NEVER,
+            before: Vec::new(),
+            connection: Vec::new(),
+            start_ns: Vec::new(),
+            bytes_received: Vec::new(),
+            bytes_sent: Vec::new(),
+        }
+    }
+
+    /// The measuring phase begins at `at`; its connections have carried so much before.
+    pub(crate) fn begin(&mut self, at: Time, carried: Vec<Carried>) {
+        self.phase = Some(at);
+        self.due = at + SECOND;
+        self.before = carried;
+    }
+
+    /// When the second under way ends; [`Time::NEVER`] before the measuring phase.
+    pub(crate) const fn due(&self) -> Time {
+        self.due
+    }
+
+    /// A second has ended. After a stall of several, the first of them has all that was carried.
+    pub(crate) fn add(&mut self, now: Time, carried: &[Carried]) {
+        let Some(phase) = self.phase else { return };
+        while self.due <= now {
+            let start_ns = self.due.since(phase).as_ns() - SECOND.as_ns();
+            for (number, (now, before)) in (0..).zip(carried.iter().zip(&self.before)) {
+                self.connection.push(number);
+                self.start_ns.push(start_ns);
+                self.bytes_received.push(now.received - before.received);
+                self.bytes_sent.push(now.acknowledged - before.acknowledged);
+            }
+            self.before.copy_from_slice(carried);
+            self.due += SECOND;
+        }
+    }
+
+    pub(crate) fn into_record(self) -> AgentRecord {
+        let Self { connection, start_ns, bytes_received, bytes_sent, .. } = self;
+        AgentRecord::Seconds { connection, start_ns, bytes_received, bytes_sent }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_ms(ms)
+    }
+
+    fn carried(received: u64, acknowledged: u64) -> Vec<Carried> {
+        vec![Carried { received, acknowledged }, Carried { received: 7, acknowledged: 0 }]
+    }
+
+    #[test]
+    fn a_row_is_what_was_carried_since_the_second_before() {
+        let mut seconds = Seconds::new();
+        assert_eq!(seconds.due(), Time::NEVER);
+        seconds.begin(at(500), carried(100, 10));
+        assert_eq!(seconds.due(), at(1500));
+        seconds.add(at(1501), &carried(150, 11));
+        assert_eq!(seconds.due(), at(2500));
+        // Nobody was there to read at the end of the second one.
+        seconds.add(at(3600), &carried(350, 31));
+        let AgentRecord::Seconds { connection, start_ns, bytes_received, bytes_sent } =
+            seconds.into_record()
+        else {
+            unreachable!()
+        };
+        assert_eq!(connection, [0, 1, 0, 1, 0, 1]);
+        let s = 1_000_000_000;
+        assert_eq!(start_ns, [0, 0, s, s, 2 * s, 2 * s]);
+        assert_eq!(bytes_received, [50, 0, 200, 0, 0, 0]);
+        assert_eq!(bytes_sent, [1, 0, 20, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,90 @@
+//! Reads a plan. A run with a number that the engine cannot count with is that run's failed record, and the
+//! others go on; all else that is wrong refuses the plan.
+
+use netstudy_records::{Plan, PlanSchema, Run, RunRecord};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The runs of a plan.
+pub(crate) struct Runs {
+    /// Those that can be made.
+    pub(crate) runs: Vec<Run>,
+    /// The place in the plan of each.
+    pub(crate) places: Vec<usize>,
+    /// The failed records of the others, with their places.
+    pub(crate) failed: Vec<(usize, RunRecord)>,
+}
+
+impl Runs {
+    /// How many there are in the plan.
+    pub(crate) const fn len(&self) -> usize {
+        self.runs.len() + self.failed.len()
+    }
+}
+
+/// A plan whose runs have not been looked at.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outline {
+    #[serde(rename = "schema")]
+    _schema: PlanSchema,
+    #[serde(rename = "study")]
+    _study: String,
+    #[serde(rename = "seed")]
+    _seed: i64,
+    runs: Vec<Value>,
+}
+
+/// The plan in `text`.
+///
+/// # Errors
+/// Says what is wrong, and where.
+pub(crate) fn read(text: &str) -> Result<Runs, String> {
+    match serde_json::from_str::<Plan>(text) {
+        Ok(Plan { runs, .. }) => {
+            Ok(Runs { places: (0..runs.len()).collect(), runs, failed: Vec::new() })
+        }
+        Err(error) => one_by_one(text).unwrap_or_else(|| Err(error.to_string())),
+    }
+}
+
+/// Each run by itself; none if it is not a run that is wrong.
+fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
+    let outline: Outline = serde_json::from_str(text).ok()?;
+    let mut found = Runs { runs: Vec::new(), places: Vec::new(), failed: Vec::new() };
+    for (place, value) in outline.runs.into_iter().enumerate() {
+        match serde_path_to_error::deserialize::<_, Run>(&value) {
+            Ok(run) => {
+                found.runs.push(run);
+                found.places.push(place);
+            }
+            Err(error) => match failed(&value, &error.to_string()) {
+                Some(record) => found.failed.push((place, record)),
+                None => return Some(Err(format!("runs[{place}].{error}"))),
+            },
+        }
+    }
+    Some(Ok(found))
+}
+
+/// The record of a run with a number that is out of range; none if something else is wrong with it, or it
+/// does not say which run it is.
+fn failed(run: &Value, said: &str) -> Option<RunRecord> {
+    // serde has no other mark of what is in shape and out of range.
+    if !said.contains("invalid value: integer") {
+        return None;
+    }
+    let why = said
+        .replace("expected u32", &format!("expected 0 to {}", u32::MAX))
+        .replace("expected u16", &format!("expected 0 to {}", u16::MAX));
+    serde_json::from_value(json!({
+        "run": run["id"],
+        "treatment": run["treatment"],
+        "replicate": run["replicate"],
+        "seed": run["seed"],
+        "status": "failed",
+        "error": format!("the simulator cannot count with {why}"),
+        "checks": [],
+    }))
+    .ok()
+}

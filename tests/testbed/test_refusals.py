@@ -1,0 +1,52 @@
+"""What namespaces cannot do of a plan, as its user is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from netstudy import wire
+from netstudy.testbed.netns.refusals import refusals
+from tests.testbed.carried_out import a_run, counts, roles
+from tests.testbed.networks import MODERN, direct
+
+ASKS = {"pause_high_frames": 64}
+HONOURS = {"honours_pause": True}
+
+
+def refused(
+    client: Mapping[str, object], server: Mapping[str, object], *, at_link: bool
+) -> list[str]:
+    """Of two hosts with a link between them, whose interfaces differ from the usual one in that:
+    those of the hosts' groups, or those of the link."""
+    graph = direct()
+    said = {"client": client, "server": server}
+    nics = {name: wire.Nic().model_copy(update=own) for name, own in said.items()}
+    (joined,) = graph.links
+    if at_link:
+        ends = {
+            side: end.model_copy(update={"nic": nics[end.node]})
+            for side, end in (("a", joined.a), ("b", joined.b))
+        }
+        graph = graph.model_copy(update={"links": (joined.model_copy(update=ends),)})
+    else:
+        groups = [one.model_copy(update={"nic": nics[one.name]}) for one in graph.groups]
+        graph = graph.model_copy(update={"groups": tuple(groups)})
+    run = a_run(graph, wire.Transfer(roles=roles("client", "server"), size_bytes=1), counts(1))
+    plan = wire.Plan(study="by hand", seed=1, runs=(run,))
+    return refusals(plan, "user-space", MODERN)
+
+
+@pytest.mark.parametrize("at_link", [False, True], ids=["of the hosts", "of the link"])
+def test_an_interface_that_would_pause_its_peer_over_a_link_is_refused(at_link: bool) -> None:
+    (said,) = refused(ASKS, HONOURS, at_link=at_link)
+    assert said.startswith("The nic of client asks that of server to pause")
+    assert "leave out pause_high at client, or write honours_pause: false at server" in said
+
+
+@pytest.mark.parametrize(("client", "server"), [(ASKS, {}), ({}, HONOURS), (ASKS | HONOURS, {})])
+def test_a_pause_that_nobody_honours_or_asks_for_changes_nothing(
+    client: Mapping[str, object], server: Mapping[str, object]
+) -> None:
+    assert refused(client, server, at_link=False) == []

@@ -32,14 +32,28 @@ STUDIES = ROOT / "studies/conformance"
 PAGE = ROOT / "docs/concepts/conformance.md"
 BEGIN = "<!-- conformance: written by python -m tools.conformance -->"
 END = "<!-- end of conformance -->"
+ORDER = (
+    "one-flow",
+    "incast-calm",
+    "shared",
+    "ecn",
+    "incast-collapse",
+    "incast-rates",
+    "transfer-direct",
+    "transfer-rates",
+    "transfer-star",
+    "transfer-dumbbell",
+    "request-direct",
+    "request-star",
+    "latency-under-load",
+)
 TESTBEDS = ("sim", "netns")
 """The first is A of a comparison, the second B."""
 
 
 def studies() -> list[Study]:
     """The scenarios, the plainest first."""
-    order = ("one-flow", "incast-calm", "shared", "ecn", "incast-collapse")
-    return [load(STUDIES / f"{name}.yaml") for name in order]
+    return [load(STUDIES / f"{name}.yaml") for name in ORDER]
 
 
 def carry_out(study: Study, results: Path) -> None:

@@ -9,7 +9,7 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
 use crate::host::{EndIndex, Hosts};
-use crate::network::{Counted, EndCounters, Frames};
+use crate::network::{Counted, EndCounters, Frames, SwitchFrames};
 use crate::phases::PhasePlan;
 use crate::sampling::Sampler;
 
@@ -37,6 +37,8 @@ pub(crate) struct Outcome {
     measured: [usize; 2],
     pub(crate) samplers: Vec<Sampler>,
     pub(crate) frames: Frames,
+    /// The same by switch, where there may be several.
+    pub(crate) switches: Vec<SwitchFrames>,
     /// What peers still had to send of what the workload had asked for.
     pub(crate) owed_bytes: u64,
 }
@@ -657,6 +659,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     fn outcome(&mut self, network: &impl Counted<T, Line = N>) -> Result<Outcome, String> {
         let frames = network.frames(self);
+        let switches = network.switches(self);
         let connections = self.measure().config.connections;
         let owed_bytes = self.owed_bytes(connections);
         let measure = self.measure();
@@ -671,6 +674,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             measured: [from, to],
             samplers: std::mem::take(&mut measure.config.samplers),
             frames,
+            switches,
             owed_bytes,
         })
     }

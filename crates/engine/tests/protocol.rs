@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 
-use netstudy_records::{PhaseKind, Plan, Record, Run, Status, Until};
+use netstudy_records::{Link, Mode, Node, PhaseKind, Plan, Record, Run, Status, Until, Workload};
 
 fn engine(arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_netstudy-engine"))
@@ -155,6 +155,71 @@ fn one_thread_and_two_give_the_same_bytes_and_so_does_a_second_time() {
     let one = run(&["--threads", "1"], &plan).stdout;
     assert_eq!(one, run(&["--threads", "2"], &plan).stdout);
     assert_eq!(one, run(&["--threads", "2"], &plan).stdout);
+}
+
+/// The run over two switches with a link between them: the client's, and that of all servers.
+fn over_a_dumbbell(mut run: Run) -> Run {
+    let switch = |node: &Node| matches!(node, Node::Switch(_));
+    let mut far = run.network.nodes.iter().find(|node| switch(node)).expect("one").clone();
+    let Node::Switch(other) = &mut far else { unreachable!() };
+    let near = std::mem::replace(&mut other.name, "far".to_owned());
+    run.network.nodes.push(far);
+    let mut middle = run.network.links[0].clone();
+    for (end, node, port) in [(&mut middle.a, near.as_str(), "far"), (&mut middle.b, "far", &near)]
+    {
+        (end.node, end.name, end.nic) = (node.to_owned(), port.to_owned(), None);
+    }
+    let ends = |link: &Link| [link.a.node.clone(), link.b.node.clone()];
+    for link in &mut run.network.links {
+        if ends(link).iter().any(|node| node.starts_with("server")) {
+            for end in [&mut link.a, &mut link.b].into_iter().filter(|end| end.node == near) {
+                "far".clone_into(&mut end.node);
+            }
+        }
+    }
+    run.network.links.push(middle);
+    run
+}
+
+/// The client and one server of the run, with a link between them and nothing else.
+fn over_a_direct_link(mut run: Run) -> Run {
+    let Workload::Incast(incast) = &mut run.workload else { panic!("an incast") };
+    incast.roles.server.truncate(1);
+    let ends = [incast.roles.client[0].clone(), incast.roles.server[0].clone()];
+    run.network.nodes.retain(|node| ends.iter().any(|end| end == node.name()));
+    let mut link = run.network.links[0].clone();
+    for (end, node) in [&mut link.a, &mut link.b].into_iter().zip(ends) {
+        end.node = node;
+        "eth0".clone_into(&mut end.name);
+        end.nic = None;
+    }
+    run.network.links = vec![link];
+    run
+}
+
+#[test]
+fn one_thread_and_two_give_the_same_bytes_on_networks_that_are_no_star() {
+    let mut plan = plan();
+    let runs: Vec<Run> = plan.runs.drain(..).collect();
+    plan.runs = runs.iter().cloned().map(over_a_dumbbell).collect();
+    plan.runs.extend(runs.into_iter().map(|mut run| {
+        run.id = format!("d{}", &run.id[1..]);
+        over_a_direct_link(run)
+    }));
+    let count = plan.runs.len();
+    let text = serde_json::to_string(&plan).expect("a plan is JSON");
+    let one = run(&["--threads", "1"], &text).stdout;
+    let made = records(&one).into_iter().filter_map(|record| match record {
+        Record::Run(run) => Some(run),
+        _ => None,
+    });
+    let made: Vec<_> = made.collect();
+    assert_eq!(made.len(), count);
+    for record in &made {
+        assert_eq!(record.status, Status::Ok, "{:?} {:?}", record.error, record.checks);
+        assert_eq!(record.mode, Some(Mode::PerHop), "it is no star");
+    }
+    assert_eq!(one, run(&["--threads", "2"], &text).stdout);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use netstudy_records::Check;
 use netstudy_tcp::Segment;
 
 use crate::measure::Outcome;
+use crate::network::SwitchFrames;
 use crate::wiring::Wiring;
 
 /// What was asked for is what was received.
@@ -73,5 +74,58 @@ pub(crate) fn frames_conserved(outcome: &Outcome) -> Check {
         law: "frames sent are forwarded, dropped or under way".to_owned(),
         holds: outcome.frames.sent == accounted,
         detail: format!("sent {}, accounted for {accounted}", outcome.frames.sent),
+    }
+}
+
+/// No frame appears or vanishes at any of several switches, or on a link to it; none: of the one that there
+/// is, [`frames_conserved`] tells. What waits at the other end of a link is known for the whole network alone: it is allowed
+/// for at each switch, and is nothing where the network has come to rest.
+pub(crate) fn switches_conserve(wiring: &Wiring, outcome: &Outcome) -> Option<Check> {
+    let names = wiring.switches.iter().map(|switch| switch.name.as_str());
+    let found: Vec<_> = names.zip(&outcome.switches).collect();
+    (found.len() > 1).then(|| at_switches(&found))
+}
+
+fn at_switches(found: &[(&str, &SwitchFrames)]) -> Check {
+    let broken = found.iter().filter_map(|&(name, frames)| {
+        let &SwitchFrames { came, judged, on_the_way, waiting_max } = frames;
+        let accounted = judged + on_the_way;
+        let is_whole = accounted <= came && came <= accounted + waiting_max;
+        (!is_whole).then(|| {
+            format!(
+                "{name}: {came} sent to it, {judged} forwarded or dropped, {on_the_way} on its links"
+            )
+        })
+    });
+    let broken: Vec<String> = broken.collect();
+    let whole = format!("{} switches", found.len());
+    Check {
+        law: "every frame that is sent to a switch is forwarded, dropped or on its link".to_owned(),
+        holds: broken.is_empty(),
+        detail: if broken.is_empty() { whole } else { broken.join("; ") },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(came: u64, judged: u64, on_the_way: u64, waiting_max: u64) -> SwitchFrames {
+        SwitchFrames { came, judged, on_the_way, waiting_max }
+    }
+
+    #[test]
+    fn the_switch_at_which_a_frame_vanished_is_named() {
+        let (left, right) = (frames(10, 9, 1, 0), frames(7, 5, 1, 0));
+        let check = at_switches(&[("left", &left), ("right", &right)]);
+        assert!(!check.holds);
+        assert_eq!(check.detail, "right: 7 sent to it, 5 forwarded or dropped, 1 on its links");
+        assert!(at_switches(&[("left", &left)]).holds);
+    }
+
+    #[test]
+    fn a_frame_may_wait_where_it_was_sent_but_none_may_appear() {
+        assert!(at_switches(&[("switch", &frames(7, 5, 1, 1))]).holds);
+        assert!(!at_switches(&[("switch", &frames(6, 6, 1, 5))]).holds);
     }
 }

@@ -9,7 +9,7 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
 use crate::host::{EndIndex, Hosts};
-use crate::network::{Counted, EndCounters, Frames};
+use crate::network::{Counted, EndCounters, Frames, SwitchFrames};
 use crate::phases::PhasePlan;
 use crate::readings::{Reading, Readings};
 use crate::sampling::Sampler;
@@ -40,6 +40,8 @@ pub(crate) struct Outcome {
     pub(crate) begins_loaded: bool,
     pub(crate) samplers: Vec<Sampler>,
     pub(crate) frames: Frames,
+    /// The same by switch, where there may be several.
+    pub(crate) switches: Vec<SwitchFrames>,
     /// What peers still had to send of what the workload had asked for.
     pub(crate) owed_bytes: u64,
 }
@@ -776,6 +778,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     fn outcome(&mut self, network: &impl Counted<T, Line = N>) -> Result<Outcome, String> {
         let frames = network.frames(self);
+        let switches = network.switches(self);
         let connections = self.measure().config.connections;
         let owed_bytes = self.owed_bytes(connections);
         let measure = self.measure();
@@ -791,6 +794,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             begins_loaded: measure.config.phases.continuous_warmup().is_some(),
             samplers: std::mem::take(&mut measure.config.samplers),
             frames,
+            switches,
             owed_bytes,
         })
     }

@@ -161,11 +161,12 @@ impl Setting<'_> {
             }
         };
         let Self { run, wiring, cast, mode, .. } = *self;
-        let checks = vec![
+        let mut checks = vec![
             law(&outcome),
             laws::below_line_rate(wiring, &outcome),
             laws::frames_conserved(&outcome),
         ];
+        checks.extend(laws::switches_conserve(wiring, &outcome));
         Ok(record::of_outcome(run, wiring, cast, mode, checks, outcome))
     }
 

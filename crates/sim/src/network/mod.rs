@@ -57,6 +57,11 @@ pub(crate) trait Counted<T>: Network<T> {
 
     /// What is read once, when a run has ended.
     fn frames(&self, hosts: &Hosts<'_, T, Self::Line>) -> Frames;
+
+    /// The same by switch, in their order; none where there is never more than one.
+    fn switches(&self, _hosts: &Hosts<'_, T, Self::Line>) -> Vec<SwitchFrames> {
+        Vec::new()
+    }
 }
 
 /// What is counted at one end of a link: by an interface, or by a port of a switch.
@@ -90,6 +95,19 @@ pub(crate) struct Frames {
     pub(crate) ended: u64,
     /// Those that are neither at a host nor judged by the switch.
     pub(crate) under_way: u64,
+}
+
+/// What became of the frames that were sent to one switch, in a run that has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SwitchFrames {
+    /// Those that the interfaces and switches at the other ends of its links have counted as sent.
+    pub(crate) came: u64,
+    /// Those that it has forwarded or dropped.
+    pub(crate) judged: u64,
+    /// Those that are on its links.
+    pub(crate) on_the_way: u64,
+    /// At most so many wait where they were counted as sent; 0: the network is at rest.
+    pub(crate) waiting_max: u64,
 }
 
 /// A segment in its frame, on the way to the switch or held there.

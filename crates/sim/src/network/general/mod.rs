@@ -36,7 +36,7 @@ use netstudy_workload::Traffic;
 
 use super::agenda::lot;
 use super::limits::Limits;
-use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer};
+use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer, SwitchFrames};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnIteration, Outcome, Rare};
 use crate::wiring::{InterfaceKind, Wiring};
@@ -697,6 +697,33 @@ impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
             ended: self.packets.ended(),
             under_way: self.packets.len() as u64,
         }
+    }
+
+    fn switches(&self, _hosts: &Hosts<'_, T>) -> Vec<SwitchFrames> {
+        let on_links: usize = self.wires.iter().map(|wire| wire.on_the_way.len()).sum();
+        let waiting_max = (self.packets.len() - on_links) as u64;
+        let empty = SwitchFrames { waiting_max, ..SwitchFrames::default() };
+        let mut found = vec![empty; self.switches.len()];
+        let mut sent = vec![0; self.wires.len()];
+        for interface in &self.interfaces {
+            if let Some(wire) = interface.wire {
+                sent[wire] = interface.counters(self.now).frames_sent;
+            }
+        }
+        for (switch, found) in self.switches.iter().zip(&mut found) {
+            for (port, &wire) in (0..).zip(&switch.wires) {
+                let counted = switch.counters(port);
+                sent[wire as usize] = counted.frames_forwarded;
+                found.judged += counted.frames_forwarded + counted.frames_dropped;
+            }
+        }
+        for (wire, sent) in self.wires.iter().zip(sent) {
+            if let Far::Switch { switch, .. } = wire.far {
+                found[switch as usize].came += sent;
+                found[switch as usize].on_the_way += wire.on_the_way.len() as u64;
+            }
+        }
+        found
     }
 }
 

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::host::Population;
+use crate::laws;
 use crate::measure::{Measure, MeasureConfig};
 use crate::network::limits::Limited;
 use crate::phases::PhasePlan;
@@ -219,6 +220,9 @@ impl Lab {
         let outcome = network.run(&mut hosts.at_work(), &mut || ControlFlow::Continue(()))?;
         let Frames { sent, ended, under_way } = outcome.frames;
         assert_eq!(sent, ended + under_way, "frames are conserved");
+        if let Some(check) = laws::switches_conserve(&wiring, &outcome) {
+            assert!(check.holds, "{}, seed {}", check.detail, self.run.seed);
+        }
         trace.segments.retain(|&(at, ..)| at <= self.until);
         trace.segments.sort_by_key(|&(at, moment, segment)| (at, moment, segment.seq, segment.ack));
         for data in trace.data.values_mut() {

@@ -40,6 +40,19 @@ fn the_incast_table_of_each_whole_tcp_does_not_move() {
     assert_golden("tcp_profiles.txt", &table);
 }
 
+#[test]
+fn small_queues_change_no_time_of_a_server_that_has_the_port_to_itself() {
+    // What waits in the server's interface or behind it leaves at the same times.
+    for buffer in [DROP_TAIL, INGRESS] {
+        let with_limit = |limit_output_bytes| {
+            let mut run = run_with("linux-6", 1, buffer.clone());
+            run.network.groups[1].tcp.limit_output_bytes = limit_output_bytes;
+            row(run)
+        };
+        assert_eq!(with_limit(1 << 20), with_limit(0));
+    }
+}
+
 fn assert_golden(file: &str, table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -94,20 +94,15 @@ fn flavour() -> impl Strategy<Value = Flavour> {
         select(vec![RtoRule::Rfc6298, RtoRule::Linux]),
     )
         .prop_map(
-            |(
-                recovery,
-                congestion,
-                offload_bytes,
-                offload_rule,
-                limit_output_bytes,
-                rto_rule,
-            )| Flavour {
-                recovery,
-                congestion,
-                offload_bytes,
-                offload_rule,
-                limit_output_bytes,
-                rto_rule,
+            |(recovery, congestion, offload_bytes, offload_rule, limit_output_bytes, rto_rule)| {
+                Flavour {
+                    recovery,
+                    congestion,
+                    offload_bytes,
+                    offload_rule,
+                    limit_output_bytes,
+                    rto_rule,
+                }
             },
         )
 }

@@ -73,6 +73,7 @@ pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<
             group.nic.receive_frame_ns = receive_frame_ns;
             group.nic.interrupt_delay_ns = interrupt_delay_ns;
             group.nic.transmit_queue_frames = queue_frames;
+            group.tcp.limit_output_bytes = [0, 1, 20_000, 1 << 20][(seed / 2 % 4) as usize];
             if is_linux {
                 group.tcp.congestion_control = CongestionControl::Bic;
                 group.tcp.recovery = Recovery::Fack;

@@ -116,7 +116,11 @@ impl SmallQueue {
     /// When what is held back may be asked for again: upon the next departure. [`Time::NEVER`] if nothing
     /// is, or if that is not known.
     fn resumes_at(&self) -> Time {
-        if self.holds { self.packets.front().unwrap_or(&self.newest).leaves_at() } else { Time::NEVER }
+        if self.holds {
+            self.packets.front().unwrap_or(&self.newest).leaves_at()
+        } else {
+            Time::NEVER
+        }
     }
 }
 
@@ -189,8 +193,8 @@ impl Endpoint {
         let bytes = queue.bytes_at(now);
         let most = u64::from(self.config.limit_output_bytes) << factor;
         let least = 2 * (OVERHEAD_BYTES + payload) << factor;
-        let fits = bytes < least.min(most)
-            || (bytes < most && bytes >> factor < self.paced_bytes());
+        let fits =
+            bytes < least.min(most) || (bytes < most && bytes >> factor < self.paced_bytes());
         // With one packet out there may be no departure left to wait for
         // (`tcp_rtx_queue_empty_or_single_skb`).
         if fits || is_one_out || self.sent.len() <= 1 {

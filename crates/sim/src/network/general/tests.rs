@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use netstudy_records::{
-    Buffer, Forwarding, Host, Link as PlanLink, Node, Port, Run, Switch as PlanSwitch, Zone,
+    Buffer, CongestionControl, Forwarding, Host, Link as PlanLink, Node, Port, Run,
+    Switch as PlanSwitch, Zone,
 };
 use netstudy_workload::{Action, Until};
 use proptest::prelude::*;
@@ -484,6 +485,96 @@ fn traffic_inside_a_host_that_takes_no_time_is_refused() {
     lab.send("web", "db", MSS, 0);
     let error = lab.try_run(false).map(|_| ()).expect_err("it would never end");
     assert!(error.starts_with("traffic stays inside \"a\", where packets take no time"), "{error}");
+}
+
+/// Memory that a full segment takes in its host.
+const PACKET_BYTES: u32 = MSS as u32 + 896;
+
+/// A direct link of 1 Gbit/s and so many us, between hosts whose connections may have that much of their
+/// own in the interface, which holds so many frames.
+fn small_queues(limit_output_bytes: u32, queue_frames: u32, delay_us: u64) -> Lab {
+    let mut lab = Lab::new(&["a b"]);
+    lab.set_rates(&[GBPS]);
+    lab.link(0).delay_ns = 1_000 * delay_us;
+    let group = &mut lab.run.network.groups[0];
+    group.tcp.limit_output_bytes = limit_output_bytes;
+    group.nic.transmit_queue_frames = queue_frames;
+    lab
+}
+
+fn queue_drops(outcome: &Outcome) -> u64 {
+    outcome.end().ends.iter().map(|end| end.nic.queue_drops).sum()
+}
+
+#[test]
+fn two_packets_in_the_interface_keep_the_wire_busy() {
+    let mut lab = small_queues(2 * PACKET_BYTES, 2, 1_000);
+    lab.send("a", "b", 100 * MSS, 0);
+    assert_eq!(lab.run().delivered(0), tandem(&[MSS; 100], &[(GBPS, 1_000_000)]));
+    assert_eq!(queue_drops(&lab.try_run(false).expect("it runs").1), 0);
+    lab.run.network.groups[0].tcp.limit_output_bytes = 0;
+    assert!(queue_drops(&lab.try_run(false).expect("it runs").1) >= 98, "without a limit");
+}
+
+#[test]
+fn what_was_held_back_leaves_tcp_when_the_interface_is_done_with_what_was_before() {
+    let mut lab = small_queues(1, 2, 1_000);
+    lab.run.network.groups[0].nic.send_latency_ns = 2_000;
+    lab.send("a", "b", 50 * MSS, 0);
+    // Two may leave at once, as nothing or one packet is out. Each other one begins when none is in the
+    // interface, and takes the latency.
+    let (frame, latency) = (wire_ps(MSS, GBPS), 2_000_000);
+    let first = latency + frame + 1_000_000_000;
+    let others = (0..49).map(|n| first + frame + n * (latency + frame));
+    let expected = [first].into_iter().chain(others).map(|ps| START + Duration::from_ps(ps));
+    assert_eq!(lab.run().delivered(0), expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn each_connection_counts_its_own_packets() {
+    let mut lab = small_queues(2 * PACKET_BYTES, 4, 1_000);
+    for _ in 0..2 {
+        lab.send("a", "b", 20 * MSS, 0);
+    }
+    let trace = lab.run();
+    let all = trace.data[&Moment::Delivered(1)].iter().filter(|&&(at, ..)| at > START);
+    let (times, connections): (Vec<_>, Vec<_>) = all.map(|&(at, of, _)| (at, of)).unzip();
+    assert_eq!(times, tandem(&[MSS; 40], &[(GBPS, 1_000_000)]));
+    // Two packets of either: what leaves makes room behind those of the other one.
+    assert_eq!(connections, [0, 0, 1, 1].repeat(10));
+    assert_eq!(queue_drops(&lab.try_run(false).expect("it runs").1), 0);
+}
+
+/// Frames that a host's own queue dropped, and the rate at which 20 MB came over its link of 100 Mbit/s and
+/// 250 us.
+fn linux_6_alone(offload_burst_bytes: u32, limit_output_bytes: u32) -> (u64, f64) {
+    let mut lab = Lab::new(&["a b"]);
+    lab.set_rates(&[GBPS / 10]);
+    lab.link(0).delay_ns = 250_000;
+    let group = &mut lab.run.network.groups[0];
+    group.tcp = lab::whole_tcp("linux-6");
+    // Its slow start ends with a loss, or never.
+    group.tcp.congestion_control = CongestionControl::Reno;
+    group.tcp.offload_burst_bytes = offload_burst_bytes;
+    group.tcp.limit_output_bytes = limit_output_bytes;
+    group.nic.transmit_queue_frames = 1_000;
+    lab.until = START + Duration::from_secs(4);
+    lab.send("a", "b", 20_000_000, 0);
+    let (trace, outcome) = lab.try_run(false).expect("it runs");
+    let last = trace.delivered(0).into_iter().max().expect("something came");
+    (queue_drops(&outcome), 20e6 * 8e12 / last.since(START).as_ps() as f64)
+}
+
+#[test]
+fn linux_6_fills_a_link_of_its_own_without_loss() {
+    let line_rate = 100e6 * MSS as f64 / (MSS + 90) as f64;
+    for offload_burst_bytes in [0, 65_536] {
+        let (drops, rate) = linux_6_alone(offload_burst_bytes, 1 << 20);
+        assert_eq!(drops, 0, "bursts of {offload_burst_bytes} B");
+        assert!(rate > 0.99 * line_rate && rate < line_rate, "{rate} of {line_rate}");
+    }
+    // Without small queues it overruns its own queue.
+    assert!(linux_6_alone(0, 0).0 > 100);
 }
 
 #[test]

@@ -192,7 +192,7 @@ impl Endpoint {
         // The kernel compares what is above the limit, and counts from one (`sk_alloc`).
         let bytes = queue.bytes_at(now);
         let most = u64::from(self.config.limit_output_bytes) << factor;
-        let least = 2 * (OVERHEAD_BYTES + payload) << factor;
+        let least = (2 * (OVERHEAD_BYTES + payload)) << factor;
         let fits =
             bytes < least.min(most) || (bytes < most && bytes >> factor < self.paced_bytes());
         // With one packet out there may be no departure left to wait for

@@ -31,9 +31,9 @@ pub struct Config {
     pub offload_bytes: u32,
     /// How large bursts are, and how long they are put off.
     pub offload_rule: OffloadRule,
-    /// Bytes of memory that this end's packets may take in its own host, beyond which it holds back
-    /// (`tcp_limit_output_bytes` of Linux, TCP small queues): at most this, and no more than two packets or
-    /// a millisecond at the pacing rate. Larger means a longer queue in the host. Zero: no limit at all.
+    /// TCP small queues: memory that this end's packets may take in its own host before it holds the next
+    /// one back is what the pacing rate carries in a millisecond, at least two packets, and at most this
+    /// (`tcp_limit_output_bytes` of Linux). Larger means a longer queue in the host. Zero: no limit at all.
     pub limit_output_bytes: u32,
     /// Explicit congestion notification (RFC 3168), if the peer has it too. A congestion control that
     /// needs it has it in any case.

@@ -73,13 +73,13 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
         testbed: "sim".to_owned(),
     })?;
     let threads = arguments.threads.unwrap_or_else(default_threads);
-    let packets_planned = plan.runs.iter().map(sim::useful_packets).sum();
+    let packets_planned = plan.sound.iter().map(sim::useful_packets).sum();
     let every = arguments.progress_ms.map(Duration::from_millis);
     let (runs, failed) = (plan.len(), plan.failed.len());
     for (place, record) in plan.failed {
         writer.write_run(place, Box::new(record))?;
     }
-    pool::make_runs(&plan.runs, threads, every, sim::run, |event| match event {
+    pool::make_runs(&plan.sound, threads, every, sim::run, |event| match event {
         Event::Ended(index, record) => writer.write_run(plan.places[index], record),
         Event::Progress { runs_done, packets } => writer.write(&Record::Progress {
             runs_done: failed + runs_done,

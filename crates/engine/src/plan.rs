@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The runs of a plan.
 pub(crate) struct Runs {
     /// Those that can be made.
-    pub(crate) runs: Vec<Run>,
+    pub(crate) sound: Vec<Run>,
     /// The place in the plan of each.
     pub(crate) places: Vec<usize>,
     /// The failed records of the others, with their places.
@@ -18,7 +18,7 @@ pub(crate) struct Runs {
 impl Runs {
     /// How many there are in the plan.
     pub(crate) const fn len(&self) -> usize {
-        self.runs.len() + self.failed.len()
+        self.sound.len() + self.failed.len()
     }
 }
 
@@ -42,7 +42,7 @@ struct Outline {
 pub(crate) fn read(text: &str) -> Result<Runs, String> {
     match serde_json::from_str::<Plan>(text) {
         Ok(Plan { runs, .. }) => {
-            Ok(Runs { places: (0..runs.len()).collect(), runs, failed: Vec::new() })
+            Ok(Runs { places: (0..runs.len()).collect(), sound: runs, failed: Vec::new() })
         }
         Err(error) => one_by_one(text).unwrap_or_else(|| Err(error.to_string())),
     }
@@ -51,11 +51,11 @@ pub(crate) fn read(text: &str) -> Result<Runs, String> {
 /// Each run by itself; none if it is not a run that is wrong.
 fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     let outline: Outline = serde_json::from_str(text).ok()?;
-    let mut found = Runs { runs: Vec::new(), places: Vec::new(), failed: Vec::new() };
+    let mut found = Runs { sound: Vec::new(), places: Vec::new(), failed: Vec::new() };
     for (place, value) in outline.runs.into_iter().enumerate() {
         match serde_path_to_error::deserialize::<_, Run>(&value) {
             Ok(run) => {
-                found.runs.push(run);
+                found.sound.push(run);
                 found.places.push(place);
             }
             Err(error) => match failed(&value, &error.to_string()) {

@@ -96,7 +96,7 @@ fn phase(span: &Span) -> PhaseTimes {
 
 /// The tables of the workload, and one of its connections.
 fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> Samples {
-    let connection = Some(connections(wiring, cast, outcome));
+    let connection = Some(connections(&run.workload, wiring, cast, outcome));
     let sampled = &outcome.samples;
     let second = Some(sampled.seconds.clone());
     let requests = sampled.requests.iter();
@@ -147,13 +147,42 @@ fn histogram(
     })
 }
 
+/// How much a counter of each of the workload's connections grew in the measuring phase.
+fn grown(cast: &Cast, outcome: &Outcome, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
+    let pairs = outcome.end().connections.iter().zip(&outcome.base().connections);
+    let pairs = pairs.take(cast.connections.len());
+    pairs.map(|(end, base)| value(end) - value(base)).collect()
+}
+
+/// How long each connection was busy: with each answer of an incast, with its transfers, or, where its client
+/// decides how often it asks, for the whole phase.
+fn busy_ns(workload: &Workload, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
+    match workload {
+        Workload::Incast(_) => {
+            let receiving = grown(cast, outcome, &|connection| connection.receiving.as_ps());
+            receiving.iter().map(|ps| ps / 1000).collect()
+        }
+        Workload::Transfer(_) => {
+            let transfers = &outcome.samples.transfers;
+            let spans = transfers.start_ns.iter().zip(&transfers.end_ns);
+            let mut busy_ns = vec![0; cast.connections.len()];
+            for (&connection, (start, end)) in transfers.connection.iter().zip(spans) {
+                busy_ns[connection as usize] += end - start;
+            }
+            busy_ns
+        }
+        Workload::Request(_) => vec![outcome.took().as_ns(); cast.connections.len()],
+    }
+}
+
 /// How each connection's counters grew.
-fn connections(wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> ConnectionSamples {
-    let grown = |value: &dyn Fn(&Connection) -> u64| {
-        let pairs = outcome.end().connections.iter().zip(&outcome.base().connections);
-        let pairs = pairs.take(cast.connections.len());
-        pairs.map(|(end, base)| value(end) - value(base)).collect::<Vec<_>>()
-    };
+fn connections(
+    workload: &Workload,
+    wiring: &Wiring,
+    cast: &Cast,
+    outcome: &Outcome,
+) -> ConnectionSamples {
+    let grown = |value: &dyn Fn(&Connection) -> u64| grown(cast, outcome, value);
     let of_senders = |value: fn(&Counters) -> u64| {
         grown(&|connection: &Connection| {
             let ends = connection.ends.iter().zip(cast.senders);
@@ -167,7 +196,7 @@ fn connections(wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> ConnectionSam
         server: names(1),
         bytes_received: grown(&|c| c.ends[0].bytes_received),
         bytes_sent: grown(&|c| c.ends[1].bytes_received),
-        busy_ns: grown(&|c| c.receiving.as_ps()).iter().map(|ps| ps / 1000).collect(),
+        busy_ns: busy_ns(workload, cast, outcome),
         retransmissions: of_senders(|end| end.segments_retransmitted),
         timeouts: of_senders(|end| end.timeouts),
     }

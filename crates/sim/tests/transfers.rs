@@ -66,6 +66,8 @@ fn pairs_that_share_no_link_do_not_share_its_rate() {
         assert!(took > least_ns && took < least_ns + least_ns / 20, "{took} ns of {least_ns} ns");
     }
     let connections = record.samples.connection.expect("there were connections");
+    let took: Vec<u64> = table.end_ns.iter().zip(&table.start_ns).map(|(e, s)| e - s).collect();
+    assert_eq!(connections.busy_ns, took, "a connection is busy with its transfer");
     assert_eq!(connections.client, ["server-1", "server-2", "server-3", "server-4"]);
     assert_eq!(connections.server, ["server-5", "server-6", "server-7", "server-8"]);
 }
@@ -240,6 +242,7 @@ fn requests_without_an_answer_at_the_end_are_counted_as_such() {
     set_times(&mut run, &[(PhaseKind::WarmUp, 20), (PhaseKind::Measure, 30)]);
     let record = make_ok(&run);
     assert_eq!(lasted_ns(&record), 30 * MS);
+    assert_eq!(lab::connections(&record).busy_ns, [30 * MS]);
     let [latencies] = &record.samples.request[..] else { panic!("there is one pair") };
     // One is due each microsecond; an answer takes more than four.
     assert_eq!(latencies.count + latencies.unanswered, 30_000);

@@ -702,7 +702,7 @@ class SecondSamples(Wire):
     connection: tuple[int, ...]
     """The row of ConnectionSamples."""
     start_ns: tuple[int, ...]
-    """From the start of the phase; seconds that the end of the phase cuts off have no row."""
+    """From the start of the phase, whose end cuts the last second off."""
     bytes_received: tuple[int, ...]
     """Application bytes that the client received."""
     bytes_sent: tuple[int, ...]

@@ -191,6 +191,9 @@ impl<'a> Driver<'a> {
             Action::Over => {
                 let carried = self.carried()?;
                 self.recorder.over(now, &carried);
+                if let Some(seconds) = &mut self.seconds {
+                    seconds.end(due, &carried[..self.workload_connections as usize]);
+                }
             }
             Action::Ready => unreachable!("agents rest between their phases"),
             Action::Hold | Action::End => {
@@ -206,8 +209,8 @@ impl<'a> Driver<'a> {
         self.connections.iter().map(|one| (one.received(), one.sent())).collect()
     }
 
-    /// A second of the measuring phase has ended, if one has. Seconds go on until the agent is stopped:
-    /// what they have to do with the end of the phase is seen where all clients' ends are known.
+    /// A second of the measuring phase has ended, if one has. Of a phase that ends after a count, seconds go on
+    /// until the agent is stopped: its end is known where all clients' ends are.
     fn note_second(&mut self, now: Time) -> Result<(), Failure> {
         if self.end_of_second() > now {
             return Ok(());
@@ -573,6 +576,12 @@ impl<'a> Driver<'a> {
             let is_open = self.connections[number as usize].state != State::Absent;
             if is_open && self.recorder.wants_losses(number) {
                 self.tell_losses(number)?;
+            }
+        }
+        if self.end_of_second() != Time::NEVER {
+            let carried = self.carried_by_workload()?;
+            if let Some(seconds) = &mut self.seconds {
+                seconds.end(self.clock.now(), &carried);
             }
         }
         let output = &self.agent.output;

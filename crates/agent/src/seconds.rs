@@ -19,7 +19,7 @@ pub(crate) struct Carried {
 pub(crate) struct Seconds {
     /// When the phase began; none: it has not begun.
     phase: Option<Time>,
-    /// When the second under way ends; [`Time::NEVER`] before the phase.
+    /// When the second under way ends; [`Time::NEVER`] outside the phase.
     due: Time,
     before: Vec<Carried>,
     connection: Vec<u32>,
@@ -57,25 +57,42 @@ impl Seconds {
         self.before = carried;
     }
 
-    /// When the second under way ends; [`Time::NEVER`] before the measuring phase.
+    /// When the second under way ends; [`Time::NEVER`] outside the measuring phase.
     pub(crate) const fn due(&self) -> Time {
         self.due
     }
 
     /// A second has ended. After a stall of several, the first of them has all that was carried.
     pub(crate) fn add(&mut self, now: Time, carried: &[Carried]) {
-        let Some(phase) = self.phase else { return };
         while self.due <= now {
-            let start_ns = self.due.since(phase).as_ns() - SECOND.as_ns();
-            for (number, (now, before)) in (0..).zip(carried.iter().zip(&self.before)) {
-                self.connection.push(number);
-                self.start_ns.push(start_ns);
-                self.bytes_received.push(now.received - before.received);
-                self.bytes_sent.push(now.acknowledged - before.acknowledged);
-            }
-            self.before.copy_from_slice(carried);
+            self.push_rows(carried);
             self.due += SECOND;
         }
+    }
+
+    /// The phase is over at `at`, and cuts the second under way off.
+    pub(crate) fn end(&mut self, at: Time, carried: &[Carried]) {
+        if self.due == Time::NEVER {
+            return;
+        }
+        self.add(at, carried);
+        if self.due < at + SECOND {
+            self.push_rows(carried);
+        }
+        self.due = Time::NEVER;
+    }
+
+    /// Of the second under way.
+    fn push_rows(&mut self, carried: &[Carried]) {
+        let Some(phase) = self.phase else { return };
+        let start_ns = self.due.since(phase).as_ns() - SECOND.as_ns();
+        for (number, (now, before)) in (0..).zip(carried.iter().zip(&self.before)) {
+            self.connection.push(number);
+            self.start_ns.push(start_ns);
+            self.bytes_received.push(now.received - before.received);
+            self.bytes_sent.push(now.acknowledged - before.acknowledged);
+        }
+        self.before.copy_from_slice(carried);
     }
 
     pub(crate) fn into_record(self) -> AgentRecord {
@@ -116,5 +133,23 @@ mod tests {
         assert_eq!(start_ns, [0, 0, s, s, 2 * s, 2 * s]);
         assert_eq!(bytes_received, [50, 0, 200, 0, 0, 0]);
         assert_eq!(bytes_sent, [1, 0, 20, 0, 0, 0]);
+    }
+
+    #[test]
+    fn the_end_of_the_phase_cuts_the_last_second_off() {
+        let rows_of = |end_ms| {
+            let mut seconds = Seconds::new();
+            seconds.begin(at(500), carried(0, 0));
+            seconds.end(at(end_ms), &carried(150, 11));
+            seconds.add(at(9000), &carried(900, 90));
+            let AgentRecord::Seconds { start_ns, bytes_received, .. } = seconds.into_record()
+            else {
+                unreachable!()
+            };
+            (start_ns, bytes_received)
+        };
+        let s = 1_000_000_000;
+        assert_eq!(rows_of(1800), (vec![0, 0, s, s], vec![150, 0, 0, 0]), "one and a part");
+        assert_eq!(rows_of(1500), (vec![0, 0], vec![150, 0]), "one, with nothing behind it");
     }
 }

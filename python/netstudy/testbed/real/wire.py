@@ -476,7 +476,8 @@ class TransfersRecord(Wire):
 
 class SecondsRecord(Wire):
     """What each connection of a client's workload carried in each second, from the start of its
-    measuring phase until it was stopped. Of transfers and requests."""
+    measuring phase until its time was over, or, without one, until it was stopped. The end cuts
+    the last second off. Of transfers and requests."""
 
     kind: Literal["seconds"] = "seconds"
     connection: tuple[int, ...]

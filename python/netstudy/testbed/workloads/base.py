@@ -140,13 +140,13 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
 
 
 def seconds(evidence: Evidence) -> wire.SecondSamples:
-    """A row a connection of the workload and whole second of the measuring phase, which ends with
-    the last client. Bytes of the client count when the server's TCP has acknowledged them."""
+    """A row a connection of the workload and second of the measuring phase, which ends with the
+    last client. Bytes of the client count when the server's TCP has acknowledged them."""
     rows = sorted(
         (start_ns, agent.part.rows[number], received, sent)
         for agent in evidence.clients
         for number, start_ns, received, sent in _seconds_of(agent)
-        if agent.phase("measure").from_ns + start_ns + _SECOND_NS <= evidence.measure.end_ns
+        if agent.phase("measure").from_ns + start_ns < evidence.measure.end_ns
     )
     starts, connections, received, sent = zip(*rows, strict=True) if rows else ((), (), (), ())
     return wire.SecondSamples(
@@ -160,7 +160,6 @@ def _seconds_of(agent: AgentEvidence) -> Iterator[tuple[int, int, int, int]]:
     return zip(*columns, strict=True)
 
 
-_SECOND_NS = 1_000_000_000
 _DIGITS = 3
 """As agents keep them."""
 

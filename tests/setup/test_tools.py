@@ -79,8 +79,12 @@ class TestTotals:
         *_, last = self.printed(computer, rust, python)
         return last, self.status
 
-    def printed(self, computer: Machine, rust: str, python: str) -> list[str]:
+    def printed(
+        self, computer: Machine, rust: str, python: str, folders: tuple[str, ...] = ("study",)
+    ) -> list[str]:
         """Every line."""
+        for folder in folders:
+            (computer.checkout / "tests" / folder).mkdir(parents=True)
         computer.install("cargo", rust)
         (computer.checkout / ".venv/bin").mkdir(parents=True)
         self.write(computer.checkout / ".venv/bin/python", python)
@@ -126,3 +130,16 @@ class TestTotals:
             "    tests/test_page.py::test_a_page - no browser",
             "41 passed, 0 failed",
         ]
+
+    def test_tests_that_keep_to_times_come_alone_after_all_others(self, computer: Machine) -> None:
+        outcome = self.PYTHON.format(outcome="1 passed, ")
+        python = f'echo "$*" >>"$(dirname "$0")/calls"; {outcome}'
+        folders = ("cli", "study", "testbed", "wire")
+
+        *_, last = self.printed(computer, self.RUST.format(failed=0), python, folders)
+
+        calls = (computer.checkout / ".venv/bin/calls").read_text().splitlines()
+        *at_once, alone = [call.split(" not slow ")[1] for call in calls]
+        assert alone == "tests/testbed/"
+        assert sorted(at_once) == ["tests/cli/", "tests/study/ tests/wire/"]
+        assert last == "33 passed, 0 failed"

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from netstudy.analysis.layout import Panel, layout
-from netstudy.analysis.workloads.incast import COMPLETION, GOODPUT, INCAST
+from netstudy.analysis.workloads.incast import COMPLETION, FAIRNESS, GOODPUT, INCAST
 from netstudy.report.charts import NARROW, WIDE, Size, metric_chart, svg
 from netstudy.wire import Plan
 from tests.report.synthetic import folder, incast_plan, plan_of, pooled, run
@@ -40,6 +40,11 @@ def test_every_cell_is_a_point_with_its_interval(size: Size) -> None:
     assert len(marks(text, "symbol")) == 6 + 30  # six cells, and each of their five runs
     assert len(marks(text, "rule")) == 6
     assert "lower is better; bars: 95 % interval" in text.replace("\u00a0", " ")
+
+
+def test_a_metric_without_a_unit_is_not_given_an_empty_one() -> None:
+    panel = panel_of(incast_plan([1, 2, 3], iterations=80))
+    assert metric_chart(panel, FAIRNESS, INCAST).subtitle.startswith("higher is better")
 
 
 def test_series_differ_in_shape_and_dash_besides_colour() -> None:

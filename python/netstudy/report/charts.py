@@ -83,7 +83,7 @@ def metric_chart(panel: Panel, metric: Metric, workload: WorkloadAnalysis) -> Dr
     intervals = any(point["low"] is not None for point in points)
     return Drawn(
         title=_title(metric.title, panel),
-        subtitle=f"{_axis(metric)}; {metric.better}{'; bars: 95 % interval' if intervals else ''}",
+        subtitle=_subtitle(metric, "bars: 95 % interval" if intervals else ""),
         x=panel.x or panel.series or "",
         x_numeric=panel.x_numeric,
         y=_axis(metric),
@@ -113,7 +113,7 @@ def overlay_chart(panel: Panel, metric: Metric, reference: PanelReference) -> Dr
             ]
     return Drawn(
         title=f"{metric.title}: published and {reference.here}",
-        subtitle=f"{_axis(metric)}; {metric.better}",
+        subtitle=_subtitle(metric),
         x=panel.x or "",
         x_numeric=panel.x_numeric,
         y=_axis(metric),
@@ -134,6 +134,11 @@ def _held(title: str, panel: Panel) -> str:
 
 def _axis(metric: Metric) -> str:
     return f"{metric.unit}{metric.per}"
+
+
+def _subtitle(metric: Metric, more: str = "") -> str:
+    """An index has no unit."""
+    return "; ".join(part for part in (_axis(metric), metric.better, more) if part)
 
 
 def _points(panel: Panel, level: Any, metric: Metric) -> list[dict[str, Any]]:

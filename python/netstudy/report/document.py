@@ -322,7 +322,8 @@ def _alt(panel: Panel, metric: Metric) -> str:
         for level in panel.series_levels
     ]
     against = f" against {panel.x}" if panel.x else ""
-    return f"{metric.title} in {metric.unit}{against}, {metric.better}. {'; '.join(lines)}."
+    unit = f" in {metric.unit}" if metric.unit else ""
+    return f"{metric.title}{unit}{against}, {metric.better}. {'; '.join(lines)}."
 
 
 def _ends(cells: Sequence[CellRow], metric: Metric) -> str:

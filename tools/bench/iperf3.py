@@ -182,12 +182,13 @@ def agent(cell: Cell, bytes_: int, on: Ends) -> Transfer:
             case wire.PhaseRecord(name="warm-up"):
                 client.tell(to_json(wire.GoCommand()))
             case wire.PhaseRecord(name="measure"):
-                for process in (client, server):
-                    process.tell(to_json(wire.StopCommand()))
+                client.tell(to_json(wire.StopCommand()))
             case wire.TransfersRecord(started_ns=started, ended_ns=ended):
                 seconds = (max(ended) - min(started)) / 1e9
             case wire.ErrorRecord(message=message):
                 raise SystemExit(message)
+    # Not before the client has ended, which would take it for a broken connection.
+    server.tell(to_json(wire.StopCommand()))
     for _ in server.lines():
         pass
     return Transfer(share * cell.streams, seconds, client.end() + server.end())

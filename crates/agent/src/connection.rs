@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// Whether this agent is the end that opens the connection.
+    /// Whether this agent opens the connection; else its peer does.
     pub(crate) const fn is_ours(&self) -> bool {
         matches!(self.plan, ConnectionPlan::Open { .. })
     }

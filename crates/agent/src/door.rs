@@ -86,7 +86,7 @@ impl Door {
             .map_err(Failure::run("the port"))
     }
 
-    /// Whether any accepted connection has not sent its greeting yet.
+    /// Whether a peer is connected whose greeting has not come yet.
     pub(crate) fn is_busy(&self) -> bool {
         self.greeters.iter().any(Option::is_some)
     }

@@ -1,7 +1,7 @@
 //! What is kept of a run's traffic until its end, and what is said of it meanwhile.
 
 use netstudy_records::{
-    AgentPlan, AgentRecord, AgentWorkload, InTime, Latencies, PhaseKind, ProbePlan, RequestsOf,
+    AgentPlan, AgentRecord, AgentWorkload, Answers, InTime, PhaseKind, ProbePlan, RequestsOf,
 };
 use netstudy_units::Time;
 use netstudy_workload::Sample;
@@ -28,13 +28,6 @@ pub(crate) struct Recorder {
     kept: Kept,
     /// Response times of the probe when it is alone, and beside the workload.
     probe: Option<[Answers; 2]>,
-}
-
-/// What came of the requests that were due in a phase.
-#[derive(Default)]
-struct Answers {
-    latencies: Latencies,
-    unanswered: u64,
 }
 
 /// What is kept of the workload.
@@ -270,7 +263,7 @@ impl Recorder {
             };
             let over = self.time_over();
             if let Some(probe) = &mut self.probe {
-                probe[alone].add(intended, ended, over);
+                note_answer(&mut probe[alone], intended, ended, over);
             }
             return;
         }
@@ -291,7 +284,7 @@ impl Recorder {
             (Kept::Incast { iterations, .. }, Sample::Iteration { started, ended }) => {
                 iterations.add(clock, started, ended);
             }
-            // What ends behind the phase is none of its transfers.
+            // A transfer that ends after the phase does not count.
             (Kept::Transfers(_), Sample::Transfer { .. }) if over.is_some() => {}
             (
                 Kept::Transfers(transfers),
@@ -303,7 +296,7 @@ impl Recorder {
                 transfers.spans.add(clock, started, ended);
             }
             (Kept::Requests(answers), Sample::Request { intended, ended, .. }) => {
-                answers.add(intended, ended, over);
+                note_answer(answers, intended, ended, over);
             }
             _ => unreachable!("a workload has samples of its kind"),
         }
@@ -320,14 +313,12 @@ impl Recorder {
     }
 }
 
-impl Answers {
-    /// A request has been answered, where the time of its phase was over at `over`: if it was due before.
-    fn add(&mut self, intended: Time, ended: Time, over: Option<Time>) {
-        match over {
-            None => self.latencies.record(ended.since(intended).as_ns()),
-            Some(over) if intended < over => self.unanswered += 1,
-            Some(_) => {}
-        }
+/// A request was answered at `ended`. `over` is when the time of its phase was over, if it is.
+fn note_answer(answers: &mut Answers, intended: Time, ended: Time, over: Option<Time>) {
+    match over {
+        None => answers.latencies.record(ended.since(intended).as_ns()),
+        Some(over) if intended < over => answers.unanswered += 1,
+        Some(_) => {}
     }
 }
 
@@ -420,9 +411,9 @@ mod tests {
     fn a_request_that_was_due_in_the_time_and_answered_behind_it_is_unanswered() {
         let at = |us| Time::ZERO + netstudy_units::Duration::from_us(us);
         let mut answers = Answers::default();
-        answers.add(at(10), at(20), None);
-        answers.add(at(15), at(120), Some(at(100)));
-        answers.add(at(110), at(130), Some(at(100)));
+        note_answer(&mut answers, at(10), at(20), None);
+        note_answer(&mut answers, at(15), at(120), Some(at(100)));
+        note_answer(&mut answers, at(110), at(130), Some(at(100)));
         assert_eq!((answers.latencies.count(), answers.unanswered), (1, 1));
     }
 

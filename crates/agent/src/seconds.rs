@@ -1,4 +1,4 @@
-//! What each connection of a client carried in each second of the measuring phase.
+//! The table of seconds: bytes that each connection of a client carried in each second of the measuring phase.
 
 use netstudy_records::{AgentPlan, AgentRecord, AgentWorkload};
 use netstudy_units::{Duration, Time};

@@ -879,7 +879,7 @@ fn each_second_of_the_measuring_phase_says_what_connections_carried() {
     let rows = seconds(&records);
     assert_eq!(rows[1..], [(0, 1_000_000_000, 0, 0)], "nothing moved behind the transfer");
     assert_eq!((rows[0].0, rows[0].1), (0, 0));
-    // What the server received of the client is what it acknowledged: of the warm-up as much.
+    // The server counts the transfer of the warm-up as well, which is as large.
     let [came] = server.snapshot("end").connections.try_into().expect("one");
     let (_, _, received, sent) = rows[0];
     assert_eq!(2 * sent, came.bytes_received);

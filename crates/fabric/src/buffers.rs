@@ -24,7 +24,7 @@ pub enum BufferConfig {
 }
 
 impl BufferConfig {
-    /// What may wait for one egress at most.
+    /// The most bytes that can wait for one egress port.
     #[must_use]
     pub fn room_bytes(&self) -> u64 {
         match self {

@@ -58,7 +58,8 @@ impl Transmitter {
         self.occupied_max
     }
 
-    /// What its frames occupy at `now`, whatever [`Self::release`] was called for.
+    /// Bytes of the buffer that frames occupy at `now`. Frames that have left by then do not count, also if
+    /// [`Self::release`] was not called since.
     #[must_use]
     pub fn occupied_at(&self, now: Time) -> u64 {
         let first = self.queue.partition_point(|frame| frame.at <= now);

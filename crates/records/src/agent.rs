@@ -29,7 +29,7 @@ pub enum AgentRecordSchema {
     V2,
 }
 
-/// What each connection of a client had carried in a phase when its time was over.
+/// Bytes that each connection of a client carried within the time of a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InTime {
@@ -388,7 +388,7 @@ pub enum AgentRecord {
         bytes_received: Vec<u64>,
         /// Bytes handed to the kernel on each connection until then.
         bytes_sent: Vec<u64>,
-        /// What each connection had carried at `to_ns`, if the phase ended after a time.
+        /// Bytes that each connection carried until `to_ns`, if the phase ended after a time.
         in_time: Option<InTime>,
     },
     /// A sign of life of a client, and how far it is.

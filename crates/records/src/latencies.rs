@@ -1,5 +1,14 @@
 use hdrhistogram::Histogram;
 
+/// The requests that were due in one phase.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    /// Latencies of the requests that were answered within the phase.
+    pub latencies: Latencies,
+    /// Number of the other requests.
+    pub unanswered: u64,
+}
+
 /// Latencies of the requests of one phase: a log-linear histogram (`HdrHistogram`), with the extremes and
 /// the sum kept exactly.
 #[derive(Clone, Debug)]

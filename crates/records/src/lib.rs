@@ -17,7 +17,7 @@ pub use agent::{
     ConnectionCounters, ConnectionPlan, Endpoint, InTime, InstrumentPlan, ProbePlan,
     RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token, TransferSize,
 };
-pub use latencies::Latencies;
+pub use latencies::{Answers, Latencies};
 pub use plan::{
     Buffer, CongestionControl, Direction, Forwarding, Group, Host, Incast, Instrument,
     InstrumentKind, Jitter, Link, Network, Nic, Node, OffloadRule, Phase, PhaseKind, Plan,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
-use netstudy_records::{IterationSamples, Latencies, PhaseKind, SecondSamples, TransferSamples};
+use netstudy_records::{Answers, IterationSamples, PhaseKind, SecondSamples, TransferSamples};
 use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
@@ -100,15 +100,6 @@ pub(crate) struct Sampled {
     /// By the hosts that asked and answered.
     pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Answers>,
     pub(crate) seconds: SecondSamples,
-}
-
-/// What came of the requests that were due in a phase.
-#[derive(Default)]
-pub(crate) struct Answers {
-    /// Of those that were answered in it.
-    pub(crate) latencies: Latencies,
-    /// Those that were not.
-    pub(crate) unanswered: u64,
 }
 
 /// Whose requests are told apart.

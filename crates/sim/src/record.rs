@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
 use netstudy_records::{
-    Check, ConnectionSamples, Edge, IterationSamples, Latencies, Mode, Node, PhaseKind, PhaseTimes,
-    Readings, RecordNode, RequestHistogram, RunRecord, Samples, Series, Status, Workload,
+    Answers, Check, ConnectionSamples, Edge, IterationSamples, Latencies, Mode, Node, PhaseKind,
+    PhaseTimes, Readings, RecordNode, RequestHistogram, RunRecord, Samples, Series, Status,
+    Workload,
 };
 use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
 use crate::counters;
-use crate::measure::{self, Answers, Connection, Outcome, RequestsOf, Snapshot, Span};
+use crate::measure::{self, Connection, Outcome, RequestsOf, Snapshot, Span};
 use crate::network::EndCounters;
 use crate::sampling::Sampler;
 use crate::wiring::Wiring;

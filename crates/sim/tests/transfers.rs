@@ -226,19 +226,24 @@ fn a_cooldown_follows_when_all_that_was_under_way_has_come() {
     assert!(received[1] < received[2], "{received:?}");
 }
 
-#[test]
-fn requests_without_an_answer_at_the_end_are_counted_as_such() {
-    let mut run = transfers(1, 1, Direction::Get, 1);
-    run.workload = Workload::Request(Request {
+/// Requests of 100 B, answered with 1000 B.
+fn requests(think_ns: u64, every_ns: Option<u64>) -> Workload {
+    Workload::Request(Request {
         roles: roles(1, 1),
         request_bytes: 100,
         response_bytes: 1_000,
         connections: 1,
         outstanding: 1,
-        think_ns: 0,
-        every_ns: Some(1_000),
+        think_ns,
+        every_ns,
         new_connections: false,
-    });
+    })
+}
+
+#[test]
+fn requests_without_an_answer_at_the_end_are_counted_as_such() {
+    let mut run = transfers(1, 1, Direction::Get, 1);
+    run.workload = requests(0, Some(1_000));
     set_times(&mut run, &[(PhaseKind::WarmUp, 20), (PhaseKind::Measure, 30)]);
     let record = make_ok(&run);
     assert_eq!(lasted_ns(&record), 30 * MS);
@@ -254,16 +259,7 @@ fn requests_without_an_answer_at_the_end_are_counted_as_such() {
 fn a_request_takes_its_way_there_and_back() {
     let mut run = transfers(1, 1, Direction::Get, 1);
     lab::set_iterations(&mut run, 1, 100);
-    run.workload = Workload::Request(Request {
-        roles: roles(1, 1),
-        request_bytes: 100,
-        response_bytes: 1_000,
-        connections: 1,
-        outstanding: 1,
-        think_ns: 1_000_000,
-        every_ns: None,
-        new_connections: false,
-    });
+    run.workload = requests(1_000_000, None);
     let record = make_ok(&run);
     let [latencies] = &record.samples.request[..] else { panic!("there is one pair") };
     let expected = (one_way_ps(100) + one_way_ps(1_000)) / 1000;

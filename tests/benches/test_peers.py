@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,13 @@ from tools.bench.programs import (
     PROGRAMS,
     Cell,
     Outcome,
+    Program,
     cells,
     from_record,
     peer_outcome,
 )
-from tools.bench.speeds import json_line, speed
+from tools.bench.speeds import json_line, measure, speed
+from tools.bench.usage import Crash, Job
 
 CELL = Cell(mtu=9000, servers=4)
 
@@ -121,12 +124,30 @@ def test_a_speed_is_from_the_median_of_the_rounds() -> None:
     )
 
 
+def test_a_round_that_a_peer_does_not_survive_is_left_out_by_name() -> None:
+    works = (sys.executable, "-c", "sum(range(1_000_000))")
+
+    def program(name: str, dies_with_seed: int | None = None) -> Program[Cell]:
+        def job(_cell: Cell, _iterations: int, seed: int) -> Job:
+            return Job(("sh", "-c", "kill -SEGV $$") if seed == dies_with_seed else works)
+
+        return Program(name, 1, job, lambda _output: Outcome(1.0, 0, 0))
+
+    both = (program("netstudy"), program("ns-3", dies_with_seed=2))
+
+    assert measure(CELL, both, rounds=2).crashes == ["ns-3, seed 2: SIGSEGV"]
+    with pytest.raises(Crash, match="ns-3, seed 1: SIGSEGV"):
+        measure(CELL, (both[0], program("ns-3", dies_with_seed=1)), rounds=1)
+    with pytest.raises(Crash, match="SIGSEGV"):
+        measure(CELL, (program("netstudy", dies_with_seed=1),), rounds=1)
+
+
 def test_the_last_line_names_every_cell() -> None:
     seconds = {program.name: [1.0] for program in PROGRAMS}
 
     (cell,) = json.loads(json_line([speed(CELL, PROGRAMS, seconds)], []))["cells"]
 
-    assert list(cell) == ["mtu", "servers", "packets_per_s", "ratio_ns3", "ratio_ns2"]
+    assert list(cell) == ["mtu", "servers", "packets_per_s", "ratio_ns3", "ratio_ns2", "crashes"]
     assert (cell["mtu"], cell["servers"]) == (9000, 4)
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tools.bench.usage import Job, parse, run
+from tools.bench.usage import Crash, Job, parse, run
 
 
 def test_the_launchers_line_is_read_with_its_units() -> None:
@@ -30,3 +30,8 @@ def test_a_small_program_is_not_charged_with_this_ones_memory() -> None:
 def test_a_program_that_fails_is_no_measurement() -> None:
     with pytest.raises(subprocess.CalledProcessError):
         run(Job((sys.executable, "-c", "raise SystemExit(3)")))
+
+
+def test_a_program_that_a_signal_ends_has_crashed_by_its_name() -> None:
+    with pytest.raises(Crash, match=r"^SIGSEGV$"):
+        run(Job(("sh", "-c", "kill -SEGV $$")))

@@ -14,4 +14,5 @@ child = os.posix_spawnp(program, sys.argv[2:], os.environ)
 _, status, used = os.wait4(child, 0)
 wall_s = time.monotonic() - started
 os.write(fd, f"{used.ru_utime} {wall_s} {used.ru_maxrss}".encode())
-sys.exit(os.waitstatus_to_exitcode(status) and 1)
+code = os.waitstatus_to_exitcode(status)
+sys.exit(code if code >= 0 else 128 - code)  # as shells say which signal ended a program

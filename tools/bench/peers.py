@@ -6,7 +6,7 @@ Writes the agreement into docs/concepts/agreement.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.progress import track
@@ -44,19 +44,28 @@ def agreement_table(found: Iterable[agreement.Agreement]) -> Table:
     return table
 
 
+def say(console: Console, measured: Sequence[speeds.Speed]) -> None:
+    """The table, and below it the rounds that a peer did not survive."""
+    console.print(speed_table(measured))
+    for one in measured:
+        for crash in one.crashes:
+            console.print(f"left out: {scenario(one.cell)}, MTU {one.cell.mtu}, {crash}")
+
+
 def main() -> None:
-    """Measure, print, write the page."""
+    """Measure, print, write the page. What is measured is printed before the next is begun."""
     console, progress = Console(), Console(stderr=True)
+    console.print("million useful data packets a second of user time, one thread, medians")
     incast = [
         speeds.measure(cell, PROGRAMS, ROUNDS)
         for cell in track(cells(), "speed of the incast", console=progress)
     ]
+    say(console, incast)
     shared = [
         speeds.measure(cell, dumbbell.PROGRAMS, ROUNDS)
         for cell in track(dumbbell.cells(), "speed of the dumbbell", console=progress)
     ]
-    console.print("million useful data packets a second of user time, one thread, medians")
-    console.print(speed_table([*incast, *shared]))
+    say(console, shared)
     sizes = [(cell, iterations) for iterations in agreement.ITERATIONS for cell in cells()]
     found = [agreement.observe(*size) for size in track(sizes, "agreement", console=progress)]
     for iterations in agreement.ITERATIONS:

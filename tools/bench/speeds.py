@@ -20,6 +20,8 @@ class Speed:
     """A dataclass."""
     packets_per_s: Mapping[str, float]
     """By the program's name."""
+    crashes: Sequence[str] = ()
+    """Rounds that a peer did not survive, in words. They have no part in its speed."""
 
     def ratio(self, peer: Program[Any]) -> float:
         """How many times as fast as a peer netstudy is."""
@@ -27,24 +29,41 @@ class Speed:
 
 
 def measure(cell: C, programs: Sequence[Program[C]], rounds: int) -> Speed:
-    """Run every program once a round, each round with a seed of its own."""
+    """Run every program once a round, each round with a seed of its own.
+
+    Raises Crash when this project's own program crashes, and when a peer does in every round.
+    """
     seconds: dict[str, list[float]] = {program.name: [] for program in programs}
+    crashes = []
     for seed in range(1, rounds + 1):
         for program in programs:
-            job = program.job(cell, program.iterations(cell), seed)
-            used = usage.run(job)
+            try:
+                used = usage.run(program.job(cell, program.iterations(cell), seed))
+            except usage.Crash as crash:
+                if program.name == NETSTUDY.name:
+                    raise
+                crashes.append(f"{program.name}, seed {seed}: {crash}")
+                continue
             program.outcome(used.output)
             seconds[program.name].append(used.user_s)
-    return speed(cell, programs, seconds)
+    for program in programs:
+        if not seconds[program.name]:
+            raise usage.Crash(f"{cell}: {'; '.join(crashes)}")
+    return speed(cell, programs, seconds, crashes)
 
 
-def speed(cell: C, programs: Sequence[Program[C]], seconds: Mapping[str, Sequence[float]]) -> Speed:
+def speed(
+    cell: C,
+    programs: Sequence[Program[C]],
+    seconds: Mapping[str, Sequence[float]],
+    crashes: Sequence[str] = (),
+) -> Speed:
     """From user times by the program's name."""
     rates = {
         program.name: cell.packets(program.iterations(cell)) / median(seconds[program.name])
         for program in programs
     }
-    return Speed(cell, rates)
+    return Speed(cell, rates, crashes)
 
 
 def json_line(incast: Iterable[Speed], dumbbell: Iterable[Speed]) -> str:
@@ -63,4 +82,5 @@ def _cell(one: Speed) -> dict[str, object]:
         "packets_per_s": round(one.packets_per_s[NETSTUDY.name]),
         "ratio_ns3": round(one.ratio(NS3), 2),
         "ratio_ns2": round(one.ratio(NS2), 3),
+        "crashes": list(one.crashes),
     }

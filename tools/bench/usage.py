@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LAUNCHER = Path(__file__).parent / "launch.py"
+_SIGNALS = 128
+"""The launcher's exit status is the number of the signal and this, for a program that one ended."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,15 @@ class Usage:
     output: str
 
 
+class Crash(Exception):
+    """A program was ended by a signal; says by which."""
+
+
 def run(job: Job) -> Usage:
-    """Run a job to its end. Raises CalledProcessError when it fails; its messages are not held."""
+    """Run a job to its end; its messages are not held.
+
+    Raises Crash when a signal ended it, CalledProcessError when it failed otherwise.
+    """
     reading, writing = os.pipe()
     try:
         done = subprocess.run(
@@ -39,13 +49,15 @@ def run(job: Job) -> Usage:
             input=job.text,
             stdout=subprocess.PIPE,
             text=True,
-            check=True,
             pass_fds=(writing,),
         )
     finally:
         os.close(writing)
         with os.fdopen(reading) as pipe:
             said = pipe.read()
+    if done.returncode > _SIGNALS:
+        raise Crash(signal.Signals(done.returncode - _SIGNALS).name)
+    done.check_returncode()
     return parse(said, done.stdout)
 
 

@@ -14,13 +14,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import analyse
 from netstudy.analysis.testbed import TestbedResult
-from netstudy.analysis.two_runs import TwoRuns, two_runs
+from netstudy.analysis.two_runs import Difference, TwoRuns, two_runs
 from netstudy.cli import invoke
 from netstudy.errors import StudyError, exit_code
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.marked import replace_between
+from netstudy.report.refs import Name, say
+from netstudy.report.tables import Group, Table
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
 from netstudy.report.two_runs import bands_table, broken, sentences, side_of
 from netstudy.store import Folder, Results
@@ -87,8 +90,53 @@ def _section(study: Study, results: Path) -> Iterator[str]:
     yield f"### {study.question}"
     yield f"`studies/conformance/{study.path.name}`: {study.expectation}"
     yield _made_on(folders)
-    yield pipe_table(bands_table(found))
+    if found.judged:
+        yield pipe_table(bands_table(found))
+    yield pipe_table(seeds_table(found))
     yield "\n".join(f"- {line}" for line in _lines(found, measured.testbed))
+
+
+def seeds_table(found: TwoRuns) -> Table:
+    """How far apart two runs of one seed lie at most, in any cell, beside each metric's band.
+
+    A band is at most 1.5 times that.
+    """
+    rows = tuple(
+        (
+            Name(metric.figure),
+            *(
+                None if value is None else Name(f"{value:.3g}")
+                for value in _farthest(found, metric)
+            ),
+            *{Name(str(one.band)) if one.band else None for one in _of(found, metric)},
+        )
+        for metric in found.metrics
+        if any(one.a and one.b for one in _of(found, metric))
+    )
+    heads = ("metric", "largest difference of a seed", "% of A", "band")
+    return Table("seeds", say("Single seeds"), tuple(map(Group, heads)), rows)
+
+
+def _of(found: TwoRuns, metric: Metric) -> list[Difference]:
+    return [one for pair in found.pairs for one in pair.differences if one.metric == metric]
+
+
+def _farthest(found: TwoRuns, metric: Metric) -> tuple[float | None, float | None]:
+    """The largest difference of two runs that share a seed, and the largest in percent of A's."""
+    both = list(_of_seeds(found, metric))
+    distances = [abs(b - a) for a, b in both]
+    shares = [100 * abs(b - a) / abs(a) for a, b in both if a]
+    return max(distances, default=None), max(shares, default=None)
+
+
+def _of_seeds(found: TwoRuns, metric: Metric) -> Iterator[tuple[float, float]]:
+    """A metric of two runs that share a cell and a replicate."""
+    for pair in found.pairs:
+        of_b = {run.replicate: metric.reading.of_run(run) for run in pair.b.runs}
+        for run in pair.a.runs:
+            a, b = metric.reading.of_run(run), of_b.get(run.replicate)
+            if a is not None and b is not None:
+                yield a, b
 
 
 def _made_on(folders: Sequence[Folder]) -> str:

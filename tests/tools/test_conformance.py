@@ -1,0 +1,52 @@
+"""The conformance page: how far apart single seeds lie, beside the bands."""
+
+from __future__ import annotations
+
+import pytest
+
+from netstudy.analysis.study_result import analyse
+from netstudy.analysis.two_runs import TwoRuns, two_runs
+from netstudy.cli import invoke
+from netstudy.store import Results
+from netstudy.study.agreement import Bands
+from netstudy.testbed.engine import find_engine
+from tests.skips import or_skip
+from tools.conformance import STUDIES, seeds_table, studies
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> TwoRuns:
+    """Flows that share a port, simulated with two seeds: one run a cell each."""
+    with or_skip():
+        find_engine()
+    results = tmp_path_factory.mktemp("results")
+    study = next(study for study in studies() if study.study == "conformance-shared")
+    for seed in (1, 2):
+        path = str(STUDIES / "shared.yaml")
+        invoke(["run", path, "--quick", f"--seed={seed}", f"--results={results / str(seed)}"])
+    one, other = (analyse(Results(results / str(seed)).folders()[0]).cells for seed in (1, 2))
+    return two_runs(one, other, Bands(study.agreement))
+
+
+def test_the_largest_difference_of_a_seed_is_that_of_any_cell(found: TwoRuns) -> None:
+    rows = {str(row[0]): [str(value) for value in row[1:]] for row in seeds_table(found).rows}
+
+    for figure in ("drops", "completion", "goodput"):
+        among = [one for pair in found.pairs for one in pair.differences]
+        cells = [one for one in among if one.metric.figure == figure]
+        assert len(cells) == 2
+        farthest = max(abs(one.value) for one in cells if one.value is not None)
+        share = max(abs(one.pct) for one in cells if one.pct is not None)
+        assert farthest > 0
+        assert rows[figure] == [f"{farthest:.3g}", f"{share:.3g}", str(cells[0].band)]
+
+
+def test_a_metric_without_a_band_says_none(found: TwoRuns) -> None:
+    bands = {str(row[0]): row[3] for row in seeds_table(found).rows}
+
+    assert bands["completion_p99"] is None
+    assert str(bands["timeouts"]) == "0.2"
+
+
+def test_every_study_of_the_folder_is_on_the_page() -> None:
+    assert {study.path for study in studies()} == set(STUDIES.glob("*.yaml"))

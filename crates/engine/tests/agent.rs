@@ -772,10 +772,11 @@ fn a_transfer_goes_either_way_and_both_ways_on_several_flows() {
         let until = [COUNT_1, Until::Count { count: 3 }];
         let mut client = Agent::start(&transfer_client(flows, direction, size, until));
         client.phase(PhaseKind::WarmUp);
+        // The client may have a byte before its server has counted it.
+        thread::sleep(QUIET);
         let before = [client.snapshot("measure-start"), server.snapshot("measure-start")];
         client.go();
         let phase = client.phase(PhaseKind::Measure);
-        // The client may have a byte before its server has counted it.
         thread::sleep(QUIET);
         let after = [client.snapshot("measure-end"), server.snapshot("measure-end")];
 

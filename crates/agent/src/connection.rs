@@ -82,7 +82,7 @@ pub(crate) struct Connection {
     closes: bool,
     /// Events that epoll is registered for.
     pub(crate) interest: EpollFlags,
-    /// When it last went on.
+    /// When its peer last gave a sign of life, or began to owe something.
     pub(crate) last: Time,
     /// Bytes that were acknowledged beside those of the application.
     pub(crate) acknowledged_before: u64,
@@ -151,9 +151,8 @@ impl Connection {
     }
 
     /// The application writes.
-    pub(crate) fn write(&mut self, bytes: u64, now: Time) {
+    pub(crate) fn write(&mut self, bytes: u64) {
         self.pending += bytes;
-        self.last = now;
     }
 
     /// The application closes its direction.

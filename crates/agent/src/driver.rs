@@ -6,6 +6,7 @@
 //! that is due at an instant.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 
@@ -40,6 +41,10 @@ const TIMER: u64 = u64::MAX - 1;
 const LISTENER: u64 = 1 << 62;
 const GREETER: u64 = 1 << 61;
 
+/// While one thing after the other is due, events are looked for that often at least. Longer: answers wait;
+/// shorter: what is due waits.
+const LOOK_INTERVAL: Duration = Duration::from_us(100);
+
 /// Greeters that are late are closed that often at least.
 const DOOR_CHECK_MS: u16 = 1_000;
 
@@ -69,6 +74,8 @@ struct Driver<'a> {
     timer: TimerFd,
     /// What the timer is set to.
     timer_at: Time,
+    /// When it was last looked for events.
+    looked: Time,
     /// When the application was last told something, or polled at an instant.
     told: Time,
     recorder: Recorder,
@@ -115,6 +122,7 @@ impl<'a> Driver<'a> {
             epoll,
             timer,
             timer_at: Time::NEVER,
+            looked: clock.now(),
             told: Time::ZERO,
             recorder: Recorder::new(plan, workload_connections, clock),
             seconds: Seconds::of(plan),
@@ -144,11 +152,12 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Does what is due.
+    /// Does what is due; of a series that does not end, what is due until events must be looked for.
     fn act(&mut self) -> Result<(), Failure> {
+        let until = self.clock.now() + LOOK_INTERVAL;
         loop {
             let (due, now) = (self.application.next_action(), self.clock.now());
-            if due > now {
+            if due > now || now > until {
                 return Ok(());
             }
             // What follows from what it was told is due at once; the rest at an instant.
@@ -173,7 +182,13 @@ impl<'a> Driver<'a> {
                 if self.recorder.wants_losses(connection) {
                     self.tell_losses(connection)?;
                 }
-                self.connections[connection as usize].write(bytes, now);
+                // A peer that owes something already gives no sign of life by being asked again.
+                let is_waited_for = self.is_waited_for(connection);
+                let own = &mut self.connections[connection as usize];
+                own.write(bytes);
+                if !is_waited_for {
+                    own.last = now;
+                }
                 self.flush(connection)?;
             }
             Action::Close { connection } => {
@@ -327,9 +342,11 @@ impl<'a> Driver<'a> {
             return Ok(());
         }
         let had = connection.pending() > 0;
+        let had_no_room = connection.interest.contains(EpollFlags::EPOLLOUT);
         match connection.flush(&self.bytes) {
-            Ok(true) => connection.last = self.clock.now(),
-            Ok(false) => {}
+            // The peer has made room by taking something.
+            Ok(true) if had_no_room => connection.last = self.clock.now(),
+            Ok(_) => {}
             Err(why) => return Err(self.broken(number, &why)),
         }
         let is_done = connection.pending() == 0;
@@ -353,15 +370,19 @@ impl<'a> Driver<'a> {
     /// Waits until something is due or has happened, and sees to it. Whether to go on.
     fn wait(&mut self) -> Result<bool, Failure> {
         let due = self.application.next_action();
-        if due != Time::NEVER {
-            if self.clock.is_near(due) {
-                self.clock.spin_until(due);
-                return Ok(true);
-            }
+        let is_near = due != Time::NEVER && self.clock.is_near(due);
+        if is_near && self.clock.now() < self.looked + LOOK_INTERVAL {
+            self.clock.spin_until(due);
+            return Ok(true);
+        }
+        if !is_near && due != Time::NEVER {
             self.set_timer(due)?;
         }
+        let patience = if is_near { EpollTimeout::ZERO } else { self.patience() };
         let mut events = [EpollEvent::empty(); 64];
-        let count = match self.epoll.wait(&mut events, self.patience()) {
+        let waited = self.epoll.wait(&mut events, patience);
+        self.looked = self.clock.now();
+        let count = match waited {
             Ok(count) => count,
             Err(Errno::EINTR) => 0,
             Err(error) => return Err(Failure::run("epoll")(error)),
@@ -536,17 +557,23 @@ impl<'a> Driver<'a> {
             return Ok(());
         }
         self.silence_check = now + limit.div(8);
-        let waited_for = |number: &u32| self.is_waited_for(*number);
-        let heard = (0..self.connections.len() as u32)
-            .filter(waited_for)
-            .map(|number| self.connections[number as usize].last)
-            .max();
+        // A probe goes on whatever becomes of the workload.
+        let (workload, all) = (self.workload_connections, self.connections.len() as u32);
+        let heard = self.heard(0..workload).or_else(|| self.heard(workload..all));
         if heard.is_some_and(|heard| heard + limit <= now) {
             let limit_ms = limit.as_ns() / 1_000_000;
             let why = format!("nothing has come for {limit_ms} ms: {}", self.missing());
             return Err(Failure::Run(why));
         }
         Ok(())
+    }
+
+    /// When one of those peers that are waited for last gave a sign of life; none: none is waited for.
+    fn heard(&self, numbers: Range<u32>) -> Option<Time> {
+        numbers
+            .filter(|&number| self.is_waited_for(number))
+            .map(|number| self.connections[number as usize].last)
+            .max()
     }
 
     /// Which peers are waited for, and for what.

@@ -28,15 +28,17 @@ impl Snapshots {
 
     /// All counters now, under the name `name`.
     pub(crate) fn take(&mut self, name: String) -> Snapshot {
-        let connections = self.connections.counters();
+        let mut missing = BTreeMap::new();
+        let connections = self.connections.counters(&mut missing);
         let taken = self.host.take();
-        let missing = taken.missing.iter().map(|(source, why)| (source.to_string(), why.clone()));
+        let of_host = taken.missing.iter();
+        missing.extend(of_host.map(|(source, why)| (source.to_string(), why.clone())));
         Snapshot {
             name,
             at_ns: taken.at_ns,
             counters: taken.counters(),
             gauges: taken.gauges(),
-            missing: missing.collect(),
+            missing,
             connections,
             cost_ns: taken.cost_ns,
             raw: taken.raw(),

@@ -58,24 +58,26 @@ impl Tallies {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What all of them count now, by number.
-    pub(crate) fn counters(&self) -> Vec<ConnectionCounters> {
-        let mut counters: Vec<_> = self.all().iter().map(|tally| tally.counters()).collect();
+    /// What all of them count now, by number. What the kernel does not tell is noted in `missing`.
+    pub(crate) fn counters(
+        &self,
+        missing: &mut BTreeMap<String, String>,
+    ) -> Vec<ConnectionCounters> {
+        let mut counters: Vec<_> = self.all().iter().map(|tally| tally.counters(missing)).collect();
         counters.sort_by_key(|one| one.connection);
         counters
     }
 }
 
 impl Tally {
-    fn counters(&self) -> ConnectionCounters {
+    fn counters(&self, missing: &mut BTreeMap<String, String>) -> ConnectionCounters {
         let [bytes_received, bytes_sent] = self.bytes();
-        ConnectionCounters {
-            connection: self.connection,
-            bytes_received,
-            bytes_sent,
-            // The kernel tells it of any socket that is open at this end.
-            tcp: tcp_info::by_name(&self.stream).unwrap_or_default(),
-        }
+        let tcp = tcp_info::by_name(&self.stream).unwrap_or_else(|error| {
+            let source = format!("TCP_INFO of connection {}", self.connection);
+            missing.insert(source, error.desc().to_owned());
+            BTreeMap::new()
+        });
+        ConnectionCounters { connection: self.connection, bytes_received, bytes_sent, tcp }
     }
 }
 

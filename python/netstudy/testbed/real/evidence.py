@@ -220,15 +220,18 @@ class Evidence:
 
     def connection_growth(self, row: int, role: Role) -> tuple[int, int, dict[str, int]]:
         """What one end of a connection counted in the measuring phase: bytes that its application
-        received and verified, bytes that it sent, and TCP's own counters."""
+        received and verified, bytes that it sent, and TCP's own counters. Raises LookupError when
+        the kernel did not tell these at an edge."""
         part, number = self.cast.end(row, role)
         agent = self.agents[part]
         first = agent.connection(number, wire.MEASURE_START)
         last = agent.connection(number, wire.MEASURE_END)
+        if not first.tcp or not last.tcp:
+            raise LookupError(f"{part.endpoint}: no TCP_INFO of connection {number} at an edge")
         return (
             last.bytes_received - first.bytes_received,
             last.bytes_sent - first.bytes_sent,
-            {name: value - first.tcp.get(name, 0) for name, value in last.tcp.items()},
+            {name: value - first.tcp[name] for name, value in last.tcp.items()},
         )
 
 

@@ -130,7 +130,11 @@ impl Sequence {
             return None;
         }
         self.stage = Stage::WarmUp;
-        Some(Limit::new(self.phases.warmup, now))
+        let limit = Limit::new(self.phases.warmup, now);
+        if limit.deadline > now {
+            self.due = limit.deadline;
+        }
+        Some(limit)
     }
 
     /// Whether the warm-up is under way and ends when the controller says so.
@@ -141,7 +145,9 @@ impl Sequence {
     /// Whether a phase is under way that ends with what was begun in it. Not before its time.
     pub(crate) const fn may_end(&self) -> bool {
         match self.stage {
-            Stage::WarmUp => !matches!(self.phases.warmup, Until::Told),
+            Stage::WarmUp => {
+                !matches!(self.phases.warmup, Until::Told) && matches!(self.due, Time::NEVER)
+            }
             Stage::Measure => matches!(self.due, Time::NEVER),
             _ => false,
         }
@@ -187,14 +193,18 @@ impl Sequence {
         self.due
     }
 
-    /// Does what is due at `now`, if anything is.
+    /// Does what is due at `now`, if anything is. The time of a warm-up that is not to be told passes
+    /// without a turn: what was begun in it is ended.
     pub(crate) fn turn(&mut self, now: Time) -> Option<Turn> {
         if self.due > now {
             return None;
         }
         self.due = Time::NEVER;
         match self.stage {
-            Stage::WarmUp => Some(Turn::Measure(self.measure(now))),
+            Stage::WarmUp if self.phases.warmup == Until::Told => {
+                Some(Turn::Measure(self.measure(now)))
+            }
+            Stage::WarmUp => None,
             _ => Some(Turn::Over),
         }
     }

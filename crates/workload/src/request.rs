@@ -275,7 +275,7 @@ impl RequestClient {
                 self.requests.go_on(limit);
             }
             Some(Turn::Over) => self.requests.outbox.push(now, Action::Over),
-            None => return,
+            None => {}
         }
         self.end_phase_if_over(now);
     }

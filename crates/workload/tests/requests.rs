@@ -67,6 +67,16 @@ fn a_client_thinks_before_the_next_request() {
 }
 
 #[test]
+fn a_warm_up_lasts_for_its_time_though_nothing_is_left_to_begin() {
+    let warmup = Until::Time(Duration::from_ms(1000));
+    let schedule = Schedule::Every(Duration::from_ms(400));
+    let phases = Phases { warmup, measure: Until::Count(2), hold: false };
+    with_run(&RequestConfig { phases, ..config(schedule, Until::Count(2)) }, |pipes| {
+        assert_eq!(pipes.when(0, Told::Begin), at(2000) + Duration::from_ms(1000));
+    });
+}
+
+#[test]
 fn several_requests_are_under_way_at_a_time() {
     with_run(&config(closed(4, Duration::ZERO), Until::Count(8)), |pipes| {
         let found = requests(&pipes.measured(0));

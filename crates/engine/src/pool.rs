@@ -35,7 +35,7 @@ struct Shared {
 }
 
 impl sim::Progress for &Shared {
-    fn iteration(&mut self, packets: u64) -> ControlFlow<()> {
+    fn carried(&mut self, packets: u64) -> ControlFlow<()> {
         self.packets.fetch_add(packets, Ordering::Relaxed);
         if self.stopped.load(Ordering::Relaxed) {
             return ControlFlow::Break(());

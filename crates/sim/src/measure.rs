@@ -14,8 +14,8 @@ use crate::phases::PhasePlan;
 use crate::readings::{Reading, Readings};
 use crate::sampling::Sampler;
 
-/// Hears of each sample and second, and says whether to go on.
-pub(crate) type OnIteration<'a> = dyn FnMut() -> ControlFlow<()> + 'a;
+/// Hears how many samples have ended since the last call, now and then of none; says whether to go on.
+pub(crate) type OnSamples<'a> = dyn FnMut(u64) -> ControlFlow<()> + 'a;
 
 /// Virtual time that may pass without a sample, beyond what phases last: far more than any series of
 /// timeouts that still ends.
@@ -495,11 +495,11 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     pub(crate) fn read(
         mut self,
         network: &impl Counted<T, Line = N>,
-        on_iteration: &mut OnIteration<'_>,
+        on_samples: &mut OnSamples<'_>,
     ) -> Result<Option<Outcome>, String> {
         let Some((at, host, mark)) = self.measure().next() else { return Ok(None) };
         match mark {
-            Mark::Noted(action) => return self.take_note(at, host, action, network, on_iteration),
+            Mark::Noted(action) => return self.take_note(at, host, action, network, on_samples),
             Mark::Go => {
                 if self.measure().stage == Stage::Idle {
                     self.read_edge(WARM_UP_START, at, network);
@@ -516,7 +516,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             }
             Mark::Second => {
                 self.measure().check_progress(at)?;
-                go_on(on_iteration)?;
+                go_on(on_samples, 0)?;
                 self.sample_second(at);
             }
             Mark::Sampler(number) => {
@@ -541,7 +541,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         host: usize,
         action: Action,
         network: &impl Counted<T, Line = N>,
-        on_iteration: &mut OnIteration<'_>,
+        on_samples: &mut OnSamples<'_>,
     ) -> Result<Option<Outcome>, String> {
         if let Action::Sample(sample) = action
             && let Some(end) = self.probe_end(host, sample)
@@ -556,7 +556,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 if at > LAST_SAMPLE {
                     return Err(format!("the run is not over after {LAST_SAMPLE} of virtual time"));
                 }
-                go_on(on_iteration)?;
+                go_on(on_samples, 1)?;
                 self.sample(at, host, sample);
             }
             Action::Ready => self.ready(at),
@@ -741,7 +741,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let measure = self.measure();
         measure.end_phase(PhaseKind::Measure, at);
         let start = measure.start_of_measure();
-        if is_timed && let Some(phase) = measure.phases.last_mut() {
+        if let Some(phase) = measure.phases.last_mut() {
             // Without a warm-up, connections were opened before.
             phase.start = start;
         }
@@ -792,8 +792,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 }
 
 /// Whether to go on.
-fn go_on(on_iteration: &mut OnIteration<'_>) -> Result<(), String> {
-    if on_iteration().is_break() {
+fn go_on(on_samples: &mut OnSamples<'_>, samples: u64) -> Result<(), String> {
+    if on_samples(samples).is_break() {
         return Err("stopped before its end".to_owned());
     }
     Ok(())

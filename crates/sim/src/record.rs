@@ -97,7 +97,7 @@ fn phase(span: &Span) -> PhaseTimes {
 
 /// The tables of the workload, and one of its connections.
 fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> Samples {
-    let connection = Some(connections(&run.workload, wiring, cast, outcome));
+    let connection = Some(connections(run, wiring, cast, outcome));
     let sampled = &outcome.samples;
     let second = Some(sampled.seconds.clone());
     let requests = sampled.requests.iter();
@@ -118,7 +118,7 @@ fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) 
     }
 }
 
-/// The latencies of requests of one host to another; none if none was answered.
+/// The latencies of requests of one host to another; none if none was due.
 fn histogram(
     wiring: &Wiring,
     of: RequestsOf,
@@ -126,6 +126,9 @@ fn histogram(
     answers: &Answers,
 ) -> Option<RequestHistogram> {
     let Answers { latencies, unanswered } = answers;
+    if latencies.count() + unanswered == 0 {
+        return None;
+    }
     let name = |host: u32| wiring.name_of(host as usize).to_owned();
     let (value_ns, requests) = latencies.buckets().unzip();
     let (operation, phase) = match of {
@@ -139,8 +142,8 @@ fn histogram(
         server: name(server),
         count: latencies.count(),
         unanswered: *unanswered,
-        min_ns: latencies.min_ns()?,
-        max_ns: latencies.max_ns()?,
+        min_ns: latencies.min_ns().unwrap_or(0),
+        max_ns: latencies.max_ns().unwrap_or(0),
         sum_ns: latencies.sum_ns(),
         significant_digits: Latencies::SIGNIFICANT_DIGITS,
         value_ns,
@@ -155,15 +158,21 @@ fn grown(cast: &Cast, outcome: &Outcome, value: &dyn Fn(&Connection) -> u64) -> 
     pairs.map(|(end, base)| value(end) - value(base)).collect()
 }
 
-/// How long each connection was busy: with each answer of an incast, with its transfers, or, where its client
-/// decides how often it asks, for the whole phase.
-fn busy_ns(workload: &Workload, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
-    match workload {
+/// Whether the measuring phase ends after a time.
+fn is_timed(run: &records::Run) -> bool {
+    let mut measure = run.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+    measure.any(|phase| matches!(phase.until, Some(records::Until::Time { .. })))
+}
+
+/// How long each connection was busy: with each answer of an incast, with a count of transfers, or, where
+/// the phase ends after a time or its client decides how often it asks, for the whole phase.
+fn busy_ns(run: &records::Run, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
+    match &run.workload {
         Workload::Incast(_) => {
             let receiving = grown(cast, outcome, &|connection| connection.receiving.as_ps());
             receiving.iter().map(|ps| ps / 1000).collect()
         }
-        Workload::Transfer(_) => {
+        Workload::Transfer(_) if !is_timed(run) => {
             let transfers = &outcome.samples.transfers;
             let spans = transfers.start_ns.iter().zip(&transfers.end_ns);
             let mut busy_ns = vec![0; cast.connections.len()];
@@ -172,13 +181,15 @@ fn busy_ns(workload: &Workload, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
             }
             busy_ns
         }
-        Workload::Request(_) => vec![outcome.took().as_ns(); cast.connections.len()],
+        Workload::Transfer(_) | Workload::Request(_) => {
+            vec![outcome.took().as_ns(); cast.connections.len()]
+        }
     }
 }
 
 /// How each connection's counters grew.
 fn connections(
-    workload: &Workload,
+    run: &records::Run,
     wiring: &Wiring,
     cast: &Cast,
     outcome: &Outcome,
@@ -197,7 +208,7 @@ fn connections(
         server: names(1),
         bytes_received: grown(&|c| c.ends[0].bytes_received),
         bytes_sent: grown(&|c| c.ends[1].bytes_received),
-        busy_ns: busy_ns(workload, cast, outcome),
+        busy_ns: busy_ns(run, cast, outcome),
         retransmissions: of_senders(|end| end.segments_retransmitted),
         timeouts: of_senders(|end| end.timeouts),
     }

@@ -12,7 +12,7 @@ use netstudy_workload::Traffic;
 use crate::applications::{self, Cast};
 use crate::host::Population;
 use crate::laws;
-use crate::measure::{Measure, MeasureConfig, OnIteration, Outcome};
+use crate::measure::{Measure, MeasureConfig, OnSamples, Outcome};
 use crate::network::general::General;
 use crate::network::limits::{Limited, Limits, Unlimited};
 use crate::network::star::{self, Star};
@@ -22,10 +22,10 @@ use crate::record;
 use crate::sampling::Sampler;
 use crate::wiring::{self, Wiring};
 
-/// Told of each iteration that has ended.
+/// Told of samples that have ended: iterations, transfers, requests.
 pub trait Progress {
-    /// An iteration of `packets` useful data packets has ended. The answer says whether to go on.
-    fn iteration(&mut self, packets: u64) -> ControlFlow<()>;
+    /// `packets` more useful data packets have been carried. The answer says whether to go on.
+    fn carried(&mut self, packets: u64) -> ControlFlow<()>;
 }
 
 /// Makes one run. A run that cannot be made, or does not end, is a record as well.
@@ -189,7 +189,7 @@ impl Setting<'_> {
             connections,
             measure: Measure::new(self.measure_config()?),
             manner,
-            on_iteration: &mut || progress.iteration(packets),
+            on_samples: &mut |samples| progress.carried(samples * packets),
         };
         execution.run()
     }
@@ -218,7 +218,7 @@ struct Execution<'a, T, O> {
     connections: &'a [[usize; 2]],
     measure: Measure,
     manner: Manner<O>,
-    on_iteration: &'a mut OnIteration<'a>,
+    on_samples: &'a mut OnSamples<'a>,
 }
 
 impl<T: Traffic, O: Observer> Execution<'_, T, O> {
@@ -238,7 +238,7 @@ impl<T: Traffic, O: Observer> Execution<'_, T, O> {
         let (applications, measure) = (self.applications, self.measure);
         let lines = vec![(); applications.len()];
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
-        network.run(&mut hosts.at_work(), self.on_iteration)
+        network.run(&mut hosts.at_work(), self.on_samples)
     }
 
     fn in_closed_form(self, star: &wiring::Star<'_>) -> Result<Outcome, String> {
@@ -264,7 +264,7 @@ impl<T: Traffic, O: Observer> OverStar<'_, '_, T, O> {
         let lines = star::Line::<L>::all(star, seed, connections, manner.sends_ahead);
         let network = Star::<_, L, _>::new(star, seed, connections, buffer, manner.observer);
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
-        network.run(&mut hosts.at_work(), execution.on_iteration)
+        network.run(&mut hosts.at_work(), execution.on_samples)
     }
 }
 

@@ -73,6 +73,29 @@ fn pairs_that_share_no_link_do_not_share_its_rate() {
 }
 
 #[test]
+fn the_measuring_phase_begins_when_connections_are_open() {
+    let mut run = transfers(2, 1, Direction::Get, 8_948);
+    lab::set_iterations(&mut run, 0, 1);
+    let record = make_ok(&run);
+    let edge = record.edges.iter().find(|edge| edge.name == "measure-start").expect("an edge");
+    assert!(edge.at_ns > 0);
+    assert_eq!(lab::measure(&record).start_ns, edge.at_ns);
+}
+
+#[test]
+fn in_a_phase_of_a_time_a_connection_is_busy_for_all_of_it() {
+    // 10 MB take 8.1 ms on a link of its own: the phase cuts the fourth one off.
+    let mut run = transfers(1, 1, Direction::Get, 10_000_000);
+    set_times(&mut run, &[(PhaseKind::WarmUp, 10), (PhaseKind::Measure, 30)]);
+    let Workload::Transfer(transfer) = &mut run.workload else { unreachable!("it was set") };
+    transfer.pause_ns = 0;
+    let connections = make_ok(&run).samples.connection.expect("there were connections");
+    assert_eq!(connections.busy_ns, [30 * MS]);
+    let bits_per_s = connections.bytes_received[0] * 8_000 / 30;
+    assert!((9_800_000_000..9_910_000_000).contains(&bits_per_s), "{bits_per_s} bit/s");
+}
+
+#[test]
 fn clients_of_one_server_share_the_rate_of_its_link() {
     let record = make_ok(&transfers(4, 1, Direction::Get, 10_000_000));
     let measure = lab::measure(&record);
@@ -253,6 +276,20 @@ fn requests_without_an_answer_at_the_end_are_counted_as_such() {
     assert_eq!(latencies.count + latencies.unanswered, 30_000);
     let took_us = (one_way_ps(100) + one_way_ps(1_000)) / 1_000_000;
     assert!(latencies.unanswered.abs_diff(took_us) <= 3, "{latencies:?}");
+}
+
+#[test]
+fn requests_of_which_none_is_answered_in_time_are_counted_too() {
+    let mut run = transfers(1, 1, Direction::Get, 1);
+    run.workload = requests(0, Some(1_000_000));
+    // The way there and back is 20 ms.
+    for link in &mut run.network.links {
+        link.delay_ns = 5 * MS;
+    }
+    set_times(&mut run, &[(PhaseKind::Measure, 10)]);
+    let record = make_ok(&run);
+    let [latencies] = &record.samples.request[..] else { panic!("there is one pair") };
+    assert_eq!((latencies.count, latencies.unanswered), (0, 10), "{latencies:?}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use super::limits::Limits;
 use super::nic::Nic;
 use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer};
 use crate::host::{EndIndex, Hosts};
-use crate::measure::{Measure, OnIteration, Outcome, Rare};
+use crate::measure::{Measure, OnSamples, Outcome, Rare};
 use crate::wiring;
 
 /// What lies between a host and the switch, and the port that it is behind.
@@ -161,11 +161,11 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
         }
     }
 
-    /// Carries the traffic of `hosts` out; `on_iteration` hears of each iteration that has ended.
+    /// Carries the traffic of `hosts` out; `on_samples` hears of samples that have ended.
     pub(crate) fn run<T: Traffic>(
         mut self,
         hosts: &mut Hosts<'_, T, Line<L>>,
-        on_iteration: &mut OnIteration<'_>,
+        on_samples: &mut OnSamples<'_>,
     ) -> Result<Outcome, String> {
         let mut hosts = hosts.again();
         loop {
@@ -182,7 +182,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
                 self.handle_grant(&mut hosts);
             } else if arrival == now {
                 self.handle_arrival(&mut hosts, port);
-            } else if let Some(outcome) = hosts.again().read(&self, on_iteration)? {
+            } else if let Some(outcome) = hosts.again().read(&self, on_samples)? {
                 return Ok(outcome);
             }
         }

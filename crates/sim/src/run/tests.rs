@@ -17,7 +17,7 @@ use crate::Progress;
 pub(crate) struct Silent;
 
 impl Progress for Silent {
-    fn iteration(&mut self, _packets: u64) -> ControlFlow<()> {
+    fn carried(&mut self, _packets: u64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

@@ -199,7 +199,7 @@ pub(crate) fn incast(run: &mut Run) -> &mut Incast {
 struct Silent;
 
 impl Progress for Silent {
-    fn iteration(&mut self, _packets: u64) -> ControlFlow<()> {
+    fn carried(&mut self, _packets: u64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

@@ -75,7 +75,7 @@ def until(run: wire.Run, kind: wire.PhaseKind) -> wire.Until:
 
 
 def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.ConnectionSamples:
-    """A row a connection of the workload; `busy_ns` says how long each was.
+    """A row a connection of the workload; `busy_ns` says how long each was busy.
 
     Bytes are those that the applications at both ends verified in the measuring phase. Of a phase
     that ends after a time: what the client had received and what its peer had acknowledged then, as
@@ -88,9 +88,7 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
     ends = {"client": of_client, "server": of_server}
 
     def sent_again(name: str) -> tuple[int, ...]:
-        return tuple(
-            sum(ends[role][row][2].get(name, 0) for role in evidence.sending) for row in rows
-        )
+        return tuple(sum(ends[role][row][2][name] for role in evidence.sending) for row in rows)
 
     in_time = [_in_time(evidence, row) for row in rows]
     whole = [(got, gave) for (got, _, _), (gave, _, _) in zip(of_client, of_server, strict=True)]
@@ -104,6 +102,15 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
         retransmissions=sent_again("retransmissions"),
         timeouts=sent_again("timeouts"),
     )
+
+
+def phase_ns(evidence: Evidence) -> dict[int, int]:
+    """Row -> how long its client measured."""
+    return {
+        row: client.phase("measure").to_ns - client.phase("measure").from_ns
+        for client in evidence.clients
+        for row in client.part.own
+    }
 
 
 def _in_time(evidence: Evidence, row: int) -> tuple[int, int] | None:
@@ -135,7 +142,7 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
         )
         for agent in evidence.clients
         for record in agent.all_of(agent_wire.ResponseTimesRecord)
-        if record.count
+        if record.count + record.unanswered
     )
 
 

@@ -12,6 +12,7 @@ from netstudy.testbed.workloads.base import (
     Traffic,
     connection_samples,
     histograms,
+    phase_ns,
     seconds,
     until,
 )
@@ -82,13 +83,8 @@ class RequestTraffic(Traffic[wire.Request]):
 
     def samples(self, evidence: Evidence) -> wire.Samples:
         """See Traffic.samples. A connection is busy for as long as its client's phase lasts."""
-        busy_ns = {
-            row: client.phase("measure").to_ns - client.phase("measure").from_ns
-            for client in evidence.clients
-            for row in client.part.own
-        }
         return wire.Samples(
-            connection=connection_samples(evidence, busy_ns),
+            connection=connection_samples(evidence, phase_ns(evidence)),
             request=histograms(evidence),
             second=seconds(evidence),
         )

@@ -14,6 +14,7 @@ from netstudy.testbed.workloads.base import (
     Traffic,
     connection_samples,
     histograms,
+    phase_ns,
     seconds,
     until,
 )
@@ -85,11 +86,8 @@ class TransferTraffic(Traffic[wire.Transfer]):
     def samples(self, evidence: Evidence) -> wire.Samples:
         """See Traffic.samples."""
         rows = sorted(_transfers(evidence), key=lambda one: (one[3], one[1]))
-        busy_ns: dict[int, int] = {}
-        for _, row, start, end, _, _ in rows:
-            busy_ns[row] = busy_ns.get(row, 0) + end - start
         return wire.Samples(
-            connection=connection_samples(evidence, busy_ns),
+            connection=connection_samples(evidence, _busy_ns(evidence)),
             transfer=wire.TransferSamples(
                 connection=tuple(row for _, row, _, _, _, _ in rows),
                 start_ns=tuple(start for _, _, start, _, _, _ in rows),
@@ -174,6 +172,17 @@ def _transfers(evidence: Evidence) -> Iterator[_Transfer]:
         )
         for number, start, end, received, sent in zip(*columns, strict=True):
             yield client, client.part.rows[number], start, end, received, sent
+
+
+def _busy_ns(evidence: Evidence) -> dict[int, int]:
+    """How long each connection was busy: with its transfers where they are counted, for the whole
+    phase where that ends after a time, since a transfer that it cuts off has carried bytes too."""
+    if isinstance(evidence.run.until("measure"), wire.UntilTime):
+        return phase_ns(evidence)
+    busy_ns: dict[int, int] = {}
+    for _, row, start, end, _, _ in _transfers(evidence):
+        busy_ns[row] = busy_ns.get(row, 0) + end - start
+    return busy_ns
 
 
 def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:

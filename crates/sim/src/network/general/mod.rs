@@ -38,7 +38,7 @@ use super::agenda::lot;
 use super::limits::Limits;
 use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer, SwitchFrames};
 use crate::host::{EndIndex, Hosts};
-use crate::measure::{OnIteration, Outcome, Rare};
+use crate::measure::{OnSamples, Outcome, Rare};
 use crate::wiring::{InterfaceKind, Wiring};
 use interface::{Closed, Form, Happening, Interface, SteppedInterface};
 use packets::{Packet, Packets};
@@ -152,11 +152,11 @@ impl<L: Limits, O: Observer> General<L, O> {
         })
     }
 
-    /// Carries the traffic of `hosts` out; `on_iteration` hears of each iteration that has ended.
+    /// Carries the traffic of `hosts` out; `on_samples` hears of samples that have ended.
     pub(crate) fn run<T: Traffic>(
         mut self,
         hosts: &mut Hosts<'_, T>,
-        on_iteration: &mut OnIteration<'_>,
+        on_samples: &mut OnSamples<'_>,
     ) -> Result<Outcome, String> {
         loop {
             let (host, timer) = hosts.next_timer();
@@ -175,7 +175,7 @@ impl<L: Limits, O: Observer> General<L, O> {
                     Source::Switch(switch) => self.step_switch(switch as usize),
                     Source::Pause(wire) => self.take_pause(wire as usize),
                 }
-            } else if let Some(outcome) = hosts.again().read(&self, on_iteration)? {
+            } else if let Some(outcome) = hosts.again().read(&self, on_samples)? {
                 return Ok(outcome);
             }
         }

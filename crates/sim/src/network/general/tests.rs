@@ -217,7 +217,7 @@ impl Lab {
         let mut hosts = Population::new(&wiring, seed, scripts, lines, &self.connections, measure);
         let mut trace = Trace::default();
         let network = General::<Limited, _>::new(&wiring, &self.run.seed, all_steps, &mut trace)?;
-        let outcome = network.run(&mut hosts.at_work(), &mut || ControlFlow::Continue(()))?;
+        let outcome = network.run(&mut hosts.at_work(), &mut |_| ControlFlow::Continue(()))?;
         let Frames { sent, ended, under_way } = outcome.frames;
         assert_eq!(sent, ended + under_way, "frames are conserved");
         if let Some(check) = laws::switches_conserve(&wiring, &outcome) {

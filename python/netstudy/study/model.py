@@ -228,17 +228,27 @@ class Study:
                 yield path, value
             return
         name, _, key = value.name.partition(".")
+        for factor, place, level in self._levels_with_places():
+            if factor == name and not key:
+                yield place, level.name
+            elif value.name in level.fields or (factor == name and key in level.fields):
+                field = key or value.name
+                yield (*place, field), level.fields[field]
+
+    def path_of_fixed(self, case: Case, name: str) -> Path:
+        """Where the file says what is held fixed: in the case, or for the whole study."""
+        own = case.path and name in self.file.cases[case.name].fixed
+        return (*case.path, "fixed", name) if own else ("fixed", name)
+
+    def _levels_with_places(self) -> Iterator[tuple[str, Path, FactorLevel]]:
+        """Every level of every case, with its factor and its place: what varies, what is fixed."""
         for case in self.cases:
             for factor in case.factors:
                 for level in factor.levels:
-                    place = factor.path_of(level)
-                    if factor.name == name and not key:
-                        yield place, level.name
-                    elif value.name in level.fields or (
-                        factor.name == name and key in level.fields
-                    ):
-                        field = key or value.name
-                        yield (*place, field), level.fields[field]
+                    yield factor.name, factor.path_of(level), level
+            for name, held in case.fixed.items():
+                level = self.factors[name].level(held) or FactorLevel(held)
+                yield name, self.path_of_fixed(case, name), level
 
     @property
     def _noise_of_comparison(self) -> float | None:

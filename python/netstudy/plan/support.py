@@ -11,8 +11,7 @@ from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
 from netstudy.study.procedure import SnmpPoll
 from netstudy.study.topology import Host, Link
-
-TESTBEDS = ("sim", "netns", "netns-kernel")
+from netstudy.study.vocabulary import TESTBEDS
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:

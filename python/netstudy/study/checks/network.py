@@ -81,6 +81,9 @@ def _placement_problems(study: Study) -> Iterator[Problem]:
         for end in ("sender", "receiver"):
             if wrong := study.topology.no_place(getattr(placement, end)):
                 yield study.document.problem(("topology", "placement", name, end), wrong)
+        if placement.sender == placement.receiver:
+            message = "is the sender too; the two must be different hosts"
+            yield study.document.problem(("topology", "placement", name, "receiver"), message)
 
 
 def _instrument_problems(study: Study) -> Iterator[Problem]:

@@ -35,7 +35,10 @@ class Asked:
 class Prepared:
     """A study that is ready to run."""
 
+    written: Study
+    """As its file has it."""
     study: Study
+    """In the form, the short form and with the values that were asked for."""
     planned: PlannedStudy
     invocation: Invocation
 
@@ -73,7 +76,7 @@ def prepare(asked: Asked) -> Prepared:
         only=invocation.levels_kept(study),
         scale=parse_scale(invocation.scale or 1),
     )
-    return Prepared(study, planned, invocation)
+    return Prepared(as_written, study, planned, invocation)
 
 
 def _form(study: Study, asked: str | None, testbed: str) -> str | None:

@@ -132,11 +132,16 @@ class Study:
 
     @property
     def compare(self) -> Compare | None:
-        """The comparison of the verdict, its noise filled in from the study's."""
+        """The comparison of the verdict: its base as the factor names that level, its noise filled
+        in from the study's."""
         compare = self.file.compare
-        if compare is None or compare.noise_pct is not None:
-            return compare
-        return compare.model_copy(update={"noise_pct": self.file.noise})
+        if compare is None:
+            return None
+        factor = self.factors.get(compare.factor)
+        level = factor.level(compare.base) if factor else None
+        base = level.name if level else compare.base
+        noise = self.file.noise if compare.noise_pct is None else compare.noise_pct
+        return compare.model_copy(update={"base": base, "noise_pct": noise})
 
     @cached_property
     def report(self) -> Report:

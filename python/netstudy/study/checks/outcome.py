@@ -23,7 +23,7 @@ from netstudy.study.outcome import (
     Substitution,
     Table,
 )
-from netstudy.study.selection import select
+from netstudy.study.selection import one_level, select
 from netstudy.study.topology import SWITCH
 from netstudy.study.vocabulary import WORKLOAD_METRICS, split_metric
 from netstudy.wire import Level
@@ -70,7 +70,7 @@ def _compare_problems(study: Study) -> Iterator[Problem]:
         message = f'no factor "{compare.factor}"{did_you_mean(compare.factor, names)}'
         yield study.document.problem(("compare", "factor"), message)
         return
-    yield from _level_problems(study, ("compare", "base"), compare.factor, [compare.base])
+    yield from _one_level_problems(study, ("compare", "base"), compare.factor, compare.base)
     yield from _metrics_problems(study, ("compare", "on"), compare.on)
 
 
@@ -132,7 +132,7 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
             yield from _metrics_problems(study, (*path, "on"), conclusion.on)
             if conclusion.base is not None and conclusion.compare in study.factors:
                 base = (*path, "base")
-                yield from _level_problems(study, base, conclusion.compare, [conclusion.base])
+                yield from _one_level_problems(study, base, conclusion.compare, conclusion.base)
         case Limit():
             yield from _metrics_problems(study, (*path, "limit"), (conclusion.limit,))
         case Equivalence():
@@ -211,7 +211,14 @@ def _at_problems(study: Study, path: Path, name: str, level: Level) -> Iterator[
         message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
         yield study.document.problem(path, message, of_key=True)
     else:
-        yield from _level_problems(study, path, name, [level])
+        yield from _one_level_problems(study, path, name, level)
+
+
+def _one_level_problems(study: Study, path: Path, name: str, wanted: Level) -> Iterator[Problem]:
+    try:
+        one_level(study.factors[name], wanted)
+    except ValueError as error:
+        yield study.document.problem(path, str(error))
 
 
 def _level_problems(

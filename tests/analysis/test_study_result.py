@@ -26,3 +26,26 @@ def test_a_base_is_the_level_of_that_name_however_it_is_written(tmp_path: Path) 
     assert {
         (verdicts.level, verdicts.base) for panel in case.panels for verdicts in panel.verdicts
     } == {("1.50", "2")}
+
+
+def test_a_metric_to_compare_on_that_the_workload_does_not_have_is_named(tmp_path: Path) -> None:
+    on = "on: [server.cpu_pct, response_ms_mean, goodput_mbps]"
+    result = found(tmp_path, f"{COMPARED}, {on}}}\n")
+    assert result.comparing is not None
+    assert [metric.name for metric in result.comparing.on] == ["goodput_mbps"]
+    assert result.warnings.not_shown == (
+        "compare.on: server.cpu_pct",
+        "compare.on: response_ms_mean",
+    )
+
+
+def test_published_values_of_a_metric_that_the_workload_does_not_have_are_named(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "paper.csv").write_text("servers,response,goodput\n2,3.5,9000\n")
+    result = found(
+        tmp_path,
+        "reference:\n  file: paper.csv\n  source: a paper\n  factors: {servers: servers}\n"
+        "  columns: {response: {metric: response_ms_mean}, goodput: {metric: goodput_mbps}}\n",
+    )
+    assert result.warnings.not_shown == ("response of paper.csv: response_ms_mean",)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from netstudy.analysis.study_result import StudyResult, analyse
 from tests.report.results import from_text, study_text
 
@@ -49,3 +51,52 @@ def test_published_values_of_a_metric_that_the_workload_does_not_have_are_named(
         "  columns: {response: {metric: response_ms_mean}, goodput: {metric: goodput_mbps}}\n",
     )
     assert result.warnings.not_shown == ("response of paper.csv: response_ms_mean",)
+
+
+AS_SHOWN = "{title: Goodput, rows: servers, columns: switch, cell: goodput_mbps}"
+
+
+@pytest.mark.parametrize(
+    ("tables", "left_out"),
+    [
+        (AS_SHOWN, ()),
+        ("{rows: switch, columns: servers, cell: goodput_mbps}", ("rows", "columns")),
+        ("{rows: servers, columns: goodput_mbps}", ("columns",)),
+        ("{rows: servers, columns: [switch, drops_per_iteration], cell: goodput_mbps}",
+         ("columns",)),
+        ("{rows: servers, columns: switch, cell: goodput_mbps, show: every replicate, "
+         "normalise: {goodput_mbps: first row}}", ("show", "normalise")),
+    ],
+)  # fmt: skip
+def test_parts_of_a_table_that_are_not_carried_out_are_named(
+    tables: str, left_out: tuple[str, ...], tmp_path: Path
+) -> None:
+    result = found(tmp_path, f"{COMPARED}}}\ntables: [{tables}]\n")
+    assert result.warnings.not_shown == tuple(f"tables[0].{part}" for part in left_out)
+
+
+def test_the_title_of_the_only_table_stands_above_it(tmp_path: Path) -> None:
+    assert found(tmp_path, f"{COMPARED}}}\ntables: [{AS_SHOWN}]\n").table_title == "Goodput"
+
+
+def test_the_titles_of_several_tables_are_named(tmp_path: Path) -> None:
+    both = f"report: {{tables: [{AS_SHOWN}]}}\ntables: [{AS_SHOWN}]\n"
+    result = found(tmp_path, f"{COMPARED}}}\n{both}")
+    assert result.table_title is None
+    assert result.warnings.not_shown == ("report.tables[0].title", "tables[0].title")
+
+
+def test_figures_and_conclusions_that_are_not_carried_out_are_named(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        "figures: [completion, {name: drops, title: Lost}, {x: servers, y: goodput_mbps}]\n"
+        "conclude: [bottleneck, {knee: servers}, {compare: switch}]\n",
+    )
+    assert [metric.figure for metric in result.figures] == ["completion", "drops"]
+    assert result.warnings.not_shown == (
+        "figures[1].title",
+        "figures[2]",
+        "conclude.bottleneck",
+        "conclude.knee",
+        "conclude.compare",
+    )

@@ -251,3 +251,16 @@ class TestResume:
         assert outcome.code == 2
         assert "another netstudy" in outcome.err
         assert len(begun.records()) == 3
+
+
+def test_what_the_report_will_leave_out_is_said_before_a_run_and_refuses_none(
+    study: Path, netstudy: Netstudy
+) -> None:
+    study.write_text(f"{study.read_text()}conclude: [bottleneck]\n")
+    note = "The report does not carry out conclude.bottleneck yet."
+    for verb in ("validate", "plan"):
+        told = netstudy(verb, study)
+        assert told.code == 0
+        assert note in told.out
+    assert netstudy("run", study).code == 0
+    assert "conclude.bottleneck" in (newest().path / "report.md").read_text()

@@ -23,6 +23,7 @@ from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verd
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
 from netstudy.errors import StudyError
+from netstudy.study.not_reported import not_reported
 from netstudy.wire import Level, Plan, RunRecord
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ class StudyResult:
     cases: tuple[CaseResult, ...]
     headline: tuple[Metric, ...]
     """The columns of the main table."""
+    table_title: str | None
+    """What stands above it; None: the report finds words."""
     figures: tuple[Metric, ...]
     requirements: tuple[CheckedRequirement, ...]
     """What the study requires of its outcome, and what became of it."""
@@ -149,6 +152,8 @@ def analyse(folder: Folder) -> StudyResult:
         for case in study.cases
         if case.name in cells.cases
     )
+    not_shown = (*not_compared, *not_tabled, *not_drawn, *unpublished)
+    not_shown += not_reported(study, {case.name: case.layout.axes for case in cases})
     return StudyResult(
         study=study.study,
         title=study.report.title,
@@ -158,14 +163,13 @@ def analyse(folder: Folder) -> StudyResult:
         cells=cells,
         cases=cases,
         headline=headline,
+        table_title=_table_title(study),
         figures=figures,
         requirements=check(study, cells),
         sources=tuple(reference.source for reference in study.reference),
         plan=plan,
         testbed=testbed,
-        warnings=_warnings(
-            cells, cases, testbed, unread, (*not_compared, *not_tabled, *not_drawn, *unpublished)
-        ),
+        warnings=_warnings(cells, cases, testbed, unread, not_shown),
     )
 
 
@@ -232,16 +236,22 @@ def _headline(
     return known or headline_of(plan), unknown
 
 
+def _table_title(study: Study) -> str | None:
+    """That of the only table; where a study asks for several, the main table is none of them."""
+    tables = study.report.tables
+    return tables[0].title if len(tables) == 1 else None
+
+
 def _figures(
     study: Study, plan: Plan, cells: CellTable
 ) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
-    """The metrics to draw, and what is asked for beyond the standard figures."""
-    asked = study.report.figures
-    if not asked:
+    """The metrics to draw, and the standard figures of metrics that the workload does not have."""
+    if not study.report.figures:
         return figures_of(plan), ()
-    found = [(one, figure_named(one.name, cells.metrics) if one.name else None) for one in asked]
+    names = [one.name for one in study.report.figures if one.name is not None]
+    found = [(name, figure_named(name, cells.metrics)) for name in names]
     known = tuple(metric for _, metric in found if metric is not None)
-    return known, tuple(one.title or one.kind for one, metric in found if metric is None)
+    return known, tuple(name for name, metric in found if metric is None)
 
 
 def _case(

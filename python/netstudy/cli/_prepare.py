@@ -48,6 +48,12 @@ class Prepared:
 
         return unsupported(self.study, self.invocation.testbed)
 
+    def notes(self) -> list[str]:
+        """That, and what the report will leave out."""
+        from netstudy.plan import left_out_of_the_report
+
+        return [*self.unsupported(), *left_out_of_the_report(self.study, self.planned.cells)]
+
 
 def prepare(asked: Asked) -> Prepared:
     """Load the study, apply what was asked for, and make the plan. Raises StudyError."""

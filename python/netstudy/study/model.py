@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path as FilePath
+from typing import TypeVar
 
 from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path
@@ -13,11 +14,21 @@ from netstudy.documents.source import Document
 from netstudy.study.agreement import Band
 from netstudy.study.file import Design, Form, Hole, Quick, StudyFile
 from netstudy.study.levels import FactorLevel, Growth, level_text
-from netstudy.study.outcome import Compare, Conclusion, Reference, Report, Requirement
+from netstudy.study.outcome import (
+    Compare,
+    Conclusion,
+    Figure,
+    Reference,
+    Report,
+    Requirement,
+    Table,
+)
 from netstudy.study.procedure import Instrument, Procedure
 from netstudy.study.topology import Topology
 from netstudy.study.workloads import Workload
 from netstudy.wire import Level
+
+ItemT = TypeVar("ItemT")
 
 MAIN_CASE = "main"
 """Name of the one test case of a study that has plain factors."""
@@ -155,6 +166,18 @@ class Study:
         )
 
     @property
+    def tables(self) -> Iterator[tuple[Path, Table]]:
+        """Its tables, each with its place; `report` has them too."""
+        yield from _placed(("report", "tables"), self.file.report.tables)
+        yield from _placed(("tables",), self.file.tables)
+
+    @property
+    def figures(self) -> Iterator[tuple[Path, Figure]]:
+        """Its figures, each with its place; `report` has them too."""
+        yield from _placed(("report", "figures"), self.file.report.figures)
+        yield from _placed(("figures",), self.file.figures)
+
+    @property
     def conclude(self) -> tuple[Conclusion, ...]:
         """Conclusions to draw from the data."""
         return self.file.conclude
@@ -270,6 +293,10 @@ class Study:
             if key not in design.factors
         }
         return Case(name, design.description, factors, fixed, design.zip, design.holes, path)
+
+
+def _placed(path: Path, items: Iterable[ItemT]) -> Iterator[tuple[Path, ItemT]]:
+    return (((*path, index), item) for index, item in enumerate(items))
 
 
 def factor_names(cases: Iterable[Case]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import TypeVar
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
@@ -28,15 +27,13 @@ from netstudy.study.topology import SWITCH
 from netstudy.study.vocabulary import WORKLOAD_METRICS, split_metric
 from netstudy.wire import Level
 
-ItemT = TypeVar("ItemT")
-
 
 def outcome_problems(study: Study) -> Iterator[Problem]:
     """What is wrong with what the study wants to see."""
     yield from _compare_problems(study)
-    for path, table in _placed("tables", study.file.report.tables, study.file.tables):
+    for path, table in study.tables:
         yield from _table_problems(study, path, table)
-    for path, figure in _placed("figures", study.file.report.figures, study.file.figures):
+    for path, figure in study.figures:
         yield from _figure_problems(study, path, figure)
     for index, conclusion in enumerate(study.conclude):
         yield from _conclusion_problems(study, ("conclude", index), conclusion)
@@ -50,15 +47,6 @@ def reference_problems(study: Study) -> Iterator[Problem]:
         listed = isinstance(study.document.data["reference"], list)
         at: Path = ("reference", index) if listed else ("reference",)
         yield from _reference_problems(study, at, reference)
-
-
-def _placed(
-    key: str, in_report: Sequence[ItemT], at_top: Sequence[ItemT]
-) -> Iterator[tuple[Path, ItemT]]:
-    for index, item in enumerate(in_report):
-        yield ("report", key, index), item
-    for index, item in enumerate(at_top):
-        yield (key, index), item
 
 
 def _compare_problems(study: Study) -> Iterator[Problem]:

@@ -9,7 +9,10 @@ import pytest
 from netstudy.analysis.study_result import StudyResult, analyse
 from tests.report.results import from_text, study_text
 
-SWITCHES = "factors: {switch: [nexus-5010, arista-7124s], servers: [2, 4]}\nreplicates: 3\n"
+SWITCHES = """\
+factors: {switch: [nexus-5010, arista-7124s], servers: [2, 4], latency: [new]}
+replicates: 3
+"""
 COMPARED = "compare: {factor: switch, base: nexus-5010"
 
 
@@ -60,6 +63,8 @@ AS_SHOWN = "{title: Goodput, rows: servers, columns: switch, cell: goodput_mbps}
     ("tables", "left_out"),
     [
         (AS_SHOWN, ()),
+        ("{rows: [latency, servers], columns: switch, cell: goodput_mbps}", ()),
+        ("{rows: [servers, latency], columns: switch, cell: goodput_mbps}", ("rows",)),
         ("{rows: switch, columns: servers, cell: goodput_mbps}", ("rows", "columns")),
         ("{rows: servers, columns: goodput_mbps}", ("columns",)),
         ("{rows: servers, columns: [switch, drops_per_iteration], cell: goodput_mbps}",

@@ -33,13 +33,19 @@ def _of_table(
     left_out = {
         "title": table.title is not None and len(study.report.tables) > 1,
         "case": table.case is not None and len(study.cases) > 1,
-        "rows": any(table.rows != (axes.x,) for axes in cases),
+        "rows": not all(_has_rows(axes, table.rows) for axes in cases),
         "columns": bool(table.cell and across != table.columns)
         or not all(_has_columns(axes, across) for axes in cases),
         "show": table.show != "mean",
         "normalise": bool(table.normalise),
     }
     return ((*path, key) for key, is_left_out in left_out.items() if is_left_out)
+
+
+def _has_rows(axes: Axes, factors: Sequence[str]) -> bool:
+    """x makes the rows; factors before it are held, each of their levels in a table of its own."""
+    *held, last = factors
+    return last == axes.x and axes.series not in held
 
 
 def _has_columns(axes: Axes, factors: Sequence[str]) -> bool:

@@ -105,14 +105,18 @@ def test_what_was_asked_for_is_recorded_and_the_study_is_kept_as_it_was(
 
 
 def test_what_a_study_refers_to_is_kept_beside_it(here: Path, netstudy: Netstudy) -> None:
-    """Reference data and profiles as they were: the report can be made anew without the study."""
+    """Reference data and profiles as they were, those of the form for netns too: the report can be
+    made anew without the study, every form of which is checked when it is read."""
     outcome = netstudy("run", INCAST, *LITTLE, "--only", "servers=1..2")
     assert outcome.code == 0, outcome.err
     kept = here / "results" / "incast" / "latest"
     for name in ("reference/incast_4mb_mtu9000.csv", "study.yaml"):
         assert (kept / name).read_bytes() == (INCAST / name).read_bytes()
     profiles = {path.stem for path in (kept / "hardware").iterdir()}
-    assert profiles == {"arista-7124s", "nexus-5010", "ucs-c200-rhel54", "linux-2.6.18"}
+    assert profiles == {
+        *("arista-7124s", "nexus-5010", "ucs-c200-rhel54", "linux-2.6.18"),
+        *("host-10g", "linux-6"),
+    }
 
 
 def test_json_names_the_folder_the_report_and_the_findings(study: Path, netstudy: Netstudy) -> None:
@@ -251,3 +255,16 @@ class TestResume:
         assert outcome.code == 2
         assert "another netstudy" in outcome.err
         assert len(begun.records()) == 3
+
+
+def test_what_the_report_will_leave_out_is_said_before_a_run_and_refuses_none(
+    study: Path, netstudy: Netstudy
+) -> None:
+    study.write_text(f"{study.read_text()}conclude: [bottleneck]\n")
+    note = "The report does not carry out conclude.bottleneck yet."
+    for verb in ("validate", "plan"):
+        told = netstudy(verb, study)
+        assert told.code == 0
+        assert note in told.out
+    assert netstudy("run", study).code == 0
+    assert "conclude.bottleneck" in (newest().path / "report.md").read_text()

@@ -72,7 +72,7 @@ def results(
     )
     applied = invocation.applied_to(written)
     plan = make_plan(applied, seed=1, only=invocation.levels_kept(applied)).plan
-    files = gather(applied, plan, HardwareLibrary.default(applied.folder))
+    files = gather(written, applied, plan, HardwareLibrary.default(applied.folder))
     made = create(folder / "results", plan, invocation, files, 0, NOW)
     _fill(made, maker, testbed)
     return made

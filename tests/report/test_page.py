@@ -170,6 +170,10 @@ def test_all_warnings_stand_at_the_top(tmp_path: Path) -> None:
     read(html)
 
 
+def test_the_title_of_the_one_table_that_the_study_asks_for_stands_above_it(page: str) -> None:
+    assert "Goodput, drops, retransmissions and completion time by number of servers" in page
+
+
 def test_a_run_without_problems_shows_no_warning(page: str) -> None:
     assert "Look before you trust this result" not in page
 

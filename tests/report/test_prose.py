@@ -201,4 +201,4 @@ def test_a_figure_that_cannot_be_drawn_is_warned_of(tmp_path: Path) -> None:
     more = f"factors: {{servers: [1, 2]}}\nreport: {{figures: [{figure}]}}\n"
     folder = from_text(tmp_path, study_text(more, servers='"${servers}"'))
     found = [str(s) for s in warnings(analyse(folder))]
-    assert "The study asks for “bars”, which is not shown." in found
+    assert "The study asks for “report.figures[0]”, which is not shown." in found

@@ -11,6 +11,8 @@ from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan import make_plan
 from netstudy.study import form_only, in_form, load, quick_form
+from netstudy.study.vocabulary import TESTBEDS
+from netstudy.testbed import named
 from netstudy.units import parse_scale
 
 STUDY = """\
@@ -73,11 +75,45 @@ def test_the_short_form_is_that_of_the_form(study_file: Path) -> None:
     assert make_plan(quick).plan.runs[0].count("measure") == 2
 
 
-def test_a_form_that_keeps_an_unknown_level_is_refused_with_its_place(study_file: Path) -> None:
-    study_file.write_text(STUDY.replace("servers: [1, 3]", "servers: [1, 7]"))
-    formed = in_form(load(study_file), "netns")
-    with pytest.raises(StudyError, match=r"study.yaml:\d+:\d+: testbeds.netns.only.servers"):
-        form_only(formed, "netns")
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("servers: [1, 3]", "servers: [1, 7]",
+         "18:21: testbeds.netns.only.servers: factor servers has no level \"7\"; it has 1, 2, 3 "
+         "(in the form for netns)"),
+        ("only: {servers:", "only: {server:",
+         '18:12: testbeds.netns.only.server: no factor "server"; did you mean "servers"? '
+         "(in the form for netns)"),
+        ("workload.incast.block:", "workload.incst.block:",
+         '20:7: workload.incst: unknown key; did you mean "incast"? (in the form for netns)'),
+        ("256 kB", "256 kb",
+         '20:7: workload.incast.block: "256 kb": unknown unit "kb"; did you mean "256 kB"? '
+         "(in the form for netns)"),
+        ("min_rto: [200 ms", "min_rto: [200 Ms",
+         '17:7: factors.min_rto: "200 Ms": unknown unit "Ms"; did you mean "200 ms"? '
+         "(used by topology.server.tcp.min_rto) (in the form for netns)"),
+        ("incast.iterations: 2", "incast.iteration: 2",
+         "23:7: quick.set.workload.incast.iteration: unknown key; did you mean "
+         '"iterations"? (in the form for netns)'),
+        ("  netns:", "  netsn:",
+         '13:3: testbeds.netsn: no testbed of this name; did you mean "netns"?'),
+    ],
+)  # fmt: skip
+def test_a_form_that_cannot_be_made_is_refused_when_the_study_is_read(
+    old: str, new: str, said: str, study_file: Path
+) -> None:
+    assert STUDY.count(old) == 1
+    study_file.write_text(STUDY.replace(old, new))
+    with pytest.raises(StudyError) as caught:
+        load(study_file)
+    assert str(caught.value) == f"{study_file}:{said}"
+
+
+def test_a_study_may_have_a_form_for_each_testbed_that_there_is() -> None:
+    for name in TESTBEDS:
+        assert named(name).name == name
+    with pytest.raises(StudyError, match=f"there are {', '.join(TESTBEDS)}"):
+        named("moon")
 
 
 @pytest.mark.parametrize("text", ["0", "-1/2", "3/2", "1/0", "ten", True])

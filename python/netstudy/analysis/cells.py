@@ -6,7 +6,7 @@ that was planned and is not there. A value that was not measured is None, never 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +16,7 @@ from netstudy.analysis.reasons import reasons
 from netstudy.analysis.samples import RunSample, SeriesReader
 from netstudy.analysis.workloads import WorkloadAnalysis, metrics_of, workload_of
 from netstudy.analysis.workloads.base import Counted
+from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
 
 if TYPE_CHECKING:
@@ -118,11 +119,6 @@ def pool(
 
 def _key(treatment: Treatment) -> tuple[tuple[str, Level], ...]:
     return tuple(sorted(treatment.items(), key=lambda item: item[0]))
-
-
-def is_numeric(levels: Iterable[Level]) -> bool:
-    """Whether all levels are numbers, so that they have an order and a distance."""
-    return all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels)
 
 
 def _factors(plan: Plan, order: Mapping[str, Sequence[Level]]) -> dict[str, tuple[Level, ...]]:

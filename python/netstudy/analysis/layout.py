@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from netstudy.analysis.cells import CellRow, CellTable, is_numeric
+from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.study.axes import Axes, axes
+from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Treatment
 
 
@@ -42,24 +44,26 @@ class Layout:
 
     case: str
     factors: Mapping[str, tuple[Level, ...]]
-    x: str | None
-    series: str | None
+    axes: Axes
     panels: tuple[Panel, ...]
+
+    @property
+    def x(self) -> str | None:
+        """The factor along x."""
+        return self.axes.x
+
+    @property
+    def series(self) -> str | None:
+        """The factor that is compared."""
+        return self.axes.series
 
 
 def layout(table: CellTable, case: str, compared: str | None) -> Layout:
-    """Lays out a case: the compared factor makes the series, the first numeric other one runs on x.
-
-    Without a comparison the first named factor with several levels makes the series. A factor
-    with one level is held, unless there is no other.
-    """
+    """Lays out a case along the axes that its levels give it (`study.axes`)."""
     rows = table.of_case(case)
     factors = _factors_of(table, rows)
-    series = compared if compared in factors else None
-    x = _x_factor(factors, series)
-    if series is None:
-        series = _first([f for f in factors if f != x and not is_numeric(factors[f])], factors)
-    return Layout(case, factors, x, series, _panels(rows, factors, x, series))
+    found = axes(factors, compared)
+    return Layout(case, factors, found, _panels(rows, factors, found.x, found.series))
 
 
 def _factors_of(table: CellTable, rows: Sequence[CellRow]) -> dict[str, tuple[Level, ...]]:
@@ -73,18 +77,6 @@ def _factors_of(table: CellTable, rows: Sequence[CellRow]) -> dict[str, tuple[Le
 
 def _occurs(rows: Sequence[CellRow], name: str, level: Level) -> bool:
     return any(name in row.treatment and row.treatment[name] == level for row in rows)
-
-
-def _x_factor(factors: Mapping[str, tuple[Level, ...]], series: str | None) -> str | None:
-    others = [name for name in factors if name != series]
-    numeric = [name for name in others if is_numeric(factors[name])]
-    several = _first(numeric, factors) or _first(others, factors)
-    return several or next(iter(numeric or others), None)
-
-
-def _first(names: Sequence[str], factors: Mapping[str, tuple[Level, ...]]) -> str | None:
-    """The first of the factors with more than one level."""
-    return next((name for name in names if len(factors[name]) > 1), None)
 
 
 def _panels(

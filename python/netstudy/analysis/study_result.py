@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verd
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
 from netstudy.errors import StudyError
+from netstudy.study.not_reported import not_reported
 from netstudy.wire import Level, Plan, RunRecord
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Warnings:
     disagreeing: tuple[CheckFound, ...]
     """Instruments that do not agree in some run."""
     not_shown: tuple[str, ...]
-    """Columns and figures that the study asks for and this version does not show."""
+    """What the study wants compared or shown and this version does not compare or show."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""
@@ -119,6 +120,8 @@ class StudyResult:
     cases: tuple[CaseResult, ...]
     headline: tuple[Metric, ...]
     """The columns of the main table."""
+    table_title: str | None
+    """What stands above it; None: the report finds words."""
     figures: tuple[Metric, ...]
     requirements: tuple[CheckedRequirement, ...]
     """What the study requires of its outcome, and what became of it."""
@@ -140,8 +143,8 @@ def analyse(folder: Folder) -> StudyResult:
     study, plan, records = folder.study(), folder.plan(), folder.records()
     cells = pool_study(study, plan, records, folder.series)
     testbed = _testbed(folder, records)
-    comparing = _comparing(study, cells)
-    published, unread = _published(study, cells.metrics)
+    comparing, not_compared = _comparing(study, cells)
+    published, unread, unpublished = _published(study, cells.metrics)
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
     cases = tuple(
@@ -149,6 +152,8 @@ def analyse(folder: Folder) -> StudyResult:
         for case in study.cases
         if case.name in cells.cases
     )
+    not_shown = (*not_compared, *not_tabled, *not_drawn, *unpublished)
+    not_shown += not_reported(study, {case.name: case.layout.axes for case in cases})
     return StudyResult(
         study=study.study,
         title=study.report.title,
@@ -158,12 +163,13 @@ def analyse(folder: Folder) -> StudyResult:
         cells=cells,
         cases=cases,
         headline=headline,
+        table_title=_table_title(study),
         figures=figures,
         requirements=check(study, cells),
         sources=tuple(reference.source for reference in study.reference),
         plan=plan,
         testbed=testbed,
-        warnings=_warnings(cells, cases, testbed, unread, (*not_tabled, *not_drawn)),
+        warnings=_warnings(cells, cases, testbed, unread, not_shown),
     )
 
 
@@ -174,17 +180,32 @@ def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
     return gather_testbed(name, records, invocation.scale, folder.set_aside_as("invalid"))
 
 
-def _comparing(study: Study, cells: CellTable) -> Comparing | None:
-    if study.compare is None:
-        return None
-    named = (metric_named(name, cells.metrics) for name in study.compare.on)
-    on = tuple(metric for metric in named if metric is not None) or cells.workload.compared_on
-    return Comparing(study.compare.factor, study.compare.base, study.compare.noise_pct, on)
+def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[str, ...]]:
+    """What is compared, and the metrics to compare on that are none of this workload's."""
+    asked = study.compare
+    if asked is None:
+        return None, ()
+    known, unknown = _known(asked.on, cells.metrics)
+    comparing = Comparing(
+        asked.factor, asked.base, asked.noise_pct, known or cells.workload.compared_on
+    )
+    return comparing, tuple(f"compare.on: {name}" for name in unknown)
+
+
+def _known(
+    names: Iterable[str], metrics: Sequence[Metric]
+) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+    """The metrics that are measured here, each once, and the names of those that are not."""
+    found = {name: metric_named(name, metrics) for name in names}
+    known = {metric.name: metric for metric in found.values() if metric is not None}
+    unknown = tuple(name for name, metric in found.items() if metric is None)
+    return tuple(known.values()), unknown
 
 
 def _published(
     study: Study, metrics: Sequence[Metric]
-) -> tuple[tuple[Published, ...], tuple[str, ...]]:
+) -> tuple[tuple[Published, ...], tuple[str, ...], tuple[str, ...]]:
+    """The published values, the data that cannot be read, and the columns of unknown metrics."""
     values: list[Published] = []
     unread: list[str] = []
     for reference in study.reference:
@@ -192,35 +213,45 @@ def _published(
             values.extend(read_reference(reference, study.folder, metrics))
         except StudyError as error:
             unread.append(str(error))
-    return tuple(values), tuple(unread)
+    not_shown = (
+        f"{column} of {reference.file}: {holds.metric}"
+        for reference in study.reference
+        for column, holds in reference.columns.items()
+        if metric_named(holds.metric, metrics) is None
+    )
+    return tuple(values), tuple(unread), tuple(not_shown)
 
 
 def _headline(
     study: Study, plan: Plan, cells: CellTable
 ) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
     """The metrics that the study's tables ask for, and the names that mean none known here."""
-    names = dict.fromkeys(
+    names = (
         name
         for table in study.report.tables
         for name in (table.cell or table.columns)
         if name not in study.factors
     )
-    found = {name: metric_named(name, cells.metrics) for name in names}
-    known = {metric.name: metric for metric in found.values() if metric is not None}
-    unknown = tuple(name for name, metric in found.items() if metric is None)
-    return tuple(known.values()) or headline_of(plan), unknown
+    known, unknown = _known(names, cells.metrics)
+    return known or headline_of(plan), unknown
+
+
+def _table_title(study: Study) -> str | None:
+    """That of the only table; where a study asks for several, the main table is none of them."""
+    tables = study.report.tables
+    return tables[0].title if len(tables) == 1 else None
 
 
 def _figures(
     study: Study, plan: Plan, cells: CellTable
 ) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
-    """The metrics to draw, and what is asked for beyond the standard figures."""
-    asked = study.report.figures
-    if not asked:
+    """The metrics to draw, and the standard figures of metrics that the workload does not have."""
+    if not study.report.figures:
         return figures_of(plan), ()
-    found = [(one, figure_named(one.name, cells.metrics) if one.name else None) for one in asked]
+    names = [one.name for one in study.report.figures if one.name is not None]
+    found = [(name, figure_named(name, cells.metrics)) for name in names]
     known = tuple(metric for _, metric in found if metric is not None)
-    return known, tuple(one.title or one.kind for one, metric in found if metric is None)
+    return known, tuple(name for name, metric in found if metric is None)
 
 
 def _case(

@@ -35,7 +35,10 @@ class Asked:
 class Prepared:
     """A study that is ready to run."""
 
+    written: Study
+    """As its file has it."""
     study: Study
+    """In the form, the short form and with the values that were asked for."""
     planned: PlannedStudy
     invocation: Invocation
 
@@ -44,6 +47,12 @@ class Prepared:
         from netstudy.plan import unsupported
 
         return unsupported(self.study, self.invocation.testbed)
+
+    def notes(self) -> list[str]:
+        """That, and what the report will leave out."""
+        from netstudy.plan import left_out_of_the_report
+
+        return [*self.unsupported(), *left_out_of_the_report(self.study, self.planned.cells)]
 
 
 def prepare(asked: Asked) -> Prepared:
@@ -73,7 +82,7 @@ def prepare(asked: Asked) -> Prepared:
         only=invocation.levels_kept(study),
         scale=parse_scale(invocation.scale or 1),
     )
-    return Prepared(study, planned, invocation)
+    return Prepared(as_written, study, planned, invocation)
 
 
 def _form(study: Study, asked: str | None, testbed: str) -> str | None:

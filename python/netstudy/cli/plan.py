@@ -69,7 +69,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     for factor, levels in _levels(prepared).items():
         yield "factor", f"{factor}: {', '.join(levels)}"
     yield from outline(planned.wired or ())
-    for part in prepared.unsupported():
+    for part in prepared.notes():
         yield "note", part
 
 

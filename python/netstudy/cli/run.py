@@ -103,8 +103,8 @@ def _new_folder(prepared: Prepared, results: Path) -> Folder:
     from netstudy.store import create, gather
     from netstudy.store.environment import utc_now
 
-    study, plan = prepared.study, prepared.planned.plan
-    files = gather(study, plan, HardwareLibrary.default(study.folder))
+    written, plan = prepared.written, prepared.planned.plan
+    files = gather(written, prepared.study, plan, HardwareLibrary.default(written.folder))
     record_bytes = prepared.planned.estimate.record_bytes or 0
     return create(results, plan, prepared.invocation, files, record_bytes, utc_now())
 

@@ -25,7 +25,8 @@ def command(
 ) -> None:
     """Check study files: syntax, names, units, levels, hardware. Exit code 2 when one is wrong.
 
-    A note says what this version's `run` cannot carry out yet; the study is right all the same.
+    A note says what this version's `run` or its report cannot carry out yet; the study is right
+    all the same.
     """
     checked = [_check(path) for path in studies]
     if json:
@@ -41,7 +42,7 @@ def _check(path: Path) -> dict[str, Any]:
         prepared = prepare(Asked(path))
     except StudyError as error:
         return {"path": str(path), "ok": False, "errors": str(error).splitlines(), "notes": []}
-    notes = prepared.unsupported()
+    notes = prepared.notes()
     return {"path": str(path), "ok": True, "errors": [], "notes": notes}
 
 

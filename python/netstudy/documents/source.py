@@ -74,16 +74,17 @@ class Document:
             path = path[:-1]  # a lone item that stands for a list of one
         return Problem(self.place(path, of_key=of_key), dotted(path), message)
 
-    def overridden(self, path: Path, value: object, source: str) -> Document:
-        """A copy with one value set; messages about it name `source` instead of a line."""
+    def overridden(self, path: Path, value: object, source: str | Place) -> Document:
+        """A copy with one value set; messages about it name `source`, where the value is from."""
+        from_ = Place(source) if isinstance(source, str) else source
         path = _numbered(self.data, path)
         twin = Document(self.name, self.text, copy.deepcopy(self.data))
         twin.values = _outside(self.values, path)
         twin.keys = _outside(self.keys, path)
         for end in range(1, len(path) + 1):
             if end == len(path) or not isinstance(_at(self.data, path[:end]), dict | list):
-                twin.values[path[:end]] = twin.keys[path[:end]] = Place(source)
-        _put(twin.data, path, value, source)
+                twin.values[path[:end]] = twin.keys[path[:end]] = from_
+        _put(twin.data, path, value, from_)
         return twin
 
 
@@ -265,7 +266,7 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-def _put(part: Any, path: Path, value: object, source: str) -> None:
+def _put(part: Any, path: Path, value: object, source: Place) -> None:
     """Set one value inside nested maps and lists, making the maps that are missing."""
     for depth, key in enumerate(path[:-1]):
         part = _child(part, key, path[: depth + 1], source)
@@ -275,7 +276,7 @@ def _put(part: Any, path: Path, value: object, source: str) -> None:
         part[path[-1]] = value
 
 
-def _child(part: Any, key: str | int, path: Path, source: str) -> Any:
+def _child(part: Any, key: str | int, path: Path, source: Place) -> Any:
     if isinstance(part, list):
         return part[_index(part, path, source)]
     child = part.get(key, {})
@@ -283,14 +284,14 @@ def _child(part: Any, key: str | int, path: Path, source: str) -> Any:
         # Where a map is allowed, the name of its profile alone is its short form.
         child = {"profile": child}
     if not isinstance(child, dict | list):
-        fail(Problem(Place(source), dotted(path), f"is {child}, which has nothing inside to set"))
+        fail(Problem(source, dotted(path), f"is {child}, which has nothing inside to set"))
     part[key] = child
     return child
 
 
-def _index(items: list[Any], path: Path, source: str) -> int:
+def _index(items: list[Any], path: Path, source: Place) -> int:
     key = path[-1]
     if not isinstance(key, int) or key >= len(items):
         message = f"is a list of {len(items)} items, numbered from 0; it has no {key}"
-        fail(Problem(Place(source), dotted(path[:-1]), message))
+        fail(Problem(source, dotted(path[:-1]), message))
     return key

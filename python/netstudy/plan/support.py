@@ -5,14 +5,20 @@ A part that would have no effect is named too: a study must not be run as if it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
+from netstudy.study.axes import axes
+from netstudy.study.not_reported import not_reported
 from netstudy.study.procedure import SnmpPoll
 from netstudy.study.topology import Host, Link
+from netstudy.study.vocabulary import TESTBEDS
+from netstudy.wire import Level
 
-TESTBEDS = ("sim", "netns", "netns-kernel")
+if TYPE_CHECKING:
+    from netstudy.plan.planned import Cell
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
@@ -26,6 +32,25 @@ def unsupported(study: Study, testbed: str) -> list[str]:
         *_not_carried_out(study),
         *_not_simulated(study, testbed),
     ]
+
+
+def left_out_of_the_report(study: Study, cells: Iterable[Cell]) -> list[str]:
+    """What the report of these cells will leave out, in a sentence; empty when it has it all.
+
+    The study can be carried out all the same: what was measured is kept.
+    """
+    compared = study.compare.factor if study.compare else None
+    levels: dict[str, dict[str, dict[Level, None]]] = {}
+    for cell in cells:
+        found = levels.setdefault(cell.case, {})
+        for factor, level in cell.treatment.items():
+            found.setdefault(factor, {})[level] = None
+    laid_out = {
+        case: axes({factor: tuple(seen) for factor, seen in factors.items()}, compared)
+        for case, factors in levels.items()
+    }
+    parts = not_reported(study, laid_out)
+    return [f"The report does not carry out {_listed(list(parts))} yet."] if parts else []
 
 
 def _not_carried_out(study: Study) -> Iterator[str]:

@@ -245,10 +245,11 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
 def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
     panel = found.panel
     held = in_panel(panel)
+    title = result.table_title or "Results"
     return PanelSection(
         id=key,
         heading=", ".join(f"{f} {level_text(level)}" for f, level in panel.fixed.items()),
-        results=results_table(panel, result.headline, f"{key}-table", _caption("Results", panel)),
+        results=results_table(panel, result.headline, f"{key}-table", _caption(title, panel)),
         detail=results_table(
             panel,
             _rest(result),

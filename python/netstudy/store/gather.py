@@ -20,28 +20,37 @@ if TYPE_CHECKING:
 HARDWARE = "hardware"
 
 
-def gather(study: Study, plan: Plan, hardware: HardwareLibrary) -> dict[str, bytes]:
+def gather(
+    written: Study, applied: Study, plan: Plan, hardware: HardwareLibrary
+) -> dict[str, bytes]:
     """The files that belong to a study and its plan, by path inside the results folder.
 
-    Raises StudyError when one cannot be read, or when reference data lie outside the study's
-    folder, from where their name could not lead to the copy.
+    `written` is the study as its file has it, `applied` what was made of it for this run: both are
+    read anew from the folder, with every form of the study. Raises StudyError when a file cannot be
+    read, or when reference data lie outside the study's folder, from where their name could not
+    lead to the copy.
     """
-    files = {STUDY: study.source_text.encode()}
-    for reference in study.reference:
-        files[_inside(reference.file)] = _read(study.folder / reference.file)
-    for name in _profiles(plan):
+    files = {STUDY: written.source_text.encode()}
+    for reference in (*written.reference, *applied.reference):
+        files[_inside(reference.file)] = _read(written.folder / reference.file)
+    for name in _profiles(written, applied, plan, hardware):
         path = hardware.file(name)
         if path is not None:
             files[f"{HARDWARE}/{path.name}"] = _read(path)
     return files
 
 
-def _profiles(plan: Plan) -> list[str]:
+def _profiles(written: Study, applied: Study, plan: Plan, hardware: HardwareLibrary) -> list[str]:
+    """Those that some level of the study or of a form names, and those that the plan was made of:
+    of these some are named by other profiles."""
+    from netstudy.study import in_form, profiles_named
+
+    forms = [in_form(written, name, hardware=hardware) for name in written.testbeds]
+    named = {name for study in (written, applied, *forms) for _, _, name in profiles_named(study)}
     networks = [run.network for run in plan.runs]
-    hosts = {group.profile for network in networks for group in network.groups}
     tcps = {group.tcp.profile for network in networks for group in network.groups}
     switches = {switch.profile for network in networks for switch in network.switches}
-    return sorted(hosts | tcps | switches)
+    return sorted(named | tcps | switches)
 
 
 def _inside(name: str) -> str:

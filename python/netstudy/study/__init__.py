@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from netstudy.study.checks.network import profiles_named
 from netstudy.study.file import json_schema
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.loader import apply_overrides, in_form, load, quick_form
@@ -31,6 +32,7 @@ __all__ = [
     "level_text",
     "load",
     "parse_only",
+    "profiles_named",
     "quick_form",
     "quick_only",
     "select",

@@ -7,7 +7,7 @@ fields that `${field}` reaches. Ranges are counted before they are expanded.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -67,6 +67,11 @@ def level_text(level: Level) -> str:
     if isinstance(level, bool):
         return "true" if level else "false"
     return str(level)
+
+
+def is_numeric(levels: Iterable[Level]) -> bool:
+    """Whether all levels are numbers, so that they have an order and a distance."""
+    return all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels)
 
 
 def read_levels(value: object) -> Levels:

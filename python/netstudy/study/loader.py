@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from netstudy.documents.problems import Place, Problem, fail, raise_problems
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.problems import DocumentError, Place, Problem, fail, raise_problems
 from netstudy.documents.source import Document, parse_value, read
 from netstudy.documents.validation import validate
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.study.checks import problems_of, problems_of_extras
+from netstudy.study.checks.design import quick_problems
 from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
+from netstudy.study.selection import form_only
+from netstudy.study.vocabulary import TESTBEDS
 
 
 def load(path: Path, *, hardware: HardwareLibrary | None = None) -> Study:
@@ -25,7 +30,7 @@ def load(path: Path, *, hardware: HardwareLibrary | None = None) -> Study:
     if path.is_dir() and not file.exists():
         fail(Problem(Place(str(path)), "", "the folder has no study.yaml"))
     study = _checked(file, read(file), hardware)
-    raise_problems(problems_of_extras(study))
+    raise_problems([*problems_of_extras(study), *_form_problems(study, hardware)])
     return study
 
 
@@ -58,13 +63,30 @@ def in_form(study: Study, name: str, *, hardware: HardwareLibrary | None = None)
     document, inside = study.document, ("testbeds", name)
     written = document.data["testbeds"][name]
     for factor, levels in written.get("factors", {}).items():
-        document = document.overridden(("factors", factor), levels, f"{'.'.join(inside)}.factors")
+        place = study.document.place((*inside, "factors", factor), of_key=True)
+        document = document.overridden(("factors", factor), levels, place)
     for path, value in study.testbeds[name].set.items():
-        source = f"{'.'.join(inside)}.set: {path}"
-        document = document.overridden(tuple(path.split(".")), value, source)
+        place = study.document.place((*inside, "set", path), of_key=True)
+        document = document.overridden(tuple(path.split(".")), value, place)
     quick = written.get("quick", {})
-    document = document.overridden(("quick",), quick, f"{'.'.join(inside)}.quick")
+    document = document.overridden(("quick",), quick, study.document.place((*inside, "quick")))
     return _checked(study.path, document, hardware)
+
+
+def _form_problems(study: Study, hardware: HardwareLibrary | None) -> Iterator[Problem]:
+    """What is wrong with the forms: their names, and each study that they make of this one."""
+    for name in study.testbeds:
+        if name not in TESTBEDS:
+            message = f"no testbed of this name{did_you_mean(name, TESTBEDS)}"
+            yield study.document.problem(("testbeds", name), message, of_key=True)
+            continue
+        try:
+            formed = in_form(study, name, hardware=hardware)
+            form_only(formed, name)
+            raise_problems(quick_problems(formed))
+        except DocumentError as error:
+            for found in error.problems:
+                yield replace(found, message=f"{found.message} (in the form for {name})")
 
 
 def _overridden(document: Document, path: str, value: object) -> Document:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path as FilePath
+from typing import TypeVar
 
 from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path
@@ -13,11 +14,21 @@ from netstudy.documents.source import Document
 from netstudy.study.agreement import Band
 from netstudy.study.file import Design, Form, Hole, Quick, StudyFile
 from netstudy.study.levels import FactorLevel, Growth, level_text
-from netstudy.study.outcome import Compare, Conclusion, Reference, Report, Requirement
+from netstudy.study.outcome import (
+    Compare,
+    Conclusion,
+    Figure,
+    Reference,
+    Report,
+    Requirement,
+    Table,
+)
 from netstudy.study.procedure import Instrument, Procedure
 from netstudy.study.topology import Topology
 from netstudy.study.workloads import Workload
 from netstudy.wire import Level
+
+ItemT = TypeVar("ItemT")
 
 MAIN_CASE = "main"
 """Name of the one test case of a study that has plain factors."""
@@ -132,11 +143,16 @@ class Study:
 
     @property
     def compare(self) -> Compare | None:
-        """The comparison of the verdict, its noise filled in from the study's."""
+        """The comparison of the verdict: its base as the factor names that level, its noise filled
+        in from the study's."""
         compare = self.file.compare
-        if compare is None or compare.noise_pct is not None:
-            return compare
-        return compare.model_copy(update={"noise_pct": self.file.noise})
+        if compare is None:
+            return None
+        factor = self.factors.get(compare.factor)
+        level = factor.level(compare.base) if factor else None
+        base = level.name if level else compare.base
+        noise = self.file.noise if compare.noise_pct is None else compare.noise_pct
+        return compare.model_copy(update={"base": base, "noise_pct": noise})
 
     @cached_property
     def report(self) -> Report:
@@ -148,6 +164,18 @@ class Study:
                 "figures": report.figures + self.file.figures,
             }
         )
+
+    @property
+    def tables(self) -> Iterator[tuple[Path, Table]]:
+        """Its tables, each with its place; `report` has them too."""
+        yield from _placed(("report", "tables"), self.file.report.tables)
+        yield from _placed(("tables",), self.file.tables)
+
+    @property
+    def figures(self) -> Iterator[tuple[Path, Figure]]:
+        """Its figures, each with its place; `report` has them too."""
+        yield from _placed(("report", "figures"), self.file.report.figures)
+        yield from _placed(("figures",), self.file.figures)
 
     @property
     def conclude(self) -> tuple[Conclusion, ...]:
@@ -228,17 +256,27 @@ class Study:
                 yield path, value
             return
         name, _, key = value.name.partition(".")
+        for factor, place, level in self._levels_with_places():
+            if factor == name and not key:
+                yield place, level.name
+            elif value.name in level.fields or (factor == name and key in level.fields):
+                field = key or value.name
+                yield (*place, field), level.fields[field]
+
+    def path_of_fixed(self, case: Case, name: str) -> Path:
+        """Where the file says what is held fixed: in the case, or for the whole study."""
+        own = case.path and name in self.file.cases[case.name].fixed
+        return (*case.path, "fixed", name) if own else ("fixed", name)
+
+    def _levels_with_places(self) -> Iterator[tuple[str, Path, FactorLevel]]:
+        """Every level of every case, with its factor and its place: what varies, what is fixed."""
         for case in self.cases:
             for factor in case.factors:
                 for level in factor.levels:
-                    place = factor.path_of(level)
-                    if factor.name == name and not key:
-                        yield place, level.name
-                    elif value.name in level.fields or (
-                        factor.name == name and key in level.fields
-                    ):
-                        field = key or value.name
-                        yield (*place, field), level.fields[field]
+                    yield factor.name, factor.path_of(level), level
+            for name, held in case.fixed.items():
+                level = self.factors[name].level(held) or FactorLevel(held)
+                yield name, self.path_of_fixed(case, name), level
 
     @property
     def _noise_of_comparison(self) -> float | None:
@@ -255,6 +293,10 @@ class Study:
             if key not in design.factors
         }
         return Case(name, design.description, factors, fixed, design.zip, design.holes, path)
+
+
+def _placed(path: Path, items: Iterable[ItemT]) -> Iterator[tuple[Path, ItemT]]:
+    return (((*path, index), item) for index, item in enumerate(items))
 
 
 def factor_names(cases: Iterable[Case]) -> list[str]:

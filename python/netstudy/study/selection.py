@@ -18,6 +18,14 @@ def select(factor: Factor, wanted: Iterable[Level]) -> tuple[Level, ...]:
     return tuple(name for name in factor.names if level_text(name) in chosen)
 
 
+def one_level(factor: Factor, wanted: Level) -> Level:
+    """The level of this name, however it is written. Raises ValueError for a range, or for none."""
+    level = factor.level(wanted)
+    if level is None:
+        raise ValueError(_unknown(factor, level_text(wanted)))
+    return level.name
+
+
 def parse_only(options: Sequence[str], study: Study) -> dict[str, list[Level]]:
     """Read `--only factor=level,level` options into levels. Raises StudyError."""
     chosen: dict[str, list[Level]] = {}

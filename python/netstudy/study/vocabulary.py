@@ -1,4 +1,4 @@
-"""The words that tables, figures and conclusions of a study may use.
+"""The words that tables, figures, conclusions and forms of a study may use.
 
 A metric is written `name`, `name_statistic` or `host.name`: `completion_ms_p99`, `app.cpu_pct`.
 Its unit ends the name. How each is computed belongs to the analysis; what a study may ask for is
@@ -13,6 +13,9 @@ from typing import Annotated, Any
 
 from netstudy.documents.fields import Scalar, Text, Typed
 from netstudy.documents.nearest import did_you_mean
+
+TESTBEDS = ("sim", "netns", "netns-kernel")
+"""Where this version carries studies out, as `--testbed` and `testbeds` of a study name them."""
 
 STATISTICS = ("mean", "p50", "p90", "p99", "p999", "min", "max")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netstudy.analysis.cells import CellRow, is_numeric
+from netstudy.analysis.cells import CellRow
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.settings import settings_of
 from netstudy.analysis.study_result import CaseResult, Comparing
@@ -14,6 +14,7 @@ from netstudy.report.prose.words import number_range, things
 from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.workloads import page_of
 from netstudy.report.workloads.base import probing
+from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Run
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from netstudy.analysis.agreement import OrderAgreement
-from netstudy.analysis.cells import CellRow, CellTable, ProblemKind, is_numeric
+from netstudy.analysis.cells import CellRow, CellTable, ProblemKind
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, level_name, percent, treatment_text
@@ -14,6 +14,7 @@ from netstudy.report.numbers import listed, spans
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
+from netstudy.study.levels import is_numeric
 from netstudy.wire import Level
 
 KINDS: dict[ProblemKind, str] = {

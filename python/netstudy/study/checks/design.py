@@ -161,7 +161,7 @@ def _level_problems(
     names = factor.names if factor else (case.fixed[name],)
     for level_name in names:
         level = study.factors[name].level(level_name)
-        place = factor.path_of(level) if factor and level else _fixed_path(study, case, name)
+        place = factor.path_of(level) if factor and level else study.path_of_fixed(case, name)
         fields = level.fields if level else {}
         if key and key not in fields:
             message = f'level "{level_text(level_name)}" has no {key}, which {user} uses'
@@ -172,11 +172,6 @@ def _level_problems(
         except ValueError as error:
             at = (*place, key) if key else place
             yield study.document.problem(at, f"{error} (used by {user})")
-
-
-def _fixed_path(study: Study, case: Case, name: str) -> Path:
-    own = case.path and name in study.file.cases[case.name].fixed
-    return (*case.path, "fixed", name) if own else ("fixed", name)
 
 
 def quick_problems(study: Study) -> Iterator[Problem]:

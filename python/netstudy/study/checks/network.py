@@ -8,6 +8,7 @@ from netstudy.documents.fields import Ref
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
 from netstudy.hardware import HardwareLibrary, Kind
+from netstudy.study.levels import level_text
 from netstudy.study.model import Study
 from netstudy.study.places import Place
 from netstudy.study.procedure import (
@@ -81,6 +82,9 @@ def _placement_problems(study: Study) -> Iterator[Problem]:
         for end in ("sender", "receiver"):
             if wrong := study.topology.no_place(getattr(placement, end)):
                 yield study.document.problem(("topology", "placement", name, end), wrong)
+        if placement.sender == placement.receiver:
+            message = "is the sender too; the two must be different hosts"
+            yield study.document.problem(("topology", "placement", name, "receiver"), message)
 
 
 def _instrument_problems(study: Study) -> Iterator[Problem]:
@@ -161,10 +165,16 @@ def _counts(study: Study, group: str) -> set[object]:
 
 
 def _profile_problems(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
+    for kind, place, name in profiles_named(study):
+        if wrong := hardware.missing(kind, name):
+            yield study.document.problem(place, wrong)
+
+
+def profiles_named(study: Study) -> Iterator[tuple[Kind, Path, str]]:
+    """Every profile that the study names over all levels, with its kind and its place."""
     for kind, path, value in _profiles(study):
         for place, name in study.levels_at(path, value):
-            if wrong := hardware.missing(kind, str(name)):
-                yield study.document.problem(place, wrong)
+            yield kind, place, level_text(name)
 
 
 def _profiles(study: Study) -> Iterator[tuple[Kind, Path, str | Ref | None]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import TypeVar
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
@@ -23,20 +22,18 @@ from netstudy.study.outcome import (
     Substitution,
     Table,
 )
-from netstudy.study.selection import select
+from netstudy.study.selection import one_level, select
 from netstudy.study.topology import SWITCH
 from netstudy.study.vocabulary import WORKLOAD_METRICS, split_metric
 from netstudy.wire import Level
-
-ItemT = TypeVar("ItemT")
 
 
 def outcome_problems(study: Study) -> Iterator[Problem]:
     """What is wrong with what the study wants to see."""
     yield from _compare_problems(study)
-    for path, table in _placed("tables", study.file.report.tables, study.file.tables):
+    for path, table in study.tables:
         yield from _table_problems(study, path, table)
-    for path, figure in _placed("figures", study.file.report.figures, study.file.figures):
+    for path, figure in study.figures:
         yield from _figure_problems(study, path, figure)
     for index, conclusion in enumerate(study.conclude):
         yield from _conclusion_problems(study, ("conclude", index), conclusion)
@@ -52,15 +49,6 @@ def reference_problems(study: Study) -> Iterator[Problem]:
         yield from _reference_problems(study, at, reference)
 
 
-def _placed(
-    key: str, in_report: Sequence[ItemT], at_top: Sequence[ItemT]
-) -> Iterator[tuple[Path, ItemT]]:
-    for index, item in enumerate(in_report):
-        yield ("report", key, index), item
-    for index, item in enumerate(at_top):
-        yield (key, index), item
-
-
 def _compare_problems(study: Study) -> Iterator[Problem]:
     compare = study.compare
     if compare is None:
@@ -70,7 +58,7 @@ def _compare_problems(study: Study) -> Iterator[Problem]:
         message = f'no factor "{compare.factor}"{did_you_mean(compare.factor, names)}'
         yield study.document.problem(("compare", "factor"), message)
         return
-    yield from _level_problems(study, ("compare", "base"), compare.factor, [compare.base])
+    yield from _one_level_problems(study, ("compare", "base"), compare.factor, compare.base)
     yield from _metrics_problems(study, ("compare", "on"), compare.on)
 
 
@@ -132,7 +120,7 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
             yield from _metrics_problems(study, (*path, "on"), conclusion.on)
             if conclusion.base is not None and conclusion.compare in study.factors:
                 base = (*path, "base")
-                yield from _level_problems(study, base, conclusion.compare, [conclusion.base])
+                yield from _one_level_problems(study, base, conclusion.compare, conclusion.base)
         case Limit():
             yield from _metrics_problems(study, (*path, "limit"), (conclusion.limit,))
         case Equivalence():
@@ -211,7 +199,14 @@ def _at_problems(study: Study, path: Path, name: str, level: Level) -> Iterator[
         message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
         yield study.document.problem(path, message, of_key=True)
     else:
-        yield from _level_problems(study, path, name, [level])
+        yield from _one_level_problems(study, path, name, level)
+
+
+def _one_level_problems(study: Study, path: Path, name: str, wanted: Level) -> Iterator[Problem]:
+    try:
+        one_level(study.factors[name], wanted)
+    except ValueError as error:
+        yield study.document.problem(path, str(error))
 
 
 def _level_problems(

@@ -84,7 +84,8 @@ class Transfer(Spec):
         return {} if self.placement else {"clients": self.clients, "servers": self.servers}
 
     def problems(self, study: Study, path: Path) -> Iterator[Problem]:
-        """Hosts or placements that are not there, and transfers without an end."""
+        """Hosts or placements that are not there, transfers without an end, and settings that have
+        no effect on such."""
         yield from super().problems(study, path)
         known = study.topology.placement
         for place, name in study.levels_at((*path, "placement"), self.placement):
@@ -105,3 +106,6 @@ class Transfer(Spec):
         if self.warmup not in (None, 0):
             message = "counts transfers, and one without a size has no end; write procedure.warmup"
             yield study.document.problem((*path, "warmup"), message)
+        if "pause" in self.model_fields_set:
+            message = "stands between two transfers, and one without a size has no end"
+            yield study.document.problem((*path, "pause"), message)

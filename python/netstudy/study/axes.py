@@ -1,0 +1,49 @@
+"""Which factor of a test case runs along the rows of its tables, and which makes their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from netstudy.study.levels import is_numeric
+from netstudy.wire import Level
+
+Factors = Mapping[str, Sequence[Level]]
+"""Factor -> its levels that occur."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """How a case is laid out; all other factors are held, each of their treatments in a panel."""
+
+    x: str | None
+    """The factor along x, which makes the rows of a table."""
+    series: str | None
+    """The factor that is compared: its levels stand beside each other for each metric."""
+    series_levels: int
+    """How many of them there are."""
+
+
+def axes(factors: Factors, compared: str | None) -> Axes:
+    """The compared factor makes the series, the first numeric other one runs on x.
+
+    Without a comparison the first named factor with several levels makes the series. A factor
+    with one level is held, unless there is no other.
+    """
+    series = compared if compared in factors else None
+    x = _x_factor(factors, series)
+    if series is None:
+        series = _first([f for f in factors if f != x and not is_numeric(factors[f])], factors)
+    return Axes(x, series, len(factors[series]) if series else 0)
+
+
+def _x_factor(factors: Factors, series: str | None) -> str | None:
+    others = [name for name in factors if name != series]
+    numeric = [name for name in others if is_numeric(factors[name])]
+    several = _first(numeric, factors) or _first(others, factors)
+    return several or next(iter(numeric or others), None)
+
+
+def _first(names: Sequence[str], factors: Factors) -> str | None:
+    """The first of the factors with more than one level."""
+    return next((name for name in names if len(factors[name]) > 1), None)

@@ -24,3 +24,21 @@ def test_unstriped_blocks_grow_with_the_servers_and_striped_ones_do_not() -> Non
     assert ideal_of(eight).payload_bytes == 32_000_000
     assert ideal_of(striped).payload_bytes == 4_000_000
     assert ideal_of(striped).segments == 8 * 56  # 500,000 / 8948 = 55.9
+
+
+def test_the_bound_is_the_rate_at_which_data_comes_to_the_client() -> None:
+    symmetric = run({"servers": 2})
+    links = tuple(
+        link.model_copy(
+            update={
+                end: port.model_copy(update={"rate_bps": 10**7 if port.node == "client" else 10**8})
+                for end, port in (("a", link.a), ("b", link.b))
+            }
+        )
+        for link in symmetric.network.links
+    )
+    network = symmetric.network.model_copy(update={"links": links})
+    ideal = ideal_of(symmetric.model_copy(update={"network": network}))
+    assert ideal.line_rate_bps == 10**8
+    assert ideal.time_ms == pytest.approx(8_080_640 * 8 / 10**8 * 1e3)
+    assert ideal.goodput_mbps == pytest.approx(100 * 8_000_000 / 8_080_640)

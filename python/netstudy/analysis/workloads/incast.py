@@ -8,11 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netstudy.analysis.distribution import pooled, quantile
-from netstudy.analysis.ideal import (
-    access_rate_bps,
-    framing,
-    group_of,
-)
+from netstudy.analysis.ideal import arrival_rate_bps, framing, group_of
 from netstudy.analysis.metrics import (
     CLIENT_CLOCK,
     CLIENT_SOCKETS,
@@ -260,7 +256,7 @@ def ideal_of(run: Run) -> Ideal:
     payload = work.block_bytes if work.striped else work.block_bytes * n
     segments = n * -(-each_bytes // full.payload_bytes)
     return Ideal(
-        line_rate_bps=access_rate_bps(run.network, client),
+        line_rate_bps=arrival_rate_bps(run.network, client),
         payload_bytes=payload,
         wire_bytes=payload + segments * (full.headers_bytes + FRAMING_BYTES),
         segments=segments,

@@ -59,7 +59,10 @@ def test_hosts_links_and_workload_are_there(added: Appendix) -> None:
         ("random_arbitration_pct", 75, "75\u00a0%"),
         ("alpha", 8.0, "8"),
         ("sack", True, "yes"),
-        ("initial_window_segments", None, "by the standard’s rule"),
+        ("tcp.initial_window_segments", None, "by the standard’s rule"),
+        ("nic.receive_rate_bps", None, "—"),
+        ("cpu_quota_pct", None, "—"),
+        ("size_bytes", None, "—"),
     ],
 )
 def test_settings_are_printed_with_their_unit(name: str, value: object, text: str) -> None:

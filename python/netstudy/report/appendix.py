@@ -34,6 +34,9 @@ MadeOn = Mapping[str, Sequence[str]]
 """What runs were made on -> each value once."""
 MANY = 4
 """More numbers than these are printed as their range."""
+UNSET = "—"
+BY_RFC = "by the standard’s rule"
+"""The initial window that no study or profile sets: RFC 3390 decides."""
 FOLDER_FILES = ("study.yaml", "plan.json")
 _UNIT = re.compile(r"_(ns|bps|bytes|frames|segments|pct)$")
 """Units that end a setting's name; its value is printed with the unit instead."""
@@ -168,9 +171,9 @@ def _hashable(value: Any) -> Any:
 
 
 def setting_text(name: str, value: Any) -> str:
-    """A setting with the unit that its name ends in."""
+    """A setting with the unit that its name ends in; "—" for one that is not set."""
     if value is None:
-        return "by the standard’s rule"
+        return BY_RFC if name.endswith("initial_window_segments") else UNSET
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name.endswith("_ns"):

@@ -63,7 +63,7 @@ def results(
     """The results of a study file; a maker that returns None leaves a run out."""
     written = load(study)
     invocation = Invocation(
-        study=str(study.name),
+        study=str(study),
         testbed=testbed,
         seed=1,
         only=parse_only(only, written),

@@ -12,7 +12,7 @@ from netstudy.report.appendix import Appendix, appendix, fitted_figures, setting
 from netstudy.report.prose.published import fitted_note
 from netstudy.report.tables import Table
 from netstudy.store import Folder
-from tests.report.results import results
+from tests.report.results import results, study_text
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +91,19 @@ def test_fitted_figures_are_named_beside_published_values(added: Appendix) -> No
 
 
 def test_the_command_repeats_what_was_asked_for(tmp_path: Path) -> None:
-    folder = results(tmp_path, quick=True, only=["servers=1,2"], overrides={"replicates": "2"})
+    mine = tmp_path / "my studies" / "mine.yaml"
+    mine.parent.mkdir()
+    mine.write_text(study_text("factors:\n  servers: [1, 2, 4]\n", servers='"${servers}"'))
+    folder = results(tmp_path, mine, only=["servers=1,2"], overrides={"replicates": "2"})
     assert appendix(folder, folder.plan().runs, {}, INCAST.metrics).commands[0] == (
-        "netstudy run studies/incast --testbed=sim --seed=1 --quick --only=servers=1,2 "
-        "--set=replicates=2"
+        f"netstudy run '{mine}' --testbed=sim --seed=1 --only=servers=1,2 --set=replicates=2"
+    )
+
+
+def test_the_command_asks_for_the_short_form_that_was_asked_for(tmp_path: Path) -> None:
+    folder = results(tmp_path, quick=True)
+    assert appendix(folder, folder.plan().runs, {}, INCAST.metrics).commands[0] == (
+        f"netstudy run {folder.invocation().study} --testbed=sim --seed=1 --quick"
     )
 
 

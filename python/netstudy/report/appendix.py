@@ -298,10 +298,9 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _commands(folder: Folder) -> tuple[str, ...]:
-    """What to type to do it again."""
+    """What to type to do it again, where it was typed before."""
     invocation = folder.invocation()
-    study = f"studies/{folder.plan().study}"
-    again = shlex.join(["netstudy", "run", study, *_options(invocation)])
+    again = shlex.join(["netstudy", "run", invocation.study, *_options(invocation)])
     return again, "netstudy report", "netstudy export --csv"
 
 

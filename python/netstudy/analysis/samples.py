@@ -96,15 +96,11 @@ class RunSample:
         return None if phase is None else (phase.end_ns - phase.start_ns) / NS_PER_S
 
 
-def dropped_in_all(record: RunRecord) -> int | None:
-    """Frames that the switches dropped over the measuring phase.
+def dropped_at_ports(record: RunRecord) -> int | None:
+    """Frames that the switches dropped over the measuring phase, by the counters of their ports.
 
-    From the iterations where there are any that tell, else from the counters of the switches'
-    ports. None when a port did not count, or there is none: missing is not zero.
+    None when a port did not count, or there is none: missing is not zero.
     """
-    iterations = record.samples.iteration
-    if iterations is not None and iterations.dropped_packets is not None:
-        return sum(iterations.dropped_packets) if iterations.dropped_packets else None
     switches = {name for name, node in record.nodes.items() if node.kind == "switch"}
     grown = [
         record.growth(readings)

@@ -6,8 +6,10 @@ from typing import Any, Literal
 
 import pytest
 
+from netstudy.analysis.causes import causes
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.ideal import capacity_bps
+from netstudy.analysis.layout import layout
 from netstudy.analysis.workloads.transfer import (
     DROPS,
     FAIRNESS,
@@ -104,6 +106,24 @@ def cell_of(*records: tuple[Run, RunRecord]) -> CellRow:
 def one_run(run: Run | None = None, **tables: Any) -> CellRow:
     run = run or transfer()
     return cell_of((run, outcome(run, **tables)))
+
+
+@pytest.mark.parametrize(
+    ("direction", "min_rto_ms"), [("get", 200.0), ("put", 5.0), ("both", None)]
+)
+def test_the_minimum_rto_is_that_of_the_ends_that_send(
+    direction: Direction, min_rto_ms: float | None
+) -> None:
+    run = transfer(direction=direction)
+    client, server = run.network.groups
+    hasty = client.model_copy(
+        update={"tcp": client.tcp.model_copy(update={"min_rto_ns": 5_000_000})}
+    )
+    net = run.network.model_copy(update={"groups": (hasty, server)})
+    run = run.model_copy(update={"network": net, "cases": ("main",)})
+    table = pooled(FakeFolder(plan_of([run]), [outcome(run)]))
+    (panel,) = layout(table, "main", None).panels
+    assert causes(panel, None, TRANSFERS).min_rto_ms == min_rto_ms
 
 
 def test_goodput_is_all_bytes_over_the_measuring_phase() -> None:

@@ -25,7 +25,7 @@ from netstudy.analysis.samples import (
     RunSample,
     Terms,
     connection_goodputs,
-    dropped_in_all,
+    dropped_at_ports,
     each,
     jain_index,
     one,
@@ -82,6 +82,15 @@ def _drops(run: RunSample) -> Terms | None:
         return each(dropped)
     in_all = dropped_in_all(run.record)
     return None if in_all is None else one(in_all, iterations(run))
+
+
+def dropped_in_all(record: RunRecord) -> int | None:
+    """Frames that the switches dropped over the measuring phase: by the iterations where they tell,
+    else by the counters of the switches' ports. None where neither tells: missing is not zero."""
+    table = record.samples.iteration
+    if table is None or table.dropped_packets is None:
+        return dropped_at_ports(record)
+    return sum(table.dropped_packets) if table.dropped_packets else None
 
 
 def _retransmissions(run: RunSample) -> Terms | None:
@@ -344,7 +353,9 @@ INCAST = WorkloadAnalysis(
     drops=DROPS,
     retransmissions=RETRANSMISSIONS,
     timeouts=TIMEOUTS,
+    dropped=dropped_in_all,
     sent_again=_sent_again,
+    senders=lambda run: run.workload.roles.server,
     course=_course,
     bound=_bound,
     timeout_share=TIMEOUT_SHARE,

@@ -149,9 +149,20 @@ def test_losses_are_counted_by_the_bytes_that_were_moved() -> None:
     assert [cell.value(metric) for metric in TRANSFERS.metrics[-3:]] == [8, 4, 1]
 
 
-def test_fairness_compares_what_each_flow_got_while_it_was_busy() -> None:
+@pytest.mark.parametrize("direction", ["get", "put", "both"])
+def test_fairness_compares_what_each_flow_moved_while_it_was_busy(direction: Direction) -> None:
     # 3 MB/s and 2 MB/s: 25 ÷ (2 × 13)
-    assert one_run().value(FAIRNESS) == pytest.approx(25 / 26)
+    assert one_run(transfer(direction=direction)).value(FAIRNESS) == pytest.approx(25 / 26)
+
+
+def test_fairness_of_both_directions_is_over_their_sum() -> None:
+    run = transfer(direction="both")
+    made = outcome(run)
+    assert made.samples.connection is not None
+    connection = made.samples.connection.model_copy(update={"bytes_sent": (0, 1_000_000)})
+    made = made.model_copy(update={"samples": Samples(connection=connection)})
+    # (6 + 0) MB in 2 s and (2 + 1) MB in 1 s
+    assert cell_of((run, made)).value(FAIRNESS) == pytest.approx(1)
 
 
 def test_times_of_transfers_are_told_where_they_have_a_size() -> None:

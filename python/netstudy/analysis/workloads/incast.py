@@ -24,7 +24,6 @@ from netstudy.analysis.samples import (
     NS_PER_S,
     RunSample,
     Terms,
-    connection_goodputs,
     dropped_at_ports,
     each,
     jain_index,
@@ -109,8 +108,12 @@ def _timeout_share(run: RunSample) -> Terms | None:
 
 
 def _fairness(run: RunSample) -> Terms | None:
-    goodputs = connection_goodputs(run.record.samples.connection)
-    index = None if goodputs is None else jain_index(goodputs)
+    """Over what each connection brought the client while it waited for that; None where nothing
+    was counted, or where it never waited for one of them."""
+    received, busy = run.column("connection", "bytes_received"), run.column("connection", "busy_ns")
+    if received is None or busy is None or not busy.all():
+        return None
+    index = jain_index(received / busy)
     return None if index is None else one(index)
 
 

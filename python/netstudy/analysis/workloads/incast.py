@@ -263,10 +263,8 @@ def ideal_of(run: Run) -> Ideal:
     assert isinstance(work, Incast), "the bound is that of an iteration"
     client, servers = work.roles.client[0], work.roles.server
     full = framing(run.network, (client, *servers), servers[0])
-    n = len(servers)
-    each_bytes = -(-work.block_bytes // n) if work.striped else work.block_bytes
-    payload = work.block_bytes if work.striped else work.block_bytes * n
-    segments = n * -(-each_bytes // full.payload_bytes)
+    payload = sum(work.response_bytes)
+    segments = sum(-(-size // full.payload_bytes) for size in work.response_bytes)
     return Ideal(
         line_rate_bps=arrival_rate_bps(run.network, client),
         payload_bytes=payload,

@@ -187,7 +187,7 @@ def accuracy(reference: PanelReference) -> Accuracy:
         for one in reference.agreements
         if one.metric in SHOWN
     }
-    ratios = (ratio.simulated for ratio in reference.ratios if ratio.metric == COMPLETION)
+    ratios = (ratio.own for ratio in reference.ratios if ratio.metric == COMPLETION)
     return Accuracy(medians, next(ratios, None))
 
 

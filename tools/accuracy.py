@@ -191,16 +191,16 @@ def _spread_row(what: str, found: Sequence[float]) -> tuple[Value, ...]:
 def _ratio_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, ...]]:
     """The ratio against what may be made of the published one."""
     for ratio in reference.ratios:
-        if ratio.metric != goal.metric or ratio.published is None or ratio.simulated is None:
+        if ratio.metric != goal.metric or ratio.published is None or ratio.own is None:
             continue
         share = (goal.ratio_error_pct_max or 0.0) / 100
         ends = (ratio.published * (1 - share), ratio.published * (1 + share))
         yield _row(
             f"ratio of the switches, {goal.metric.label}, at {ratio.x}",
             f"{ends[0]:.2f} to {ends[1]:.2f}",
-            f"{ratio.simulated:.2f}",
+            f"{ratio.own:.2f}",
             _interval(ratio.interval, 2),
-            ends[0] <= ratio.simulated <= ends[1],
+            ends[0] <= ratio.own <= ends[1],
         )
 
 

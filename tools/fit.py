@@ -48,8 +48,7 @@ from ruamel.yaml.comments import CommentedSeq
 
 from netstudy.analysis.intervals import student_quantile
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.samples import dropped_in_all
-from netstudy.analysis.workloads.incast import COMPLETION, DROPS
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS, dropped_in_all
 from netstudy.store import write_atomic
 from netstudy.units import (
     format_duration,

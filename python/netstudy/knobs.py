@@ -36,7 +36,6 @@ from netstudy.units import (
     RATE,
     SIZE,
     Dimension,
-    format_in,
     parse_duration,
     parse_packet_rate,
     parse_rate,
@@ -75,9 +74,7 @@ class Knob:
 
     def shown(self, value: Any) -> str:
         """A value as a study writes it."""
-        if isinstance(self.scalar, Quantity):
-            return format_in(self.scalar.dimension, value)
-        return str(value).lower() if isinstance(value, bool) else str(value)
+        return str(value).lower() if isinstance(value, bool) else str(self.scalar.written(value))
 
 
 @cache

@@ -206,16 +206,6 @@ def format_duration(duration_ns: int) -> str:
     return _shortest(duration_ns, DURATION)
 
 
-def format_packet_rate(packets_per_s: int) -> str:
-    """Write a packet rate: 80_000 -> "80000 packets/s"."""
-    return _shortest(packets_per_s, PACKET_RATE)
-
-
-def format_percent(percent: float) -> str:
-    """Write a percentage with the digits it has: 2.0 -> "2 %"."""
-    return f"{_plain(Decimal(repr(percent)))} %"
-
-
 def _whole(text: object, dimension: Dimension, base: str) -> int:
     value = _read(text, dimension)
     if value.denominator != 1:

@@ -422,6 +422,16 @@ class Incast(Wire):
     start_jitter: Jitter = NoJitter()
     """Delay between a server's receipt of a request and its first byte, drawn anew each time."""
 
+    @property
+    def response_bytes(self) -> tuple[int, ...]:
+        """What each server sends in an iteration: the block, or its stripe of it. The first servers
+        send a byte more where a block does not divide evenly (crates/workload/src/incast.rs)."""
+        servers = len(self.roles.server)
+        if not self.striped:
+            return (self.block_bytes,) * servers
+        each, rest = divmod(self.block_bytes, servers)
+        return tuple(each + (index < rest) for index in range(servers))
+
 
 class Transfer(Wire):
     """Each pair of client and server moves bytes, one transfer after the other.

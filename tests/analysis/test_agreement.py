@@ -56,7 +56,7 @@ def test_the_ratio_is_taken_at_the_largest_x_that_has_all_four_values() -> None:
     assert found is not None
     assert found.x == 1
     assert found.published == pytest.approx(379.1 / 140.5)
-    assert found.simulated == pytest.approx(2.5)
+    assert found.own == pytest.approx(2.5)
 
 
 def test_no_ratio_without_a_shared_row() -> None:

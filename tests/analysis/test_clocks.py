@@ -1,10 +1,8 @@
-"""Times of two nodes are compared only within one clock."""
+"""A node of another clock has the measuring phase by its own."""
 
 from __future__ import annotations
 
-import pytest
-
-from netstudy.analysis.clocks import ClockError, difference_ns, inside, window_of
+from netstudy.analysis.clocks import inside, window_of
 from netstudy.analysis.samples import RunSample, Sampled
 from netstudy.wire import RecordNode, RunRecord, Series
 from tests.report.synthetic import nodes, record, run
@@ -17,18 +15,6 @@ def with_far_server(read_at_ns: tuple[int, ...] | None) -> RunRecord:
     """The first server lives on a machine of its own."""
     far = RecordNode(kind="host", group="server", clock="other", read_at_ns=read_at_ns)
     return WHOLE.model_copy(update={"nodes": {**nodes(PLANNED), "server-1": far}})
-
-
-def test_times_of_one_clock_have_a_difference() -> None:
-    assert difference_ns(WHOLE, ("server-1", 900), ("client", 400)) == 500
-
-
-def test_times_of_two_clocks_have_none() -> None:
-    apart = with_far_server(None)
-    with pytest.raises(ClockError, match=r"server-1 \(clock other\) and client"):
-        difference_ns(apart, ("server-1", 900), ("client", 400))
-    with pytest.raises(ClockError, match=r"nobody \(clock None\)"):
-        difference_ns(WHOLE, ("nobody", 1), ("nobody", 1))
 
 
 def test_a_node_of_another_clock_has_the_phase_by_its_own() -> None:

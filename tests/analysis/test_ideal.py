@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netstudy.analysis.workloads.incast import ideal_of
+from netstudy.wire import Incast
 from tests.report.synthetic import run
 
 
@@ -24,3 +25,33 @@ def test_unstriped_blocks_grow_with_the_servers_and_striped_ones_do_not() -> Non
     assert ideal_of(eight).payload_bytes == 32_000_000
     assert ideal_of(striped).payload_bytes == 4_000_000
     assert ideal_of(striped).segments == 8 * 56  # 500,000 / 8948 = 55.9
+
+
+def test_servers_of_a_block_that_does_not_divide_evenly_send_what_the_engine_has_them_send() -> (
+    None
+):
+    three = run({"servers": 3})
+    work = three.workload.model_copy(update={"striped": True, "block_bytes": 3 * 2 * 8948 + 1})
+    assert isinstance(work, Incast)
+    assert work.response_bytes == (17_897, 17_896, 17_896)
+    ideal = ideal_of(three.model_copy(update={"workload": work}))
+    assert ideal.payload_bytes == 53_689
+    assert ideal.segments == 3 + 2 + 2
+
+
+def test_the_bound_is_the_rate_at_which_data_comes_to_the_client() -> None:
+    symmetric = run({"servers": 2})
+    links = tuple(
+        link.model_copy(
+            update={
+                end: port.model_copy(update={"rate_bps": 10**7 if port.node == "client" else 10**8})
+                for end, port in (("a", link.a), ("b", link.b))
+            }
+        )
+        for link in symmetric.network.links
+    )
+    network = symmetric.network.model_copy(update={"links": links})
+    ideal = ideal_of(symmetric.model_copy(update={"network": network}))
+    assert ideal.line_rate_bps == 10**8
+    assert ideal.time_ms == pytest.approx(8_080_640 * 8 / 10**8 * 1e3)
+    assert ideal.goodput_mbps == pytest.approx(100 * 8_000_000 / 8_080_640)

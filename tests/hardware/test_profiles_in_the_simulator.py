@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.samples import dropped_in_all
+from netstudy.analysis.workloads.incast import dropped_in_all
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import make_plan
 from netstudy.study import load

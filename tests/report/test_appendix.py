@@ -12,7 +12,7 @@ from netstudy.report.appendix import Appendix, appendix, fitted_figures, setting
 from netstudy.report.prose.published import fitted_note
 from netstudy.report.tables import Table
 from netstudy.store import Folder
-from tests.report.results import results
+from tests.report.results import from_text, results, study_text
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,10 @@ def test_hosts_links_and_workload_are_there(added: Appendix) -> None:
         ("random_arbitration_pct", 75, "75\u00a0%"),
         ("alpha", 8.0, "8"),
         ("sack", True, "yes"),
-        ("initial_window_segments", None, "by the standard’s rule"),
+        ("tcp.initial_window_segments", None, "by the standard’s rule"),
+        ("nic.receive_rate_bps", None, "—"),
+        ("cpu_quota_pct", None, "—"),
+        ("size_bytes", None, "—"),
     ],
 )
 def test_settings_are_printed_with_their_unit(name: str, value: object, text: str) -> None:
@@ -77,6 +80,48 @@ def test_every_profile_figure_has_its_source(added: Appendix) -> None:
             assert origin, figure
 
 
+WITHOUT_SWITCH = """
+study: cards
+question: Whose figures are these?
+factors:
+  card: [osa-express2, mine]
+  mtu: [1500, 9000]
+topology:
+  hosts:
+    client: {profile: ucs-c200-rhel54}
+    server: {profile: ucs-c200-rhel54, count: 2, nic: host-card}
+    monitor: {}
+  links:
+    - {between: [client, server], rate: 1 Gbit/s, mtu: "${mtu}", nic: "${card}"}
+    - {between: [monitor, client], rate: 1 Gbit/s}
+workload:
+  incast: {block: 4 MB, iterations: 90, warmup: 10}
+"""
+CARD = "profile: {name}\nkind: nic\ntitle: A card of {name}\nfigures: {{}}\n"
+
+
+def test_profiles_of_interfaces_are_told_and_what_has_no_profile_is_not_missed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "hardware").mkdir()
+    for name in ("mine", "host-card"):
+        (tmp_path / "hardware" / f"{name}.yaml").write_text(CARD.format(name=name))
+    folder = from_text(tmp_path, WITHOUT_SWITCH)
+    assert {switch.profile for run in folder.plan().runs for switch in run.network.switches} == {
+        "wire-speed"
+    }
+    assert "none" in {group.profile for run in folder.plan().runs for group in run.network.groups}
+    for name in ("mine", "host-card"):
+        (folder.path / "hardware").mkdir(exist_ok=True)
+        (folder.path / "hardware" / f"{name}.yaml").write_text(CARD.format(name=name))
+    found = appendix(folder, folder.plan().runs, {}, INCAST.metrics)
+    assert found.missing_profiles == ()
+    names = [table.id.removeprefix("profile-") for table in found.profiles]
+    assert names == ["ucs-c200-rhel54", "linux-2.6.18", "rfc", "host-card", "osa-express2", "mine"]
+    (card,) = (table for table in found.profiles if table.id == "profile-osa-express2")
+    assert rows(card)["rate"][:2] == ["10 Gbit/s", "documented"]
+
+
 def test_fitted_figures_are_named_beside_published_values(added: Appendix) -> None:
     fitted = fitted_figures(added.profiles)
     assert "alpha" in fitted["arista-7124s"]
@@ -88,10 +133,19 @@ def test_fitted_figures_are_named_beside_published_values(added: Appendix) -> No
 
 
 def test_the_command_repeats_what_was_asked_for(tmp_path: Path) -> None:
-    folder = results(tmp_path, quick=True, only=["servers=1,2"], overrides={"replicates": "2"})
+    mine = tmp_path / "my studies" / "mine.yaml"
+    mine.parent.mkdir()
+    mine.write_text(study_text("factors:\n  servers: [1, 2, 4]\n", servers='"${servers}"'))
+    folder = results(tmp_path, mine, only=["servers=1,2"], overrides={"replicates": "2"})
     assert appendix(folder, folder.plan().runs, {}, INCAST.metrics).commands[0] == (
-        "netstudy run studies/incast --testbed=sim --seed=1 --quick --only=servers=1,2 "
-        "--set=replicates=2"
+        f"netstudy run '{mine}' --testbed=sim --seed=1 --only=servers=1,2 --set=replicates=2"
+    )
+
+
+def test_the_command_asks_for_the_short_form_that_was_asked_for(tmp_path: Path) -> None:
+    folder = results(tmp_path, quick=True)
+    assert appendix(folder, folder.plan().runs, {}, INCAST.metrics).commands[0] == (
+        f"netstudy run {folder.invocation().study} --testbed=sim --seed=1 --quick"
     )
 
 

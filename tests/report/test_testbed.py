@@ -18,7 +18,7 @@ from netstudy.report.testbed_tables import agreement_evidence, limits_evidence
 from netstudy.store import Folder
 from netstudy.wire import DISTURBED_ATTEMPTS, Check, Reconciliation, Run, RunRecord, TestbedLimit
 from tests.report.results import results
-from tests.report.synthetic import record
+from tests.report.synthetic import record, run
 
 CLOCK = "lateness of the switch's clock"
 BACKLOG = "frames lost in the backlog queue"
@@ -224,6 +224,14 @@ def test_what_the_runs_were_made_on_stands_in_the_appendix(shown: Document) -> N
 def test_the_simulator_has_neither_limits_nor_scale(found: StudyResult) -> None:
     assert limits_evidence(found.testbed) is agreement_evidence(found.testbed) is None
     assert (found.testbed.here, found.testbed.scaled_by) == ("simulated", None)
+
+
+def test_what_values_are_called_follows_from_the_records_of_runs() -> None:
+    simulated = record(run({"servers": 2})).model_copy(update={"mode": "per-hop"})
+    for name in ("sim", "another simulator"):
+        assert gather_testbed(name, [simulated], None).here == "simulated"
+    real = simulated.model_copy(update={"mode": None})
+    assert gather_testbed("hosts over SSH", [real], None).here == "measured here"
 
 
 def test_a_testbed_that_was_no_limit_says_so(folder: Folder) -> None:

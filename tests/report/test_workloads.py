@@ -19,9 +19,11 @@ from netstudy.report.export import to_csv
 from netstudy.report.html import render_html
 from netstudy.report.markdown import render_markdown
 from netstudy.report.samples import TABLES, samples_csv
+from netstudy.report.workloads.incast import INCAST as INCAST_PAGE
 from netstudy.store import Folder
 from tests.report import workloads
 from tests.report.results import results
+from tests.report.synthetic import run as incast_run
 
 CONFORMANCE = Path(__file__).parents[2] / "studies" / "conformance"
 
@@ -88,6 +90,20 @@ def test_transfers_are_told_from_the_plan(dumbbell: Folder) -> None:
     assert "Goodput is highest" in observed(doc)
     assert "For each dropped packet the senders sent" in observed(doc)
     assert "iteration" not in render_markdown(doc).partition("### Hardware profiles")[0]
+
+
+def test_whole_and_divided_blocks_of_one_study_are_told_apart() -> None:
+    whole, divided = (incast_run({"servers": 2, "block": block}) for block in ("whole", "divided"))
+    work = divided.workload.model_copy(update={"block_bytes": 10_000_000, "striped": True})
+    both = [whole, divided.model_copy(update={"workload": work})]
+    (sentence,) = INCAST_PAGE.description(both)
+    assert "asks 2 servers at once for 4 MB each or their shares of 10 MB and asks again" in (
+        str(sentence)
+    )
+    words = INCAST_PAGE.illustration_alt(both)
+    assert "block of 4 MB from each server or block of 10 MB divided over the servers" in words
+    for line in ("block of 4 MB from each server", "or block of 10 MB divided over the servers"):
+        assert line in INCAST_PAGE.illustration(both)
 
 
 def test_a_closed_loop_is_called_one(requests: Folder) -> None:

@@ -34,6 +34,22 @@ def test_the_schema_in_the_repository_is_current(name: str) -> None:
     assert written == schemas()[name], "run: python -m netstudy.study.schema"
 
 
+@pytest.mark.parametrize("name", ["study.schema.json", "profile.schema.json"])
+def test_each_default_of_a_file_may_be_written_in_it(name: str) -> None:
+    """An editor that fills defaults in must not write `1000000000` where `1 s` is meant."""
+    schema = json.loads((ROOT / "schema" / name).read_text(encoding="utf-8"))
+    definitions = schema["$defs"]
+    defaults = [
+        (f"{model}.{key}", part)
+        for model, told in {"the file": schema, **definitions}.items()
+        for key, part in told.get("properties", {}).items()
+        if part.get("default") is not None and not isinstance(part["default"], dict | list)
+    ]
+    for place, part in defaults:
+        own = jsonschema.Draft202012Validator({**part, "$defs": definitions})
+        assert own.is_valid(part["default"]), place
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_each_study_of_the_repository_holds_to_the_schema_and_loads(name: str) -> None:
     folder = ROOT / "studies" / name

@@ -59,6 +59,9 @@ def test_a_study_comes_to_its_sealed_folder(place: Path, user: User, testbed: st
     assert [record.status for record in records].count("failed") == 0, ended
     assert folder.is_done()
     assert folder.changed_since_sealed() == []
+    engine = folder.engine()
+    assert engine is not None
+    assert {engine.testbed, *(one.environment["testbed"] for one in records)} == {testbed}
     for run_, record in zip(folder.plan().runs, records, strict=True):
         servers = len(run_.network.hosts) - 1
         assert record.status == "ok" or [check for check in record.checks if not check.holds]

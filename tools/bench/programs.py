@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from netstudy import wire
-from netstudy.analysis.samples import dropped_in_all
+from netstudy.analysis.workloads.incast import dropped_in_all
 from netstudy.units import header_bytes
 from tools.bench import scenarios
 from tools.bench.usage import Job

@@ -1,4 +1,4 @@
-"""How well simulated values agree with published ones."""
+"""How well a study's own values, simulated or measured, agree with published ones."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from netstudy.wire import Level
 
 @dataclass(frozen=True)
 class Beside:
-    """One published value beside the simulated one; None where either is missing."""
+    """One published value beside the study's own; None where either is missing."""
 
     x: Level | None
     published: float | None
     estimate: Estimate | None
     redrawn: Floats | None = field(default=None, repr=False, compare=False)
-    """The simulated value in redrawn sets of runs; None where they cannot be redrawn."""
+    """The study's own value in redrawn sets of runs; None where they cannot be redrawn."""
 
     @property
-    def simulated(self) -> float | None:
-        """The simulated value."""
+    def own(self) -> float | None:
+        """The study's own value."""
         return None if self.estimate is None else self.estimate.value
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval of the simulated value."""
+        """The 95 % interval of the study's own value."""
         return None if self.estimate is None else self.estimate.interval
 
     @property
     def error(self) -> float | None:
-        """Simulated minus published."""
-        if self.published is None or self.simulated is None:
+        """The study's own minus published."""
+        if self.published is None or self.own is None:
             return None
-        return self.simulated - self.published
+        return self.own - self.published
 
     @property
     def error_pct(self) -> float | None:
@@ -53,7 +53,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Agreement:
-    """One metric of one level: published beside simulated along x."""
+    """One metric of one level: published beside the study's own along x."""
 
     metric: Metric
     level: Level | None
@@ -96,34 +96,34 @@ class Agreement:
 
 @dataclass(frozen=True)
 class RatioAgreement:
-    """The ratio of two levels at one x: as published, and as simulated."""
+    """The ratio of two levels at one x: as published, and as the study found it."""
 
     metric: Metric
     x: Level | None
     level: Level
     base: Level
     published: float | None
-    simulated: float | None
+    own: float | None
     interval: Interval | None
-    """95 % Fieller interval of the simulated ratio."""
+    """95 % Fieller interval of the study's own ratio."""
 
     @property
     def error_pct(self) -> float | None:
-        """The simulated ratio's distance from the published one in percent of it."""
-        if self.simulated is None or not self.published:
+        """The distance of the study's own ratio from the published one in percent of it."""
+        if self.own is None or not self.published:
             return None
-        return 100 * (self.simulated / self.published - 1)
+        return 100 * (self.own / self.published - 1)
 
 
 @dataclass(frozen=True)
 class OrderAgreement:
-    """Whether the simulation puts two levels in the published order, row by row."""
+    """Whether the study puts two levels in the published order, row by row."""
 
     metric: Metric
     level: Level
     base: Level
     compared: int
-    """Rows in which both the published and the simulated values differ by more than the noise."""
+    """Rows in which both the published values and the study's own differ by more than the noise."""
     same: int
     """Rows of these in which the same level is ahead."""
 
@@ -137,9 +137,7 @@ def agreement(
     metric: Metric, level: Level | None, rows: Sequence[Beside], *, test: bool = True
 ) -> Agreement:
     """Summarises the rows of one metric of one level."""
-    ranks = rank_correlation(
-        [row.published for row in rows], [row.simulated for row in rows], test=test
-    )
+    ranks = rank_correlation([row.published for row in rows], [row.own for row in rows], test=test)
     return Agreement(metric, level, tuple(rows), ranks)
 
 
@@ -159,7 +157,7 @@ def ratio_agreement(level: Agreement, base: Agreement) -> RatioAgreement | None:
         level=level.level,
         base=base.level,
         published=_ratio(last.published, other.published),
-        simulated=_ratio(last.simulated, other.simulated),
+        own=_ratio(last.own, other.own),
         interval=_interval(last.estimate, other.estimate),
     )
 
@@ -172,15 +170,15 @@ def order_agreement(
     signs = [
         (
             _sign(row.published, other.published, noise_pct),
-            _sign(row.simulated, other.simulated, noise_pct),
+            _sign(row.own, other.own, noise_pct),
         )
         for row in level.rows
         if (other := others.get(row.x)) is not None
     ]
-    clear = [(p, s) for p, s in signs if p and s]
+    clear = [(p, own) for p, own in signs if p and own]
     if not clear or level.level is None or base.level is None:
         return None
-    same = sum(p == s for p, s in clear)
+    same = sum(p == own for p, own in clear)
     return OrderAgreement(level.metric, level.level, base.level, len(clear), same)
 
 

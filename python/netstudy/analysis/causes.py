@@ -28,7 +28,7 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.rank import MIN_PAIRS, RankCorrelation, rank_correlation, rho
 from netstudy.analysis.ratio import holm
-from netstudy.analysis.samples import NS_PER_MS, Floats, RunSample, dropped_in_all
+from netstudy.analysis.samples import NS_PER_MS, Floats, RunSample
 from netstudy.analysis.verdict import ALPHA
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.base import Account, Waiting
@@ -87,7 +87,7 @@ class Causes:
     """Samples with a timeout minus those without, in one cell; the median over the cells."""
     timeout_cost_cells: int
     min_rto_ms: float | None
-    """The servers' minimum RTO where all cells share it."""
+    """The minimum RTO where all senders of all cells share it."""
     retransmissions_per_drop: float | None
     """Ratio of the sums over all cells."""
 
@@ -116,7 +116,7 @@ def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Caus
         accounts=() if waiting is None else _accounts(panel, waiting),
         timeout_cost_ms=float(np.median(known)) if known else None,
         timeout_cost_cells=len(known),
-        min_rto_ms=_min_rto_ms(cells),
+        min_rto_ms=_min_rto_ms(cells, workload),
         retransmissions_per_drop=_retransmissions_per_drop(cells, workload),
     )
 
@@ -252,12 +252,13 @@ def _account(cell: CellRow | None, waiting: Waiting) -> Account | None:
     return waiting.account(cell.planned[0], values)
 
 
-def _min_rto_ms(cells: Sequence[CellRow]) -> float | None:
-    """Of the servers, where all cells share it."""
+def _min_rto_ms(cells: Sequence[CellRow], workload: WorkloadAnalysis) -> float | None:
+    """Of the hosts that send data, where all of them share it in all cells."""
     found = {
-        group_of(run.network, run.workload.roles.server[0]).tcp.min_rto_ns
+        group_of(run.network, sender).tcp.min_rto_ns
         for cell in cells
         for run in cell.planned[:1]
+        for sender in workload.senders(run)
     }
     return found.pop() / NS_PER_MS if len(found) == 1 else None
 
@@ -268,7 +269,7 @@ def _retransmissions_per_drop(cells: Sequence[CellRow], workload: WorkloadAnalys
         for cell in cells
         for run in cell.runs
         if (sent_again := workload.sent_again(run)) is not None
-        and (lost := dropped_in_all(run.record)) is not None
+        and (lost := workload.dropped(run.record)) is not None
     ]
     lost_in_all = sum(drops for _, drops in both)
     return sum(again for again, _ in both) / lost_in_all if lost_in_all else None

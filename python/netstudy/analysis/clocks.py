@@ -13,12 +13,7 @@ import numpy as np
 
 from netstudy.analysis.ideal import split
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
-from netstudy.errors import NetstudyError
 from netstudy.wire import MEASURE_END, MEASURE_START, RunRecord
-
-
-class ClockError(NetstudyError):
-    """Times of two clocks were to be compared."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +29,6 @@ def clock_of(record: RunRecord, node: str) -> str | None:
     """The clock that a node's times are of; None: the record does not know the node."""
     known = record.nodes.get(node)
     return None if known is None else known.clock
-
-
-def difference_ns(record: RunRecord, later: tuple[str, int], earlier: tuple[str, int]) -> int:
-    """Time from one event to another, each a node and a time of its clock.
-
-    Raises ClockError where the two are of different clocks, or of one that is not known.
-    """
-    (a, a_ns), (b, b_ns) = later, earlier
-    clocks = clock_of(record, a), clock_of(record, b)
-    if None in clocks or clocks[0] != clocks[1]:
-        raise ClockError(
-            f"times of {a} (clock {clocks[0]}) and {b} (clock {clocks[1]}) cannot be compared"
-        )
-    return a_ns - b_ns
 
 
 def window_of(run: RunSample, node: str) -> Window | None:

@@ -17,7 +17,6 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.samples import NS_PER_US, Floats, RunSample
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.probe import SRTT, idle, loaded, tcp_series
-from netstudy.analysis.workloads.request import of_requests
 from netstudy.wire import Level
 
 Kind = Literal["over-time", "latency", "srtt"]
@@ -51,7 +50,7 @@ def curves_of(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curves]:
     """The charts of a panel that its runs have samples for."""
     found: tuple[tuple[Kind, Iterator[Curve], int | None], ...] = (
         ("over-time", _over_time(panel, workload), None),
-        ("latency", _latencies(panel), None),
+        ("latency", _latencies(panel, workload), None),
         ("srtt", _round_trips(panel), 1),
     )
     for kind, curves, replicate in found:
@@ -79,11 +78,12 @@ def _over_time(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curve]:
         yield Curve("", level, np.arange(length, dtype=np.float64), mean)
 
 
-def _latencies(panel: Panel) -> Iterator[Curve]:
+def _latencies(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curve]:
     """Share of requests in % that take longer than a time in µs."""
     for level, cell in _last(panel):
+        own = None if workload.latencies is None else workload.latencies(cell.runs)
         for label, found in (
-            ("", of_requests(cell.runs)),
+            ("", own),
             ("probe, idle", idle(cell.runs)),
             ("probe, loaded", loaded(cell.runs)),
         ):

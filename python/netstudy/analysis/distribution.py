@@ -30,7 +30,6 @@ class Histogram:
     value_ns: NDArray[np.int64]
     """Highest latency of each bucket, ascending."""
     requests: NDArray[np.int64]
-    min_ns: int
     max_ns: int
     sum_ns: int
     unanswered: int
@@ -39,11 +38,6 @@ class Histogram:
     def count(self) -> int:
         """Requests that were answered."""
         return int(self.requests.sum())
-
-    @property
-    def mean_ns(self) -> float | None:
-        """Mean latency, from the exact sum; None without an answer."""
-        return self.sum_ns / self.count if self.count else None
 
     def quantile_ns(self, q: float) -> float | None:
         """The q-quantile; None where so few requests cannot show it."""
@@ -73,7 +67,6 @@ def merged(parts: Iterable[RequestHistogram]) -> Histogram | None:
     return Histogram(
         value_ns=buckets,
         requests=requests,
-        min_ns=min((part.min_ns for part in answered), default=0),
         max_ns=max((part.max_ns for part in answered), default=0),
         sum_ns=sum(part.sum_ns for part in found),
         unanswered=sum(part.unanswered for part in found),

@@ -70,11 +70,11 @@ def access_links(network: Network, member: str) -> tuple[Link, ...]:
     )
 
 
-def access_rate_bps(network: Network, member: str) -> int:
-    """Rate of the first of a member's links, at its own end."""
+def arrival_rate_bps(network: Network, member: str) -> int:
+    """Rate at which data comes to a member: of the port at the other end of its first link."""
     host, _ = host_of(network, member)
     link = access_links(network, member)[0]
-    return next(port.rate_bps for port in link.ports if port.node == host)
+    return next(port.rate_bps for port in link.ports if port.node != host)
 
 
 def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[str]) -> int | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from netstudy.wire import ConnectionSamples, InstrumentKind, Run, RunRecord, Series
+from netstudy.wire import InstrumentKind, Run, RunRecord, Series
 
 Floats = NDArray[np.float64]
 Terms = tuple[Floats, Floats]
@@ -96,15 +96,11 @@ class RunSample:
         return None if phase is None else (phase.end_ns - phase.start_ns) / NS_PER_S
 
 
-def dropped_in_all(record: RunRecord) -> int | None:
-    """Frames that the switches dropped over the measuring phase.
+def dropped_at_ports(record: RunRecord) -> int | None:
+    """Frames that the switches dropped over the measuring phase, by the counters of their ports.
 
-    From the iterations where there are any that tell, else from the counters of the switches'
-    ports. None when a port did not count, or there is none: missing is not zero.
+    None when a port did not count, or there is none: missing is not zero.
     """
-    iterations = record.samples.iteration
-    if iterations is not None and iterations.dropped_packets is not None:
-        return sum(iterations.dropped_packets) if iterations.dropped_packets else None
     switches = {name for name, node in record.nodes.items() if node.kind == "switch"}
     grown = [
         record.growth(readings)
@@ -115,17 +111,6 @@ def dropped_in_all(record: RunRecord) -> int | None:
     if not grown or not all(DROP_COUNTER in port for port in grown):
         return None
     return sum(port[DROP_COUNTER] for port in grown)
-
-
-def connection_goodputs(connections: ConnectionSamples | None) -> Floats | None:
-    """Bytes a nanosecond that each connection carried while it was busy, both directions.
-
-    None where nothing was counted, or where a connection was never busy.
-    """
-    if connections is None or not all(connections.busy_ns):
-        return None
-    carried = np.asarray(connections.bytes_received, dtype=np.float64)
-    return carried / np.asarray(connections.busy_ns, dtype=np.float64)
 
 
 def jain_index(shares: Floats) -> float | None:

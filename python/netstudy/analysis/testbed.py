@@ -18,7 +18,6 @@ from netstudy.wire import DISTURBED_ATTEMPTS, Reconciliation, RunRecord, Testbed
 
 Here = Literal["simulated", "measured here"]
 """What the values of a study are called beside published ones."""
-SIMULATOR = "sim"
 _OR = " or "
 
 ItemT = TypeVar("ItemT")
@@ -93,6 +92,8 @@ class TestbedResult:
     __test__ = False  # not a test case, whatever its name suggests to pytest
 
     name: str
+    simulated: bool
+    """Whether its values come from a model, as the records of runs say."""
     limits: tuple[LimitFound, ...]
     """Those that were exceeded first."""
     checks: tuple[CheckFound, ...]
@@ -107,7 +108,7 @@ class TestbedResult:
     @property
     def here(self) -> Here:
         """What its values are called."""
-        return "simulated" if self.name == SIMULATOR else "measured here"
+        return "simulated" if self.simulated else "measured here"
 
     @property
     def smaller_scale(self) -> str:
@@ -155,6 +156,7 @@ def gather_testbed(
     scales = dict.fromkeys(one.scaled_by for one in records if one.scaled_by is not None)
     return TestbedResult(
         name=name,
+        simulated=any(record.mode is not None for record in records),
         limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
         checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
         scaled_by=_OR.join(scales) or scale,

@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.source import Written
-from netstudy.documents.validation import describe, fault
+from netstudy.documents.validation import Writes, describe, fault
 from netstudy.units import (
     DURATION,
     PACKET_RATE,
@@ -54,6 +54,10 @@ class Scalar(ABC):
     def json_schema(self) -> dict[str, Any]:
         """The JSON Schema of what a file may write."""
 
+    def written(self, value: Any) -> Any:
+        """A typed value as a file writes it: numbers and words as they are, all else as text."""
+        return value if isinstance(value, str | bool | int | float) else str(value)
+
 
 @dataclass(frozen=True)
 class Ref:
@@ -71,7 +75,7 @@ def reference_name(value: object) -> str | None:
 
 
 @dataclass(frozen=True)
-class Typed:
+class Typed(Writes):
     """Makes pydantic read a field through a Scalar."""
 
     scalar: Scalar
@@ -87,6 +91,10 @@ class Typed:
             return self.scalar.parse(value)
         except ValueError as error:
             raise fault(str(error)) from None
+
+    def written(self, value: Any) -> Any:
+        """See Writes.written."""
+        return self.scalar.written(value)
 
     def __get_pydantic_core_schema__(
         self, _source: object, _handler: GetCoreSchemaHandler
@@ -124,6 +132,10 @@ class Quantity(Scalar):
             most = format_in(self.dimension, self.most)
             raise ValueError(f"must be at most {most}, not {value}")
         return number
+
+    def written(self, value: Any) -> str:
+        """With the unit that makes it shortest."""
+        return format_in(self.dimension, value)
 
     def json_schema(self) -> dict[str, Any]:
         """Text that ends in one of the units."""

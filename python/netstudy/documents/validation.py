@@ -7,17 +7,19 @@ nearest right key to a wrong one. `validate` runs it and translates pydantic's e
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, Self, TypeVar
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem, raise_problems
@@ -49,6 +51,14 @@ def raise_faults(faults: list[PydanticCustomError], title: str) -> None:
         raise ValidationError.from_exception_data(title, details)
 
 
+class Writes(ABC):
+    """What stands beside the type of a field and knows how a file writes its values."""
+
+    @abstractmethod
+    def written(self, value: Any) -> Any:
+        """A value as a file writes it."""
+
+
 class Model(BaseModel):
     """Base of what a YAML file may hold: closed against unknown keys, and immutable."""
 
@@ -62,6 +72,20 @@ class Model(BaseModel):
         except ValidationError as error:
             details = [_with_nearest_key(detail, cls) for detail in error.errors()]
             raise ValidationError.from_exception_data(cls.__name__, details) from None
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """The schema of what a file may write: its defaults have their units too."""
+        schema = handler(core)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        for name, field in cls.model_fields.items():
+            key = field.alias or name
+            writes = next((part for part in field.metadata if isinstance(part, Writes)), None)
+            if writes is not None and properties[key].get("default") is not None:
+                properties[key]["default"] = writes.written(field.default)
+        return schema
 
 
 def keys_of(model: type[BaseModel]) -> tuple[str, ...]:

@@ -21,19 +21,26 @@ from netstudy.analysis.settings import (
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.hardware import Kind as ProfileKind
+from netstudy.plan.graph import WIRE_SPEED
+from netstudy.plan.network import BYSTANDER
 from netstudy.report.numbers import duration_text, level_text, with_unit
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, Value
+from netstudy.study.references import concrete, resolve
 from netstudy.units import format_rate, format_size
 from netstudy.wire import Run
 
 if TYPE_CHECKING:
     from netstudy.store import Folder, Invocation
+    from netstudy.study import Study
 
 MadeOn = Mapping[str, Sequence[str]]
 """What runs were made on -> each value once."""
 MANY = 4
 """More numbers than these are printed as their range."""
+UNSET = "—"
+BY_RFC = "by the standard’s rule"
+"""The initial window that no study or profile sets: RFC 3390 decides."""
 FOLDER_FILES = ("study.yaml", "plan.json")
 _UNIT = re.compile(r"_(ns|bps|bytes|frames|segments|pct)$")
 """Units that end a setting's name; its value is printed with the unit instead."""
@@ -168,9 +175,9 @@ def _hashable(value: Any) -> Any:
 
 
 def setting_text(name: str, value: Any) -> str:
-    """A setting with the unit that its name ends in."""
+    """A setting with the unit that its name ends in; "—" for one that is not set."""
     if value is None:
-        return "by the standard’s rule"
+        return BY_RFC if name.endswith("initial_window_segments") else UNSET
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name.endswith("_ns"):
@@ -188,10 +195,11 @@ def setting_text(name: str, value: Any) -> str:
 
 def _profiles(folder: Folder, runs: Sequence[Run]) -> tuple[list[Table], list[str]]:
     """Every figure of the profiles used, with its source."""
-    library = HardwareLibrary.default(folder.study().folder)
+    study = folder.study()
+    library = HardwareLibrary.default(study.folder)
     tables: list[Table] = []
     missing: list[str] = []
-    for kind, name in _profile_names(runs):
+    for kind, name in dict.fromkeys((*_profile_names(runs), *_nic_names(study, runs))):
         try:
             tables.append(_profile(library, kind, name))
         except StudyError as error:
@@ -199,16 +207,27 @@ def _profiles(folder: Folder, runs: Sequence[Run]) -> tuple[list[Table], list[st
     return tables, missing
 
 
-def _profile_names(runs: Sequence[Run]) -> list[tuple[ProfileKind, str]]:
-    found: dict[tuple[ProfileKind, str], None] = {}
+def _profile_names(runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
+    """As the plan names them. Switches that the plan adds and hosts without a profile have none."""
     for run in runs:
         for switch in run.network.switches:
-            found["switch", switch.profile] = None
+            if switch.profile != WIRE_SPEED:
+                yield "switch", switch.profile
         for group in run.network.groups:
-            found["host", group.profile] = None
+            if group.profile != BYSTANDER:
+                yield "host", group.profile
             if group.tcp.profile != group.profile:
-                found["tcp", group.tcp.profile] = None
-    return list(found)
+                yield "tcp", group.tcp.profile
+
+
+def _nic_names(study: Study, runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
+    """As the study names them, of hosts and of links: the plan has their figures alone."""
+    for treatment in {str(run.treatment): run.treatment for run in runs}.values():
+        topology = resolve(study.topology, study.levels_of(treatment))
+        hosts, links = topology.groups.values(), topology.all_links
+        for nic in (*(host.nic for host in hosts), *(link.nic for link in links)):
+            if nic is not None and nic.profile is not None:
+                yield "nic", concrete(nic.profile)
 
 
 def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
@@ -295,10 +314,9 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _commands(folder: Folder) -> tuple[str, ...]:
-    """What to type to do it again."""
+    """What to type to do it again, where it was typed before."""
     invocation = folder.invocation()
-    study = f"studies/{folder.plan().study}"
-    again = shlex.join(["netstudy", "run", study, *_options(invocation)])
+    again = shlex.join(["netstudy", "run", invocation.study, *_options(invocation)])
     return again, "netstudy report", "netstudy export --csv"
 
 

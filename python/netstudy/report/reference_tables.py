@@ -56,7 +56,7 @@ def _beside_cells(
     interval = f"95 % interval of {one.metric.name}{place}"
     return (
         bare(row.published, one.metric, f"published{place}"),
-        bare(row.simulated, one.metric, f"{here}{place}"),
+        bare(row.own, one.metric, f"{here}{place}"),
         bare_interval(row.interval, one.metric.decimals, interval),
         None
         if row.error_pct is None
@@ -114,7 +114,7 @@ def _ratio_row(one: RatioAgreement, here: Here) -> tuple[Value, ...]:
         Name(f"{level_text(one.level)} ÷ {level_text(one.base)}"),
         numeric_level(one.x, None),
         _ratio(one.published, f"{what}, published"),
-        _ratio(one.simulated, f"{what}, {here}"),
+        _ratio(one.own, f"{what}, {here}"),
         bare_interval(one.interval, DECIMALS, f"95 % Fieller interval, {what}"),
         None if error is None else bare_percent(error, f"error in % of the published {what}"),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from netstudy.analysis.two_runs import CellPair, Difference, Setting
-from netstudy.report.appendix import setting_text
+from netstudy.report.appendix import UNSET, setting_text
 from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.numbers import SMALLEST, level_text, listed
 from netstudy.report.prose.words import things
@@ -95,7 +95,7 @@ def _settings_text(setting: Setting, values: Sequence[Any]) -> Name:
 
 
 def _value_text(name: str, value: object) -> str:
-    return "—" if value is None else setting_text(name, value)
+    return UNSET if value is None else setting_text(name, value)
 
 
 def metric_tables(found: TwoRuns) -> Iterator[Table]:

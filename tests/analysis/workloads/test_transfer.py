@@ -6,8 +6,10 @@ from typing import Any, Literal
 
 import pytest
 
+from netstudy.analysis.causes import causes
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.ideal import capacity_bps
+from netstudy.analysis.layout import layout
 from netstudy.analysis.workloads.transfer import (
     DROPS,
     FAIRNESS,
@@ -106,6 +108,24 @@ def one_run(run: Run | None = None, **tables: Any) -> CellRow:
     return cell_of((run, outcome(run, **tables)))
 
 
+@pytest.mark.parametrize(
+    ("direction", "min_rto_ms"), [("get", 200.0), ("put", 5.0), ("both", None)]
+)
+def test_the_minimum_rto_is_that_of_the_ends_that_send(
+    direction: Direction, min_rto_ms: float | None
+) -> None:
+    run = transfer(direction=direction)
+    client, server = run.network.groups
+    hasty = client.model_copy(
+        update={"tcp": client.tcp.model_copy(update={"min_rto_ns": 5_000_000})}
+    )
+    net = run.network.model_copy(update={"groups": (hasty, server)})
+    run = run.model_copy(update={"network": net, "cases": ("main",)})
+    table = pooled(FakeFolder(plan_of([run]), [outcome(run)]))
+    (panel,) = layout(table, "main", None).panels
+    assert causes(panel, None, TRANSFERS).min_rto_ms == min_rto_ms
+
+
 def test_goodput_is_all_bytes_over_the_measuring_phase() -> None:
     # 8 MB in 2 s
     assert one_run().value(GOODPUT) == pytest.approx(32)
@@ -129,9 +149,20 @@ def test_losses_are_counted_by_the_bytes_that_were_moved() -> None:
     assert [cell.value(metric) for metric in TRANSFERS.metrics[-3:]] == [8, 4, 1]
 
 
-def test_fairness_compares_what_each_flow_got_while_it_was_busy() -> None:
+@pytest.mark.parametrize("direction", ["get", "put", "both"])
+def test_fairness_compares_what_each_flow_moved_while_it_was_busy(direction: Direction) -> None:
     # 3 MB/s and 2 MB/s: 25 ÷ (2 × 13)
-    assert one_run().value(FAIRNESS) == pytest.approx(25 / 26)
+    assert one_run(transfer(direction=direction)).value(FAIRNESS) == pytest.approx(25 / 26)
+
+
+def test_fairness_of_both_directions_is_over_their_sum() -> None:
+    run = transfer(direction="both")
+    made = outcome(run)
+    assert made.samples.connection is not None
+    connection = made.samples.connection.model_copy(update={"bytes_sent": (0, 1_000_000)})
+    made = made.model_copy(update={"samples": Samples(connection=connection)})
+    # (6 + 0) MB in 2 s and (2 + 1) MB in 1 s
+    assert cell_of((run, made)).value(FAIRNESS) == pytest.approx(1)
 
 
 def test_times_of_transfers_are_told_where_they_have_a_size() -> None:

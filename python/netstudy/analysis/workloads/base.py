@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from netstudy.analysis.distribution import Histogram
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import Floats, RunSample
 from netstudy.wire import Run, RunRecord
@@ -112,12 +113,18 @@ class WorkloadAnalysis:
     retransmissions: Metric
     timeouts: Metric
     """What the observations tell of losses."""
+    dropped: Callable[[RunRecord], int | None]
+    """Frames that the switches dropped in the measuring phase of a run, in all."""
     sent_again: Callable[[RunSample], float | None]
     """Segments that a run sent again, in all."""
+    senders: Callable[[Run], Sequence[str]]
+    """The members of roles that send data, and wait for timeouts where it is lost."""
     course: Callable[[RunSample], Course | None]
     """What shows whether the measuring phase still holds a warm-up."""
     bound: Callable[[Run], Bound | None]
     """The most that metrics in Mbit/s can be; None: it is not known."""
+    latencies: Callable[[Sequence[RunSample]], Histogram | None] | None = None
+    """Of its own requests in the measuring phase, all runs together; None: it has none."""
     timeout_share: Metric | None = None
     """Share of samples with a timeout, where they tell."""
     tail: tuple[Metric, Metric] | None = None

@@ -8,11 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netstudy.analysis.distribution import pooled, quantile
-from netstudy.analysis.ideal import (
-    access_rate_bps,
-    framing,
-    group_of,
-)
+from netstudy.analysis.ideal import arrival_rate_bps, framing, group_of
 from netstudy.analysis.metrics import (
     CLIENT_CLOCK,
     CLIENT_SOCKETS,
@@ -28,8 +24,7 @@ from netstudy.analysis.samples import (
     NS_PER_S,
     RunSample,
     Terms,
-    connection_goodputs,
-    dropped_in_all,
+    dropped_at_ports,
     each,
     jain_index,
     one,
@@ -88,6 +83,15 @@ def _drops(run: RunSample) -> Terms | None:
     return None if in_all is None else one(in_all, iterations(run))
 
 
+def dropped_in_all(record: RunRecord) -> int | None:
+    """Frames that the switches dropped over the measuring phase: by the iterations where they tell,
+    else by the counters of the switches' ports. None where neither tells: missing is not zero."""
+    table = record.samples.iteration
+    if table is None or table.dropped_packets is None:
+        return dropped_at_ports(record)
+    return sum(table.dropped_packets) if table.dropped_packets else None
+
+
 def _retransmissions(run: RunSample) -> Terms | None:
     again = run.column(TABLE, "retransmissions")
     return None if again is None else each(again)
@@ -104,8 +108,12 @@ def _timeout_share(run: RunSample) -> Terms | None:
 
 
 def _fairness(run: RunSample) -> Terms | None:
-    goodputs = connection_goodputs(run.record.samples.connection)
-    index = None if goodputs is None else jain_index(goodputs)
+    """Over what each connection brought the client while it waited for that; None where nothing
+    was counted, or where it never waited for one of them."""
+    received, busy = run.column("connection", "bytes_received"), run.column("connection", "busy_ns")
+    if received is None or busy is None or not busy.all():
+        return None
+    index = jain_index(received / busy)
     return None if index is None else one(index)
 
 
@@ -255,12 +263,10 @@ def ideal_of(run: Run) -> Ideal:
     assert isinstance(work, Incast), "the bound is that of an iteration"
     client, servers = work.roles.client[0], work.roles.server
     full = framing(run.network, (client, *servers), servers[0])
-    n = len(servers)
-    each_bytes = -(-work.block_bytes // n) if work.striped else work.block_bytes
-    payload = work.block_bytes if work.striped else work.block_bytes * n
-    segments = n * -(-each_bytes // full.payload_bytes)
+    payload = sum(work.response_bytes)
+    segments = sum(-(-size // full.payload_bytes) for size in work.response_bytes)
     return Ideal(
-        line_rate_bps=access_rate_bps(run.network, client),
+        line_rate_bps=arrival_rate_bps(run.network, client),
         payload_bytes=payload,
         wire_bytes=payload + segments * (full.headers_bytes + FRAMING_BYTES),
         segments=segments,
@@ -348,7 +354,9 @@ INCAST = WorkloadAnalysis(
     drops=DROPS,
     retransmissions=RETRANSMISSIONS,
     timeouts=TIMEOUTS,
+    dropped=dropped_in_all,
     sent_again=_sent_again,
+    senders=lambda run: run.workload.roles.server,
     course=_course,
     bound=_bound,
     timeout_share=TIMEOUT_SHARE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from netstudy.analysis.metrics import SENDER_TCP, SWITCH_PORTS, Metric, RatioOfSums
-from netstudy.analysis.samples import RunSample, Terms, dropped_in_all, one
+from netstudy.analysis.samples import RunSample, Terms, dropped_at_ports, one
 
 Counts = Callable[[RunSample], float | None]
 """A count of the measuring phase of a run; None where nobody counted."""
@@ -13,7 +13,7 @@ Counts = Callable[[RunSample], float | None]
 
 def dropped(run: RunSample) -> float | None:
     """Frames that all ports of all switches dropped."""
-    return dropped_in_all(run.record)
+    return dropped_at_ports(run.record)
 
 
 def sent_again(run: RunSample) -> float | None:

@@ -16,6 +16,7 @@ from netstudy.analysis.samples import (
     Floats,
     RunSample,
     Terms,
+    dropped_at_ports,
     each,
     jain_index,
     one,
@@ -248,6 +249,12 @@ def _course(run: RunSample) -> Course | None:
     return Course(moved * 8 / BITS_PER_MEGABIT / lengths, "second")
 
 
+def _senders(run: Run) -> Sequence[str]:
+    work = _work(run)
+    client, server = work.roles.client, work.roles.server
+    return {"get": server, "put": client, "both": (*client, *server)}[work.direction]
+
+
 def _bound(run: Run) -> Bound | None:
     """The smallest cut between the ends that send and those that receive, less the headers."""
     work, network = _work(run), run.network
@@ -294,7 +301,9 @@ TRANSFERS = WorkloadAnalysis(
     drops=DROPS,
     retransmissions=RETRANSMISSIONS,
     timeouts=TIMEOUTS,
+    dropped=dropped_at_ports,
     sent_again=sent_again,
+    senders=_senders,
     course=_course,
     bound=_bound,
     tail=(TRANSFER_P50, TRANSFER_P99),

@@ -50,9 +50,8 @@ class IncastLowering(Lowering[Incast, wire.Incast]):
     def loads(self, work: wire.Incast) -> Iterator[Load]:
         """A block from each server, or its part of one."""
         (client,), servers = work.roles.client, work.roles.server
-        each = work.block_bytes // len(servers) if work.striped else work.block_bytes
-        for server in servers:
-            yield Load(server, client, each)
+        for server, size_bytes in zip(servers, work.response_bytes, strict=True):
+            yield Load(server, client, size_bytes)
 
     def connections(self, work: wire.Incast) -> int:
         """One a server."""

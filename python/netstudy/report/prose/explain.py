@@ -90,8 +90,9 @@ def _timeout_cost(found: PanelResult) -> Iterator[Sentence]:
         return
     yield say(
         "In the same cell {one} with a timeout takes {cost} longer than one without "
-        "(median over {cells}); the servers’ minimum RTO is {rto}.",
-        rto=plain(causes.min_rto_ms, 0, "ms", "tcp.min_rto of the servers in the plan"),
+        "(median over {cells}); {who}’ minimum RTO is {rto}.",
+        who=Name(page_of(found.workload).senders),
+        rto=plain(causes.min_rto_ms, 0, "ms", "tcp.min_rto of the senders in the plan"),
         **refs,
     )
 

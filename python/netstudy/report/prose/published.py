@@ -93,7 +93,7 @@ def _error(panel: Panel, one: Agreement, here: Here) -> Iterator[Sentence]:
 
 
 def _ratio(panel: Panel, ratio: RatioAgreement, here: Here) -> Iterator[Sentence]:
-    if ratio.published is None or ratio.simulated is None:
+    if ratio.published is None or ratio.own is None:
         return
     what = f"{ratio.metric.name}, {ratio.level} ÷ {ratio.base}"
     yield say(
@@ -104,7 +104,7 @@ def _ratio(panel: Panel, ratio: RatioAgreement, here: Here) -> Iterator[Sentence
         level=level_name(ratio.level),
         base=level_name(ratio.base),
         published=plain(ratio.published, 2, "", f"{what}, published"),
-        simulated=plain(ratio.simulated, 2, "", f"{what}, {here}"),
+        simulated=plain(ratio.own, 2, "", f"{what}, {here}"),
         interval=_interval(ratio.interval, 2, f"Fieller, {what}"),
     )
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netstudy.report.numbers import listed
 from netstudy.report.prose.words import number_range
-from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.svg import FAINT, INK, Drawing
 from netstudy.report.workloads.base import (
     BAR_FILLS,
@@ -30,28 +29,27 @@ def _work(run: Run) -> Incast:
 
 
 def _description(runs: Sequence[Run]) -> list[Sentence]:
-    works = [_work(run) for run in runs]
-    refs: dict[str, Number | Name | Sentence] = {
-        "iterations": number_range([run.count("measure") for run in runs], "measure of the plan"),
-        "warmup": number_range([run.count("warm-up") for run in runs], "warm-up of the plan"),
-        "servers": members(runs, "server", "server"),
-        "block": Name(listed(sorted({format_size(w.block_bytes) for w in works}))),
-    }
-    if {w.striped for w in works} == {True}:
-        return [
-            say(
-                "A run measures {iterations} iterations after {warmup} of warm-up: one client asks "
-                "{servers} at once for their shares of {block} and asks again when it has all of "
-                "it.",
-                **refs,
-            )
-        ]
     return [
         say(
             "A run measures {iterations} iterations after {warmup} of warm-up: one client asks "
-            "{servers} at once for {block} each and asks again when it has all of it.",
-            **refs,
+            "{servers} at once for {asked} and asks again when it has all of it.",
+            iterations=number_range([run.count("measure") for run in runs], "measure of the plan"),
+            warmup=number_range([run.count("warm-up") for run in runs], "warm-up of the plan"),
+            servers=members(runs, "server", "server"),
+            asked=Name(texts(_asked(runs, whole="{} each", striped="their shares of {}"))),
         )
+    ]
+
+
+def _asked(runs: Sequence[Run], *, whole: str, striped: str) -> list[str]:
+    """A phrase for the blocks that each server sends, and one for those that all of them share, in
+    the order of the plan; `{}` in a phrase stands for the sizes."""
+    works = [_work(run) for run in runs]
+    return [
+        (striped if divided else whole).format(
+            texts(format_size(work.block_bytes) for work in works if work.striped == divided)
+        )
+        for divided in dict.fromkeys(work.striped for work in works)
     ]
 
 
@@ -59,8 +57,8 @@ def _illustration(runs: Sequence[Run]) -> str:
     """One iteration as a timeline: requests out, blocks back, the barrier, the next request."""
     client, servers = (role_name(runs[0], role) for role in ("client", "server"))
     most = max(len(run.workload.roles.server) for run in runs)
-    lanes = min(most, DRAWN_HOSTS)
-    drawing = Drawing(480, 130 + lanes * 40)
+    lanes, notes = min(most, DRAWN_HOSTS), _workload_lines(runs)
+    drawing = Drawing(480, 98 + lanes * 40 + 16 * len(notes))
     bottom = 62 + lanes * 40
     drawing.text(10, 50, client, bold=True)
     drawing.line(90, 46, 470, 46)
@@ -71,7 +69,7 @@ def _illustration(runs: Sequence[Run]) -> str:
     _draw_next(drawing, lanes)
     drawing.line(104, bottom + 8, BARRIER, bottom + 8)
     drawing.text(252, bottom + 24, "completion time of one iteration", anchor="middle", size=13)
-    drawing.text(10, bottom + 46, _workload_lines(runs), size=13, colour=FAINT)
+    drawing.text(10, bottom + 46, notes, size=13, colour=FAINT)
     return drawing.render()
 
 
@@ -101,14 +99,18 @@ def _draw_next(drawing: Drawing, lanes: int) -> None:
 
 
 def _workload_lines(runs: Sequence[Run]) -> list[str]:
-    works = [_work(run) for run in runs]
-    requests = texts(format_size(work.request_bytes) for work in works)
-    blocks = texts(format_size(work.block_bytes) for work in works)
-    whose = "divided over the servers" if works[0].striped else "from each server"
+    """Below the drawing: a line each, as it is narrow."""
+    requests = texts(format_size(_work(run).request_bytes) for run in runs)
+    blocks = _asked(
+        runs,
+        whole="block of {} from each server",
+        striped="block of {} divided over the servers",
+    )
     count = span(run.count("measure") for run in runs)
     warm = span(run.count("warm-up") for run in runs)
     return [
-        f"↓ request of {requests}   ▬ block of {blocks} {whose}",
+        f"↓ request of {requests}   ▬ {blocks[0]}",
+        *(f"or {other}" for other in blocks[1:]),
         f"{count} iterations a run, after {warm} of warm-up; not to scale",
     ]
 

@@ -17,16 +17,6 @@ _LONGEST_WAIT_MEANS = 50
 """An exponential wait longer than this many means has a probability of 2e-22."""
 
 
-def response_bytes(work: wire.Incast) -> list[int]:
-    """What each server sends in an iteration, the block or its part of it: the rule of
-    crates/workload."""
-    servers = len(work.roles.server)
-    if not work.striped:
-        return [work.block_bytes] * servers
-    each, rest = divmod(work.block_bytes, servers)
-    return [each + (index < rest) for index in range(servers)]
-
-
 class IncastTraffic(Traffic[wire.Incast]):
     """A connection a server."""
 
@@ -46,7 +36,7 @@ class IncastTraffic(Traffic[wire.Incast]):
         work = _work(run)
         return agent_wire.IncastClient(
             request_bytes=work.request_bytes,
-            response_bytes=tuple(response_bytes(work)),
+            response_bytes=work.response_bytes,
             iterations=run.count("measure"),
             warmup_iterations=run.count("warm-up"),
             request_spacing_ns=work.request_spacing_ns,
@@ -58,7 +48,7 @@ class IncastTraffic(Traffic[wire.Incast]):
         (row,) = part.own
         return agent_wire.IncastServer(
             request_bytes=work.request_bytes,
-            response_bytes=response_bytes(work)[row],
+            response_bytes=work.response_bytes[row],
             start_jitter=work.start_jitter,
             number=row + 1,
             seed=run.seed,
@@ -173,7 +163,7 @@ def _busy_ns(evidence: Evidence) -> dict[int, int]:
 def _all_arrived(evidence: Evidence) -> wire.Check:
     """In all phases: what the client's application verified, against what the plan asks for."""
     run = evidence.run
-    each = response_bytes(_work(run))
+    each = _work(run).response_bytes
     iterations = run.count("warm-up") + run.count("measure")
     asked = [iterations * size for size in each]
     client = evidence.clients[0]
@@ -198,7 +188,7 @@ def _below_line_rate(evidence: Evidence) -> wire.Check:
     routes = [evidence.routes.route(server, client) for server in work.roles.server]
     wired = [
         (route.hops[-1][0].rate_bps, size)
-        for route, size in zip(routes, response_bytes(work), strict=True)
+        for route, size in zip(routes, work.response_bytes, strict=True)
         if route.hops
     ]
     payload = sum(size for _, size in wired)

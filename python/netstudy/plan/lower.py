@@ -155,8 +155,8 @@ class Resolver:
                 for host in graph.hosts(instrument.sar):
                     yield wire.Instrument(kind="host", node=host, every_ns=instrument.every)
             case TcpSampler():
-                for host in graph.hosts(instrument.tcp):
-                    yield wire.Instrument(kind="tcp", node=host, every_ns=instrument.every)
+                for node in _with_zones(network, graph.hosts(instrument.tcp)):
+                    yield wire.Instrument(kind="tcp", node=node, every_ns=instrument.every)
             case PortSampler():
                 for port in self._ports(network, instrument, path):
                     yield wire.Instrument(
@@ -235,6 +235,13 @@ def _placed_interfaces(roles: Roles) -> dict[tuple[str, str], str]:
         for place in (roles.client, roles.server)
         if place.zone and place.interface
     }
+
+
+def _with_zones(network: wire.Network, hosts: Iterable[str]) -> Iterator[str]:
+    """Hosts, each with its zones, which have connections of their own."""
+    for host in hosts:
+        yield host
+        yield from (zone.name for zone in network.zones if zone.host == host)
 
 
 def _ports_towards(network: wire.Network, switch: str, behind: str) -> Iterator[str]:

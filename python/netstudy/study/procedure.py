@@ -75,8 +75,8 @@ class CounterSnapshot(Model):
 
 
 class TcpSampler(Model):
-    """Sample the connections of a host: round-trip times and congestion windows, as `ss -i` shows
-    them."""
+    """Sample the connections of a host and of its zones: round-trip times and congestion windows,
+    as `ss -i` shows them."""
 
     tcp: NameValue
     """The host group."""

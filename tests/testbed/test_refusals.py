@@ -9,7 +9,7 @@ import pytest
 from netstudy import wire
 from netstudy.testbed.netns.refusals import refusals
 from tests.testbed.carried_out import a_run, counts, roles
-from tests.testbed.networks import MODERN, direct
+from tests.testbed.networks import MODERN, direct, zones
 
 ASKS = {"pause_high_frames": 64}
 HONOURS = {"honours_pause": True}
@@ -50,3 +50,23 @@ def test_a_pause_that_nobody_honours_or_asks_for_changes_nothing(
     client: Mapping[str, object], server: Mapping[str, object]
 ) -> None:
     assert refused(client, server, at_link=False) == []
+
+
+def test_a_zone_with_another_quota_than_its_host_is_refused() -> None:
+    graph = zones()
+    of_host = graph.group("server").model_copy(update={"cpu_quota_pct": 50.0})
+    of_zones = graph.group("server").model_copy(update={"name": "zones"})
+    nodes = [
+        node.model_copy(update={"group": "zones"}) if isinstance(node, wire.Zone) else node
+        for node in graph.nodes
+    ]
+    groups = (of_host, of_zones, graph.group("client"))
+    graph = graph.model_copy(update={"groups": groups, "nodes": tuple(nodes)})
+    work = wire.Transfer(roles=roles("server.a", "client"), size_bytes=1)
+    plan = wire.Plan(study="by hand", seed=1, runs=(a_run(graph, work, counts(1)),))
+
+    assert refusals(plan, "user-space", MODERN) == [
+        f"Zone server.{name} has another cpu_quota than its host server, whose quota is for the "
+        "processes of both."
+        for name in ("a", "b")
+    ]

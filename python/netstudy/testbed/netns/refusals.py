@@ -78,7 +78,7 @@ def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:
 
 
 def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
-    """Hosts that are elsewhere, have several addresses, or zones of another TCP."""
+    """Hosts that are elsewhere, have several addresses, or zones of another TCP or quota."""
     for host in network.hosts:
         if host.machine is not None:
             yield f"Host {host.name} lives on {host.machine}; namespaces are on this machine alone."
@@ -89,9 +89,16 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
                 f"Host {host.name} has several addresses, and {kernel.name} here has no routes by "
                 "source address (CONFIG_IP_MULTIPLE_TABLES)."
             )
-        own = kernel_tcp(network.group(host.group).tcp, 1500, kernel)
+        group = network.group(host.group)
+        own = kernel_tcp(group.tcp, 1500, kernel)
         for zone in zones:
-            if kernel_tcp(network.group(zone.group).tcp, 1500, kernel).sysctls != own.sysctls:
+            inside = network.group(zone.group)
+            if inside.cpu_quota_pct != group.cpu_quota_pct:
+                yield (
+                    f"Zone {zone.name} has another cpu_quota than its host {host.name}, whose "
+                    "quota is for the processes of both."
+                )
+            if kernel_tcp(inside.tcp, 1500, kernel).sysctls != own.sysctls:
                 yield (
                     f"Zone {zone.name} has another TCP than its host {host.name}, whose kernel "
                     "settings it shares."

@@ -1,4 +1,4 @@
-"""Workloads and networks on real namespaces, each run by root and by an ordinary user.
+"""Workloads and networks on real namespaces.
 
 Bounds are those of physics, with room for a machine that has other things to do: no test here
 depends on how fast the machine is.
@@ -24,6 +24,8 @@ from tests.testbed.carried_out import (
 )
 from tests.testbed.conftest import User
 from tests.testbed.networks import direct, dumbbell, star, two_interfaces, zones
+
+pytestmark = pytest.mark.one_user
 
 MEGABIT = 1_000_000
 SIZE = 1_000_000

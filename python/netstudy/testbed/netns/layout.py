@@ -203,6 +203,11 @@ class Layout:
             found.setdefault(segment, []).append(one)
         return found
 
+    def is_shaped(self, interface: Interface) -> bool:
+        """Whether the interface has a queue of its own at its link's rate, which the kernel keeps;
+        the switches' program takes frames as soon as they are handed over."""
+        return self.switching == "kernel" or interface.is_direct
+
     def host_of(self, node: str) -> Host:
         """The host of a host or a zone."""
         return self._hosts[node]
@@ -425,10 +430,10 @@ def _bursts(interface: Interface, layout: Layout) -> str:
     """What TCP hands to its interface at once.
 
     A burst is cut into frames behind the interface's own queue. Where that queue has the link's
-    rate (the kernel's path), the frames of a burst would reach the other end all at the same time.
+    rate, the frames of a burst would reach the other end all at the same time.
     """
     burst_bytes = layout.host_of(interface.host).tcp.burst_bytes
-    if layout.switching == "kernel" or interface.is_direct or not burst_bytes:
+    if layout.is_shaped(interface) or not burst_bytes:
         return "gso_max_segs 1"
     return f"gso_max_size {burst_bytes}"
 

@@ -8,7 +8,7 @@ from netstudy import wire
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
-from netstudy.testbed.netns.layout import Switching
+from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 from netstudy.testbed.workloads import traffic_of
 
 _OF_ANOTHER_TCP = ("fack", "rfc")
@@ -33,7 +33,8 @@ def notes(network: wire.Network, switching: Switching, kernel: Kernel) -> list[s
     own = [line for group in network.groups for line in departures(group.tcp, kernel)]
     path = kernel_path.departures(network) if switching == "kernel" else []
     switches = [line for switch in network.switches for line in _switch(switch)]
-    found = [*own, *path, *_hosts(network), *_clock(network), *switches, *_zones(network)]
+    hosts = [*_hosts(network), *_queues(make_layout(network, kernel, switching=switching))]
+    found = [*own, *path, *hosts, *_clock(network), *switches, *_zones(network)]
     return list(dict.fromkeys(found))
 
 
@@ -171,6 +172,7 @@ def _hosts(network: wire.Network) -> Iterator[str]:
         "receive_frame_ns",
         "receive_rate_bps",
         "interrupt_delay_ns",
+        "poll_weight_frames",
         "packet_rate_pps",
         "receive_ring_frames",
         "receive_merge_bytes",
@@ -187,6 +189,24 @@ def _hosts(network: wire.Network) -> Iterator[str]:
         said = sorted(name for name in modelled if getattr(nic, name) != getattr(usual, name))
         if said:
             yield f"The hosts are this machine: {', '.join(said)} of {profile} are not imposed."
+
+
+def _queues(layout: Layout) -> Iterator[str]:
+    """What hosts do not hand over, or not hold back, because of who carries their links."""
+    usual = wire.Nic()
+    for one in layout.interfaces:
+        group = layout.host_of(one.host).group
+        if layout.is_shaped(one):
+            if group.tcp.offload_burst_bytes:
+                yield (
+                    f"The offload_burst of host {group.name} is not imposed where the kernel keeps "
+                    "a link to its rate: there TCP hands over single frames."
+                )
+        elif one.nic.transmit_queue_frames != usual.transmit_queue_frames:
+            yield (
+                f"The transmit_queue of host {group.name} is not imposed where the switches' "
+                "program carries a link: it takes frames as they are handed over, without an end."
+            )
 
 
 def _clock(network: wire.Network) -> Iterator[str]:

@@ -279,7 +279,7 @@ def _burst_bytes(layout: Layout) -> int:
     shaped = [
         end
         for one in layout.interfaces
-        if layout.switching == "kernel" or one.is_direct
+        if layout.is_shaped(one)
         for end in ((one.end, one.link), (one.far, one.link))
     ]
     return max((burst_bytes(*one) + frame_bytes(one[1]) for one in shaped), default=0)

@@ -178,11 +178,10 @@ class Layout:
         """The ways through the network."""
         return Routes(self.network)
 
-    def address(self, endpoint: str, peer: str | None = None) -> Address:
-        """That of an endpoint of a role; where its host has several interfaces and none is named,
-        the one by which it reaches the peer."""
-        named = (self.routes.reached(endpoint, peer) or (endpoint,))[0] if peer else endpoint
-        node, _, port = named.partition("@")
+    def address(self, endpoint: str) -> Address:
+        """That of an endpoint of a role; of a host with several interfaces of which none is named,
+        the first."""
+        node, _, port = endpoint.partition("@")
         return next(
             one
             for one in self.addresses

@@ -6,13 +6,17 @@ A part that would have no effect is named too: a study must not be run as if it 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final, Literal, get_args
 
+from netstudy.documents.problems import listed
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
 from netstudy.study.procedure import SnmpPoll
 from netstudy.study.topology import Host, Link
 
-TESTBEDS = ("sim", "netns", "netns-kernel")
+TestbedName = Literal["sim", "netns", "netns-kernel"]
+TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
+"""Those that this version has."""
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
@@ -67,7 +71,7 @@ def _workload(study: Study) -> Iterator[str]:
     lowering = lowering_of_spec(workload.spec)
     if lowering is None:
         known = [one.name for one in LOWERINGS]
-        yield f"The workload {workload.kind} is not carried out yet; {_listed(known)} are."
+        yield f"The workload {workload.kind} is not carried out yet; {listed(known)} are."
     else:
         yield from lowering.left_out(workload.spec, study, ("workload", workload.kind))
 
@@ -86,7 +90,7 @@ def _link_extras(link: Link) -> list[str]:
 
 def _hosts(study: Study) -> Iterator[str]:
     for name, host in study.topology.groups.items():
-        if said := _listed(_host_extras(host)):
+        if said := listed(_host_extras(host)):
             yield f"The {said} of host {name} cannot be simulated yet."
 
 
@@ -104,8 +108,3 @@ def _loop(study: Study) -> Iterator[str]:
 def _instruments(study: Study) -> Iterator[str]:
     if any(isinstance(found, SnmpPoll) for found in study.instruments):
         yield "The instrument snmp cannot be read yet; ports reads a switch's own counters."
-
-
-def _listed(words: list[str]) -> str:
-    *head, last = words or [""]
-    return f"{', '.join(head)} and {last}" if head else last

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from netstudy.errors import StudyError
 from netstudy.testbed.base import Testbed
 from netstudy.testbed.netns import Netns, NetnsKernel
@@ -9,7 +11,7 @@ from netstudy.testbed.sim import Sim
 
 __all__ = ["Netns", "NetnsKernel", "Sim", "Testbed", "named"]
 
-_TESTBEDS: dict[str, type[Testbed]] = {
+_TESTBEDS: Mapping[str, type[Testbed]] = {
     testbed.name: testbed for testbed in (Sim, Netns, NetnsKernel)
 }
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from netstudy.plan.planned import Estimate
+from netstudy.plan.support import TestbedName
 from netstudy.store.environment import cores
 from netstudy.testbed.base import Examination, OnRecord
 from netstudy.testbed.engine import find_engine, run_engine
@@ -22,7 +23,7 @@ class Sim:
     """Runs a plan with `netstudy-engine sim`."""
 
     __test__: ClassVar[bool] = False
-    name: ClassVar[str] = "sim"
+    name: ClassVar[TestbedName] = "sim"
     repeats_itself: ClassVar[bool] = True
 
     def check(self) -> None:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.plan.planned import Estimate
+from netstudy.plan.support import TestbedName
 from netstudy.testbed.base import Examination, OnRecord
 from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.testbed.netns.layout import Switching
@@ -23,7 +24,7 @@ class Netns:
     """Runs a plan with the kernel's TCP, one run after the other, through the engine's switch."""
 
     __test__: ClassVar[bool] = False
-    name: ClassVar[str] = "netns"
+    name: ClassVar[TestbedName] = "netns"
     switching: ClassVar[Switching] = "user-space"
     repeats_itself: ClassVar[bool] = False
 
@@ -77,5 +78,5 @@ class Netns:
 class NetnsKernel(Netns):
     """The same through the kernel's bridge and queues: faster, and drop-tail alone."""
 
-    name: ClassVar[str] = "netns-kernel"
+    name: ClassVar[TestbedName] = "netns-kernel"
     switching: ClassVar[Switching] = "kernel"

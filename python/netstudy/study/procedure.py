@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from netstudy import wire
 from netstudy.documents.fields import (
     IntervalValue,
     MeasuringTime,
@@ -43,6 +44,11 @@ class Procedure(Model):
     """The measuring phase: one interval for all instruments of all nodes."""
     cooldown: PhaseTime | None = None
     """Time after the load has ended, for traffic to end before counters are read."""
+
+
+def field_of_phase(kind: wire.PhaseKind) -> str:
+    """The field of Procedure that asks for a phase of that name."""
+    return kind.replace("-", "_")
 
 
 class SnmpPoll(Model):

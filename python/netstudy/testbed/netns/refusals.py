@@ -12,12 +12,6 @@ from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 from netstudy.testbed.workloads import traffic_of
 
 _OF_ANOTHER_TCP = ("fack", "rfc")
-_OF_AN_APPLICATION: tuple[wire.PhaseKind, ...] = (
-    "load",
-    "configure",
-    "gather-statistics",
-    "reset",
-)
 
 
 def refusals(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[str]:
@@ -109,7 +103,7 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
 def _of_run(run: wire.Run, switching: Switching) -> Iterator[str]:
     yield from traffic_of(run.workload).refusals(run)
     for phase in run.phases:
-        if phase.kind in _OF_AN_APPLICATION:
+        if phase.kind in wire.APPLICATION_PHASES:
             yield f"The workload has no data of its own: it has no phase '{phase.kind}'."
     yield from _probe(run)
     yield from _instruments(run, switching)

@@ -99,6 +99,7 @@ def _root() -> User:
     return User((), sys.executable)
 
 
+@cache
 def _ordinary_user() -> User:
     if os.geteuid() != 0:
         return User((), sys.executable)

@@ -56,7 +56,7 @@ test: lint ## set up, install what tests need, check, run every test
 	@tools/programs
 	@tools/tests
 
-check-slow: ## the tests that take minutes: set-up in a fresh clone, the incast study in full
+check-slow: ## the tests that take minutes: set-up in a fresh clone, the incast study in full, namespaces as the other user
 	@tools/setup dev
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m slow
 

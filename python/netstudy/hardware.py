@@ -94,6 +94,11 @@ class Figure(Model, Generic[T]):
         return self
 
 
+# Figure[int] and its like have the descriptions of Figure's fields. pydantic would look for source
+# of their own in vain, for a quarter of the time that netstudy takes to start.
+Figure.model_config["use_attribute_docstrings"] = False
+
+
 def _ordered(own: FiguresT, model: type[wire.Wire]) -> FiguresT:
     values = {name: said.value for name, said in own if isinstance(said, Figure)}
     for wrong in disorder(model, values):

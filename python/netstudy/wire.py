@@ -507,6 +507,13 @@ until nothing is under way, and begins again with the next phase; `reset` brings
 data back to their first state; `measure` is the one window of all instruments; in `cool-down` the
 workload has ended and what is under way ends.
 """
+APPLICATION_PHASES: Final[tuple[PhaseKind, ...]] = (
+    "load",
+    "configure",
+    "gather-statistics",
+    "reset",
+)
+"""Phases of a workload that has an application of its own, in their order."""
 
 
 class UntilCount(Wire):

@@ -15,7 +15,7 @@ import pytest
 from netstudy.analysis.study_result import analyse
 from netstudy.cli import invoke
 from netstudy.store import Folder, Results
-from netstudy.testbed.netns import Netns
+from netstudy.testbed.netns.testbed import Netns
 from tests.skips import or_skip
 
 STUDIES = Path(__file__).parents[2] / "studies/conformance"

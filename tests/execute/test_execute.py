@@ -16,7 +16,7 @@ from netstudy import wire
 from netstudy.errors import StudyError, TestbedError
 from netstudy.execute import execute
 from netstudy.store import Folder, Invocation, create
-from netstudy.testbed import Sim
+from netstudy.testbed.sim import Sim
 
 NOW = datetime(2026, 11, 21, 20, 30, tzinfo=UTC)
 INVOCATION = Invocation(study="small", testbed="sim", seed=7)
@@ -131,7 +131,7 @@ def test_the_engine_dies_with_a_front_that_is_killed(tmp_path: Path, small_plan:
 import sys
 from pathlib import Path
 from netstudy import wire
-from netstudy.testbed import Sim
+from netstudy.testbed.sim import Sim
 plan = wire.Plan.model_validate_json(Path(sys.argv[1]).read_bytes())
 Sim().run(plan, threads=1, on_record=lambda record, line: print(record.kind, flush=True))
 """

@@ -238,6 +238,15 @@ def test_zones_are_endpoints_on_an_interface_of_their_host(small: Small) -> None
     assert run.workload.roles == wire.Roles(client=("a.zone3",), server=("b.zone1",))
 
 
+def test_connections_of_a_host_are_sampled_in_its_zones_too(small: Small) -> None:
+    text = with_topology(ZONES, "placement: across") + "\ninstruments: [{tcp: a}, {sar: a}]\n"
+    run = run_of(small(text=text))
+    assert [(one.kind, one.node) for one in run.instruments] == [
+        *(("tcp", node) for node in ("a", "a.zone1", "a.zone2", "a.zone3")),
+        ("host", "a"),
+    ]
+
+
 def test_who_receives_asks_for_a_get(small: Small) -> None:
     run = run_of(small(text=with_topology(ZONES, "placement: across, direction: get")))
     assert run.workload.roles == wire.Roles(client=("b.zone1",), server=("a.zone3",))

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from netstudy import wire
+from netstudy import testbed, wire
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import Estimate, PlannedStudy, make_plan, run_id, run_seed, unsupported
 from netstudy.study import Study, apply_overrides, load, parse_only
+from netstudy.study.vocabulary import TESTBEDS
 
 ROOT = Path(__file__).parents[2]
 Small = Callable[..., Study]
@@ -361,6 +362,10 @@ def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
     assert said == "This version has no testbed moon; it has sim, netns, netns-kernel."
     planned = make_plan(study)
     assert (len(planned.cells), planned.estimate.runs) == (46, 46 * study.replicates)
+
+
+def test_every_testbed_that_studies_can_name_is_there() -> None:
+    assert [testbed.named(name).name for name in TESTBEDS] == list(TESTBEDS)
 
 
 @pytest.mark.parametrize(

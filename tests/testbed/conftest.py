@@ -1,4 +1,8 @@
-"""Sandboxes for tests: as root and as an ordinary user, where this machine allows either."""
+"""Sandboxes for tests: as root and as an ordinary user, where this machine allows either.
+
+A test with the mark `one_user` is about what happens in the sandbox, whoever made it: `make test`
+carries it out as one of the two, now this and now that one, and `make check-slow` as the other.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from netstudy.errors import TestbedError
 from netstudy.testbed.engine import ENGINE_VARIABLE, find_engine
 from netstudy.testbed.netns import sandbox
 from netstudy.testbed.netns.programs import find_program
@@ -44,8 +51,8 @@ class User:
         return [*self.prefix, *argv]
 
     def in_sandbox(self, *argv: str) -> list[str]:
-        """A command of theirs in a sandbox that this checkout's code starts."""
-        return self.command(self.python, "-m", "tests.testbed.start", *argv)
+        """A command of theirs in a sandbox, as this checkout's code starts it for them."""
+        return self.command(*_sandbox_words(self), *argv)
 
     def start(self, *argv: str, **options: Any) -> subprocess.Popen[str]:
         """Start a command with this checkout's code on its path."""
@@ -92,6 +99,7 @@ def _root() -> User:
     return User((), sys.executable)
 
 
+@cache
 def _ordinary_user() -> User:
     if os.geteuid() != 0:
         return User((), sys.executable)
@@ -121,10 +129,50 @@ def user(request: pytest.FixtureRequest) -> User:
     """Root, and an ordinary user; skipped where the machine does not let them have a sandbox."""
     user = _USERS[request.param]()
     with or_skip():
-        tried = subprocess.run(
-            user.in_sandbox("true"), env=environment(), cwd=CHECKOUT, capture_output=True
-        )
-    if tried.returncode != 0:
-        said = tried.stderr.decode().strip().splitlines() or ["no namespaces"]
-        pytest.skip(f"the kernel makes no namespaces for this user: {said[-1]}")
+        refused = _refused(user)
+    if refused is not None:
+        pytest.skip(f"the kernel makes no namespaces for this user: {refused}")
     return user
+
+
+@cache
+def _sandbox_words(user: User) -> tuple[str, ...]:
+    """What stands before a command in a sandbox of that user. It depends on their rights, so they
+    are asked; once, since an interpreter takes a second to find out."""
+    command = user.command(user.python, "-m", "tests.testbed.start")
+    done = subprocess.run(command, env=environment(), cwd=CHECKOUT, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise TestbedError(_last_line(done.stderr))
+    return tuple(json.loads(done.stdout))
+
+
+@cache
+def _refused(user: User) -> str | None:
+    """Why the kernel makes no sandbox for that user; None: it makes one."""
+    command = user.in_sandbox("true")
+    tried = subprocess.run(command, env=environment(), cwd=CHECKOUT, capture_output=True, text=True)
+    return None if tried.returncode == 0 else _last_line(tried.stderr)
+
+
+def _last_line(said: str) -> str:
+    return (said.strip().splitlines() or ["no namespaces"])[-1]
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests with the mark `slow` are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives the tests with the mark `one_user` to the two users in turn: the other one's are slow.
+
+    Who is not root tests them all as the ordinary user that they are.
+    """
+    cases: dict[tuple[str, ...], list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("one_user"):
+            name, _, words = item.nodeid.rstrip("]").partition("[")
+            case = (name, *(word for word in words.split("-") if word not in _USERS))
+            cases.setdefault(case, []).append(item)
+    names = cycle(_USERS if os.geteuid() == 0 else ["ordinary user"])
+    for of_users in (each for each in cases.values() if len(each) > 1):
+        name = next(names)
+        for item in of_users:
+            if item.callspec.params["user"] != name:
+                item.add_marker("slow")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,7 +23,6 @@ from netstudy.testbed.netns import steering
 from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Address, Layout, make_links
 from netstudy.testbed.netns.namespaces import FOLDER, within
 from netstudy.testbed.netns.network import in_namespace, network
-from netstudy.testbed.netns.offloads import get_offloads
 from netstudy.testbed.netns.programs import program, run_batch, run_program
 from netstudy.testbed.netns.sandbox import enter
 from tests.testbed.networks import LINUX_6, layout, star
@@ -30,6 +32,9 @@ _PORT = 4711
 _INTERFACE = "eth0"
 _SOL_PACKET, _PACKET_IGNORE_OUTGOING = 263, 23  # linux/socket.h, linux/if_packet.h
 _ETH_P_ALL = 3  # linux/if_ether.h
+_SIOCETHTOOL = 0x8946  # linux/sockios.h
+_GET_OFFLOAD = {"tx": 0x16, "sg": 0x18, "tso": 0x1E, "gso": 0x23, "gro": 0x2B}
+"""ETHTOOL_G… of linux/ethtool.h."""
 
 
 def hosts_24() -> Any:
@@ -58,8 +63,21 @@ def settings() -> Any:
             "link": json.loads(run_program("ip", "-j", "-d", "link", "show", _INTERFACE)),
             "address": json.loads(run_program("ip", "-j", "-4", "address", "show", _INTERFACE)),
             "neighbours": json.loads(run_program("ip", "-j", "neighbour", "show")),
-            "offloads": get_offloads(_INTERFACE),
+            "offloads": offloads(_INTERFACE),
         }
+
+
+def offloads(interface: str) -> dict[str, bool]:
+    """Which features an interface has on, under the names of `ethtool -k`."""
+    return {feature: _ethtool_value(interface, get) for feature, get in _GET_OFFLOAD.items()}
+
+
+def _ethtool_value(interface: str, command: int) -> bool:
+    data = ctypes.create_string_buffer(struct.pack("II", command, 0), 8)
+    request = struct.pack("16sP", interface.encode(), ctypes.addressof(data))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, _SIOCETHTOOL, request)
+    return bool(struct.unpack("II", data.raw)[1])
 
 
 def transfer() -> Any:

@@ -63,6 +63,22 @@ def test_a_sysctl_that_the_kernel_lacks_is_not_written() -> None:
     assert "ipv4/tcp_rto_max_ms" not in kernel_tcp(LINUX_6, 1500, older).sysctls
 
 
+@pytest.mark.parametrize("name", sorted(kernel_tcp(LINUX_6, 1500, MODERN).sysctls))
+def test_a_sysctl_that_the_kernel_lacks_is_told_where_a_run_departs_for_want_of_it(
+    name: str,
+) -> None:
+    older = replace(MODERN, sysctls=MODERN.sysctls - {name})
+    said = " ".join(departures(changed(max_rto_ns=60_000_000_000), older))
+
+    if name == "ipv4/tcp_no_ssthresh_metrics_save":
+        assert said == "", "tcp_no_metrics_save says it too"
+    elif name == "ipv4/tcp_rto_max_ms":
+        assert said == "Linux 6.18 has a largest timeout of 120000 ms, not 60000 ms."
+    else:
+        assert said.startswith(f"Linux 6.18 has no net.{name.replace('/', '.')} that can be set")
+        assert said.endswith(f"is not set to {kernel_tcp(LINUX_6, 1500, MODERN).sysctls[name]}.")
+
+
 @pytest.mark.parametrize(
     ("mtu_bytes", "segments"),
     [(1500, 3), (9000, 2), (576, 4)],  # 4380 / 1448 = 3.02; two of 8948; four of 524

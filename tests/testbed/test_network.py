@@ -10,6 +10,7 @@ from tests.testbed.networks import layout, star
 _BLOCK_BYTES = 3_000_000
 
 
+@pytest.mark.one_user
 def test_24_hosts_come_up_and_vanish(user: User, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = user.outcome("hosts_24")
 
@@ -39,6 +40,7 @@ def test_what_the_study_says_is_in_effect(user: User) -> None:
     assert {name for name, on in found["offloads"].items() if on} <= {"sg"}
 
 
+@pytest.mark.one_user
 def test_data_crosses_the_kernels_switch_frame_by_frame(user: User) -> None:
     found = user.outcome("transfer")
     fifo = next(queue for queue in found["queues"] if queue["kind"] == "bfifo")
@@ -50,6 +52,7 @@ def test_data_crosses_the_kernels_switch_frame_by_frame(user: User) -> None:
     assert (found["elsewhere"], found["to_bridge"]) == (0, 0)
 
 
+@pytest.mark.one_user
 def test_a_program_that_forwards_sees_frames_and_not_bursts(user: User) -> None:
     found = user.outcome("forwarded")
 
@@ -70,11 +73,13 @@ def test_before_linux_6_3_root_alone_can_have_that(user: User) -> None:
         assert "taskset -c 0" in found
 
 
+@pytest.mark.one_user
 def test_a_command_runs_in_its_nodes_namespace(user: User) -> None:
     (shown,) = user.outcome("commands")
 
     assert [info["local"] for info in shown["addr_info"]] == ["10.77.0.1"]
 
 
+@pytest.mark.one_user
 def test_a_command_that_fails_is_named(user: User) -> None:
     assert "ip link add name eth0" in user.outcome("failing")

@@ -10,13 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from netstudy import wire
 from netstudy.testbed.netns.quota import quotas
+from netstudy.testbed.netns.setting import Processors, Setting
 from tests.skips import or_skip
+from tests.testbed.carried_out import a_run, counts, roles
+from tests.testbed.networks import layout, zones
 
 BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def allowed() -> None:
     with or_skip(), quotas({"probe": 50}):
         pass
@@ -31,13 +35,13 @@ def processor_s(group: Path) -> float:
     return used.ru_utime + used.ru_stime
 
 
-def test_a_busy_host_gets_its_share_and_no_more() -> None:
+def test_a_busy_host_gets_its_share_and_no_more(allowed: None) -> None:
     with quotas({"client": 20}) as groups:
         # A fifth of a second, one period of the quota more at most, and what ran before it was in.
         assert processor_s(groups["client"]) < 0.45
 
 
-def test_a_quota_is_carried_to_the_microsecond_of_its_period() -> None:
+def test_a_quota_is_carried_to_the_microsecond_of_its_period(allowed: None) -> None:
     said = {"a": 12.5, "b": 33.333, "c": 1, "d": 250}
     with quotas(said) as groups:
         folders = {name: file.parent for name, file in groups.items()}
@@ -60,14 +64,14 @@ def quota_us(folder: Path) -> int:
     return int(quota)
 
 
-def test_nothing_is_left() -> None:
+def test_nothing_is_left(allowed: None) -> None:
     with quotas({"client": 20, "server-1": 50}) as groups:
         folder = groups["client"].parents[1]
         assert folder.is_dir()
     assert not folder.exists()
 
 
-def test_groups_of_a_run_that_was_killed_are_removed_by_a_later_one() -> None:
+def test_groups_of_a_run_that_was_killed_are_removed_by_a_later_one(allowed: None) -> None:
     with quotas({"client": 20}) as groups:
         folder = groups["client"].parents[1]
         left = folder.with_name("netstudy-left")
@@ -81,3 +85,18 @@ def test_groups_of_a_run_that_was_killed_are_removed_by_a_later_one() -> None:
 def test_without_a_quota_nothing_is_made() -> None:
     with quotas({}) as groups:
         assert groups == {}
+
+
+def test_zones_take_of_the_quota_of_their_host_and_have_none_of_their_own() -> None:
+    network = zones()
+    groups = [
+        group.model_copy(update={"cpu_quota_pct": 50.0}) if group.name == "server" else group
+        for group in network.groups
+    ]
+    network = network.model_copy(update={"groups": tuple(groups)})
+    work = wire.Transfer(roles=roles("server.a", "server.b"), size_bytes=1)
+    plan = layout(network, switching="user-space")
+    setting = Setting(a_run(network, work, counts(1)), plan, Path(), Processors(None, None))
+
+    assert setting.quotas == {"server": 50.0}
+    assert {plan.host_of(part.node).node for part in setting.cast.clients} == {"server"}

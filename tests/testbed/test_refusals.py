@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from netstudy import wire
-from netstudy.testbed.netns.refusals import refusals
+from netstudy.testbed.netns.layout import Switching
+from netstudy.testbed.netns.refusals import notes, refusals
 from tests.testbed.carried_out import a_run, counts, roles
-from tests.testbed.networks import MODERN, direct
+from tests.testbed.networks import LINUX_6, MODERN, direct, star, zones
 
 ASKS = {"pause_high_frames": 64}
 HONOURS = {"honours_pause": True}
@@ -50,3 +51,67 @@ def test_a_pause_that_nobody_honours_or_asks_for_changes_nothing(
     client: Mapping[str, object], server: Mapping[str, object]
 ) -> None:
     assert refused(client, server, at_link=False) == []
+
+
+def test_a_zone_with_another_quota_than_its_host_is_refused() -> None:
+    graph = zones()
+    of_host = graph.group("server").model_copy(update={"cpu_quota_pct": 50.0})
+    of_zones = graph.group("server").model_copy(update={"name": "zones"})
+    nodes = [
+        node.model_copy(update={"group": "zones"}) if isinstance(node, wire.Zone) else node
+        for node in graph.nodes
+    ]
+    groups = (of_host, of_zones, graph.group("client"))
+    graph = graph.model_copy(update={"groups": groups, "nodes": tuple(nodes)})
+    work = wire.Transfer(roles=roles("server.a", "client"), size_bytes=1)
+    plan = wire.Plan(study="by hand", seed=1, runs=(a_run(graph, work, counts(1)),))
+
+    assert refusals(plan, "user-space", MODERN) == [
+        f"Zone server.{name} has another cpu_quota than its host server, whose quota is for the "
+        "processes of both."
+        for name in ("a", "b")
+    ]
+
+
+def told(graph: wire.Network, setting: str, switching: Switching = "user-space") -> list[str]:
+    """What is said of a setting that is not imposed."""
+    return [line for line in notes(graph, switching, MODERN) if setting in line]
+
+
+def with_nic(graph: wire.Network, **values: object) -> wire.Network:
+    """The network whose clients have another interface in that."""
+    nic = wire.Nic().model_copy(update=values)
+    groups = [
+        one.model_copy(update={"nic": nic}) if one.name == "client" else one for one in graph.groups
+    ]
+    return graph.model_copy(update={"groups": tuple(groups)})
+
+
+def test_what_a_batch_of_received_frames_holds_is_the_machines_own() -> None:
+    assert told(star(1), "poll_weight") == []
+    assert told(with_nic(star(1), poll_weight_frames=64), "poll_weight") == [
+        "The hosts are this machine: poll_weight_frames of plain are not imposed."
+    ]
+
+
+def test_a_transmit_queue_is_imposed_where_the_kernel_carries_the_link_and_else_told() -> None:
+    short = {"transmit_queue_frames": 100}
+    assert told(star(1), "transmit_queue") == []
+    assert told(with_nic(direct(), **short), "transmit_queue") == []
+    assert told(with_nic(star(1), **short), "transmit_queue", "kernel") == []
+    for graph in (star(1), direct(delay_ns=1_000_000)):
+        (said,) = told(with_nic(graph, **short), "transmit_queue")
+        assert said.startswith("The transmit_queue of host client is not imposed where the switche")
+
+
+def test_bursts_are_imposed_where_the_switches_program_carries_the_link_and_else_told() -> None:
+    assert told(star(1), "offload_burst") == []
+    single = LINUX_6.model_copy(update={"offload_burst_bytes": 0})
+    assert told(direct(tcp=single), "offload_burst") == []
+    of_both = [
+        f"The offload_burst of host {name} is not imposed where the kernel keeps a link to its "
+        "rate: there TCP hands over single frames."
+        for name in ("client", "server")
+    ]
+    assert told(direct(), "offload_burst") == of_both
+    assert told(star(2), "offload_burst", "kernel") == of_both

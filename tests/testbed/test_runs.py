@@ -50,6 +50,7 @@ def give(path: Path, user: User) -> None:
             shutil.chown(one, _NOBODY, _NOBODY)
 
 
+@pytest.mark.one_user
 @pytest.mark.parametrize("testbed", ["netns", "netns-kernel"])
 def test_a_study_comes_to_its_sealed_folder(place: Path, user: User, testbed: str) -> None:
     folder = begun(place, study_text("1, 4", iterations=_ITERATIONS, warmup=_WARMUP), testbed)

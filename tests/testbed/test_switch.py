@@ -9,6 +9,8 @@ import pytest
 
 from tests.testbed.conftest import User
 
+pytestmark = pytest.mark.one_user
+
 _FRAME = 1518
 _CASES = "tests.testbed.inside_switch"
 

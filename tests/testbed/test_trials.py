@@ -93,6 +93,7 @@ def test_nothing_can_be_lost_in_a_trial() -> None:
     assert switch.buffer.port_buffer_bytes >= 2 * under_way
 
 
+@pytest.mark.one_user
 @pytest.mark.parametrize("switching", ["user-space", "kernel"])
 def test_the_machine_is_tried(user: User, engine: None, switching: str) -> None:
     (ceiling,) = tried(user, 20 * _MEGABIT, switching)

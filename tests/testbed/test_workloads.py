@@ -1,4 +1,4 @@
-"""Workloads and networks on real namespaces, each run by root and by an ordinary user.
+"""Workloads and networks on real namespaces.
 
 Bounds are those of physics, with room for a machine that has other things to do: no test here
 depends on how fast the machine is.
@@ -24,6 +24,8 @@ from tests.testbed.carried_out import (
 )
 from tests.testbed.conftest import User
 from tests.testbed.networks import direct, dumbbell, star, two_interfaces, zones
+
+pytestmark = pytest.mark.one_user
 
 MEGABIT = 1_000_000
 SIZE = 1_000_000
@@ -137,9 +139,19 @@ def test_a_host_answers_by_the_interface_that_it_was_asked_by(user: User) -> Non
 
 
 def test_what_zones_of_a_host_say_to_each_other_touches_no_link(user: User) -> None:
+    """Connections are sampled at the zones that have them."""
     ends = roles(["server.a", "client"], ["server.b", "server.b"])
     work = wire.Transfer(roles=ends, size_bytes=SIZE)
-    record = held(record_of(user, a_run(zones(rate_bps=20 * MEGABIT), work, counts(2))))
+    run = a_run(
+        zones(rate_bps=20 * MEGABIT),
+        work,
+        counts(2),
+        instruments=[
+            wire.Instrument(kind="tcp", node=node, every_ns=100_000_000)
+            for node in ("server", "server.a", "server.b")
+        ],
+    )
+    record = held(record_of(user, run))
     table = record.samples.connection
 
     assert table is not None
@@ -149,6 +161,8 @@ def test_what_zones_of_a_host_say_to_each_other_touches_no_link(user: User) -> N
     assert 2 * SIZE < sent < 2.4 * SIZE
     inside, outside = table.busy_ns
     assert inside < outside
+    sampled = {(one.node, one.connection) for one in record.series if one.connection is not None}
+    assert sampled == {("server.a", 0), ("server.b", 0), ("server.b", 1)}
 
 
 def test_requests_wait_for_their_answers_over_the_delay(user: User) -> None:

@@ -24,7 +24,6 @@ from netstudy.documents.source import Written
 from netstudy.documents.validation import Writes, describe, fault
 from netstudy.units import (
     DURATION,
-    PACKET_RATE,
     PERCENT,
     RATE,
     SIZE,
@@ -32,7 +31,6 @@ from netstudy.units import (
     UnitError,
     format_in,
     parse_duration,
-    parse_packet_rate,
     parse_percent,
     parse_processor_share,
     parse_rate,
@@ -314,8 +312,6 @@ class Scale(Scalar):
 
 _RATE = Quantity(RATE, parse_rate)
 _SIZE = Quantity(SIZE, parse_size)
-_DURATION = Quantity(DURATION, parse_duration)
-_PERCENT = Quantity(PERCENT, parse_percent)
 
 Rate = Annotated[int | Ref, Typed(_RATE)]
 """bit/s."""
@@ -323,9 +319,8 @@ RateValue = Annotated[int, Typed(_RATE, refs=False)]
 Size = Annotated[int | Ref, Typed(_SIZE)]
 """bytes."""
 SizeValue = Annotated[int, Typed(_SIZE, refs=False)]
-Duration = Annotated[int | Ref, Typed(_DURATION)]
+Duration = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration))]
 """nanoseconds."""
-DurationValue = Annotated[int, Typed(_DURATION, refs=False)]
 PositiveSize = Annotated[int | Ref, Typed(Quantity(SIZE, parse_size, 1))]
 """bytes, at least one."""
 _INTERVAL = Quantity(DURATION, parse_duration, 1, 3_600 * 10**9)
@@ -340,14 +335,9 @@ PhaseTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, _DA
 """nanoseconds, a day at most."""
 MeasuringTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 1, _DAY_NS))]
 """nanoseconds, at least one and a day at most."""
-Percent = Annotated[float | Ref, Typed(_PERCENT)]
-_PACKET_RATE = Quantity(PACKET_RATE, parse_packet_rate)
-PacketRate = Annotated[int | Ref, Typed(_PACKET_RATE)]
-"""packets a second."""
-PacketRateValue = Annotated[int, Typed(_PACKET_RATE, refs=False)]
 ProcessorShare = Annotated[float | Ref, Typed(Quantity(PERCENT, parse_processor_share, least=1))]
 """percent of one processor, as a kernel can impose it: at least 1, in whole thousandths."""
-PercentValue = Annotated[float, Typed(_PERCENT, refs=False)]
+PercentValue = Annotated[float, Typed(Quantity(PERCENT, parse_percent), refs=False)]
 ScaleValue = Annotated[Fraction, Typed(Scale(), refs=False)]
 MtuSize = Annotated[int | Ref, Typed(Mtu())]
 Count = Annotated[int | Ref, Typed(Whole(1))]
@@ -355,14 +345,9 @@ Count = Annotated[int | Ref, Typed(Whole(1))]
 CountValue = Annotated[int, Typed(Whole(1), refs=False)]
 Count0 = Annotated[int | Ref, Typed(Whole(0))]
 """A whole number from 0."""
-Count0Value = Annotated[int, Typed(Whole(0), refs=False)]
-PauseQuanta = Annotated[int | Ref, Typed(Whole(2, 65_535))]
-"""A pause time (IEEE 802.3, 31B.2) that can be asked for again halfway through."""
-PauseQuantaValue = Annotated[int, Typed(Whole(2, 65_535), refs=False)]
 SeedValue = Annotated[int, Typed(Whole(0, 2**63 - 1), refs=False)]
 """Any number that an engine's integers hold."""
 Decimals = Annotated[float | Ref, Typed(Number())]
-DecimalsValue = Annotated[float, Typed(Number(), refs=False)]
 Switched = Annotated[bool | Ref, Typed(Flag())]
 SwitchedValue = Annotated[bool, Typed(Flag(), refs=False)]
 Words = Annotated[str | Ref, Typed(Text())]

@@ -18,6 +18,12 @@ Path = tuple[str | int, ...]
 _SHOWN_MAX = 10
 
 
+def listed(words: Sequence[str]) -> str:
+    """a, b and c."""
+    *head, last = words or [""]
+    return f"{', '.join(head)} and {last}" if head else last
+
+
 @dataclass(frozen=True, order=True)
 class Place:
     """A file, or a command-line option, and the line and column in it (from 1; 0: it has none)."""

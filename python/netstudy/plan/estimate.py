@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from netstudy import wire
-from netstudy.plan.paths import Routes
+from netstudy.plan.paths import Routes, is_star
 from netstudy.plan.planned import Estimate
 from netstudy.plan.workloads import Load, Lowering, lowering_of
 from netstudy.units import header_bytes
@@ -69,16 +69,6 @@ def is_per_hop(network: wire.Network) -> bool:
         or any(nic.honours_pause or nic.pause_high_frames is not None for nic in nics)
         or any(nic.receive_merge_bytes > 0 for nic in nics)
     )
-
-
-def is_star(network: wire.Network) -> bool:
-    """Whether each host has one link, and that to the only switch."""
-    if len(network.switches) != 1 or network.zones:
-        return False
-    linked = Counter(port.node for link in network.links for port in link.ports)
-    hub = network.switches[0].name
-    joined = all(hub in {port.node for port in link.ports} for link in network.links)
-    return joined and all(linked[host.name] == 1 for host in network.hosts)
 
 
 def _reckoned(run: wire.Run, known: dict[object, _Reckoned]) -> _Reckoned:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from netstudy import wire
-from netstudy.documents.problems import Path
+from netstudy.documents.problems import Path, listed
 from netstudy.knobs import knobs
 from netstudy.plan.network import Devices
 from netstudy.study.places import Place
@@ -106,9 +106,7 @@ class Graph:
         self._check_links()
         return wire.Network(
             groups=tuple(
-                self.devices.group(
-                    name, host, self.host_path(name), takes_part=name in self.participants
-                )
+                self.devices.group(name, host, self.topology.host_path(name))
                 for name, host in groups.items()
             ),
             nodes=tuple(self._nodes()),
@@ -120,11 +118,6 @@ class Graph:
         """The hosts of a group."""
         return node_names(group, concrete(self.topology.groups[group].count))
 
-    def host_path(self, group: str) -> Path:
-        """Where the study has a host group."""
-        inside = ("hosts", group) if group in self.topology.hosts else (group,)
-        return ("topology", *inside)
-
     def _switch_path(self, name: str) -> Path:
         inside = ("switches", name) if name in self.topology.switches else (name,)
         return ("topology", *inside)
@@ -132,7 +125,7 @@ class Graph:
     def _check_profile(self, group: str) -> None:
         host = self.topology.groups[group]
         if group in self.participants and concrete(host.profile) is None:
-            self.devices.refuse(self.host_path(group), "needs a profile to be simulated")
+            self.devices.refuse(self.topology.host_path(group), "needs a profile to be simulated")
 
     # Links.
 
@@ -284,7 +277,7 @@ class Graph:
         for zone, said in (self.topology.groups[group].zones or {}).items():
             interface = said.interface or self.zone_interfaces.get((group, zone)) or linked[0]
             if interface not in linked:
-                path = (*self.host_path(group), "zones", zone)
+                path = (*self.topology.host_path(group), "zones", zone)
                 self.devices.refuse(path, f"its interface {interface} has no link")
             yield wire.Zone(name=f"{host}.{zone}", group=group, host=host, interface=interface)
 
@@ -297,12 +290,12 @@ class Graph:
         if sum(counts.values()) > NODES_MAX:
             largest = max(counts, key=lambda name: counts[name])
             message = f"makes {sum(counts.values()):,} hosts; a network may have {NODES_MAX:,}"
-            self.devices.refuse((*self.host_path(largest), "count"), message)
+            self.devices.refuse((*self.topology.host_path(largest), "count"), message)
 
     def _check_links(self) -> None:
         for group in self.topology.groups:
             if not self._interfaces.get(self.hosts(group)[0]):
-                self.devices.refuse(self.host_path(group), "has no link")
+                self.devices.refuse(self.topology.host_path(group), "has no link")
         self._check_names()
         self._check_loops()
 
@@ -318,11 +311,11 @@ class Graph:
                 self._refuse_ports(name, switch, counts, ports)
 
     def _refuse_ports(self, name: str, switch: Switch, counts: Counter[str], ports: int) -> None:
-        said = _listed([f"{count:,} {end}" for end, count in counts.items()])
+        said = listed([f"{count:,} {end}" for end, count in counts.items()])
         hosts = [end for end in counts if end in self.topology.groups]
         what = "hosts" if len(hosts) == len(counts) else "links"
         needed = f"{counts.total():,} {what} ({said}) need as many ports"
-        path = (*self.host_path(hosts[-1]), "count") if hosts else self._switch_path(name)
+        path = (*self.topology.host_path(hosts[-1]), "count") if hosts else self._switch_path(name)
         self.devices.refuse(path, f"{needed}, and {switch.profile} has {ports}")
 
     def _ports(self, own: Switch) -> int:
@@ -337,8 +330,8 @@ class Graph:
             for name in self.hosts(group):
                 if name in taken:
                     message = f"a host would be called {name}, which is another node's name"
-                    self.devices.refuse(self.host_path(group), message)
-                taken[name] = self.host_path(group)
+                    self.devices.refuse(self.topology.host_path(group), message)
+                taken[name] = self.topology.host_path(group)
 
     def _check_loops(self) -> None:
         """Frames would go round for ever: no testbed has a protocol that blocks ports (STP)."""
@@ -374,8 +367,3 @@ def _way(neighbours: dict[str, list[str]], start: str, end: str) -> list[str]:
                 seen.add(following)
                 ahead.append([*way, following])
     return []
-
-
-def _listed(words: list[str]) -> str:
-    *head, last = words or [""]
-    return f"{', '.join(head)} and {last}" if head else last

@@ -27,6 +27,7 @@ from netstudy.study.procedure import (
     Procedure,
     SarSampler,
     TcpSampler,
+    field_of_phase,
 )
 from netstudy.study.references import concrete, references, resolve
 from netstudy.study.topology import Topology
@@ -36,13 +37,6 @@ from netstudy.wire import Level
 
 _FRAME_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
 """What a switch stores of a frame beside its packet."""
-
-_APPLICATION: Mapping[str, wire.PhaseKind] = {
-    "load": "load",
-    "configure": "configure",
-    "gather_statistics": "gather-statistics",
-}
-"""Phases of an application before any load, in their order."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +114,7 @@ class Resolver:
         one = self.study.workload.spec.one_client
         group = roles.client.group
         if one and concrete(topology.groups[group].count) != 1:
-            inside = ("hosts", group) if group in topology.hosts else (group,)
-            self._refuse(("topology", *inside, "count"), f"an {kind} has one client")
+            self._refuse((*topology.host_path(group), "count"), f"an {kind} has one client")
 
     def _check_buffers(self, routes: Routes, loads: Iterable[Load]) -> None:
         """A buffer without room for the largest frame loses it each time it is sent, for ever."""
@@ -155,8 +148,8 @@ class Resolver:
                 for host in graph.hosts(instrument.sar):
                     yield wire.Instrument(kind="host", node=host, every_ns=instrument.every)
             case TcpSampler():
-                for host in graph.hosts(instrument.tcp):
-                    yield wire.Instrument(kind="tcp", node=host, every_ns=instrument.every)
+                for node in _with_zones(network, graph.hosts(instrument.tcp)):
+                    yield wire.Instrument(kind="tcp", node=node, every_ns=instrument.every)
             case PortSampler():
                 for port in self._ports(network, instrument, path):
                     yield wire.Instrument(
@@ -237,6 +230,13 @@ def _placed_interfaces(roles: Roles) -> dict[tuple[str, str], str]:
     }
 
 
+def _with_zones(network: wire.Network, hosts: Iterable[str]) -> Iterator[str]:
+    """Hosts, each with its zones, which have connections of their own."""
+    for host in hosts:
+        yield host
+        yield from (zone.name for zone in network.zones if zone.host == host)
+
+
 def _ports_towards(network: wire.Network, switch: str, behind: str) -> Iterator[str]:
     """Ports of a switch by which a host group or another switch is linked to it."""
     for link in network.links:
@@ -258,8 +258,8 @@ def _probe(probe: Probe) -> wire.Probe:
 
 def _phases(procedure: Procedure, counts: Counts) -> Iterator[wire.Phase]:
     """In the order of the procedure; a phase of no time or no count is left out."""
-    for name, kind in _APPLICATION.items():
-        if concrete(getattr(procedure, name)):
+    for kind in wire.APPLICATION_PHASES:
+        if kind != "reset" and concrete(getattr(procedure, field_of_phase(kind))):
             yield wire.Phase(kind=kind)
     yield from _timed("idle", concrete(procedure.idle))
     yield from _counted("warm-up", counts.warmup) or _timed("warm-up", concrete(procedure.warmup))

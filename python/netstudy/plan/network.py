@@ -45,11 +45,9 @@ class Devices:
     is_said: Callable[[Path], bool]
     """Whether the study says something at a path."""
 
-    def group(self, name: str, host: Host, path: Path, *, takes_part: bool) -> wire.Group:
+    def group(self, name: str, host: Host, path: Path) -> wire.Group:
         """What the hosts of a group have in common; `path` leads to it in the study."""
         named = concrete(host.profile)
-        if named is None and takes_part:
-            self.refuse(path, "needs a profile to be simulated")
         tcp = self._tcp(None if named is None else self.hardware.host(named), host.tcp)
         nic = wire.Nic(**self._nic(host))
         self._check_order((*path, "tcp"), tcp)

@@ -6,6 +6,7 @@ other that it can reach.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,16 @@ Interface = tuple[str, str]
 """A host and one of its interfaces."""
 Hop = tuple[wire.Port, wire.Link]
 """A link and the end of it that frames leave by."""
+
+
+def is_star(network: wire.Network) -> bool:
+    """Whether each host has one link, and that to the only switch."""
+    if len(network.switches) != 1 or network.zones:
+        return False
+    linked = Counter(port.node for link in network.links for port in link.ports)
+    hub = network.switches[0].name
+    joined = all(hub in {port.node for port in link.ports} for link in network.links)
+    return joined and all(linked[host.name] == 1 for host in network.hosts)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from netstudy.documents.problems import listed
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
 from netstudy.study.axes import axes
@@ -50,7 +51,7 @@ def left_out_of_the_report(study: Study, cells: Iterable[Cell]) -> list[str]:
         for case, factors in levels.items()
     }
     parts = not_reported(study, laid_out)
-    return [f"The report does not carry out {_listed(list(parts))} yet."] if parts else []
+    return [f"The report does not carry out {listed(list(parts))} yet."] if parts else []
 
 
 def _not_carried_out(study: Study) -> Iterator[str]:
@@ -92,7 +93,7 @@ def _workload(study: Study) -> Iterator[str]:
     lowering = lowering_of_spec(workload.spec)
     if lowering is None:
         known = [one.name for one in LOWERINGS]
-        yield f"The workload {workload.kind} is not carried out yet; {_listed(known)} are."
+        yield f"The workload {workload.kind} is not carried out yet; {listed(known)} are."
     else:
         yield from lowering.left_out(workload.spec, study, ("workload", workload.kind))
 
@@ -111,7 +112,7 @@ def _link_extras(link: Link) -> list[str]:
 
 def _hosts(study: Study) -> Iterator[str]:
     for name, host in study.topology.groups.items():
-        if said := _listed(_host_extras(host)):
+        if said := listed(_host_extras(host)):
             yield f"The {said} of host {name} cannot be simulated yet."
 
 
@@ -129,8 +130,3 @@ def _loop(study: Study) -> Iterator[str]:
 def _instruments(study: Study) -> Iterator[str]:
     if any(isinstance(found, SnmpPoll) for found in study.instruments):
         yield "The instrument snmp cannot be read yet; ports reads a switch's own counters."
-
-
-def _listed(words: list[str]) -> str:
-    *head, last = words or [""]
-    return f"{', '.join(head)} and {last}" if head else last

@@ -25,15 +25,15 @@ OTHER_FILL = "#e8e8f4"
 
 def test_bed(runs: Sequence[Run]) -> str:
     """Hosts, switches and links of all runs, with the ranges that their counts and rates have."""
-    return _star(runs) if all(map(is_star, runs)) else _graph(runs)
+    return _star(runs) if all(map(is_one_client_star, runs)) else _graph(runs)
 
 
 def test_bed_alt(runs: Sequence[Run]) -> str:
     """The test bed in words, for those who do not see it."""
-    return _star_alt(runs) if all(map(is_star, runs)) else _graph_alt(runs)
+    return _star_alt(runs) if all(map(is_one_client_star, runs)) else _graph_alt(runs)
 
 
-def is_star(run: Run) -> bool:
+def is_one_client_star(run: Run) -> bool:
     """Whether one client and servers of one kind, and nobody else, meet in one switch."""
     network, roles = run.network, run.workload.roles
     if len(network.switches) != 1 or network.zones or len(roles.client) != 1:

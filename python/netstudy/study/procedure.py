@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from netstudy import wire
 from netstudy.documents.fields import (
     IntervalValue,
     MeasuringTime,
@@ -45,6 +46,11 @@ class Procedure(Model):
     """Time after the load has ended, for traffic to end before counters are read."""
 
 
+def field_of_phase(kind: wire.PhaseKind) -> str:
+    """The field of Procedure that asks for a phase of that name."""
+    return kind.replace("-", "_")
+
+
 class SnmpPoll(Model):
     """Poll the counters of a switch's port."""
 
@@ -75,8 +81,8 @@ class CounterSnapshot(Model):
 
 
 class TcpSampler(Model):
-    """Sample the connections of a host: round-trip times and congestion windows, as `ss -i` shows
-    them."""
+    """Sample the connections of a host and of its zones: round-trip times and congestion windows,
+    as `ss -i` shows them."""
 
     tcp: NameValue
     """The host group."""

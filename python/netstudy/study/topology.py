@@ -318,6 +318,10 @@ class Topology(Model):
         for name in self.groups:
             yield ("link",), Link.model_construct(**given, between=(Place(name), Place(switch)))
 
+    def host_path(self, group: str) -> Path:
+        """Where a study has a host group."""
+        return ("topology", *(("hosts", group) if group in self.hosts else (group,)))
+
     def no_group(self, name: str, *others: str) -> str | None:
         """What is wrong with the name of a host group, in words; None when it is there."""
         known = [*self.groups, *others]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal, get_args
 
 from netstudy.documents.fields import Scalar, Text, Typed
 from netstudy.documents.nearest import did_you_mean
 
-TESTBEDS = ("sim", "netns", "netns-kernel")
+TestbedName = Literal["sim", "netns", "netns-kernel"]
+TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
 """Where this version carries studies out, as `--testbed` and `testbeds` of a study name them."""
 
 STATISTICS = ("mean", "p50", "p90", "p99", "p999", "min", "max")

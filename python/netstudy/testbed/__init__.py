@@ -1,22 +1,25 @@
-"""Where runs are carried out: the only place that starts processes."""
+"""Where runs are carried out: the only place that starts processes.
+
+Testbeds are imported when they are asked for: their programs, which start for each run, need less.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from netstudy.errors import StudyError
-from netstudy.testbed.base import Testbed
-from netstudy.testbed.netns import Netns, NetnsKernel
-from netstudy.testbed.sim import Sim
 
-__all__ = ["Netns", "NetnsKernel", "Sim", "Testbed", "named"]
-
-_TESTBEDS: dict[str, type[Testbed]] = {
-    testbed.name: testbed for testbed in (Sim, Netns, NetnsKernel)
-}
+if TYPE_CHECKING:
+    from netstudy.testbed.base import Testbed
 
 
 def named(name: str) -> Testbed:
     """The testbed that `--testbed` names. Raises StudyError when there is none of that name."""
-    if name not in _TESTBEDS:
-        there = ", ".join(_TESTBEDS)
+    from netstudy.testbed.netns.testbed import Netns, NetnsKernel
+    from netstudy.testbed.sim import Sim
+
+    testbeds: dict[str, type[Testbed]] = {one.name: one for one in (Sim, Netns, NetnsKernel)}
+    if name not in testbeds:
+        there = ", ".join(testbeds)
         raise StudyError(f"there is no testbed '{name}' in this version; there are {there}")
-    return _TESTBEDS[name]()
+    return testbeds[name]()

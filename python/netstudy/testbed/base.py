@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from netstudy.plan.planned import Estimate
+from netstudy.study.vocabulary import TestbedName
 from netstudy.wire import Plan, Record
 
 OnRecord = Callable[[Record, bytes], None]
@@ -28,7 +29,7 @@ class Testbed(Protocol):
     """A place where runs are carried out."""
 
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
-    name: ClassVar[str]
+    name: ClassVar[TestbedName]
     repeats_itself: ClassVar[bool]
     """Whether the same plan gives the same records: then a run that failed fails again."""
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from netstudy.plan.planned import Estimate
 from netstudy.store.environment import cores
+from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import Examination, OnRecord
 from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.wire import Plan
@@ -22,7 +23,7 @@ class Sim:
     """Runs a plan with `netstudy-engine sim`."""
 
     __test__: ClassVar[bool] = False
-    name: ClassVar[str] = "sim"
+    name: ClassVar[TestbedName] = "sim"
     repeats_itself: ClassVar[bool] = True
 
     def check(self) -> None:

@@ -35,7 +35,7 @@ def network_problems(study: Study, hardware: HardwareLibrary) -> Iterator[Proble
 def _name_problems(study: Study) -> Iterator[Problem]:
     for name in study.topology.groups:
         if name in study.topology.all_switches:
-            path = _host_path(study, name)
+            path = study.topology.host_path(name)
             yield study.document.problem(path, "is the name of a switch too", of_key=True)
 
 
@@ -73,7 +73,7 @@ def _zone_problems(study: Study) -> Iterator[Problem]:
             if said.interface is not None and said.interface not in known:
                 hint = did_you_mean(said.interface, known)
                 message = f'host {name} has no interface "{said.interface}"{hint}'
-                path = (*_host_path(study, name), "zones", zone, "interface")
+                path = (*study.topology.host_path(name), "zones", zone, "interface")
                 yield study.document.problem(path, message)
 
 
@@ -161,7 +161,10 @@ def _counts(study: Study, group: str) -> set[object]:
     host = study.topology.groups.get(group)
     if host is None:
         return set()
-    return {count for _, count in study.levels_at((*_host_path(study, group), "count"), host.count)}
+    return {
+        count
+        for _, count in study.levels_at((*study.topology.host_path(group), "count"), host.count)
+    }
 
 
 def _profile_problems(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
@@ -184,7 +187,7 @@ def _profiles(study: Study) -> Iterator[tuple[Kind, Path, str | Ref | None]]:
     for name, switch in topology.switches.items():
         yield "switch", ("topology", "switches", name, "profile"), switch.profile
     for name, host in topology.groups.items():
-        path = _host_path(study, name)
+        path = study.topology.host_path(name)
         yield "host", (*path, "profile"), host.profile
         yield "tcp", (*path, "tcp", "profile"), host.tcp.profile
         yield from _nic(path, host)
@@ -197,7 +200,3 @@ def _profiles(study: Study) -> Iterator[tuple[Kind, Path, str | Ref | None]]:
 def _nic(path: Path, owner: Host | LinkProperties) -> Iterator[tuple[Kind, Path, str | Ref | None]]:
     if isinstance(owner.nic, Nic):
         yield "nic", (*path, "nic", "profile"), owner.nic.profile
-
-
-def _host_path(study: Study, name: str) -> Path:
-    return ("topology", "hosts", name) if name in study.topology.hosts else ("topology", name)

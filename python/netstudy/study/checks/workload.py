@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from netstudy import wire
 from netstudy.documents.problems import Path, Problem
 from netstudy.study.model import Study
-
-_APPLICATION = {
-    "load": "load",
-    "configure": "configure",
-    "gather_statistics": "gather statistics",
-    "reset": "reset",
-}
-"""Phases that only a workload with an application of its own has: field -> key."""
+from netstudy.study.procedure import Procedure, field_of_phase
 
 
 def workload_problems(study: Study) -> Iterator[Problem]:
@@ -28,8 +22,9 @@ def workload_problems(study: Study) -> Iterator[Problem]:
 def _application_problems(study: Study) -> Iterator[Problem]:
     if study.workload.spec.has_application:
         return
-    for field, key in _APPLICATION.items():
+    for field in map(field_of_phase, wire.APPLICATION_PHASES):
         if getattr(study.procedure, field) is not False:
+            key = Procedure.model_fields[field].alias or field
             message = f"is a phase of an application; the workload {study.workload.kind} has none"
             yield study.document.problem(("procedure", key), message, of_key=True)
 

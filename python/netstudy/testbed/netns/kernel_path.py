@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from netstudy import wire
+from netstudy.plan.paths import is_star
 from netstudy.testbed.netns.layout import Interface, Layout
 from netstudy.units import (
     CHECK_SEQUENCE_BYTES,
@@ -34,23 +35,13 @@ no process has to be woken for them, and 15 µs in one of 100 cases."""
 
 def refusals(network: wire.Network) -> list[str]:
     """What the kernel's path cannot do of a network, a sentence each; empty when it can."""
-    if not _is_star(network):
+    if not is_star(network):
         return [
             "The kernel's path carries hosts around one switch, each with one link, and no other "
             "network: use --testbed netns."
         ]
     (switch,) = network.switches
     return [*_buffer(switch.buffer), *_forwarding(switch), *_held_back(network)]
-
-
-def _is_star(network: wire.Network) -> bool:
-    """One switch, and a link from each host to it."""
-    if len(network.switches) != 1 or len(network.links) != len(network.hosts):
-        return False
-    ends = {end.node for link in network.links for end in link.ports}
-    return ends == {node.name for node in network.nodes} and all(
-        network.switches[0].name in {end.node for end in link.ports} for link in network.links
-    )
 
 
 def _buffer(buffer: wire.OutputQueued | wire.SharedMemory | wire.IngressQueued) -> Iterator[str]:

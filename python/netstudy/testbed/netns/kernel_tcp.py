@@ -24,6 +24,9 @@ _ACK_EVERY = 2  # RFC 5681 (4.2)
 _RACK_ALWAYS = (6, 17)
 """Since then tcp_recovery's bit for RACK has no effect: ip-sysctl.rst."""
 _BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
+_RTO_MAX_MS = "ipv4/tcp_rto_max_ms"  # Linux 6.15
+_NEEDLESS = "ipv4/tcp_no_ssthresh_metrics_save"
+"""Without it, tcp_no_metrics_save alone says it (tcp_update_metrics, net/ipv4/tcp_metrics.c)."""
 _LIMIT_OUTPUT_MAX_BYTES = 1_073_741_824
 """As good as no `tcp_limit_output_bytes`: no pacing rate comes near it."""
 
@@ -78,8 +81,8 @@ def _sysctls(tcp: Tcp) -> dict[str, str]:
         "ipv4/tcp_slow_start_after_idle": _flag(tcp.restart_after_idle),
         # What one connection learned must not be the next one's start: runs are independent.
         "ipv4/tcp_no_metrics_save": "1",
-        "ipv4/tcp_no_ssthresh_metrics_save": "1",
-        "ipv4/tcp_rto_max_ms": str(_rto_max_ms(tcp)),
+        _NEEDLESS: "1",
+        _RTO_MAX_MS: str(_rto_max_ms(tcp)),
         "ipv4/tcp_rmem": _memory(131_072, tcp.receive_buffer_bytes),
         "ipv4/tcp_wmem": _memory(16_384, tcp.send_buffer_bytes),
         "ipv4/tcp_limit_output_bytes": str(tcp.limit_output_bytes or _LIMIT_OUTPUT_MAX_BYTES),
@@ -125,6 +128,7 @@ def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
         *_ack_departures(tcp),
         *_offload_departures(tcp),
         *_output_departures(tcp),
+        *_absent_settings(tcp, kernel),
     ]
 
 
@@ -193,7 +197,7 @@ def _min_rto_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
 
 
 def _max_rto_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
-    settable = "ipv4/tcp_rto_max_ms" in kernel.sysctls
+    settable = _RTO_MAX_MS in kernel.sysctls
     got = _rto_max_ms(tcp) * 1_000_000 if settable else _MAX_RTO_NS
     if got != tcp.max_rto_ns:
         yield f"{kernel.name} has a largest timeout of {_ms(got)}, not {_ms(tcp.max_rto_ns)}."
@@ -231,6 +235,16 @@ def _output_departures(tcp: Tcp) -> Iterator[str]:
             "Linux holds a connection back while a millisecond of its own data, or two packets, "
             "wait in its host."
         )
+
+
+def _absent_settings(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
+    """Of the largest timeout, `_max_rto_departures` tells what it is then."""
+    for name, value in _sysctls(tcp).items():
+        if name not in kernel.sysctls | {_RTO_MAX_MS, _NEEDLESS}:
+            yield (
+                f"{kernel.name} has no net.{name.replace('/', '.')} that can be set here: it stays "
+                f"as it is, and is not set to {value}."
+            )
 
 
 def _ms(duration_ns: int) -> str:

@@ -20,12 +20,15 @@ from typing import Final, Literal
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan.paths import Routes
+from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import KernelTcp, kernel_tcp
 from netstudy.units import FRAMING_BYTES
 
 Switching = Literal["user-space", "kernel"]
 """Who forwards: the engine's own switch, or the kernel's bridge with a queue a port."""
+NAMES: Final[Mapping[Switching, TestbedName]] = {"user-space": "netns", "kernel": "netns-kernel"}
+"""What `--testbed` calls the testbed that switches so."""
 
 SWITCHES: Final = "@switch"
 """The namespace of all switches: a name that no node has."""
@@ -178,11 +181,10 @@ class Layout:
         """The ways through the network."""
         return Routes(self.network)
 
-    def address(self, endpoint: str, peer: str | None = None) -> Address:
-        """That of an endpoint of a role; where its host has several interfaces and none is named,
-        the one by which it reaches the peer."""
-        named = (self.routes.reached(endpoint, peer) or (endpoint,))[0] if peer else endpoint
-        node, _, port = named.partition("@")
+    def address(self, endpoint: str) -> Address:
+        """That of an endpoint of a role; of a host with several interfaces of which none is named,
+        the first."""
+        node, _, port = endpoint.partition("@")
         return next(
             one
             for one in self.addresses
@@ -202,6 +204,11 @@ class Layout:
             segment = self.routes.segments[one.interface.host, one.interface.port]
             found.setdefault(segment, []).append(one)
         return found
+
+    def is_shaped(self, interface: Interface) -> bool:
+        """Whether the interface has a queue of its own at its link's rate, which the kernel keeps;
+        the switches' program takes frames as soon as they are handed over."""
+        return self.switching == "kernel" or interface.is_direct
 
     def host_of(self, node: str) -> Host:
         """The host of a host or a zone."""
@@ -425,10 +432,10 @@ def _bursts(interface: Interface, layout: Layout) -> str:
     """What TCP hands to its interface at once.
 
     A burst is cut into frames behind the interface's own queue. Where that queue has the link's
-    rate (the kernel's path), the frames of a burst would reach the other end all at the same time.
+    rate, the frames of a burst would reach the other end all at the same time.
     """
     burst_bytes = layout.host_of(interface.host).tcp.burst_bytes
-    if layout.switching == "kernel" or interface.is_direct or not burst_bytes:
+    if layout.is_shaped(interface) or not burst_bytes:
         return "gso_max_segs 1"
     return f"gso_max_size {burst_bytes}"
 

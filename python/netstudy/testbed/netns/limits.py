@@ -4,7 +4,7 @@ A run beyond that would measure the machine. So the network is tried before: the
 and switches, with buffers that nothing is lost in, and the run's own traffic, shortened. Where the
 rates that the study asks for are not carried, lower ones are tried.
 
-The search and the decision are here, and pure; `trial` does the trying.
+The search and the decision are here, and pure; `trials` does the trying.
 """
 
 from __future__ import annotations

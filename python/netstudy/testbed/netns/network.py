@@ -68,7 +68,7 @@ def _make_host(host: Host, plan: Layout) -> None:
         _prepare([one.device for one in host.interfaces], plan)
         run_batch("ip", layout.host_commands(host, plan))
         for one in host.interfaces:
-            if plan.switching == "kernel" or one.is_direct:
+            if plan.is_shaped(one):
                 run_batch("tc", kernel_path.host_queue(one))
 
 

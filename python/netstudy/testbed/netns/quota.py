@@ -26,9 +26,9 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 @contextmanager
 def quotas(percents: dict[str, float]) -> Iterator[dict[str, Path]]:
-    """A control group for each node with a quota, in percent of one processor, for the block.
+    """A control group for each host with a quota, in percent of one processor, for the block.
 
-    Gives node -> the file that takes a process in. Raises TestbedError where this user may not.
+    Gives host -> the file that takes a process in. Raises TestbedError where this user may not.
     """
     if not percents:
         yield {}
@@ -38,7 +38,7 @@ def quotas(percents: dict[str, float]) -> Iterator[dict[str, Path]]:
     try:
         parent.mkdir()
         _let_children_have(parent)
-        yield {node: _group(parent / node, percent) for node, percent in percents.items()}
+        yield {host: _group(parent / host, percent) for host, percent in percents.items()}
     except OSError as error:
         raise TestbedError(
             f"cannot limit the processor time of hosts: {error.filename}: {error.strerror}; "

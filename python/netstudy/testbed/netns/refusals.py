@@ -8,16 +8,10 @@ from netstudy import wire
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
-from netstudy.testbed.netns.layout import Switching
+from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 from netstudy.testbed.workloads import traffic_of
 
 _OF_ANOTHER_TCP = ("fack", "rfc")
-_OF_AN_APPLICATION: tuple[wire.PhaseKind, ...] = (
-    "load",
-    "configure",
-    "gather-statistics",
-    "reset",
-)
 
 
 def refusals(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[str]:
@@ -33,7 +27,8 @@ def notes(network: wire.Network, switching: Switching, kernel: Kernel) -> list[s
     own = [line for group in network.groups for line in departures(group.tcp, kernel)]
     path = kernel_path.departures(network) if switching == "kernel" else []
     switches = [line for switch in network.switches for line in _switch(switch)]
-    found = [*own, *path, *_hosts(network), *_clock(network), *switches, *_zones(network)]
+    hosts = [*_hosts(network), *_queues(make_layout(network, kernel, switching=switching))]
+    found = [*own, *path, *hosts, *_clock(network), *switches, *_zones(network)]
     return list(dict.fromkeys(found))
 
 
@@ -78,7 +73,7 @@ def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:
 
 
 def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
-    """Hosts that are elsewhere, have several addresses, or zones of another TCP."""
+    """Hosts that are elsewhere, have several addresses, or zones of another TCP or quota."""
     for host in network.hosts:
         if host.machine is not None:
             yield f"Host {host.name} lives on {host.machine}; namespaces are on this machine alone."
@@ -89,9 +84,16 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
                 f"Host {host.name} has several addresses, and {kernel.name} here has no routes by "
                 "source address (CONFIG_IP_MULTIPLE_TABLES)."
             )
-        own = kernel_tcp(network.group(host.group).tcp, 1500, kernel)
+        group = network.group(host.group)
+        own = kernel_tcp(group.tcp, 1500, kernel)
         for zone in zones:
-            if kernel_tcp(network.group(zone.group).tcp, 1500, kernel).sysctls != own.sysctls:
+            inside = network.group(zone.group)
+            if inside.cpu_quota_pct != group.cpu_quota_pct:
+                yield (
+                    f"Zone {zone.name} has another cpu_quota than its host {host.name}, whose "
+                    "quota is for the processes of both."
+                )
+            if kernel_tcp(inside.tcp, 1500, kernel).sysctls != own.sysctls:
                 yield (
                     f"Zone {zone.name} has another TCP than its host {host.name}, whose kernel "
                     "settings it shares."
@@ -101,7 +103,7 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
 def _of_run(run: wire.Run, switching: Switching) -> Iterator[str]:
     yield from traffic_of(run.workload).refusals(run)
     for phase in run.phases:
-        if phase.kind in _OF_AN_APPLICATION:
+        if phase.kind in wire.APPLICATION_PHASES:
             yield f"The workload has no data of its own: it has no phase '{phase.kind}'."
     yield from _probe(run)
     yield from _instruments(run, switching)
@@ -164,6 +166,7 @@ def _hosts(network: wire.Network) -> Iterator[str]:
         "receive_frame_ns",
         "receive_rate_bps",
         "interrupt_delay_ns",
+        "poll_weight_frames",
         "packet_rate_pps",
         "receive_ring_frames",
         "receive_merge_bytes",
@@ -180,6 +183,24 @@ def _hosts(network: wire.Network) -> Iterator[str]:
         said = sorted(name for name in modelled if getattr(nic, name) != getattr(usual, name))
         if said:
             yield f"The hosts are this machine: {', '.join(said)} of {profile} are not imposed."
+
+
+def _queues(layout: Layout) -> Iterator[str]:
+    """What hosts do not hand over, or not hold back, because of who carries their links."""
+    usual = wire.Nic()
+    for one in layout.interfaces:
+        group = layout.host_of(one.host).group
+        if layout.is_shaped(one):
+            if group.tcp.offload_burst_bytes:
+                yield (
+                    f"The offload_burst of host {group.name} is not imposed where the kernel keeps "
+                    "a link to its rate: there TCP hands over single frames."
+                )
+        elif one.nic.transmit_queue_frames != usual.transmit_queue_frames:
+            yield (
+                f"The transmit_queue of host {group.name} is not imposed where the switches' "
+                "program carries a link: it takes frames as they are handed over, without an end."
+            )
 
 
 def _clock(network: wire.Network) -> Iterator[str]:

@@ -86,8 +86,8 @@ async def carry_out(
         switch = await _start_switch(setting, running)
         agents = await _start_agents(setting, token, running)
         for part, agent in agents.items():
-            if part.node in groups:
-                groups[part.node].write_text(str(agent.process.pid))
+            if (group := groups.get(setting.layout.host_of(part.node).node)) is not None:
+                group.write_text(str(agent.process.pid))
         crew = _Crew(setting, switch, agents, UnderWay(setting.run))
         for part, agent in crew.clients.items():
             agent.heard = crew.under_way.listener(part.endpoint, on_progress)
@@ -279,7 +279,7 @@ def _burst_bytes(layout: Layout) -> int:
     shaped = [
         end
         for one in layout.interfaces
-        if layout.switching == "kernel" or one.is_direct
+        if layout.is_shaped(one)
         for end in ((one.end, one.link), (one.far, one.link))
     ]
     return max((burst_bytes(*one) + frame_bytes(one[1]) for one in shaped), default=0)

@@ -69,16 +69,9 @@ class Setting:
 
     @property
     def quotas(self) -> dict[str, float]:
-        """Host or zone -> percent of one processor, where the study says so."""
-        network = self.run.network
-        found = {
-            node.name: network.group(node.group) for node in network.nodes if node.kind != "switch"
-        }
-        return {
-            node: group.cpu_quota_pct
-            for node, group in found.items()
-            if group.cpu_quota_pct is not None
-        }
+        """Host -> percent of one processor for all its processes, those of its zones included."""
+        shares = {host.node: host.group.cpu_quota_pct for host in self.layout.hosts}
+        return {node: share for node, share in shares.items() if share is not None}
 
     def process_name(self, part: Part) -> str:
         """How records and errors call an agent: by its endpoint, and by its part where another one

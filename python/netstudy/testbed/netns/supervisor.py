@@ -16,9 +16,8 @@ from netstudy import wire
 from netstudy.errors import NetstudyError
 from netstudy.store.folder import CAPTURE
 from netstudy.testbed.engine import engine_version, find_engine
-from netstudy.testbed.netns import Netns, NetnsKernel
 from netstudy.testbed.netns.kernel import Kernel
-from netstudy.testbed.netns.layout import Switching, make_layout
+from netstudy.testbed.netns.layout import NAMES, Switching, make_layout
 from netstudy.testbed.netns.network import network
 from netstudy.testbed.netns.priority import prefer_this_process
 from netstudy.testbed.netns.refusals import notes
@@ -46,11 +45,7 @@ def supervise(
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
     engine, own = find_engine(), processors(os.sched_getaffinity(0))
     prefer_this_process()
-    _write(
-        wire.EngineRecord(
-            version=engine_version(engine).split()[-1], testbed=testbed_name(switching)
-        )
-    )
+    _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAMES[switching]))
     progress = Progress(plan)
     for done, run in enumerate(plan.runs):
         layout = make_layout(run.network, kernel, switching=switching, receive_cpu=own.hosts)
@@ -60,12 +55,6 @@ def supervise(
         _write(undisturbed(partial(_record, setting, kernel, capture, tell), capture))
         _write(progress.between(done + 1))
     _write(wire.EndRecord(runs=len(plan.runs)))
-
-
-def testbed_name(switching: Switching) -> str:
-    """What `--testbed` calls the testbed that switches so: its records must not be taken for those
-    of the other one."""
-    return next(one.name for one in (Netns, NetnsKernel) if one.switching == switching)
 
 
 def _tell(progress: Progress, runs_done: int, under_way: wire.RunUnderWay) -> None:
@@ -138,7 +127,7 @@ def _with_evidence(record: wire.RunRecord, path: Path) -> wire.RunRecord:
 
 def _environment(setting: Setting, kernel: Kernel) -> dict[str, str]:
     switching = setting.layout.switching
-    said = {"testbed": testbed_name(switching), "kernel": kernel.release}
+    said = {"testbed": NAMES[switching], "kernel": kernel.release}
     different = " ".join(notes(setting.run.network, switching, kernel))
     return said | ({"different from the study": different} if different else {})
 

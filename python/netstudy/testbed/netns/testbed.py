@@ -1,0 +1,84 @@
+"""Real Linux TCP between network namespaces of this machine, through a switch of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+from netstudy import wire
+from netstudy.errors import TestbedError
+from netstudy.plan.planned import Estimate
+from netstudy.study.vocabulary import TestbedName
+from netstudy.testbed.base import Examination, OnRecord
+from netstudy.testbed.engine import find_engine, run_engine
+from netstudy.testbed.netns.layout import NAMES, Switching
+
+_SUPERVISOR = "netstudy.testbed.netns"
+"""The program of the sandbox, which carries runs out."""
+_RUN_S = 1.5
+"""To make and remove a network, and to start and end its processes."""
+_SLOWDOWN = 3.0
+"""How much longer than the client's link an iteration takes, with what is lost and repaired."""
+
+
+class Netns:
+    """Runs a plan with the kernel's TCP, one run after the other, through the engine's switch."""
+
+    __test__: ClassVar[bool] = False
+    switching: ClassVar[Switching] = "user-space"
+    name: ClassVar[TestbedName] = NAMES[switching]
+    repeats_itself: ClassVar[bool] = False
+
+    def check(self) -> None:
+        """See Testbed.check: the engine is there, and the kernel lets us make namespaces."""
+        from netstudy.testbed.netns.capabilities import kernel
+
+        find_engine()
+        here = kernel()
+        if "veth" not in here.links or not here.packet_sockets:
+            raise TestbedError(
+                f"{here.name} here lacks veth links or packet sockets; netstudy doctor says more"
+            )
+
+    def examine(self, plan: wire.Plan) -> Examination:
+        """See Testbed.examine: what is possible here at all is tried."""
+        from netstudy.testbed.netns.capabilities import kernel
+        from netstudy.testbed.netns.refusals import refusals
+        from netstudy.testbed.netns.trials import examine
+
+        said = refusals(plan, self.switching, kernel())
+        if said:
+            return Examination(refusals=tuple(said))
+        self.check()
+        return examine(plan, self.switching)
+
+    def run(
+        self,
+        plan: wire.Plan,
+        *,
+        threads: int | None,  # noqa: ARG002 (runs at the same time would disturb each other)
+        on_record: OnRecord,
+        captures: Path | None = None,
+    ) -> None:
+        """See Testbed.run."""
+        from netstudy.testbed.netns.sandbox import explained, sandbox_command
+
+        module = [sys.executable, "-m", _SUPERVISOR, f"--switching={self.switching}"]
+        if captures is not None:
+            module.append(f"--captures={captures.absolute()}")
+        try:
+            run_engine(sandbox_command(module), plan, on_record)
+        except TestbedError as error:
+            raise explained(error) from error
+
+    def seconds(self, estimate: Estimate, *, threads: int | None) -> float:  # noqa: ARG002
+        """See Testbed.seconds."""
+        return estimate.runs * _RUN_S + estimate.line_seconds * _SLOWDOWN
+
+
+class NetnsKernel(Netns):
+    """The same through the kernel's bridge and queues: faster, and drop-tail alone."""
+
+    switching: ClassVar[Switching] = "kernel"
+    name: ClassVar[TestbedName] = NAMES[switching]

@@ -28,7 +28,7 @@ pub(crate) fn of(plan: &AgentPlan) -> Result<Box<dyn Application>, String> {
             number,
             seed,
         } => {
-            let mut delays = Stream::new(seed, &format!("server/{number}/start"));
+            let mut delays = Stream::of_server(seed, *number);
             let jitter = start_jitter.clone();
             let config = incast(1, *response_bytes, *request_bytes);
             let delays = Box::new(move || delays.delay(&jitter));

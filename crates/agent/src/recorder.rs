@@ -256,14 +256,14 @@ impl Recorder {
         if let Sample::Request { connection, intended, ended } = sample
             && connection >= self.workload_connections
         {
-            let alone = match self.phase {
+            let place = match self.phase {
                 PhaseKind::Idle => 0,
                 PhaseKind::Measure => 1,
                 _ => return,
             };
             let over = self.time_over();
             if let Some(probe) = &mut self.probe {
-                note_answer(&mut probe[alone], intended, ended, over);
+                note_answer(&mut probe[place], intended, ended, over);
             }
             return;
         }

@@ -25,6 +25,12 @@ impl Stream {
         Self(Pcg64Mcg::new(u128::from_le_bytes(state)))
     }
 
+    /// What the server `number` of an incast waits before each of its answers, on every testbed.
+    #[must_use]
+    pub fn of_server(seed: &str, number: u32) -> Self {
+        Self::new(seed, &format!("server/{number}/start"))
+    }
+
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()

@@ -332,7 +332,8 @@ pub enum Command {
         /// What the record will be named.
         name: String,
     },
-    /// Begin the measuring phase.
+    /// Begin the next phase: that of the workload behind the idle one, the measuring phase behind the
+    /// warm-up.
     Go,
     /// Write what is left to be written, and end.
     Stop,
@@ -509,7 +510,8 @@ pub enum AgentRecord {
     Refused {
         /// They came from another address than that of their plan, or to another one.
         wrong_address: u64,
-        /// They did not know the token, or the number of a connection that is to come.
+        /// They did not know the token or the number of a connection that is to come, were too slow to say
+        /// it, or were one too many.
         wrong_token: u64,
     },
     /// How late messages were written that were due at an instant: requests of a client that do not

@@ -420,12 +420,11 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Who talks to whom where a workload does not say it otherwise: as many pairs as the larger role
-    /// has members, each role taken round and round.
-    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let count = self.client.len().max(self.server.len());
-        let clients = self.client.iter().map(String::as_str).cycle();
-        clients.zip(self.server.iter().map(String::as_str).cycle()).take(count)
+    /// Who talks to whom where a workload does not say it otherwise, as places in the two roles, neither
+    /// of which is empty: as many pairs as the larger one has members, each taken round and round.
+    pub fn pairs(&self) -> impl Iterator<Item = [usize; 2]> {
+        let (clients, servers) = (self.client.len(), self.server.len());
+        (0..clients.max(servers)).map(move |n| [n % clients, n % servers])
     }
 }
 

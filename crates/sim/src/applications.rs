@@ -5,11 +5,11 @@ use netstudy_fabric::topology::Route;
 use netstudy_random::Stream;
 use netstudy_records as records;
 use netstudy_records::{Roles, Workload};
-use netstudy_units::{Duration, Time};
+use netstudy_units::Duration;
 use netstudy_workload::{
-    Action, Application, Beside, Direction, IncastConfig, IncastHost, Owed, Party, Phases, Probe,
-    RequestClient, RequestConfig, RequestServer, RequestShape, Schedule, Traffic, TransferClient,
-    TransferConfig, TransferServer, TransferShape, TransferSize, Until,
+    Application, Beside, Direction, IncastConfig, IncastHost, Party, Phases, Probe, RequestClient,
+    RequestConfig, RequestServer, RequestShape, Schedule, Traffic, TransferClient, TransferConfig,
+    TransferServer, TransferShape, TransferSize, Until,
 };
 
 use crate::phases::PhasePlan;
@@ -66,7 +66,7 @@ impl Cast {
         if clients == 0 || servers == 0 || connections == 0 {
             return Err("a workload has a client, a server and a connection".to_owned());
         }
-        let pairs = (0..clients.max(servers)).map(|n| [n % clients, clients + n % servers]);
+        let pairs = roles.pairs().map(|[client, server]| [client, clients + server]);
         let connections = pairs.flat_map(|pair| (0..connections).map(move |_| pair)).collect();
         Ok(Self { participants: participants(roles), connections, probes: Vec::new(), senders })
     }
@@ -161,7 +161,7 @@ pub(crate) fn incast(
     seed: &str,
 ) -> Vec<IncastHost> {
     let server = |index: u32| {
-        let mut stream = Stream::new(seed, &format!("server/{}/start", index + 1));
+        let mut stream = Stream::of_server(seed, index + 1);
         let jitter = start_jitter.clone();
         IncastHost::server(config, index, Box::new(move || stream.delay(&jitter)))
     };
@@ -265,17 +265,14 @@ fn phases(run: &records::Run, roles: &Roles) -> Result<Phases, String> {
     Ok(Phases { warmup, measure: plan.measure, hold: plan.holds(roles.client.len()) })
 }
 
-/// An application with a probe beside it, behind a pointer: the path of a packet is compiled once for
-/// all that are probed.
-pub(crate) struct Probed(Box<dyn Application>);
-
-/// The applications of a workload, each with its side of the probe beside it.
+/// The applications of a workload, each with its side of the probe beside it, behind a pointer: the path of
+/// a packet is compiled once for all that are probed.
 pub(crate) fn probed<T: Traffic + 'static>(
     probe: &records::Probe,
     phases: &PhasePlan,
     cast: &Cast,
     workload: Vec<T>,
-) -> Result<Vec<Probed>, String> {
+) -> Result<Vec<Box<dyn Application>>, String> {
     let shape =
         RequestShape { request_bytes: probe.request_bytes, response_bytes: probe.response_bytes };
     shape.check()?;
@@ -290,55 +287,11 @@ pub(crate) fn probed<T: Traffic + 'static>(
         let connections = cast.connections_of(number);
         if number < clients {
             let probe = Probe::new(shape, count_of(&cast.probes, number), every);
-            Probed(Box::new(Beside::new(workload, connections, probe, idle, hold)))
+            Box::new(Beside::new(workload, connections, probe, idle, hold)) as Box<dyn Application>
         } else {
             let server = RequestServer::new(shape);
-            Probed(Box::new(Beside::new(workload, connections, server, Duration::ZERO, hold)))
+            Box::new(Beside::new(workload, connections, server, Duration::ZERO, hold))
         }
     };
     Ok(workload.into_iter().enumerate().map(beside).collect())
-}
-
-impl Traffic for Probed {
-    const HEARS_ACKNOWLEDGMENTS: bool = true;
-
-    fn next_action(&self) -> Time {
-        self.0.next_action()
-    }
-
-    fn poll(&mut self, now: Time) -> Option<Action> {
-        self.0.poll(now)
-    }
-
-    fn go(&mut self, now: Time) -> bool {
-        self.0.go(now)
-    }
-
-    fn opened(&mut self, now: Time, connection: u32) -> bool {
-        self.0.opened(now, connection)
-    }
-
-    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
-        self.0.received(now, connection, before, total)
-    }
-
-    fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool {
-        self.0.acknowledged(now, connection, total)
-    }
-
-    fn answers(&self) -> bool {
-        self.0.answers()
-    }
-
-    fn receiving(&self, connection: u32) -> Duration {
-        self.0.receiving(connection)
-    }
-
-    fn closed(&mut self, now: Time, connection: u32) -> bool {
-        self.0.closed(now, connection)
-    }
-
-    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
-        self.0.owed(connection, received)
-    }
 }

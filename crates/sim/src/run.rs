@@ -74,7 +74,7 @@ fn packets_per_sample(run: &records::Run) -> u64 {
     }
 }
 
-/// How a run is carried out. Its outcome does not depend on it.
+/// How a run is carried out. What is counted does not depend on it.
 pub(crate) struct Manner<O> {
     /// None: in closed form, if the network has one.
     pub(crate) mode: Option<Mode>,

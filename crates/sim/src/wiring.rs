@@ -439,8 +439,15 @@ fn topology(network: &records::Network) -> Result<Topology, String> {
     let mut graph = Graph::default();
     let text = |error: TopologyError| error.to_string();
     let place = |name: &str| network.nodes.iter().position(|node| node.name() == name);
+    let groups = || network.groups.iter().map(|group| &group.name);
+    if let Some(name) = groups().find(|name| groups().filter(|other| other == name).count() > 1) {
+        return Err(format!("there are two host groups {name:?}"));
+    }
     for (number, node) in network.nodes.iter().enumerate() {
         match node {
+            records::Node::Host(records::Host { name, machine: Some(machine), .. }) => {
+                return Err(format!("{name:?} is on the machine {machine:?}: it is not simulated"));
+            }
             records::Node::Host(host) => graph.add_host(&host.name),
             records::Node::Switch(switch) => graph.add_switch(&switch.name),
             records::Node::Zone(zone) => {
@@ -458,6 +465,9 @@ fn topology(network: &records::Network) -> Result<Topology, String> {
                 .ok_or_else(|| format!("a link ends at {:?}, which is no node", port.node))?;
             if port.rate_bps == 0 {
                 return Err(format!("the link at {:?} has a rate of 0", port.node));
+            }
+            if port.nic.is_some() && matches!(network.nodes[node], records::Node::Switch(_)) {
+                return Err(format!("a port of {:?} has a host's interface", port.node));
             }
             Ok(Port { node, name: port.name.clone() })
         });
@@ -639,6 +649,32 @@ mod tests {
         );
         let refusal = refusal(|tcp| tcp.max_rto_ns = tcp.min_rto_ns - 1);
         assert!(refusal.contains("shorter than the minimum"), "{refusal}");
+    }
+
+    #[test]
+    fn a_network_that_holds_what_has_no_effect_is_refused() {
+        let refusal = |change: fn(&mut records::Network)| {
+            let mut run = lab::run(2, lab::INGRESS);
+            change(&mut run.network);
+            topology(&run.network).map(|_| ()).expect_err("it makes no sense")
+        };
+        let twice = refusal(|network| network.groups.push(network.groups[0].clone()));
+        assert_eq!(twice, "there are two host groups \"client\"");
+        let elsewhere = refusal(|network| {
+            for node in &mut network.nodes {
+                if let records::Node::Host(host) = node {
+                    host.machine = Some("lab-7".to_owned());
+                }
+            }
+        });
+        assert!(elsewhere.contains("is on the machine \"lab-7\""), "{elsewhere}");
+        let port = refusal(|network| {
+            let nic = Some(network.groups[0].nic.clone());
+            for link in &mut network.links {
+                (link.a.nic, link.b.nic) = (nic.clone(), nic.clone());
+            }
+        });
+        assert_eq!(port, "a port of \"switch\" has a host's interface");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! [`Traffic`] behind a pointer, for drivers to which a call is cheap.
 
+use alloc::boxed::Box;
+
 use netstudy_units::{Duration, Time};
 
 use crate::{Action, Owed, Traffic};
@@ -28,6 +30,50 @@ pub trait Application {
     fn receiving(&self, connection: u32) -> Duration;
     /// [`Traffic::owed`].
     fn owed(&self, connection: u32, received: u64) -> Option<Owed>;
+}
+
+impl Traffic for Box<dyn Application> {
+    const HEARS_ACKNOWLEDGMENTS: bool = true;
+
+    fn next_action(&self) -> Time {
+        (**self).next_action()
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        (**self).poll(now)
+    }
+
+    fn go(&mut self, at: Time) -> bool {
+        (**self).go(at)
+    }
+
+    fn opened(&mut self, now: Time, connection: u32) -> bool {
+        (**self).opened(now, connection)
+    }
+
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        (**self).received(now, connection, before, total)
+    }
+
+    fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool {
+        (**self).acknowledged(now, connection, total)
+    }
+
+    fn closed(&mut self, now: Time, connection: u32) -> bool {
+        (**self).closed(now, connection)
+    }
+
+    fn answers(&self) -> bool {
+        (**self).answers()
+    }
+
+    fn receiving(&self, connection: u32) -> Duration {
+        (**self).receiving(connection)
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        (**self).owed(connection, received)
+    }
 }
 
 impl<T: Traffic> Application for T {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use netstudy_units::{Duration, Time};
 
+use crate::party::Party;
 use crate::traffic::{Action, Owed, Sample, Traffic};
 
 /// A synchronized read: what the client asks for and how.
@@ -172,11 +173,7 @@ impl Incast {
     fn owed(&self, server: u32, received: u64) -> Option<Owed> {
         let bytes = self.responses[server as usize];
         let is_owed = received < self.expected[server as usize];
-        is_owed.then(|| Owed {
-            message: received / bytes + 1,
-            bytes,
-            missing: bytes - received % bytes,
-        })
+        is_owed.then(|| Owed::of_response(received, bytes))
     }
 
     /// Whether all iterations have ended.
@@ -186,116 +183,37 @@ impl Incast {
     }
 }
 
-/// A server: answers each whole request with its part of the block.
-#[derive(Clone, Copy, Debug)]
-struct Responder {
-    request_bytes: u64,
-    answered: u64,
-}
-
-impl Responder {
-    /// A server that knows how long a request is.
-    const fn new(request_bytes: u64) -> Self {
-        Self { request_bytes, answered: 0 }
-    }
-
-    /// The connection has delivered `total` bytes since it was opened. Whether a request is complete
-    /// that was not answered yet.
-    #[inline]
-    const fn poll_request(&mut self, total: u64) -> bool {
-        let asked = (self.answered + 1) * self.request_bytes <= total;
-        if asked {
-            self.answered += 1;
-        }
-        asked
-    }
-}
-
 /// Draws the next of a series of delays.
 pub type Delays = Box<dyn FnMut() -> Duration + Send>;
 
 /// The application of one host of an incast. The client's connection i leads to the server i; a server
 /// has one connection, 0, which the client opens.
-pub enum IncastHost {
-    /// The client.
-    Client(IncastClient),
-    /// A server.
-    Server(IncastServer),
-}
+pub type IncastHost = Party<IncastClient, IncastServer>;
 
 impl IncastHost {
     /// The client.
     #[must_use]
     pub fn client(config: &IncastConfig) -> Self {
-        Self::Client(IncastClient::new(config))
+        Self::Client(IncastClient::with(Incast::new(config), config))
     }
 
     /// The client of servers that each send the given number of bytes.
     #[must_use]
     pub fn client_of(responses: Vec<u64>, config: &IncastConfig) -> Self {
-        Self::Client(IncastClient::of_responses(responses, config))
+        let reads = Incast::of_responses(responses, config.iterations, config.request_spacing);
+        Self::Client(IncastClient::with(reads, config))
     }
 
     /// The server `server`, which begins to answer each request after the next of the `delays`.
     #[must_use]
     pub fn server(config: &IncastConfig, server: u32, delays: Delays) -> Self {
-        Self::Server(IncastServer::new(config, server, delays))
-    }
-}
-
-impl Traffic for IncastHost {
-    fn next_action(&self) -> Time {
-        match self {
-            Self::Client(client) => client.next_action(),
-            Self::Server(server) => server.answer_at,
-        }
-    }
-
-    fn poll(&mut self, now: Time) -> Option<Action> {
-        match self {
-            Self::Client(client) => client.poll(now),
-            Self::Server(server) => server.poll(now),
-        }
-    }
-
-    fn go(&mut self, now: Time) -> bool {
-        match self {
-            Self::Client(client) => client.go(now),
-            Self::Server(_) => false,
-        }
-    }
-
-    fn opened(&mut self, now: Time, _connection: u32) -> bool {
-        match self {
-            Self::Client(client) => client.opened(now),
-            Self::Server(_) => false,
-        }
-    }
-
-    #[inline]
-    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
-        match self {
-            Self::Client(client) => client.received(now, connection, before, total),
-            Self::Server(server) => server.received(now, total),
-        }
-    }
-
-    fn answers(&self) -> bool {
-        matches!(self, Self::Server(_))
-    }
-
-    fn receiving(&self, connection: u32) -> Duration {
-        match self {
-            Self::Client(client) => client.reads.receiving(connection),
-            Self::Server(_) => Duration::ZERO,
-        }
-    }
-
-    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
-        match self {
-            Self::Client(client) => client.reads.owed(connection, received),
-            Self::Server(server) => Owed::of_request(received, server.requests.request_bytes),
-        }
+        Self::Server(IncastServer {
+            request_bytes: config.request_bytes,
+            answered: 0,
+            response_bytes: config.response_bytes(server),
+            delays,
+            answer_at: Time::NEVER,
+        })
     }
 }
 
@@ -317,15 +235,6 @@ pub struct IncastClient {
 }
 
 impl IncastClient {
-    fn new(config: &IncastConfig) -> Self {
-        Self::with(Incast::new(config), config)
-    }
-
-    fn of_responses(responses: Vec<u64>, config: &IncastConfig) -> Self {
-        let reads = Incast::of_responses(responses, config.iterations, config.request_spacing);
-        Self::with(reads, config)
-    }
-
     fn with(mut reads: Incast, config: &IncastConfig) -> Self {
         reads.hold_after = config.hold.then_some(config.warmup_iterations);
         Self {
@@ -342,6 +251,13 @@ impl IncastClient {
         }
     }
 
+    fn end_warmup(&mut self, now: Time) {
+        let what_follows = if self.hold { &mut self.holds } else { &mut self.begins };
+        *what_follows = Some(now);
+    }
+}
+
+impl Traffic for IncastClient {
     fn next_action(&self) -> Time {
         if self.next_connect < self.reads.servers() {
             return Time::ZERO + self.reads.request_spacing * u64::from(self.next_connect);
@@ -382,7 +298,7 @@ impl IncastClient {
         Some(Action::Write { connection, bytes: self.request_bytes })
     }
 
-    fn opened(&mut self, now: Time) -> bool {
+    fn opened(&mut self, now: Time, _connection: u32) -> bool {
         self.connecting -= 1;
         let all = self.connecting == 0;
         if all && self.warmup_iterations == 0 {
@@ -392,11 +308,6 @@ impl IncastClient {
             self.reads.start(now);
         }
         all
-    }
-
-    fn end_warmup(&mut self, now: Time) {
-        let what_follows = if self.hold { &mut self.holds } else { &mut self.begins };
-        *what_follows = Some(now);
     }
 
     fn go(&mut self, now: Time) -> bool {
@@ -417,24 +328,28 @@ impl IncastClient {
         }
         ended.is_some()
     }
+
+    fn receiving(&self, connection: u32) -> Duration {
+        self.reads.receiving(connection)
+    }
+
+    fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
+        self.reads.owed(connection, received)
+    }
 }
 
 /// A server: answers each request with its part of the block, some time after it has it whole.
 pub struct IncastServer {
-    requests: Responder,
+    request_bytes: u64,
+    answered: u64,
     response_bytes: u64,
     delays: Delays,
     answer_at: Time,
 }
 
-impl IncastServer {
-    fn new(config: &IncastConfig, server: u32, delays: Delays) -> Self {
-        Self {
-            requests: Responder::new(config.request_bytes),
-            response_bytes: config.response_bytes(server),
-            delays,
-            answer_at: Time::NEVER,
-        }
+impl Traffic for IncastServer {
+    fn next_action(&self) -> Time {
+        self.answer_at
     }
 
     fn poll(&mut self, now: Time) -> Option<Action> {
@@ -445,12 +360,22 @@ impl IncastServer {
         Some(Action::Write { connection: 0, bytes: self.response_bytes })
     }
 
-    fn received(&mut self, now: Time, total: u64) -> bool {
-        let asked = self.requests.poll_request(total);
+    #[inline]
+    fn received(&mut self, now: Time, _connection: u32, _before: u64, total: u64) -> bool {
+        let asked = (self.answered + 1) * self.request_bytes <= total;
         if asked {
+            self.answered += 1;
             self.answer_at = now + (self.delays)();
         }
         asked
+    }
+
+    fn answers(&self) -> bool {
+        true
+    }
+
+    fn owed(&self, _connection: u32, received: u64) -> Option<Owed> {
+        Owed::of_request(received, self.request_bytes)
     }
 }
 
@@ -500,10 +425,11 @@ mod tests {
 
     #[test]
     fn a_server_answers_only_whole_requests() {
-        let mut server = Responder::new(64);
-        assert!(!server.poll_request(63));
-        assert!(server.poll_request(64));
-        assert!(!server.poll_request(64), "and each of them once");
-        assert!(server.poll_request(128));
+        let mut server = IncastHost::server(&config(1, false), 0, Box::new(|| Duration::ZERO));
+        let mut has = |before, total| server.received(Time::ZERO, 0, before, total);
+        assert!(!has(0, 63));
+        assert!(has(63, 64));
+        assert!(!has(64, 64), "and each of them once");
+        assert!(has(64, 128));
     }
 }

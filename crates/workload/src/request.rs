@@ -222,11 +222,7 @@ impl Requests {
     fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
         let asked = &self.lines[connection as usize].asked;
         let bytes = self.shape.response_bytes;
-        (!asked.is_empty()).then(|| Owed {
-            message: received / bytes + 1,
-            bytes,
-            missing: bytes - received % bytes,
-        })
+        (!asked.is_empty()).then(|| Owed::of_response(received, bytes))
     }
 }
 

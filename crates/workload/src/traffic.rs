@@ -88,7 +88,13 @@ impl Owed {
     /// rest of a request that it has begun.
     pub(crate) fn of_request(received: u64, bytes: u64) -> Option<Self> {
         let begun = received % bytes;
-        (begun > 0).then(|| Self { message: received / bytes + 1, bytes, missing: bytes - begun })
+        (begun > 0).then(|| Self::of_response(received, bytes))
+    }
+
+    /// Of a peer that was asked for messages of `bytes` each, and of which `received` bytes have come:
+    /// the rest of the message that it is in.
+    pub(crate) const fn of_response(received: u64, bytes: u64) -> Self {
+        Self { message: received / bytes + 1, bytes, missing: bytes - received % bytes }
     }
 }
 

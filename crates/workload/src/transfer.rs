@@ -478,11 +478,7 @@ impl Traffic for TransferClient {
     fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
         let Flow { exchanges, .. } = self.flows[connection as usize];
         let bytes = self.config.shape.answered();
-        (received < exchanges * bytes).then(|| Owed {
-            message: received / bytes + 1,
-            bytes,
-            missing: bytes - received % bytes,
-        })
+        (received < exchanges * bytes).then(|| Owed::of_response(received, bytes))
     }
 }
 

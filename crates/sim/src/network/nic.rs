@@ -1,6 +1,6 @@
 //! The interface of a host, in closed form.
 
-use netstudy_fabric::{CUT_THROUGH_BYTES, Transmitter, ethernet};
+use netstudy_fabric::{CUT_THROUGH_BYTES, Link, Transmitter, ethernet};
 use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
@@ -38,6 +38,17 @@ pub(crate) struct Nic<L = Unlimited> {
 
 /// Fewer frames ahead are not worth a look at which of them have left.
 const LOOK_AT_MIN: usize = 64;
+
+/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, but for
+/// the delay.
+#[inline(always)]
+pub(super) fn judged(link: &Link, cuts_through: bool, departs: Time, frame_bytes: u32) -> Time {
+    if !cuts_through {
+        return departs;
+    }
+    let rest = link.serialization(frame_bytes) - link.serialization(CUT_THROUGH_BYTES);
+    departs.saturating_sub(rest)
+}
 
 impl<L: Limits> Nic<L> {
     /// The interface of a host in the run with the seed `seed`.
@@ -156,14 +167,7 @@ impl<L: Limits> Nic<L> {
         self.counters.frames_sent += 1;
         let ready = self.limits.starts(now + self.send_latency, self.transmitter.free_at());
         let sent = self.transmitter.transmit(ready, frame_bytes);
-        let judged = if self.cuts_through {
-            let link = self.transmitter.link();
-            let rest = link.serialization(frame_bytes) - link.serialization(CUT_THROUGH_BYTES);
-            sent.saturating_sub(rest)
-        } else {
-            sent
-        };
-        judged + self.delay
+        judged(self.transmitter.link(), self.cuts_through, sent, frame_bytes) + self.delay
     }
 
     /// Frames that the switch judges later than a frame leaving now are still queued.

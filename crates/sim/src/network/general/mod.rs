@@ -36,6 +36,7 @@ use netstudy_workload::Traffic;
 
 use super::agenda::lot;
 use super::limits::Limits;
+use super::nic::judged;
 use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer, SwitchFrames};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnSamples, Outcome, Rare};
@@ -327,7 +328,7 @@ impl<L: Limits, O: Observer> General<L, O> {
         let Wire { link, far, .. } = &self.wires[wire];
         let judged = match far {
             &Far::Switch { cuts_through, .. } => {
-                switch::judged(link, cuts_through, departs, packet.frame_bytes)
+                judged(link, cuts_through, departs, packet.frame_bytes)
             }
             Far::Interface(_) => departs,
         };

@@ -2,8 +2,7 @@
 
 use netstudy_fabric::stepped::Stepped;
 use netstudy_fabric::{
-    AnyArchitecture, AnyBuffer, CUT_THROUGH_BYTES, Link, PauseCounters, PortCounters, SwitchBuffer,
-    SwitchSetup,
+    AnyArchitecture, AnyBuffer, Link, PauseCounters, PortCounters, SwitchBuffer, SwitchSetup,
 };
 use netstudy_random::Stream;
 use netstudy_units::{Duration, Time};
@@ -104,15 +103,4 @@ impl Switch {
             Form::Stepped(stepped) => stepped.queue_bytes(port),
         }
     }
-}
-
-/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, but for
-/// the delay.
-#[inline(always)]
-pub(super) fn judged(link: &Link, cuts_through: bool, departs: Time, frame_bytes: u32) -> Time {
-    if !cuts_through {
-        return departs;
-    }
-    let rest = link.serialization(frame_bytes) - link.serialization(CUT_THROUGH_BYTES);
-    departs.saturating_sub(rest)
 }

@@ -64,7 +64,7 @@ impl From<io::Error> for Failure {
 
 /// Reads the plan, makes its runs, writes their records.
 pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
-    panics::keep_quiet_where_caught();
+    panics::rest_where_there_are_last_words();
     let plan = read_plan()?;
     let mut writer = Writer::new(io::stdout().lock(), plan.len(), arguments.as_completed);
     writer.write(&Record::Engine {
@@ -79,7 +79,7 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     for (place, record) in plan.failed {
         writer.write_run(place, Box::new(record))?;
     }
-    pool::make_runs(&plan.sound, threads, every, sim::run, |event| match event {
+    pool::make_runs(plan.sound.into(), threads, every, sim::run, |event| match event {
         Event::Ended(index, record) => writer.write_run(plan.places[index], record),
         Event::Progress { runs_done, packets } => writer.write(&Record::Progress {
             runs_done: failed + runs_done,

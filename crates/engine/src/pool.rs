@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -26,15 +27,27 @@ pub(crate) enum Event {
     },
 }
 
+/// Makes a run, and tells how far it is.
+pub(crate) trait Simulate:
+    Fn(&Run, &mut dyn sim::Progress) -> RunRecord + Send + Sync
+{
+}
+
+impl<F: Fn(&Run, &mut dyn sim::Progress) -> RunRecord + Send + Sync> Simulate for F {}
+
 /// Shared by all threads.
-struct Shared {
+struct Work<S> {
+    runs: Arc<[Run]>,
+    simulate: S,
+    /// Indices of runs, in the order in which they are begun.
+    order: Vec<usize>,
     next: AtomicUsize,
     packets: AtomicU64,
     /// The reader is gone: no run is begun or goes on.
     stopped: AtomicBool,
 }
 
-impl sim::Progress for &Shared {
+impl<S> sim::Progress for &Work<S> {
     fn carried(&mut self, packets: u64) -> ControlFlow<()> {
         self.packets.fetch_add(packets, Ordering::Relaxed);
         if self.stopped.load(Ordering::Relaxed) {
@@ -45,55 +58,51 @@ impl sim::Progress for &Shared {
 }
 
 /// Makes `runs` with `simulate` on `threads` threads, the costliest first so that no thread is left with
-/// a long one at the end, and hands what happens to `on_event`, whose error ends the process' work. A run
-/// that panics has failed; the others go on.
+/// a long one at the end, and hands what happens to `on_event`, whose error ends the work. A run that
+/// panics has failed; the others go on. Needs [`panics::rest_where_there_are_last_words`].
 pub(crate) fn make_runs<E>(
-    runs: &[Run],
+    runs: Arc<[Run]>,
     threads: NonZeroUsize,
     progress_every: Option<Duration>,
-    simulate: impl Fn(&Run, &mut dyn sim::Progress) -> RunRecord + Sync,
+    simulate: impl Simulate + 'static,
     mut on_event: impl FnMut(Event) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut order: Vec<usize> = (0..runs.len()).collect();
+    let count = runs.len();
+    let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_cached_key(|&index| (Reverse(sim::useful_packets(&runs[index])), index));
-    let shared = Shared {
+    let work = Arc::new(Work {
+        runs,
+        simulate,
+        order,
         next: AtomicUsize::new(0),
         packets: AtomicU64::new(0),
         stopped: AtomicBool::new(false),
-    };
-    thread::scope(|scope| {
-        let (sender, ended) = mpsc::channel();
-        for _ in 0..threads.get().min(runs.len()) {
-            let (sender, order, shared, simulate) = (sender.clone(), &order, &shared, &simulate);
-            scope.spawn(move || {
-                work(order, shared, &sender, |index| {
-                    let run = &runs[index];
-                    panics::caught(|| simulate(run, &mut &*shared))
-                        .unwrap_or_else(|said| sim::failed(run, format!("the simulator {said}")))
-                });
-            });
-        }
-        drop(sender);
-        let mut runs_done = 0;
-        let mut due = progress_every.map(|every| Instant::now() + every);
-        loop {
-            let event = match wait(&ended, due) {
-                Ok((index, record)) => {
-                    runs_done += 1;
-                    Event::Ended(index, record)
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    due = progress_every.map(|every| Instant::now() + every);
-                    Event::Progress { runs_done, packets: shared.packets.load(Ordering::Relaxed) }
-                }
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            };
-            if let Err(error) = on_event(event) {
-                shared.stopped.store(true, Ordering::Relaxed);
-                return Err(error);
+    });
+    let (sender, ended) = mpsc::channel();
+    for _ in 0..threads.get().min(count) {
+        begin(Arc::clone(&work), sender.clone());
+    }
+    let mut runs_done = 0;
+    let mut due = progress_every.map(|every| Instant::now() + every);
+    // A thread that rests after a panic keeps its sender: runs are counted.
+    while runs_done < count {
+        let event = match wait(&ended, due) {
+            Ok((index, record)) => {
+                runs_done += 1;
+                Event::Ended(index, record)
             }
+            Err(RecvTimeoutError::Timeout) => {
+                due = progress_every.map(|every| Instant::now() + every);
+                Event::Progress { runs_done, packets: work.packets.load(Ordering::Relaxed) }
+            }
+            Err(RecvTimeoutError::Disconnected) => unreachable!("this thread has a sender"),
+        };
+        if let Err(error) = on_event(event) {
+            work.stopped.store(true, Ordering::Relaxed);
+            return Err(error);
         }
-    })
+    }
+    Ok(())
 }
 
 type Ended = (usize, Box<RunRecord>);
@@ -105,20 +114,26 @@ fn wait(ended: &mpsc::Receiver<Ended>, due: Option<Instant>) -> Result<Ended, Re
     }
 }
 
-/// Makes one run after the other, until none is left or nobody wants them.
-fn work(
-    order: &[usize],
-    shared: &Shared,
-    sender: &Sender<Ended>,
-    make_run: impl Fn(usize) -> RunRecord,
-) {
-    while !shared.stopped.load(Ordering::Relaxed) {
-        let place = shared.next.fetch_add(1, Ordering::Relaxed);
-        let Some(&index) = order.get(place) else { return };
-        if sender.send((index, Box::new(make_run(index)))).is_err() {
-            return;
+/// Starts a thread that makes one run after the other, until none is left or nobody wants them. Should it
+/// panic, another one takes its place.
+fn begin(work: Arc<Work<impl Simulate + 'static>>, sender: Sender<Ended>) {
+    thread::spawn(move || {
+        while !work.stopped.load(Ordering::Relaxed) {
+            let place = work.next.fetch_add(1, Ordering::Relaxed);
+            let Some(&index) = work.order.get(place) else { return };
+            let run = &work.runs[index];
+            let (same, reporter) = (Arc::clone(&work), sender.clone());
+            panics::last_words(move |said| {
+                let failed = sim::failed(&same.runs[index], format!("the simulator {said}"));
+                // It fails if nobody wants to know.
+                let _ = reporter.send((index, Box::new(failed)));
+                begin(same, reporter);
+            });
+            if sender.send((index, Box::new((work.simulate)(run, &mut &*work)))).is_err() {
+                return;
+            }
         }
-    }
+    });
 }
 
 #[cfg(test)]
@@ -138,15 +153,17 @@ mod tests {
 
     #[test]
     fn a_run_that_panics_has_failed_and_the_others_go_on() {
-        let runs = [runs(), runs()].concat();
-        let simulate = |run: &Run, _: &mut dyn sim::Progress| {
-            assert!(!std::ptr::eq(run, &raw const runs[1]), "the queue is empty");
+        let runs: Arc<[Run]> = [runs(), runs()].concat().into();
+        let second = Arc::clone(&runs);
+        let simulate = move |run: &Run, _: &mut dyn sim::Progress| {
+            assert!(!std::ptr::eq(run, &raw const second[1]), "the queue is empty");
             sim::failed(run, "not simulated".to_owned())
         };
         let mut errors = vec![None; runs.len()];
-        panics::keep_quiet_where_caught();
+        panics::rest_where_there_are_last_words();
 
-        let Ok(()) = make_runs::<Infallible>(&runs, NonZeroUsize::MIN, None, simulate, |event| {
+        let all = Arc::clone(&runs);
+        let Ok(()) = make_runs::<Infallible>(all, NonZeroUsize::MIN, None, simulate, |event| {
             if let Event::Ended(index, record) = event {
                 assert_eq!((record.status, &record.run), (Status::Failed, &runs[index].id));
                 errors[index] = record.error;

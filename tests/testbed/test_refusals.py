@@ -104,6 +104,18 @@ def test_a_transmit_queue_is_imposed_where_the_kernel_carries_the_link_and_else_
         assert said.startswith("The transmit_queue of host client is not imposed where the switche")
 
 
+def test_small_queues_are_imposed_where_the_kernel_carries_the_link_and_else_told() -> None:
+    without = LINUX_6.model_copy(update={"limit_output_bytes": 0})
+    assert told(direct(), "limit_output") == []
+    assert told(star(1), "limit_output", "kernel") == []
+    assert told(star(1, tcp=without), "limit_output") == []
+    assert told(star(1), "limit_output") == [
+        f"The limit_output of host {name} holds nothing back where the switches' program carries a "
+        "link: what it has taken waits in the host no longer."
+        for name in ("client", "server")
+    ]
+
+
 def test_bursts_are_imposed_where_the_switches_program_carries_the_link_and_else_told() -> None:
     assert told(star(1), "offload_burst") == []
     single = LINUX_6.model_copy(update={"offload_burst_bytes": 0})

@@ -196,10 +196,16 @@ def _queues(layout: Layout) -> Iterator[str]:
                     f"The offload_burst of host {group.name} is not imposed where the kernel keeps "
                     "a link to its rate: there TCP hands over single frames."
                 )
-        elif one.nic.transmit_queue_frames != usual.transmit_queue_frames:
+            continue
+        if one.nic.transmit_queue_frames != usual.transmit_queue_frames:
             yield (
                 f"The transmit_queue of host {group.name} is not imposed where the switches' "
                 "program carries a link: it takes frames as they are handed over, without an end."
+            )
+        if group.tcp.limit_output_bytes:
+            yield (
+                f"The limit_output of host {group.name} holds nothing back where the switches' "
+                "program carries a link: what it has taken waits in the host no longer."
             )
 
 

@@ -57,7 +57,10 @@ SHARED = Scenario(
     "Reno, 8 flows that share a port",
     "shared",
     {"tcp": "reno", "flows": 8},
-    {f"jitter of {mean_us} µs": jitter(mean_us) for mean_us in (0, 2, 5, 10, 20, 50, 100)},
+    {
+        **{f"jitter of {mean_us} µs": jitter(mean_us) for mean_us in (0, 2, 5, 10, 20, 50, 100)},
+        "small queues hold back": {"network.groups.tcp.limit_output_bytes": 1 << 20},
+    },
 )
 COLLAPSE = Scenario(
     "CUBIC, 16 servers, collapse",

@@ -21,8 +21,9 @@ from tests.skips import or_skip
 STUDIES = Path(__file__).parents[2] / "studies/conformance"
 TRIES = 3
 """Runs of a scenario before the machine is said to be too busy."""
-COMPARED = ("completion_ms_p50", "drops_per_iteration")
-"""What one stalled iteration does not change."""
+MEDIAN_PCT = {"one-flow": 3, "incast-calm": 5}
+"""How far apart median completion times may be on a machine that has other things to do: the bands
+of the studies are those of a quiet one. One stalled iteration does not change a median."""
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +52,7 @@ def measured(study: Path, results: Path) -> Folder:
     pytest.skip(f"the machine is too busy: {problems[0].reason}")
 
 
-@pytest.mark.parametrize("name", ["one-flow", "incast-calm"])
+@pytest.mark.parametrize("name", MEDIAN_PCT)
 def test_what_loses_nothing_takes_as_long_on_both_testbeds(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,5 +64,7 @@ def test_what_loses_nothing_takes_as_long_on_both_testbeds(
     cells: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["cells"]
     assert len(cells) == 2
     for cell in cells:
-        for metric in COMPARED:
-            assert cell["metrics"][metric]["outcome"] == "inside", (cell["treatment"], metric)
+        metrics = cell["metrics"]
+        assert metrics["drops_per_iteration"]["outcome"] == "inside", cell["treatment"]
+        median = metrics["completion_ms_p50"]
+        assert abs(median["difference_pct"]) <= MEDIAN_PCT[name], (cell["treatment"], median)

@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::panic;
-use std::{process, thread};
+use std::process;
 
 /// What a thread does when it panics, told the place and the message: "panicked at src/x.rs:1:2: why".
 type LastWords = Box<dyn FnOnce(String)>;
@@ -25,15 +25,17 @@ pub(crate) fn end_the_process() {
     }));
 }
 
-/// Has threads with [`last_words`] say them when they panic, and nothing on standard error; such a thread
-/// never ends by itself.
+/// Has threads with [`last_words`] say them when they panic, and nothing on standard error.
 pub(crate) fn rest_where_there_are_last_words() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         let Some(last_words) = LAST_WORDS.take() else { return usual(info) };
         last_words(info.to_string().replace('\n', " "));
+        // Where the stack is unwound, as in tests, the thread ends by itself. The hook cannot be changed
+        // while it is called, so whoever rests in it must not be waited for.
+        #[cfg(panic = "abort")]
         loop {
-            thread::park();
+            std::thread::park();
         }
     }));
 }

@@ -1054,13 +1054,14 @@ fn responses_are_read_while_one_request_after_the_other_is_due() {
     let connections: usize = 40;
     let (server, endpoint) = ready(&request_server(connections));
     let opened = (0..connections as u32).map(|number| opened(endpoint, number)).collect();
-    // One of them is due every 12.5 us, which is too near to sleep until then.
-    let schedule = RequestSchedule::Every { interval_ns: 500_000 };
+    // One of them is due every 25 us, which is too near to sleep until then.
+    let schedule = RequestSchedule::Every { interval_ns: 1_000_000 };
     let mut client = Agent::start(&request_client(opened, schedule, ms(200)));
     lead(&mut client);
     let records = client.stop();
     let (count, ..) = response_times(&records, RequestsOf::Workload, PhaseKind::Measure);
-    assert!(count > 8_000, "{count} of 16,000 were answered within the phase");
+    // How many depends on how busy the machine is; none, if sockets are not read before the end.
+    assert!(count > 100, "{count} of 8,000 were answered within the phase");
     server.stop();
 }
 

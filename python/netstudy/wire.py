@@ -398,8 +398,8 @@ class Roles(Wire):
 
     @property
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Who talks to whom where a workload does not say it otherwise: as many pairs as the larger
-        role has members, each role taken round and round."""
+        """Pairs each client with a server. The larger role decides the number of pairs; the members
+        of the smaller role are reused in turn."""
         count = max(len(self.client), len(self.server))
         return islice(zip(cycle(self.client), cycle(self.server), strict=False), count)
 

@@ -58,7 +58,8 @@ impl Tallies {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What all of them count now, by number. What the kernel does not tell is noted in `missing`.
+    /// Reads the counters of all connections, in the order of their numbers. Adds to `missing` each connection
+    /// whose `TCP_INFO` the kernel does not return, with the error.
     pub(crate) fn counters(
         &self,
         missing: &mut BTreeMap<String, String>,

@@ -8,7 +8,8 @@ use std::cell::RefCell;
 use std::panic;
 use std::process;
 
-/// What a thread does when it panics, told the place and the message: "panicked at src/x.rs:1:2: why".
+/// A function that the panic hook calls on the thread that panics. Its argument is the place and the
+/// message of the panic: "panicked at src/x.rs:1:2: why".
 type LastWords = Box<dyn FnOnce(String)>;
 
 thread_local! {
@@ -25,7 +26,8 @@ pub(crate) fn end_the_process() {
     }));
 }
 
-/// Has threads with [`last_words`] say them when they panic, and nothing on standard error.
+/// Installs a panic hook. On a thread that has registered [`last_words`] the hook calls that function and
+/// prints nothing; on any other thread it prints the usual message.
 pub(crate) fn rest_where_there_are_last_words() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -40,7 +42,7 @@ pub(crate) fn rest_where_there_are_last_words() {
     }));
 }
 
-/// What this thread says if it panics from now on; it takes the place of what was said before.
+/// Registers the function that the panic hook calls if this thread panics. It replaces an earlier one.
 pub(crate) fn last_words(say: impl FnOnce(String) + 'static) {
     LAST_WORDS.set(Some(Box::new(say)));
 }

@@ -25,7 +25,8 @@ impl Stream {
         Self(Pcg64Mcg::new(u128::from_le_bytes(state)))
     }
 
-    /// What the server `number` of an incast waits before each of its answers, on every testbed.
+    /// The stream that server `number` of an incast draws its start delays from. Simulator and agents use the
+    /// same stream, so that delays are the same on every testbed.
     #[must_use]
     pub fn of_server(seed: &str, number: u32) -> Self {
         Self::new(seed, &format!("server/{number}/start"))

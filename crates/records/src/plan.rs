@@ -420,8 +420,8 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Who talks to whom where a workload does not say it otherwise, as places in the two roles, neither
-    /// of which is empty: as many pairs as the larger one has members, each taken round and round.
+    /// Pairs each client with a server, as indices into the two roles. The larger role decides the number of
+    /// pairs; the members of the smaller role are reused in turn. Neither role may be empty.
     pub fn pairs(&self) -> impl Iterator<Item = [usize; 2]> {
         let (clients, servers) = (self.client.len(), self.server.len());
         (0..clients.max(servers)).map(move |n| [n % clients, n % servers])

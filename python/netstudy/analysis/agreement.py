@@ -117,7 +117,7 @@ class RatioAgreement:
 
 @dataclass(frozen=True)
 class OrderAgreement:
-    """Whether the study puts two levels in the published order, row by row."""
+    """Compares the order of two levels in the study with their published order, row by row."""
 
     metric: Metric
     level: Level

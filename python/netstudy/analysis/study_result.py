@@ -88,7 +88,8 @@ class Warnings:
     disagreeing: tuple[CheckFound, ...]
     """Instruments that do not agree in some run."""
     not_shown: tuple[str, ...]
-    """What the study wants compared or shown and this version does not compare or show."""
+    """Parts of the study that this version's report leaves out, by path: comparisons, tables,
+    figures, conclusions."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""

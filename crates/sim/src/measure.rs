@@ -38,6 +38,8 @@ pub(crate) struct Outcome {
     measured: [usize; 2],
     /// Whether the measuring phase began while the load of the warm-up went on.
     pub(crate) begins_loaded: bool,
+    /// Whether the measuring phase lasted for a time rather than until a count.
+    pub(crate) is_timed: bool,
     pub(crate) samplers: Vec<Sampler>,
     pub(crate) frames: Frames,
     /// The same by switch, where there may be several.
@@ -783,6 +785,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             edges: std::mem::take(&mut measure.edges),
             measured: [from, to],
             begins_loaded: measure.config.phases.continuous_warmup().is_some(),
+            is_timed: measure.config.phases.measured_time().is_some(),
             samplers: std::mem::take(&mut measure.config.samplers),
             frames,
             switches,

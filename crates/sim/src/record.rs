@@ -97,7 +97,7 @@ fn phase(span: &Span) -> PhaseTimes {
 
 /// The tables of the workload, and one of its connections.
 fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> Samples {
-    let connection = Some(connections(run, wiring, cast, outcome));
+    let connection = Some(connections(&run.workload, wiring, cast, outcome));
     let sampled = &outcome.samples;
     let second = Some(sampled.seconds.clone());
     let requests = sampled.requests.iter();
@@ -158,21 +158,15 @@ fn grown(cast: &Cast, outcome: &Outcome, value: &dyn Fn(&Connection) -> u64) -> 
     pairs.map(|(end, base)| value(end) - value(base)).collect()
 }
 
-/// Whether the measuring phase ends after a time.
-fn is_timed(run: &records::Run) -> bool {
-    let mut measure = run.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
-    measure.any(|phase| matches!(phase.until, Some(records::Until::Time { .. })))
-}
-
 /// How long each connection was busy: with each answer of an incast, with a count of transfers, or, where
 /// the phase ends after a time or its client decides how often it asks, for the whole phase.
-fn busy_ns(run: &records::Run, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
-    match &run.workload {
+fn busy_ns(workload: &Workload, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
+    match workload {
         Workload::Incast(_) => {
             let receiving = grown(cast, outcome, &|connection| connection.receiving.as_ps());
             receiving.iter().map(|ps| ps / 1000).collect()
         }
-        Workload::Transfer(_) if !is_timed(run) => {
+        Workload::Transfer(_) if !outcome.is_timed => {
             let transfers = &outcome.samples.transfers;
             let spans = transfers.start_ns.iter().zip(&transfers.end_ns);
             let mut busy_ns = vec![0; cast.connections.len()];
@@ -189,7 +183,7 @@ fn busy_ns(run: &records::Run, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
 
 /// How each connection's counters grew.
 fn connections(
-    run: &records::Run,
+    workload: &Workload,
     wiring: &Wiring,
     cast: &Cast,
     outcome: &Outcome,
@@ -208,7 +202,7 @@ fn connections(
         server: names(1),
         bytes_received: grown(&|c| c.ends[0].bytes_received),
         bytes_sent: grown(&|c| c.ends[1].bytes_received),
-        busy_ns: busy_ns(run, cast, outcome),
+        busy_ns: busy_ns(workload, cast, outcome),
         retransmissions: of_senders(|end| end.segments_retransmitted),
         timeouts: of_senders(|end| end.timeouts),
     }

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from netstudy.testbed.netns.testbed import Netns
+from tests.skips import or_skip
 from tools.bench.iperf3 import cells, ends, staying_on
 from tools.bench.transfers import (
     BEGIN,
@@ -118,8 +120,12 @@ def test_a_process_stays_where_it_is_put_and_the_starter_does_not() -> None:
     assert os.sched_getaffinity(0) == before
 
 
-@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+@pytest.mark.skipif(
+    shutil.which("iperf3") is None, reason="needs iperf3; install it: apt-get install iperf3"
+)
 def test_small_transfers_are_measured_in_a_sandbox() -> None:
+    with or_skip():
+        Netns().check()
     command = [sys.executable, "-m", "tools.bench.iperf3", "--rounds", "1", "--gigabytes", "0.02"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
 

@@ -10,7 +10,8 @@ from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
 from netstudy.analysis.layout import Layout, Panel, layout
-from netstudy.analysis.metrics import Metric, figure_named, metric_named
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.reference import (
     PanelReference,
     Published,
@@ -142,10 +143,11 @@ class StudyResult:
 def analyse(folder: Folder) -> StudyResult:
     """Reads a results folder, finished or not, and finds what it says."""
     study, plan, records = folder.study(), folder.plan(), folder.records()
-    cells = pool_study(study, plan, records, folder.series)
+    with_nodes = not folder.is_version1()
+    cells = pool_study(study, plan, records, folder.series, with_nodes=with_nodes)
     testbed = _testbed(folder, records)
     comparing, not_compared = _comparing(study, cells)
-    published, unread, unpublished = _published(study, cells.metrics)
+    published, unread, unpublished = _published(study, cells.vocabulary)
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
     cases = tuple(
@@ -186,7 +188,7 @@ def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[
     asked = study.compare
     if asked is None:
         return None, ()
-    known, unknown = _known(asked.on, cells.metrics)
+    known, unknown = _known(asked.on, cells.vocabulary)
     comparing = Comparing(
         asked.factor, asked.base, asked.noise_pct, known or cells.workload.compared_on
     )
@@ -233,7 +235,7 @@ def _headline(
         for name in (table.cell or table.columns)
         if name not in study.factors
     )
-    known, unknown = _known(names, cells.metrics)
+    known, unknown = _known(names, cells.vocabulary)
     return known or headline_of(plan), unknown
 
 
@@ -283,7 +285,13 @@ def _panel(
     noise = comparing.noise_pct if comparing else None
     workload = cells.workload
     reference = beside(
-        panel, published, base, noise, here, metrics=cells.metrics, law=workload.identity
+        panel,
+        published,
+        base,
+        noise,
+        here,
+        metrics=(*cells.metrics, *cells.asked),
+        law=workload.identity,
     )
     return PanelResult(
         panel=panel,

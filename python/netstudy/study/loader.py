@@ -20,17 +20,21 @@ from netstudy.study.selection import form_only
 from netstudy.study.vocabulary import TESTBEDS
 
 
-def load(path: Path, *, hardware: HardwareLibrary | None = None) -> Study:
+def load(
+    path: Path, *, hardware: HardwareLibrary | None = None, was_carried_out: bool = False
+) -> Study:
     """Read a study from a `study.yaml` or the folder that holds one.
 
-    Files that the study names (reference data, profiles of its own) are looked up beside it.
+    Files that the study names (reference data, profiles of its own) are looked up beside it. One
+    that was carried out is read as it was, whatever it asks of its report.
     Raises StudyError with `file:line:column` for every problem found.
     """
     file = path / "study.yaml" if path.is_dir() else path
     if path.is_dir() and not file.exists():
         fail(Problem(Place(str(path)), "", "the folder has no study.yaml"))
-    study = _checked(file, read(file), hardware)
-    raise_problems([*problems_of_extras(study), *_form_problems(study, hardware)])
+    study = _checked(file, read(file), hardware, was_carried_out=was_carried_out)
+    if not was_carried_out:
+        raise_problems([*problems_of_extras(study), *_form_problems(study, hardware)])
     return study
 
 
@@ -47,7 +51,7 @@ def apply_overrides(
     document = study.document
     for path, value in overrides.items():
         document = _overridden(document, path, value)
-    return _checked(study.path, document, hardware)
+    return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
 
 
 def quick_form(study: Study, *, hardware: HardwareLibrary | None = None) -> Study:
@@ -70,7 +74,7 @@ def in_form(study: Study, name: str, *, hardware: HardwareLibrary | None = None)
         document = document.overridden(tuple(path.split(".")), value, place)
     quick = written.get("quick", {})
     document = document.overridden(("quick",), quick, study.document.place((*inside, "quick")))
-    return _checked(study.path, document, hardware)
+    return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
 
 
 def _form_problems(study: Study, hardware: HardwareLibrary | None) -> Iterator[Problem]:
@@ -98,7 +102,9 @@ def _overridden(document: Document, path: str, value: object) -> Document:
     return document.overridden(keys, parsed, source)
 
 
-def _checked(file: Path, document: Document, hardware: HardwareLibrary | None) -> Study:
-    study = Study(file, document, validate(document, StudyFile))
+def _checked(
+    file: Path, document: Document, hardware: HardwareLibrary | None, *, was_carried_out: bool
+) -> Study:
+    study = Study(file, document, validate(document, StudyFile), was_carried_out)
     raise_problems(problems_of(study, hardware or HardwareLibrary.default(study.folder)))
     return study

@@ -54,7 +54,7 @@ def test_a_metric_has_a_place_a_base_and_a_statistic(
 def test_a_metric_of_a_node_may_be_of_another_phase() -> None:
     assert split_metric("app.cpu_pct in warm-up").phase == "warm-up"
     for text in ("goodput_mbps in warm-up", "app.cpu_pct in warmup", "app.cpu_pct in"):
-        with pytest.raises(ValueError, match="phase|is not the name"):
+        with pytest.raises(ValueError, match=r"phase|is not the name"):
             split_metric(text)
 
 

@@ -91,6 +91,8 @@ class Warnings:
     not_shown: tuple[str, ...]
     """Parts of the study that this version's report leaves out, by path: comparisons, tables,
     figures, conclusions."""
+    left_out: tuple[str, ...]
+    """Parts of the study that were left out by name when it was carried out."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""
@@ -105,6 +107,7 @@ class Warnings:
                 self.exceeded,
                 self.disagreeing,
                 self.not_shown,
+                self.left_out,
             )
         )
 
@@ -156,7 +159,7 @@ def analyse(folder: Folder) -> StudyResult:
         if case.name in cells.cases
     )
     not_shown = (*not_compared, *not_tabled, *not_drawn, *unpublished)
-    not_shown += not_reported(study, {case.name: case.layout.axes for case in cases})
+    not_shown += not_reported(study)
     return StudyResult(
         study=study.study,
         title=study.report.title,
@@ -172,7 +175,9 @@ def analyse(folder: Folder) -> StudyResult:
         sources=tuple(reference.source for reference in study.reference),
         plan=plan,
         testbed=testbed,
-        warnings=_warnings(cells, cases, testbed, unread, not_shown),
+        warnings=_warnings(
+            cells, cases, testbed, unread, not_shown, tuple(folder.invocation().without)
+        ),
     )
 
 
@@ -330,6 +335,7 @@ def _warnings(
     testbed: TestbedResult,
     unread: tuple[str, ...],
     not_shown: tuple[str, ...],
+    left_out: tuple[str, ...],
 ) -> Warnings:
     references = [found.reference for case in cases for found in case.panels if found.reference]
     return Warnings(
@@ -347,4 +353,5 @@ def _warnings(
         exceeded=testbed.exceeded,
         disagreeing=testbed.disagreeing,
         not_shown=not_shown,
+        left_out=left_out,
     )

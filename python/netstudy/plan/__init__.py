@@ -13,7 +13,7 @@ from netstudy.plan.estimate import is_per_hop, useful_packets
 from netstudy.plan.make import make_plan
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
-from netstudy.plan.support import left_out_of_the_report, unsupported
+from netstudy.plan.support import unsupported
 from netstudy.study import parse_only
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "PlannedRun",
     "PlannedStudy",
     "is_per_hop",
-    "left_out_of_the_report",
     "make_plan",
     "parse_only",
     "run_id",

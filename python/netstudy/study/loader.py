@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from netstudy.documents.nearest import did_you_mean
-from netstudy.documents.problems import DocumentError, Place, Problem, fail, raise_problems
+from netstudy.documents.problems import (
+    DocumentError,
+    Place,
+    Problem,
+    fail,
+    raise_problems,
+)
+from netstudy.documents.problems import (
+    Path as Inside,
+)
 from netstudy.documents.source import Document, parse_value, read
 from netstudy.documents.validation import validate
 from netstudy.errors import StudyError
@@ -16,6 +26,7 @@ from netstudy.study.checks import problems_of, problems_of_extras
 from netstudy.study.checks.design import quick_problems
 from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
+from netstudy.study.not_reported import not_reported
 from netstudy.study.selection import form_only
 from netstudy.study.vocabulary import TESTBEDS
 
@@ -75,6 +86,71 @@ def in_form(study: Study, name: str, *, hardware: HardwareLibrary | None = None)
     quick = written.get("quick", {})
     document = document.overridden(("quick",), quick, study.document.place((*inside, "quick")))
     return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
+
+
+def without_parts(
+    study: Study, parts: Sequence[str], *, hardware: HardwareLibrary | None = None
+) -> Study:
+    """The study as if some parts had not been written: `figures[1]`, `tables[0].normalise`,
+    `conclude.bottleneck`. The result is checked like a file. Raises StudyError naming the option.
+    """
+    paths = [path for part in parts for path in _paths_of(study, part)]
+    document = study.document
+    for path in sorted(set(paths), key=_last_first, reverse=True):
+        document = document.without(path)
+    return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
+
+
+def _last_first(path: Inside) -> tuple[tuple[bool, int, str], ...]:
+    """Items of lists by their number: the later ones go first, so that the others stay in place."""
+    return tuple(
+        (isinstance(key, int), key if isinstance(key, int) else 0, str(key)) for key in path
+    )
+
+
+def _paths_of(study: Study, part: str) -> list[Inside]:
+    """Where a part stands that is named as messages and options name it; a conclusion is named by
+    its kind too, which means all of that kind."""
+    source = f"--without {part}"
+    keys = [key for key in re.split(r"\.|\[(\d+)\]", part.strip()) if key]
+    if not keys:
+        raise StudyError("name a part by its path, such as conclude.bottleneck", source)
+    data = study.document.data
+    if keys[0] == "conclude" and isinstance(data.get("conclude"), dict):
+        data = {**data, "conclude": [data["conclude"]]}
+    found = _inside(data, keys)
+    if not found:
+        known = not_reported(study)
+        raise StudyError(f"the study has no such part{did_you_mean(part, known)}", source)
+    return found if data is study.document.data else [("conclude",)]
+
+
+def _inside(data: object, keys: Sequence[str]) -> list[Inside]:
+    """Every place that keys lead to."""
+    if not keys:
+        return [()]
+    key, rest = keys[0], keys[1:]
+    if isinstance(data, dict):
+        return [(key, *path) for path in _inside(data[key], rest)] if key in data else []
+    if isinstance(data, list):
+        places = [int(key)] if key.isdigit() else _of_kind(data, key)
+        return [
+            (place, *path)
+            for place in places
+            if place < len(data)
+            for path in _inside(data[place], rest)
+        ]
+    is_lone_item = key in ("0", data)
+    return _inside(data, rest) if is_lone_item else []
+
+
+def _of_kind(items: Sequence[object], kind: str) -> list[int]:
+    """The items that are a word, or a map with that key."""
+    return [
+        index
+        for index, item in enumerate(items)
+        if item == kind or (isinstance(item, dict) and kind in item)
+    ]
 
 
 def _form_problems(study: Study, hardware: HardwareLibrary | None) -> Iterator[Problem]:

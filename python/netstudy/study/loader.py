@@ -14,6 +14,7 @@ from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.study.checks import problems_of, problems_of_extras
 from netstudy.study.checks.design import quick_problems
+from netstudy.study.checks.outcome import reference_problems
 from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
 from netstudy.study.selection import form_only
@@ -47,7 +48,10 @@ def apply_overrides(
     document = study.document
     for path, value in overrides.items():
         document = _overridden(document, path, value)
-    return _checked(study.path, document, hardware)
+    changed = _checked(study.path, document, hardware)
+    if any(path.partition(".")[0] == "reference" for path in overrides):
+        raise_problems(reference_problems(changed))
+    return changed
 
 
 def quick_form(study: Study, *, hardware: HardwareLibrary | None = None) -> Study:

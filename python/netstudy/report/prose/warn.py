@@ -35,7 +35,6 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_empty(found.empty_cells, result.cells),
         *_few(found.few_runs, result),
         *_warm_up(result),
-        *(say("{text}.", text=Name(text[:1].upper() + text[1:])) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
         *map(limit_sentence, found.exceeded),
         *map(check_sentence, found.disagreeing),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path as FilePath
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
@@ -17,11 +15,11 @@ from netstudy.study.outcome import (
     Figure,
     Knee,
     Limit,
-    Reference,
     Requirement,
     Substitution,
     Table,
 )
+from netstudy.study.published import read_published
 from netstudy.study.selection import one_level, select
 from netstudy.study.topology import SWITCH
 from netstudy.study.vocabulary import WORKLOAD_METRICS, split_metric
@@ -43,10 +41,13 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
 
 def reference_problems(study: Study) -> Iterator[Problem]:
     """What is wrong with the published data."""
+    listed = isinstance(study.document.data.get("reference"), list)
     for index, reference in enumerate(study.reference):
-        listed = isinstance(study.document.data["reference"], list)
-        at: Path = ("reference", index) if listed else ("reference",)
-        yield from _reference_problems(study, at, reference)
+        path: Path = ("reference", index) if listed else ("reference",)
+        for column, holds in reference.columns.items():
+            for metric in holds.metric.metrics:
+                yield from _scope_problems(study, (*path, "columns", column, "metric"), metric)
+        yield from read_published(study, index).problems
 
 
 def _compare_problems(study: Study) -> Iterator[Problem]:
@@ -137,39 +138,6 @@ def _requirement_problems(study: Study, path: Path, requirement: Requirement) ->
             yield study.document.problem((*path, "at", name), message, of_key=True)
         else:
             yield from _level_problems(study, (*path, "at", name), name, levels)
-
-
-def _reference_problems(study: Study, path: Path, reference: Reference) -> Iterator[Problem]:
-    for name, level in reference.at.items():
-        yield from _at_problems(study, (*path, "at", name), name, level)
-    for column, holds in reference.columns.items():
-        for name, level in holds.at.items():
-            yield from _at_problems(study, (*path, "columns", column, "at", name), name, level)
-    for name in reference.factors:
-        if name not in study.factors:
-            message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
-            yield study.document.problem((*path, "factors", name), message, of_key=True)
-    yield from _file_problems(study, path, reference)
-
-
-def _file_problems(study: Study, path: Path, reference: Reference) -> Iterator[Problem]:
-    name = FilePath(reference.file)
-    if name.is_absolute() or ".." in name.parts:
-        yield study.document.problem((*path, "file"), "must lie in the study's own folder")
-        return
-    file = study.folder / name
-    try:
-        with file.open(encoding="utf-8", newline="") as lines:
-            header = next(csv.reader(lines), [])
-    except (OSError, UnicodeDecodeError):
-        yield study.document.problem((*path, "file"), f"cannot read {file}")
-        return
-    columns = [((*path, "factors", name), column) for name, column in reference.factors.items()]
-    columns += [((*path, "columns", column), column) for column in reference.columns]
-    for place, column in columns:
-        if column not in header:
-            message = f'{reference.file} has no column "{column}"{did_you_mean(column, header)}'
-            yield study.document.problem(place, message, of_key=True)
 
 
 def _cases(study: Study, name: str | None) -> Sequence[Case]:

@@ -141,7 +141,7 @@ def analyse(folder: Folder) -> StudyResult:
     cells = pool_study(study, plan, records, folder.series)
     testbed = _testbed(folder, records)
     comparing, not_compared = _comparing(study, cells)
-    published = read_reference(study, cells.metrics)
+    published = () if testbed.published else read_reference(study, cells.metrics)
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
     cases = tuple(

@@ -41,7 +41,11 @@ Set = Annotated[
 Quick = Annotated[bool, typer.Option("--quick", help="The study's own short form.")]
 TestbedName = Annotated[
     str | None,
-    typer.Option("--testbed", help="Where to run: sim, netns or netns-kernel. [default: sim]"),
+    typer.Option(
+        "--testbed",
+        help="Where to run: sim, netns or netns-kernel; published: the study's reference data "
+        "instead of runs. [default: sim]",
+    ),
 ]
 Form = Annotated[
     str | None,

@@ -13,6 +13,7 @@ from netstudy.plan.estimate import is_per_hop, useful_packets
 from netstudy.plan.make import make_plan
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
+from netstudy.plan.published import not_published, published_plan
 from netstudy.plan.support import left_out_of_the_report, unsupported
 from netstudy.study import parse_only
 
@@ -24,7 +25,9 @@ __all__ = [
     "is_per_hop",
     "left_out_of_the_report",
     "make_plan",
+    "not_published",
     "parse_only",
+    "published_plan",
     "run_id",
     "run_seed",
     "unsupported",

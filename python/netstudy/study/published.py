@@ -42,8 +42,15 @@ class PublishedValue:
     rounding: float
     """One unit of the last digit that is given: a source may have rounded or cut."""
     source: str
+    file: str
+    """Relative to the study."""
     place: Place
     """File and line."""
+
+    @property
+    def row(self) -> str:
+        """Where it stands, in the study's folder."""
+        return f"{self.file}:{self.place.line}"
 
     def is_of(self, treatment: Treatment) -> bool:
         """Whether it was measured at the levels of a treatment."""
@@ -253,6 +260,7 @@ class _File:
                 value=float(number),
                 rounding=_rounding(number),
                 source=self.reference.source,
+                file=self.reference.file,
                 place=self._place(row.line),
             )
             if self._has_a_cell(row, value) and self._is_new(row, column, value):

@@ -100,6 +100,14 @@ def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
         return
     runs = [len(cell.runs) for cell in cells]
     low, high = min(runs), max(runs)
+    if result.testbed.published and high == 1:
+        yield say(
+            "{n} of {total} cells have one published value: how far another run would differ is "
+            "not known.",
+            n=count(len(cells), "cells with one published value"),
+            total=count(len(result.cells.rows), "cells"),
+        )
+        return
     yield say(
         "{n} of {total} cells have fewer than {wanted} runs ({runs}): with three "
         "against three no permutation test can reach the usual level, and the intervals are wide."

@@ -359,7 +359,7 @@ def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
     study = load(ROOT / "studies/incast")
     assert unsupported(study, "sim") == []
     (said,) = unsupported(study, "moon")
-    assert said == "This version has no testbed moon; it has sim, netns, netns-kernel."
+    assert said == "This version has no testbed moon; it has sim, netns, netns-kernel, published."
     planned = make_plan(study)
     assert (len(planned.cells), planned.estimate.runs) == (46, 46 * study.replicates)
 

@@ -78,6 +78,8 @@ class Warnings:
     few_runs: tuple[CellRow, ...]
     """Cells with fewer runs than recommended."""
     warm_up: tuple[tuple[CellRow, WarmUp], ...]
+    reference: tuple[str, ...]
+    """What is wrong with the reference data, whose values are left out there."""
     contradicted: tuple[OrderAgreement, ...]
     """Published orders of two levels that the study turns round in most rows."""
     exceeded: tuple[LimitFound, ...]
@@ -96,6 +98,7 @@ class Warnings:
                 self.empty_cells,
                 self.few_runs,
                 self.warm_up,
+                self.reference,
                 self.contradicted,
                 self.exceeded,
                 self.disagreeing,
@@ -167,7 +170,7 @@ def analyse(folder: Folder) -> StudyResult:
         sources=tuple(reference.source for reference in study.reference),
         plan=plan,
         testbed=testbed,
-        warnings=_warnings(cells, cases, testbed, not_shown),
+        warnings=_warnings(cells, cases, testbed, folder.reference_problems(), not_shown),
     )
 
 
@@ -309,6 +312,7 @@ def _warnings(
     cells: CellTable,
     cases: Sequence[CaseResult],
     testbed: TestbedResult,
+    unread: Sequence[str],
     not_shown: tuple[str, ...],
 ) -> Warnings:
     references = [found.reference for case in cases for found in case.panels if found.reference]
@@ -317,6 +321,7 @@ def _warnings(
         empty_cells=tuple(row for row in cells.rows if not row.runs),
         few_runs=tuple(row for row in cells.rows if len(row.runs) < RUNS_RECOMMENDED),
         warm_up=alarms(cells),
+        reference=tuple(unread),
         contradicted=tuple(
             one
             for reference in references

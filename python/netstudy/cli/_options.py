@@ -44,7 +44,7 @@ TestbedName = Annotated[
     typer.Option(
         "--testbed",
         help="Where to run: sim, netns or netns-kernel; published: the study's reference data "
-        "instead of runs. [default: sim]",
+        "in place of runs. [default: sim]",
     ),
 ]
 Form = Annotated[

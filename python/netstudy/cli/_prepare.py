@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_TESTBED = "sim"
 PUBLISHED = "published"
 """The testbed that carries nothing out: its runs were carried out elsewhere."""
-_CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates", "seed")
+_CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates")
 """Keys of a study that say how it is carried out."""
 
 
@@ -97,8 +97,7 @@ def prepare(asked: Asked) -> Prepared:
 
 def _refuse_without_effect(asked: Asked) -> None:
     """Options that say how runs are carried out change nothing of published ones."""
-    given = {"--seed": asked.seed, "--scale": asked.scale}
-    refused = [option for option, value in given.items() if value is not None]
+    refused = [] if asked.scale is None else ["--scale"]
     for option in asked.overrides:
         key = option.partition("=")[0].strip().partition(".")[0]
         refused += [f"--set {option}"] if key in _CARRIED_OUT else []

@@ -91,8 +91,10 @@ def _matched(prepared: Prepared) -> Iterator[tuple[str, str]]:
 
 
 def _replicates(prepared: Prepared) -> str:
-    replicates = prepared.study.replicates
-    each = "1 replicate" if replicates == 1 else f"{replicates} replicates"
+    counts = [len(cell.run_ids) for cell in prepared.planned.cells]
+    low, high = min(counts), max(counts)
+    times = f"{high}" if low == high else f"{low} to {high}"
+    each = f"{times} replicate" if high == 1 else f"{times} replicates"
     return f"{len(prepared.planned.cells):,} cells, {each} of each"
 
 

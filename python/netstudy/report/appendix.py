@@ -80,7 +80,10 @@ def appendix(
 
 
 def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
-    """Every value that the plan sets: switches, hosts, links and workload, one column each."""
+    """Every value that the plan sets: switches, hosts, links and workload, one column each; nothing
+    of runs that were carried out elsewhere, where the plan sets none."""
+    if not any(run.network.nodes for run in runs):
+        return
     switches: dict[str, list[Settings]] = {}
     for run in runs:
         several = len(run.network.switches) > 1

@@ -83,7 +83,8 @@ class PanelSection:
     id: str
     heading: str
     results: Table
-    detail: Table
+    detail: Table | None
+    """The metrics that the results leave out, where there are any."""
     figures: tuple[Figure, ...]
     observations: tuple[Sentence, ...]
     verdicts: tuple[Table, ...]
@@ -264,17 +265,14 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
 def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
     panel = found.panel
     held = in_panel(panel)
-    title = result.table_title or "Results"
+    title, rest = result.table_title or "Results", _rest(result)
     return PanelSection(
         id=key,
         heading=", ".join(f"{f} {level_text(level)}" for f, level in panel.fixed.items()),
         results=results_table(panel, result.headline, f"{key}-table", _caption(title, panel)),
-        detail=results_table(
-            panel,
-            _rest(result),
-            f"{key}-detail",
-            _caption("All other metrics", panel),
-        ),
+        detail=results_table(panel, rest, f"{key}-detail", _caption("All other metrics", panel))
+        if rest
+        else None,
         figures=(
             *(_figure(found, metric, key) for metric in result.figures),
             *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),

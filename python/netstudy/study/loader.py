@@ -12,7 +12,7 @@ from netstudy.documents.source import Document, parse_value, read
 from netstudy.documents.validation import validate
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
-from netstudy.study.checks import problems_of, problems_of_extras
+from netstudy.study.checks import problems_of
 from netstudy.study.checks.design import quick_problems
 from netstudy.study.checks.outcome import reference_problems
 from netstudy.study.file import StudyFile
@@ -21,17 +21,21 @@ from netstudy.study.selection import form_only
 from netstudy.study.vocabulary import TESTBEDS
 
 
-def load(path: Path, *, hardware: HardwareLibrary | None = None) -> Study:
+def load(
+    path: Path, *, hardware: HardwareLibrary | None = None, trusts_data: bool = False
+) -> Study:
     """Read a study from a `study.yaml` or the folder that holds one.
 
     Files that the study names (reference data, profiles of its own) are looked up beside it.
+    `trusts_data` leaves reference data unchecked, as of a study that was carried out already.
     Raises StudyError with `file:line:column` for every problem found.
     """
     file = path / "study.yaml" if path.is_dir() else path
     if path.is_dir() and not file.exists():
         fail(Problem(Place(str(path)), "", "the folder has no study.yaml"))
     study = _checked(file, read(file), hardware)
-    raise_problems([*problems_of_extras(study), *_form_problems(study, hardware)])
+    data = () if trusts_data else reference_problems(study)
+    raise_problems([*quick_problems(study), *data, *_form_problems(study, hardware)])
     return study
 
 

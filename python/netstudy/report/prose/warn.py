@@ -35,6 +35,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_empty(found.empty_cells, result.cells),
         *_few(found.few_runs, result),
         *_warm_up(result),
+        *(say("{text}.", text=Name(text)) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
         *map(limit_sentence, found.exceeded),
         *map(check_sentence, found.disagreeing),

@@ -72,6 +72,7 @@ HOST_METRICS = {
 
 SWITCH_METRICS = {
     "port_mbps": "bits that left by the port under observation",
+    "port_in_mbps": "bits that came in by the port",
     "port_drops": "frames that the port dropped",
 }
 
@@ -114,7 +115,7 @@ STANDARD_FIGURES = {
 }
 """Figures with a name of their own, each against the numeric factor of the study."""
 
-_METRIC = re.compile(r"(?:(?P<scope>[A-Za-z][\w-]*)\.)?(?P<name>\w+)")
+_METRIC = re.compile(r"(?:(?P<scope>[A-Za-z][\w-]*)(?:@[A-Za-z][\w-]*)?\.)?(?P<name>\w+)")
 _STATISTIC = re.compile(rf"(?P<base>\w+)_(?:{'|'.join(STATISTICS)})")
 
 
@@ -166,7 +167,7 @@ class Metric(Scalar):
 
     def json_schema(self) -> dict[str, Any]:
         """A string with the shape of a metric."""
-        return {"type": "string", "pattern": r"^([A-Za-z][\w-]*\.)?\w+$"}
+        return {"type": "string", "pattern": r"^([A-Za-z][\w@-]*\.)?\w+$"}
 
 
 Measured = Annotated[str, Typed(Metric(), refs=False)]

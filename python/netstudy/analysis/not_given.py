@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from netstudy.analysis.metrics import Metric, figure_named, metric_named
+from netstudy.analysis.metrics import Metric, figure_named
 from netstudy.analysis.workloads import metrics_of
+from netstudy.study.not_reported import kind_of, shown
 from netstudy.study.outcome import Bound, Comparison, Conclusion, Equivalence, Limit
 from netstudy.wire import Plan
 
@@ -25,10 +26,16 @@ def not_given(study: Study, plan: Plan) -> list[str]:
         *(
             f"{path} asks for {name}, which the published data do not give."
             for path, name in dict.fromkeys(_wanted(study))
-            if metric_named(name, metrics) is None
+            if not is_given(name, metrics)
         ),
         *_figures(study, metrics),
     ]
+
+
+def is_given(name: str, metrics: Sequence[Metric]) -> bool:
+    """Whether one of the metrics has that name; a name without a statistic means the mean."""
+    mean = f"{name.removesuffix('_mean')}_mean"
+    return any(metric.name in (name, mean, name.removesuffix("_mean")) for metric in metrics)
 
 
 def _wanted(study: Study) -> Iterator[Wanted]:
@@ -42,8 +49,8 @@ def _wanted(study: Study) -> Iterator[Wanted]:
     for path, figure in study.figures:
         for key, names in (("y", figure.y), ("y2", (figure.y2,)), ("beside", (figure.beside,))):
             yield from _each((*path, key), (name for name in names if name is not None))
-    for index, conclusion in enumerate(study.conclude):
-        yield from _each(("conclude", index), _of_conclusion(conclusion))
+    for conclusion in study.conclude:
+        yield from _each(("conclude", kind_of(conclusion)), _of_conclusion(conclusion))
     for index, requirement in enumerate(study.require):
         yield from _each(("require", index), (Bound.of(requirement.that).metric,))
 
@@ -62,15 +69,10 @@ def _of_conclusion(conclusion: Conclusion) -> Iterator[str]:
 def _figures(study: Study, metrics: Sequence[Metric]) -> Iterator[str]:
     for path, figure in study.figures:
         if figure.name is not None and figure_named(figure.name, metrics) is None:
-            yield f"{_shown(path)} is {figure.name}, which the published data do not give."
+            yield f"{shown(path)} is {figure.name}, which the published data do not give."
         elif figure.kind == "time series":
-            yield f"{_shown(path)} is a time series, and published values are no samples."
+            yield f"{shown(path)} is a time series, and published values are no samples."
 
 
 def _each(path: Path, names: Iterable[str]) -> Iterator[Wanted]:
-    return ((_shown(path), name) for name in names)
-
-
-def _shown(path: Path) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return text.removeprefix(".")
+    return ((shown(path), name) for name in names)

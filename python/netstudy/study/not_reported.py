@@ -18,9 +18,9 @@ def not_reported(study: Study, laid_out: Mapping[str, Axes]) -> tuple[str, ...]:
     parts = [
         *(part for path, table in study.tables for part in _of_table(study, path, table, laid_out)),
         *(part for path, figure in study.figures for part in _of_figure(path, figure)),
-        *(("conclude", _kind(conclusion)) for conclusion in study.conclude),
+        *(("conclude", kind_of(conclusion)) for conclusion in study.conclude),
     ]
-    return tuple(dict.fromkeys(map(_shown, parts)))
+    return tuple(dict.fromkeys(map(shown, parts)))
 
 
 def _of_table(
@@ -61,13 +61,14 @@ def _of_figure(path: Path, figure: Figure) -> Iterator[Path]:
             yield (*path, key)
 
 
-def _kind(conclusion: Conclusion) -> str:
+def kind_of(conclusion: Conclusion) -> str:
     """The key that tells a conclusion from others: the first of its own."""
     fields = type(conclusion).model_fields
     own = next(name for name in fields if name not in Conclusion.model_fields)
     return fields[own].alias or own
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
+    """A part of a study as messages name it, such as `tables[0].normalise`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
+from netstudy.study.levels import level_text
 from netstudy.study.model import Case, Study, factor_names
 from netstudy.study.outcome import (
     Bound,
@@ -19,7 +20,7 @@ from netstudy.study.outcome import (
     Substitution,
     Table,
 )
-from netstudy.study.published import read_published
+from netstudy.study.published import PublishedFile, PublishedValue, levels_text, read_published
 from netstudy.study.selection import one_level, select
 from netstudy.study.topology import SWITCH
 from netstudy.study.vocabulary import WORKLOAD_METRICS, split_metric
@@ -47,7 +48,20 @@ def reference_problems(study: Study) -> Iterator[Problem]:
         for column, holds in reference.columns.items():
             for metric in holds.metric.metrics:
                 yield from _scope_problems(study, (*path, "columns", column, "metric"), metric)
-        yield from read_published(study, index).problems
+    files = [read_published(study, index) for index in range(len(study.reference))]
+    yield from (problem for file in files for problem in file.problems)
+    yield from _given_twice(files)
+
+
+def _given_twice(files: Sequence[PublishedFile]) -> Iterator[Problem]:
+    """Values of one cell that two files give; within a file they are told already."""
+    seen: dict[tuple[object, ...], PublishedValue] = {}
+    for value in (value for file in files for value in file.values):
+        levels = frozenset((name, level_text(level)) for name, level in value.levels.items())
+        first = seen.setdefault((value.case, value.metric, levels, value.repetition), value)
+        if first is not value:
+            message = f"gives {value.metric} at {levels_text(value.levels)}, as {first.row} does"
+            yield Problem(value.place, "", f"{message}; leave one of them out")
 
 
 def _compare_problems(study: Study) -> Iterator[Problem]:

@@ -158,7 +158,7 @@ def test_the_chain_of_the_workload_holds_as_far_as_the_values_go() -> None:
 
 def test_cases_are_kept_apart_where_their_tables_have_bases_of_their_own() -> None:
     """The same treatment is 111 % of the first row of one table, and 97.5 % of another's."""
-    same = {"disk": "disk", "users": 60}
+    same: Treatment = {"disk": "disk", "users": 60}
     table = cells(
         published(same, {"etr_pct": (111.0, 1.0)}, cases=("disk",), of="transactions"),
         published(same, {"etr_pct": (97.5, 0.1)}, cases=("buffers",), of="transactions"),

@@ -87,7 +87,7 @@ def prepare(asked: Asked) -> Prepared:
     invocation = invocation.model_copy(update={"only": parse_only(asked.only, study)})
     only = invocation.levels_kept(study)
     if testbed == PUBLISHED:
-        _refuse_without_effect(asked)
+        _refuse_without_effect(asked, invocation.scale)
         planned = published_plan(study, seed=invocation.seed, only=only)
     else:
         scale = parse_scale(invocation.scale or 1)
@@ -95,9 +95,9 @@ def prepare(asked: Asked) -> Prepared:
     return Prepared(as_written, study, planned, invocation)
 
 
-def _refuse_without_effect(asked: Asked) -> None:
+def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
     """Options that say how runs are carried out change nothing of published ones."""
-    refused = [] if asked.scale is None else ["--scale"]
+    refused = [] if scale is None else [f"--scale {scale}"]
     for option in asked.overrides:
         key = option.partition("=")[0].strip().partition(".")[0]
         refused += [f"--set {option}"] if key in _CARRIED_OUT else []

@@ -13,6 +13,7 @@ from netstudy.plan.estimate import is_per_hop, useful_packets
 from netstudy.plan.make import make_plan
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
+from netstudy.plan.published import not_published, published_plan
 from netstudy.plan.support import unsupported
 from netstudy.study import parse_only
 
@@ -23,7 +24,9 @@ __all__ = [
     "PlannedStudy",
     "is_per_hop",
     "make_plan",
+    "not_published",
     "parse_only",
+    "published_plan",
     "run_id",
     "run_seed",
     "unsupported",

@@ -90,11 +90,15 @@ def cell_table(folder: Folder) -> CellTable:
 
 
 def pool_study(
-    study: Study, plan: Plan, records: Sequence[RunRecord], series: SeriesReader | None = None
+    study: Study,
+    plan: Plan,
+    records: Sequence[RunRecord],
+    series: SeriesReader | None = None,
+    metrics: Sequence[Metric] | None = None,
 ) -> CellTable:
     """The cells of a study that was carried out, named levels in its order."""
     order = {name: factor.names for name, factor in study.factors.items()}
-    return pool(plan, records, order, series)
+    return pool(plan, records, order, series, metrics)
 
 
 def pool(
@@ -102,15 +106,18 @@ def pool(
     records: Sequence[RunRecord],
     levels: Mapping[str, Sequence[Level]] | None = None,
     series: SeriesReader | None = None,
+    metrics: Sequence[Metric] | None = None,
 ) -> CellTable:
     """Pools records into cells. Without `levels`, named levels stand in the order of the plan;
-    `series` reads what was sampled in a run, where the records do not have it."""
+    `series` reads what was sampled in a run, where the records do not have it; `metrics` are those
+    to estimate, all that the runs give unless said."""
     by_run = {record.run: record for record in records}
     factors = _factors(plan, levels or {})
     groups: dict[tuple[tuple[str, Level], ...], list[Run]] = {}
     for run in plan.runs:
         groups.setdefault(_key(run.treatment), []).append(run)
-    workload, metrics = workload_of(plan), metrics_of(plan)
+    workload = workload_of(plan)
+    metrics = metrics_of(plan) if metrics is None else tuple(metrics)
     rows = [_row(runs, by_run, workload, metrics, series) for runs in groups.values()]
     rows.sort(key=lambda row: _position(row.treatment, factors))
     cases = dict.fromkeys(case for run in plan.runs for case in run.cases)

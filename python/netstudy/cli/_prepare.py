@@ -46,7 +46,15 @@ class Prepared:
         """What this version cannot carry out, one sentence each."""
         from netstudy.plan import unsupported
 
-        return unsupported(self.study, self.invocation.testbed)
+        return [*unsupported(self.study, self.invocation.testbed), *self._not_grown()]
+
+    def _not_grown(self) -> list[str]:
+        """Growing factors that the metrics of this workload cannot decide."""
+        if not self.study.grows or self.planned.possible is None:
+            return []
+        from netstudy.analysis.growth import refusals
+
+        return refusals(self.study, self.planned.whole_plan)
 
     def notes(self) -> list[str]:
         """That, and what the report will leave out."""

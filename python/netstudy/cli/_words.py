@@ -17,6 +17,12 @@ def state(folder: Folder) -> str:
     return "running" if folder.is_running() else "unfinished"
 
 
+def rounds_begun(folder: Folder) -> str:
+    """How many rounds a study whose factors grow has begun; which others follow is open."""
+    rounds = folder.rounds()
+    return f"{rounds} round{'s' if rounds > 1 else ''} so far"
+
+
 def treatment(run: Run | RunRecord) -> str:
     """The levels and the replicate of a run."""
     levels = [f"{factor}={level}" for factor, level in run.treatment.items()]

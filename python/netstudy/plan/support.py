@@ -66,12 +66,6 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
             yield f"The cpu_quota of host {name} needs a testbed of real hosts, such as netns."
 
 
-def open_ended(study: Study) -> tuple[str, ...]:
-    """Factors that an outer loop grows, so that their runs depend on the results."""
-    growing = [factor.name for case in study.cases for factor in case.factors if factor.growth]
-    return tuple(dict.fromkeys(growing))
-
-
 def is_lowered(study: Study) -> bool:
     """Whether the study's workload has a form on the wire, whatever else is not carried out."""
     return lowering_of_spec(study.workload.spec) is not None
@@ -83,7 +77,6 @@ def not_on_the_wire(study: Study) -> list[str]:
         *_workload(study),
         *_links(study),
         *_hosts(study),
-        *_loop(study),
         *_instruments(study),
     ]
 
@@ -120,11 +113,6 @@ def _host_extras(host: Host) -> list[str]:
     own = [key for key in ("cpus", "memory", "data") if getattr(host, key)]
     has_buffers = host.nic is not None and host.nic.buffers is not None
     return own + (["nic.buffers"] if has_buffers else [])
-
-
-def _loop(study: Study) -> Iterator[str]:
-    for name in open_ended(study):
-        yield f"The factor {name} cannot grow with the results yet; list its levels instead."
 
 
 def _instruments(study: Study) -> Iterator[str]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.cells import CellRow, CellTable, pool_study
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.metrics import Metric, Pooled, metric_named
 from netstudy.analysis.verdict import aa_noise
@@ -157,6 +157,14 @@ def loops_of(folder: Folder, study: Study, plan: Plan, cells: CellTable) -> tupl
         return ()
     loops = outer_loops(study, folder.invocation().levels_kept(study))
     return grown_loops(study, loops, cells, deciding_metrics(study, plan))
+
+
+def loops_in(folder: Folder) -> tuple[GrownLoop, ...]:
+    """The outer loops of a results folder, read from its records."""
+    study, plan = folder.study(), folder.plan()
+    deciding = [*deciding_metrics(study, plan).values()]
+    cells = pool_study(study, plan, folder.records(plan.runs), folder.series, deciding)
+    return loops_of(folder, study, plan, cells)
 
 
 def _grown(

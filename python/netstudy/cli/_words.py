@@ -17,10 +17,9 @@ def state(folder: Folder) -> str:
     return "running" if folder.is_running() else "unfinished"
 
 
-def rounds_begun(folder: Folder) -> str:
-    """How many rounds a study whose factors grow has begun; which others follow is open."""
-    rounds = folder.rounds()
-    return f"{rounds} round{'s' if rounds > 1 else ''} so far"
+def rounds_begun(rounds: int) -> str:
+    """How many rounds a study whose factors grow has begun; others may follow."""
+    return f"{rounds} round{'s' if rounds > 1 else ''}"
 
 
 def treatment(run: Run | RunRecord) -> str:

@@ -222,7 +222,7 @@ def _kept(folder: Folder) -> str:
     runs = len(folder.plan().runs)
     there = runs - len(folder.missing())
     again = continue_with(folder)
-    rounds = f" ({rounds_begun(folder)})" if folder.study().grows else ""
+    rounds = f" of {rounds_begun(folder.rounds())}" if folder.rounds() > 1 else ""
     return f"{there} of {runs} runs{rounds} are kept in {folder.path}; continue with: {again}"
 
 

@@ -45,7 +45,7 @@ def ending_text(one: GrownLoop) -> str:
     match one.ending:
         case "no gain":
             after = [step for step in steps if _is_after(step, one)]
-            levels = f"level {last} gains" if len(after) == 1 else f"{len(after)} levels gain"
+            levels = f"level, {last}, gains" if len(after) == 1 else f"{len(after)} levels gain"
             gained = one.judged.last_gain
             since = counted(name, level_text(gained.level)) if gained else ""
             return f"after {since} the next {levels} no more than the noise"

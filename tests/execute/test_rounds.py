@@ -102,6 +102,7 @@ def test_levels_follow_one_a_round_until_two_do_not_gain(tmp_path: Path) -> None
     assert one.judged.best.level == 2
     assert one.best_row is not None
     assert one.best_row.treatment == {"servers": 2}
+    assert one.last_gain_row is one.best_row
     assert [len(runs) for runs in testbed.made] == [2, 2, 2, 2]
     assert folder.rounds() == 4
     assert [run.treatment["servers"] for run in folder.plan().runs] == [1, 1, 2, 2, 3, 3, 4, 4]

@@ -91,8 +91,15 @@ class GrownLoop:
     @property
     def best_row(self) -> CellRow | None:
         """The cell of the best level."""
-        best = self.judged.best
-        return None if best is None else self.rows[self.judged.steps.index(best)]
+        return self._row(self.judged.best)
+
+    @property
+    def last_gain_row(self) -> CellRow | None:
+        """The cell of the last level that gained."""
+        return self._row(self.judged.last_gain)
+
+    def _row(self, step: Step | None) -> CellRow | None:
+        return None if step is None else self.rows[self.judged.steps.index(step)]
 
 
 def judge(

@@ -51,17 +51,20 @@ def make_plan(
     if is_lowered(study):
         for one in found:
             resolver.lower(one.whole)  # in the study's order, so that its first mistake is told
-    whole = _in_blocks(_runs(study, found, seed), seed)
-    runs = _in_blocks(_runs(study, first_round(found, loops), seed), seed)
-    possible = None if not_on_the_wire(study) else tuple(_wired(resolver, whole))
-    wired = None if possible is None else _with_cases(possible, runs)
+    runs = whole = _in_blocks(_runs(study, found, seed), seed)
+    wired = possible = None if not_on_the_wire(study) else tuple(_wired(resolver, whole))
+    estimate = most = _estimate(len(whole), possible)
+    if loops:
+        runs = _in_blocks(_runs(study, first_round(found, loops), seed), seed)
+        wired = None if possible is None else _with_cases(possible, runs)
+        estimate = _estimate(len(runs), wired)
     return PlannedStudy(
         study=study,
         seed=seed,
         cells=tuple(_numbered(found, study)),
         runs=tuple(runs),
-        estimate=_not_estimated(len(runs)) if wired is None else estimate_of(wired),
-        most=_not_estimated(len(whole)) if possible is None else estimate_of(possible),
+        estimate=estimate,
+        most=most,
         loops=loops,
         wired=wired,
         possible=possible,
@@ -128,8 +131,10 @@ def _wired(resolver: Resolver, runs: Iterable[PlannedRun]) -> Iterable[wire.Run]
         )
 
 
-def _not_estimated(runs: int) -> Estimate:
-    """The estimate of a plan that cannot be carried out."""
+def _estimate(runs: int, wired: Sequence[wire.Run] | None) -> Estimate:
+    """What so many runs take; of those that cannot be carried out, little is known."""
+    if wired is not None:
+        return estimate_of(wired)
     return Estimate(
         runs=runs,
         packets=None,

@@ -60,48 +60,29 @@ def test_metrics_of_nodes_are_compared_as_any_other(tmp_path: Path) -> None:
 AS_SHOWN = "{title: Goodput, rows: servers, columns: switch, cell: goodput_mbps}"
 
 
-@pytest.mark.parametrize(
-    ("tables", "left_out"),
-    [
-        (AS_SHOWN, ()),
-        ("{rows: [latency, servers], columns: switch, cell: goodput_mbps}", ()),
-        ("{rows: [servers, latency], columns: switch, cell: goodput_mbps}", ("rows",)),
-        ("{rows: switch, columns: servers, cell: goodput_mbps}", ("rows", "columns")),
-        ("{rows: servers, columns: goodput_mbps}", ("columns",)),
-        ("{rows: servers, columns: [switch, drops_per_iteration], cell: goodput_mbps}",
-         ("columns",)),
-        ("{rows: servers, columns: switch, cell: goodput_mbps, show: every replicate, "
-         "normalise: {goodput_mbps: first row}}", ("show", "normalise")),
-    ],
-)  # fmt: skip
-def test_parts_of_a_table_that_are_not_carried_out_are_named(
-    tables: str, left_out: tuple[str, ...], tmp_path: Path
-) -> None:
-    result = found(tmp_path, f"{COMPARED}}}\ntables: [{tables}]\n")
-    assert result.warnings.not_shown == tuple(f"tables[0].{part}" for part in left_out)
+def test_the_tables_of_a_study_are_carried_out_whatever_their_layout(tmp_path: Path) -> None:
+    swapped = "{rows: switch, columns: servers, cell: goodput_mbps, show: every replicate}"
+    result = found(tmp_path, f"{COMPARED}}}\ntables: [{AS_SHOWN}, {swapped}]\n")
+    assert [table.title for table in result.tables] == ["Goodput", None]
+    assert result.warnings.not_shown == ()
 
 
-def test_the_title_of_the_only_table_stands_above_it(tmp_path: Path) -> None:
-    assert found(tmp_path, f"{COMPARED}}}\ntables: [{AS_SHOWN}]\n").table_title == "Goodput"
-
-
-def test_the_titles_of_several_tables_are_named(tmp_path: Path) -> None:
-    both = f"report: {{tables: [{AS_SHOWN}]}}\ntables: [{AS_SHOWN}]\n"
-    result = found(tmp_path, f"{COMPARED}}}\n{both}")
-    assert result.table_title is None
-    assert result.warnings.not_shown == ("report.tables[0].title", "tables[0].title")
+def test_figures_have_the_titles_and_cases_that_the_study_gives_them(tmp_path: Path) -> None:
+    result = found(tmp_path, "figures: [completion, {name: drops, title: Lost, case: main}]\n")
+    assert [(one.metric.figure, one.title, one.case) for one in result.figures] == [
+        ("completion", None, None),
+        ("drops", "Lost", "main"),
+    ]
 
 
 def test_figures_and_conclusions_that_are_not_carried_out_are_named(tmp_path: Path) -> None:
     result = found(
         tmp_path,
-        "figures: [completion, {name: drops, title: Lost}, {x: servers, y: goodput_mbps}]\n"
+        "figures: [completion, {x: servers, y: goodput_mbps}]\n"
         "conclude: [bottleneck, {knee: servers}, {compare: switch}]\n",
     )
-    assert [metric.figure for metric in result.figures] == ["completion", "drops"]
     assert result.warnings.not_shown == (
-        "figures[1].title",
-        "figures[2]",
+        "figures[1]",
         "conclude.bottleneck",
         "conclude.knee",
         "conclude.compare",

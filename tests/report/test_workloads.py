@@ -121,6 +121,7 @@ def test_a_probe_is_told_idle_and_loaded(loaded: Folder) -> None:
     assert "for 2 s before the workload begins it is alone" in description(doc)
     assert "while the network is idle" in observed(doc)
     (panel,) = doc.cases[0].panels
+    assert panel.results is not None
     heads = [group.heading for group in panel.results.groups]
     assert heads[-3:] == [
         "Median probe latency, idle",

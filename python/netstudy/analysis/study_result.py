@@ -25,7 +25,9 @@ from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verd
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
 from netstudy.study.not_reported import not_reported
-from netstudy.wire import Level, Plan, RunRecord
+from netstudy.study.outcome import Table
+from netstudy.study.treatments import reasoned_holes
+from netstudy.wire import Level, Plan, RunRecord, Treatment
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
@@ -69,6 +71,19 @@ class CaseResult:
     panels: tuple[PanelResult, ...]
     loops: tuple[GrownLoop, ...]
     """Its growing factor at each combination of the others; none where no factor grows."""
+    holes: tuple[tuple[Treatment, str], ...]
+    """Treatments that are not run, with the reason that the study gives."""
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A standard figure that the report shows."""
+
+    metric: Metric
+    title: str | None = None
+    """What stands above it; None: the report finds words."""
+    case: str | None = None
+    """The test case it shows; None: all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +144,9 @@ class StudyResult:
     cases: tuple[CaseResult, ...]
     headline: tuple[Metric, ...]
     """The columns of the main table."""
-    table_title: str | None
-    """What stands above it; None: the report finds words."""
-    figures: tuple[Metric, ...]
+    tables: tuple[Table, ...]
+    """The tables that the study asks for; none: the main table stands alone."""
+    figures: tuple[ShownFigure, ...]
     requirements: tuple[CheckedRequirement, ...]
     """What the study requires of its outcome, and what became of it."""
     sources: tuple[str, ...]
@@ -176,7 +191,7 @@ def analyse(folder: Folder) -> StudyResult:
         cells=cells,
         cases=cases,
         headline=headline,
-        table_title=_table_title(study),
+        tables=study.report.tables,
         figures=figures,
         requirements=check(study, cells),
         sources=tuple(reference.source for reference in study.reference),
@@ -247,22 +262,21 @@ def _headline(
     return known or headline_of(plan), unknown
 
 
-def _table_title(study: Study) -> str | None:
-    """That of the only table; where a study asks for several, the main table is none of them."""
-    tables = study.report.tables
-    return tables[0].title if len(tables) == 1 else None
-
-
 def _figures(
     study: Study, plan: Plan, cells: CellTable
-) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
-    """The metrics to draw, and the standard figures of metrics that the workload does not have."""
+) -> tuple[tuple[ShownFigure, ...], tuple[str, ...]]:
+    """The figures to draw, and the standard figures of metrics that the workload does not have."""
     if not study.report.figures:
-        return figures_of(plan), ()
-    names = [one.name for one in study.report.figures if one.name is not None]
-    found = [(name, figure_named(name, cells.metrics)) for name in names]
-    known = tuple(metric for _, metric in found if metric is not None)
-    return known, tuple(name for name, metric in found if metric is None)
+        return tuple(map(ShownFigure, figures_of(plan))), ()
+    known: list[ShownFigure] = []
+    unknown: list[str] = []
+    for one in study.report.figures:
+        metric = None if one.name is None else figure_named(one.name, cells.metrics)
+        if metric is not None:
+            known.append(ShownFigure(metric, one.title, one.case))
+        elif one.name is not None:
+            unknown.append(one.name)
+    return tuple(known), tuple(unknown)
 
 
 def _case(
@@ -281,6 +295,7 @@ def _case(
         layout=laid,
         panels=tuple(_panel(panel, cells, comparing, published, here) for panel in laid.panels),
         loops=tuple(one for one in loops if one.loop.case == case.name),
+        holes=tuple(reasoned_holes(case)),
     )
 
 

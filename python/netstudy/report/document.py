@@ -12,11 +12,12 @@ from netstudy.analysis.curves import Curves, curves_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
-from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
+from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
 from netstudy.analysis.testbed import Here
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.report import charts
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
+from netstudy.report.asked_tables import asked_tables
 from netstudy.report.cellrefs import level_name, treatment_text
 from netstudy.report.drawings import test_bed, test_bed_alt
 from netstudy.report.methods import methods, samples_of
@@ -83,7 +84,8 @@ class PanelSection:
 
     id: str
     heading: str
-    results: Table
+    results: Table | None
+    """None: the study's own tables show it."""
     detail: Table | None
     """The metrics that the results leave out, where there are any."""
     figures: tuple[Figure, ...]
@@ -108,9 +110,17 @@ class CaseSection:
     id: str
     name: str
     description: tuple[Sentence, ...]
+    tables: tuple[Table, ...]
+    """Those that the study asks for; none: each panel has one."""
     growth: Evidence | None
     """How its growing factor came to its end; None where none grows."""
     panels: tuple[PanelSection, ...]
+
+    @property
+    def results(self) -> tuple[Table, ...]:
+        """The study's own tables, else the main one of each panel."""
+        found = (panel.results for panel in self.panels)
+        return self.tables or tuple(table for table in found if table is not None)
 
 
 @dataclass(frozen=True)
@@ -255,13 +265,21 @@ def _problems(result: StudyResult) -> Table | None:
 def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
     many = len(result.cases) > 1
     prefix = f"case{index + 1}" if many else "results"
+    tables = tuple(asked_tables(result, case, prefix))
     return CaseSection(
         id=prefix,
         name=f"Test case {case.name}" if many else "Test case",
         description=tuple(case_description(case, result.comparing)),
+        tables=tables,
         growth=_growth(case, prefix, result.noise_pct) if case.loops else None,
         panels=tuple(
-            _panel(found, f"{prefix}-{number}" if len(case.panels) > 1 else prefix, result)
+            _panel(
+                found,
+                f"{prefix}-{number}" if len(case.panels) > 1 else prefix,
+                result,
+                case.name,
+                is_tabled=bool(tables),
+            )
             for number, found in enumerate(case.panels, start=1)
         ),
     )
@@ -272,19 +290,23 @@ def _growth(case: CaseResult, key: str, noise_pct: float | None) -> Evidence:
     return Evidence(tuple(growth_sentences(case, noise_pct)), tables)
 
 
-def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
+def _panel(
+    found: PanelResult, key: str, result: StudyResult, case: str, *, is_tabled: bool
+) -> PanelSection:
     panel = found.panel
     held = in_panel(panel)
-    title, rest = result.table_title or "Results", _rest(result)
+    rest = _rest(result)
     return PanelSection(
         id=key,
         heading=", ".join(f"{f} {level_text(level)}" for f, level in panel.fixed.items()),
-        results=results_table(panel, result.headline, f"{key}-table", _caption(title, panel)),
+        results=None
+        if is_tabled
+        else results_table(panel, result.headline, f"{key}-table", _caption("Results", panel)),
         detail=results_table(panel, rest, f"{key}-detail", _caption("All other metrics", panel))
         if rest
         else None,
         figures=(
-            *(_figure(found, metric, key) for metric in result.figures),
+            *(_figure(found, one, key) for one in result.figures if one.case in (None, case)),
             *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
         ),
         observations=tuple(observations(found)),
@@ -311,7 +333,8 @@ def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
 
 def _rest(result: StudyResult) -> list[Metric]:
     """What the main table leaves out: no metric is promised and then not tabled."""
-    return [metric for metric in result.cells.metrics if metric not in result.headline]
+    known = (*result.cells.metrics, *result.cells.asked)
+    return [metric for metric in known if metric not in result.headline]
 
 
 def _caption(what: str, panel: Panel) -> Sentence:
@@ -328,9 +351,9 @@ def _verdict_caption(table: VerdictTable, held: Sentence) -> Sentence:
     )
 
 
-def _figure(found: PanelResult, metric: Metric, key: str) -> Figure:
-    panel = found.panel
-    drawn = charts.metric_chart(panel, metric, found.workload)
+def _figure(found: PanelResult, shown: ShownFigure, key: str) -> Figure:
+    panel, metric = found.panel, shown.metric
+    drawn = charts.metric_chart(panel, metric, found.workload, shown.title)
     name = f"{metric.figure}" if key == "results" else f"{key}-{metric.figure}"
     return Figure(name, _alt(panel, metric), None, drawn)
 

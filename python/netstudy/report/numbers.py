@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from netstudy.study import levels
@@ -26,6 +27,15 @@ def number_text(value: float, decimals: int) -> str:
     if float(text.replace(",", "")) == 0:
         text = f"{value:.{SMALLEST}f}" if abs(value) < 10**-SMALLEST else f"{value:.1g}"
     return text.replace("-", "−")
+
+
+def significant_text(value: float, digits: int) -> str:
+    """A value with so many significant digits, never in powers of ten."""
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    exponent = math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(0, digits - 1 - exponent)}f}".replace("-", "−")
 
 
 def with_unit(text: str, unit: str) -> str:

@@ -58,6 +58,8 @@ class Table:
     rows: tuple[tuple[Value, ...], ...]
     stub: int = 1
     sortable: bool = True
+    notes: tuple[str, ...] = ()
+    """Sentences under it, each with the mark that stands in a cell."""
 
     @property
     def starts(self) -> frozenset[int]:

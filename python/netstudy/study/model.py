@@ -12,7 +12,7 @@ from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path
 from netstudy.documents.source import Document
 from netstudy.study.agreement import Band
-from netstudy.study.file import Design, Form, Hole, Quick, StudyFile
+from netstudy.study.file import BECAUSE, Design, Form, Hole, Quick, StudyFile
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.outcome import (
     Bound,
@@ -82,6 +82,8 @@ class Case:
     """Levels held in this case, those of the whole study included."""
     zip: tuple[tuple[str, ...], ...] = ()
     holes: tuple[Hole, ...] = ()
+    reasons: tuple[str | None, ...] = ()
+    """Why each hole is one; None: the study gives no reason."""
     path: Path = ()
     """Where the file has it; empty for the one case of plain factors."""
 
@@ -350,7 +352,25 @@ class Study:
             for key, level in (self.file.fixed | design.fixed).items()
             if key not in design.factors
         }
-        return Case(name, design.description, factors, fixed, design.zip, design.holes, path)
+        return Case(
+            name=name,
+            description=design.description,
+            factors=factors,
+            fixed=fixed,
+            zip=design.zip,
+            holes=tuple(_without_reason(hole) for hole in design.holes),
+            reasons=tuple(_reason(hole) for hole in design.holes),
+            path=path,
+        )
+
+
+def _without_reason(hole: Hole) -> Hole:
+    return {name: levels for name, levels in hole.items() if name != BECAUSE}
+
+
+def _reason(hole: Hole) -> str | None:
+    given = hole.get(BECAUSE)
+    return None if given is None else " ".join(map(level_text, given))
 
 
 def _placed(path: Path, items: Iterable[ItemT]) -> Iterator[tuple[Path, ItemT]]:

@@ -8,20 +8,23 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema, core_schema
 
 from netstudy.documents.fields import (
     Choice,
+    CountValue,
     NameValue,
     PercentValue,
     Scalar,
     SwitchedValue,
     Text,
     Typed,
+    WholeValue,
     WordsValue,
 )
 from netstudy.documents.shapes import ByKey, OneOrMore, Short
-from netstudy.documents.validation import Model, fault
+from netstudy.documents.validation import Model, describe, fault
 from netstudy.study.levels import LevelChoice, LevelValue
 from netstudy.study.vocabulary import STANDARD_FIGURES, Measured, split_metric
 
@@ -46,6 +49,50 @@ class Compare(Model):
     """Metrics to compare on, the deciding one first; without them the workload's own."""
 
 
+FIRST_ROW = "first row"
+
+
+class FirstRow:
+    """Lets the first row of a table be written so; any other is named by its levels."""
+
+    def _named(self, value: object) -> object:
+        if isinstance(value, str) and value != FIRST_ROW:
+            raise fault(f'must be "{FIRST_ROW}" or the levels of a row, not {describe(value)}')
+        return {} if value == FIRST_ROW else value
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Put an empty map for the first row."""
+        return core_schema.no_info_before_validator_function(self._named, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """The words, or the map."""
+        return {"anyOf": [{"const": FIRST_ROW}, handler(schema)]}
+
+
+class Normal(Model):
+    """What a column is shown in percent of."""
+
+    row: Annotated[dict[NameValue, LevelValue], FirstRow()] = Field(default_factory=dict)
+    """The base row: `first row`, or the levels of its factors."""
+    by: Measured | None = None
+    """The metric whose value in that row is 100 %; without it the column's own."""
+
+
+class EmptyCell(Model):
+    """Why cells of a table have no value."""
+
+    because: WordsValue
+    """The reason, as it stands under the table."""
+    at: dict[NameValue, LevelValue] = Field(default_factory=dict)
+    """The levels of the row, and of the columns where factors make them; without it every row."""
+    column: Measured | None = None
+    """The metric; without it every one."""
+
+
 class Table(Model):
     """A table: one row a combination of the row factors."""
 
@@ -54,15 +101,32 @@ class Table(Model):
     case: WordsValue | None = None
     """The test case it shows; without it the only one, or all."""
     rows: FactorNames
-    """Factors that make the rows."""
+    """Factors that make the rows. Others that vary make a table for each of their levels; one that
+    grows is shown at its best level."""
     columns: Annotated[tuple[Column, ...], OneOrMore()]
-    """Metrics, or factors whose levels make the columns of `cell`."""
+    """Metrics, and factors whose level stands in the row; with `cell`, factors whose levels make
+    the columns."""
     cell: Metrics = ()
     """What stands in the cells when columns are factors; several make a two-level header."""
     show: Literal["mean", "every replicate"] = "mean"
-    """Whether replicates are averaged or all shown."""
-    normalise: dict[Measured, Literal["first row"]] = Field(default_factory=dict)
-    """Columns shown in percent of a base row."""
+    """Whether replicates are averaged or all shown, a row each."""
+    heads: dict[WordsValue, Annotated[tuple[Column, ...], OneOrMore()]] = Field(
+        default_factory=dict
+    )
+    """Headings above several columns: heading -> the columns below it, next to each other."""
+    titles: dict[Column, WordsValue] = Field(default_factory=dict)
+    """What columns are called, where it is not the name that the report has for them."""
+    normalise: dict[Measured, Annotated[Normal, Short("row", "`first row`")]] = Field(
+        default_factory=dict
+    )
+    """Columns shown in percent of a base row: `{etr_per_s: first row}`, or
+    `{itr_per_s: {by: etr_per_s, row: {release: a}}}`."""
+    decimals: dict[Measured, WholeValue] = Field(default_factory=dict)
+    """Decimals of a column, where they are not the metric's own."""
+    significant: dict[Measured, CountValue] = Field(default_factory=dict)
+    """Significant digits of a column, in place of decimals."""
+    empty: tuple[EmptyCell, ...] = ()
+    """Reasons for cells without a value."""
 
     def metrics(self, factors: Container[str]) -> tuple[str, ...]:
         """The metrics that it shows, where these are the factors of its study."""

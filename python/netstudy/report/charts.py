@@ -352,7 +352,7 @@ def _x(drawn: Drawn, size: Size) -> alt.X:
     step = max(1, -(-len(levels) // (size.width // 28)))
     span = levels[-1] - levels[0] or 1
     scale = alt.Scale(domain=[levels[0] - span * 0.02, levels[-1] + span * 0.02], nice=False)
-    axis = alt.Axis(values=_ticks(levels, step), format="~", grid=False)
+    axis = alt.Axis(values=_ticks(levels, step), format=",~f", grid=False)
     return alt.X("x:Q", title=drawn.x, scale=scale, axis=axis)
 
 

@@ -72,17 +72,18 @@ def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[st
     for level in of:
         if level in chosen:
             run.append(level)
-        elif run:
-            found.append(_span(run))
+        else:
+            found += _span(run)
             run = []
-    return [*found, _span(run)] if run else found
+    return [*found, *_span(run)]
 
 
-def _span(run: Sequence[Level | None]) -> str:
-    ends = [level_text(run[0]), level_text(run[-1])]
-    if len(run) == 1:
-        return ends[0]
-    return f"{ends[0]} and {ends[1]}" if len(run) == 2 else f"{ends[0]} to {ends[1]}"
+def _span(run: Sequence[Level | None]) -> list[str]:
+    """The ends of a long run in one; levels of a short one each alone, so that a list of spans has
+    one "and" in it."""
+    if len(run) < 3:
+        return [level_text(level) for level in run]
+    return [f"{level_text(run[0])} to {level_text(run[-1])}"]
 
 
 def listed(texts: Sequence[str], last: str = "and") -> str:

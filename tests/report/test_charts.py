@@ -116,5 +116,5 @@ def test_every_metric_can_be_drawn_with_many_samples_and_with_too_few(
     panel = panel_of(incast_plan([2, 4], iterations=iterations))
     text = svg(metric_chart(panel, metric, INCAST), WIDE)
     values = [cell.value(metric) for cell in panel.cells.values()]
-    points = [m for m in marks(text, "symbol")]
+    points = marks(text, "symbol")
     assert bool(points) == any(value is not None for value in values)

@@ -22,7 +22,7 @@ def unsupported(study: Study, testbed: str) -> list[str]:
     has = ", ".join(TESTBEDS)
     missing = [] if there else [f"This version has no testbed {testbed}; it has {has}."]
     if testbed == "published":
-        return missing  # nothing is carried out
+        return [*missing, *_not_reported(study)]  # nothing is carried out
     return [
         *missing,
         *not_on_the_wire(study),

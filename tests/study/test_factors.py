@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from netstudy.documents.source import read_text
 from netstudy.study import Case, Study, level_text
-from netstudy.study.levels import read_levels
+from netstudy.study.levels import Growth, read_levels
 from netstudy.study.treatments import count_treatments, treatments
 from netstudy.wire import Level, Treatment
 
@@ -72,15 +72,13 @@ def test_a_named_level_has_fields_and_a_description() -> None:
     assert level.fields == {"block": "4 MB", "striped": False, "mtu": 9000}
 
 
-def test_an_outer_loop_lists_its_levels_or_its_start() -> None:
+def test_an_outer_loop_has_the_levels_of_its_list_or_those_up_to_its_last() -> None:
     listed = read_levels({"grow": [5, 10, 20], "until": "no gain", "confirm": 2})
     assert [level.name for level in listed.levels] == [5, 10, 20]
-    assert listed.growth is not None
-    assert (listed.growth.confirm, listed.growth.open_ended) == (2, False)
-    endless = read_levels({"grow": "1.."})
-    assert [level.name for level in endless.levels] == [1]
-    assert endless.growth is not None
-    assert endless.growth.open_ended
+    assert listed.growth == Growth("no gain", 2, open_ended=False, at_most=None, of=None)
+    endless = read_levels({"grow": "2..", "at most": 5, "of": "requests_per_s"})
+    assert [level.name for level in endless.levels] == [2, 3, 4, 5]
+    assert endless.growth == Growth("no gain", 1, True, 5, "requests_per_s")
 
 
 def rows(study: Study, case: int = 0) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
+from netstudy.analysis.growth import GrownLoop, loops_of
 from netstudy.analysis.layout import Layout, Panel, layout
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
@@ -66,6 +67,8 @@ class CaseResult:
     description: str | None
     layout: Layout
     panels: tuple[PanelResult, ...]
+    loops: tuple[GrownLoop, ...]
+    """Its growing factor at each combination of the others; none where no factor grows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,8 @@ class StudyResult:
     title: str | None
     question: str
     expectation: str | None
+    noise_pct: float | None
+    """The study's own noise; None: it declares none."""
     comparing: Comparing | None
     cells: CellTable
     cases: tuple[CaseResult, ...]
@@ -152,8 +157,9 @@ def analyse(folder: Folder) -> StudyResult:
     published = () if testbed.published else read_reference(study, cells.vocabulary)
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
+    loops = loops_of(folder, study, plan, cells)
     cases = tuple(
-        _case(cells, case, comparing, published, testbed.here)
+        _case(cells, case, comparing, published, testbed.here, loops)
         for case in study.cases
         if case.name in cells.cases
     )
@@ -165,6 +171,7 @@ def analyse(folder: Folder) -> StudyResult:
         title=study.report.title,
         question=study.question,
         expectation=study.expectation,
+        noise_pct=study.noise_pct,
         comparing=comparing,
         cells=cells,
         cases=cases,
@@ -264,6 +271,7 @@ def _case(
     comparing: Comparing | None,
     published: Sequence[Published],
     here: Here,
+    loops: Sequence[GrownLoop],
 ) -> CaseResult:
     laid = layout(cells, case.name, comparing.factor if comparing else None)
     published = [one for one in published if one.case in (None, case.name)]
@@ -272,6 +280,7 @@ def _case(
         description=case.description,
         layout=laid,
         panels=tuple(_panel(panel, cells, comparing, published, here) for panel in laid.panels),
+        loops=tuple(one for one in loops if one.loop.case == case.name),
     )
 
 

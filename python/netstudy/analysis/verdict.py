@@ -232,11 +232,20 @@ def _winner(
 
 
 def aa_noise_pct(estimate: Estimate | None) -> float | None:
-    """t(.975) s √(2/n) in % of the mean: by how much two series of n equal runs may differ."""
-    if estimate is None or estimate.unit != "run" or not estimate.value:
+    """The A/A noise in % of the mean."""
+    noise = aa_noise(estimate)
+    if noise is None or estimate is None or not estimate.value:
+        return None
+    return 100 * noise / abs(estimate.value)
+
+
+def aa_noise(estimate: Estimate | None) -> float | None:
+    """t(.975) s √(2/n), in the unit of the mean: by how much two series of n equal runs may
+    differ. None where runs were not repeated."""
+    if estimate is None or estimate.unit != "run":
         return None
     spread = math.sqrt(2 * (estimate.variance or 0.0))
-    return 100 * student_quantile(1 - ALPHA / 2, estimate.df) * spread / abs(estimate.value)
+    return student_quantile(1 - ALPHA / 2, estimate.df) * spread
 
 
 def _largest(values: Iterable[float | None]) -> float | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netstudy.errors import StudyError
+from netstudy.study.vocabulary import PUBLISHED
 
 if TYPE_CHECKING:
     from netstudy.plan import PlannedStudy
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from netstudy.study import Study
 
 DEFAULT_TESTBED = "sim"
-PUBLISHED = "published"
 """The testbed that carries nothing out: its runs were carried out elsewhere."""
 _CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates")
 """Keys of a study that say how it is carried out."""
@@ -51,12 +51,20 @@ class Prepared:
         """What this version cannot carry out, one sentence each."""
         from netstudy.plan import unsupported
 
-        found = unsupported(self.study, self.invocation.testbed)
+        found = [*unsupported(self.study, self.invocation.testbed), *self._not_grown()]
         if self.invocation.testbed == PUBLISHED:
             from netstudy.analysis.not_given import not_given
 
             found += not_given(self.study, self.planned.plan)
         return found
+
+    def _not_grown(self) -> list[str]:
+        """Growing factors that the metrics of this workload cannot decide."""
+        if not self.planned.loops or self.planned.possible is None:
+            return []
+        from netstudy.analysis.growth import refusals
+
+        return refusals(self.study, self.planned.whole_plan)
 
 
 def prepare(asked: Asked) -> Prepared:

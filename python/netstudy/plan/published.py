@@ -57,9 +57,11 @@ def published_plan(
         runs=tuple(
             PlannedRun(run.id, run.cases, run.treatment, run.replicate, run.seed) for run in runs
         ),
-        estimate=Estimate(len(runs), 0, 0, 0, size, 0.0),
-        open_ended=(),
+        estimate=(estimate := Estimate(len(runs), 0, 0, 0, size, 0.0)),
+        most=estimate,
+        loops=(),
         wired=runs,
+        possible=runs,
     )
 
 

@@ -13,7 +13,7 @@ from netstudy.study import Study
 from netstudy.study.not_reported import not_reported
 from netstudy.study.procedure import SnmpPoll
 from netstudy.study.topology import Host, Link
-from netstudy.study.vocabulary import TESTBEDS
+from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
@@ -21,8 +21,8 @@ def unsupported(study: Study, testbed: str) -> list[str]:
     there = testbed in TESTBEDS
     has = ", ".join(TESTBEDS)
     missing = [] if there else [f"This version has no testbed {testbed}; it has {has}."]
-    if testbed == "published":
-        return [*missing, *_not_reported(study)]  # nothing is carried out
+    if testbed == PUBLISHED:
+        return [*missing, *_not_reported(study)]  # no run is carried out
     return [
         *missing,
         *not_on_the_wire(study),
@@ -49,12 +49,6 @@ def _not_reported(study: Study) -> Iterator[str]:
         yield f"The report does not carry out {part} yet; leave it out with --without {part}."
 
 
-def open_ended(study: Study) -> tuple[str, ...]:
-    """Factors that an outer loop grows, so that their runs depend on the results."""
-    growing = [factor.name for case in study.cases for factor in case.factors if factor.growth]
-    return tuple(dict.fromkeys(growing))
-
-
 def is_lowered(study: Study) -> bool:
     """Whether the study's workload has a form on the wire, whatever else is not carried out."""
     return lowering_of_spec(study.workload.spec) is not None
@@ -66,7 +60,6 @@ def not_on_the_wire(study: Study) -> list[str]:
         *_workload(study),
         *_links(study),
         *_hosts(study),
-        *_loop(study),
         *_instruments(study),
     ]
 
@@ -103,11 +96,6 @@ def _host_extras(host: Host) -> list[str]:
     own = [key for key in ("cpus", "memory", "data") if getattr(host, key)]
     has_buffers = host.nic is not None and host.nic.buffers is not None
     return own + (["nic.buffers"] if has_buffers else [])
-
-
-def _loop(study: Study) -> Iterator[str]:
-    for name in open_ended(study):
-        yield f"The factor {name} cannot grow with the results yet; list its levels instead."
 
 
 def _instruments(study: Study) -> Iterator[str]:

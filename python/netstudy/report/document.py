@@ -24,6 +24,7 @@ from netstudy.report.numbers import level_text
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.describe import case_description
 from netstudy.report.prose.explain import chain, limits
+from netstudy.report.prose.grow import growth_sentences, growth_table, steps_table
 from netstudy.report.prose.observe import observations
 from netstudy.report.prose.published import against_published, fitted_note
 from netstudy.report.prose.summary import summary
@@ -107,6 +108,8 @@ class CaseSection:
     id: str
     name: str
     description: tuple[Sentence, ...]
+    growth: Evidence | None
+    """How its growing factor came to its end; None where none grows."""
     panels: tuple[PanelSection, ...]
 
 
@@ -256,11 +259,17 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
         id=prefix,
         name=f"Test case {case.name}" if many else "Test case",
         description=tuple(case_description(case, result.comparing)),
+        growth=_growth(case, prefix, result.noise_pct) if case.loops else None,
         panels=tuple(
             _panel(found, f"{prefix}-{number}" if len(case.panels) > 1 else prefix, result)
             for number, found in enumerate(case.panels, start=1)
         ),
     )
+
+
+def _growth(case: CaseResult, key: str, noise_pct: float | None) -> Evidence:
+    tables = (growth_table(case, f"{key}-growth"), steps_table(case, f"{key}-steps"))
+    return Evidence(tuple(growth_sentences(case, noise_pct)), tables)
 
 
 def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:

@@ -89,6 +89,15 @@ class Case:
         """The factor of this name, or None."""
         return next((factor for factor in self.factors if factor.name == name), None)
 
+    @property
+    def growing(self) -> Factor | None:
+        """The factor that an outer loop grows, or None."""
+        return next((factor for factor in self.factors if factor.growth), None)
+
+    def zipped_with(self, name: str) -> tuple[str, ...]:
+        """The factors that vary together with one, itself included."""
+        return next((names for names in self.zip if name in names), (name,))
+
 
 @dataclass(frozen=True, eq=False)
 class Study:
@@ -283,6 +292,11 @@ class Study:
             for name, held in case.fixed.items():
                 found.setdefault(name, {}).setdefault(level_text(held), FactorLevel(held))
         return {name: Factor(name, tuple(levels.values())) for name, levels in found.items()}
+
+    @property
+    def grows(self) -> bool:
+        """Whether some runs depend on the results of others."""
+        return any(case.growing for case in self.cases)
 
     def levels_of(self, treatment: Mapping[str, Level]) -> dict[str, Level]:
         """What `${…}` stands for in a treatment: factors, `factor.field`, and plain fields."""

@@ -34,7 +34,7 @@ def _groups(case: Case) -> list[list[Factor]]:
     for factor in case.factors:
         if factor.name in done:
             continue
-        names = next((names for names in case.zip if factor.name in names), (factor.name,))
+        names = case.zipped_with(factor.name)
         done.update(names)
         groups.append([found for found in case.factors if found.name in names])
     return groups

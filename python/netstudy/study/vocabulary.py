@@ -23,6 +23,9 @@ TestbedName = Literal["sim", "netns", "netns-kernel", "published"]
 TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
 """Where this version carries studies out, as `--testbed` and `testbeds` of a study name them."""
 
+PUBLISHED: Final = "published"
+"""The testbed whose runs were carried out elsewhere."""
+
 STATISTICS = ("mean", "p50", "p90", "p99", "p999", "min", "max")
 
 PROBE_METRICS: Mapping[str, tuple[str, ...]] = {

@@ -104,6 +104,8 @@ class WorkloadAnalysis:
     """Told of first where nothing is compared."""
     compared_on: tuple[Metric, ...]
     """Compared where a study names none, the deciding one first."""
+    throughput: Metric
+    """What a growing factor must gain where a study names no metric."""
     chain: tuple[tuple[Metric, Metric], ...]
     """Causes and their effects, one after the other."""
     counted: Counted

@@ -350,6 +350,7 @@ INCAST = WorkloadAnalysis(
     figures=(COMPLETION, DROPS, RETRANSMISSIONS, GOODPUT),
     observed=(COMPLETION, DROPS, RETRANSMISSIONS),
     compared_on=(COMPLETION, DROPS, RETRANSMISSIONS, TIMEOUTS),
+    throughput=GOODPUT,
     chain=(
         (DROPS, RETRANSMISSIONS),
         (DROPS, TIMEOUTS),

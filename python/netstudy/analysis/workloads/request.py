@@ -164,6 +164,7 @@ REQUESTS = WorkloadAnalysis(
     figures=(RATE, LATENCY_P50, LATENCY_P99),
     observed=(RATE, LATENCY_P50, RETRANSMISSIONS),
     compared_on=(LATENCY_P50, LATENCY_P99, RATE),
+    throughput=RATE,
     chain=((DROPS, RETRANSMISSIONS), (RETRANSMISSIONS, LATENCY_P99), (TIMEOUTS, LATENCY_P99)),
     counted=Counted("request", _requests),
     is_sampled=_is_sampled,

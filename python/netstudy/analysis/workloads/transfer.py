@@ -291,6 +291,7 @@ TRANSFERS = WorkloadAnalysis(
     figures=(GOODPUT, DROPS, RETRANSMISSIONS, FAIRNESS),
     observed=(GOODPUT, DROPS, RETRANSMISSIONS),
     compared_on=(GOODPUT, DROPS, RETRANSMISSIONS, TIMEOUTS),
+    throughput=GOODPUT,
     chain=(
         (DROPS, RETRANSMISSIONS),
         (DROPS, TIMEOUTS),

@@ -73,6 +73,7 @@ def _case_problems(study: Study, case: Case) -> Iterator[Problem]:
             yield problem((*case.path, "fixed", name), "varies in this case; keep one of the two")
     yield from _zip_problems(study, case)
     yield from _hole_problems(study, case)
+    yield from _growth_problems(study, case)
 
 
 def _zip_problems(study: Study, case: Case) -> Iterator[Problem]:
@@ -114,6 +115,24 @@ def _hole_problems(study: Study, case: Case) -> Iterator[Problem]:
                 select(factor, wanted)
             except ValueError as error:
                 yield study.document.problem((*path, name), str(error))
+
+
+def _growth_problems(study: Study, case: Case) -> Iterator[Problem]:
+    """One factor of a case may grow, and only where a gain can be told from chance."""
+    first = case.growing
+    if first is None:
+        return
+    for factor in case.factors:
+        if factor.growth is None or factor == first:
+            continue
+        message = f"grows, as {first.name} does; one factor of a case may grow, so list its levels"
+        yield study.document.problem((*case.path, "factors", factor.name), message, of_key=True)
+    if study.noise_pct is None and study.replicates < 2:
+        message = (
+            "cannot grow: one replicate and no noise tell no gain from chance; say noise, such as "
+            "noise: 2 %, or replicates: 3"
+        )
+        yield study.document.problem((*case.path, "factors", first.name), message, of_key=True)
 
 
 def _no_factor(case: Case, name: str) -> str:

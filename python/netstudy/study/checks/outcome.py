@@ -29,6 +29,7 @@ from netstudy.wire import Level
 def outcome_problems(study: Study) -> Iterator[Problem]:
     """What is wrong with what the study wants to see."""
     yield from _compare_problems(study)
+    yield from _growth_problems(study)
     for path, table in study.tables:
         yield from _table_problems(study, path, table)
     for path, figure in study.figures:
@@ -74,6 +75,14 @@ def _compare_problems(study: Study) -> Iterator[Problem]:
         return
     yield from _one_level_problems(study, ("compare", "base"), compare.factor, compare.base)
     yield from _metrics_problems(study, ("compare", "on"), compare.on)
+
+
+def _growth_problems(study: Study) -> Iterator[Problem]:
+    """The metric that decides whether a growing factor goes on."""
+    for case in study.cases:
+        for factor in case.factors:
+            if factor.growth and factor.growth.of is not None:
+                yield from metric_problems(study, (*factor.path, "of"), factor.growth.of)
 
 
 def _table_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION
 from netstudy.report.prose.summary import summary
 from netstudy.store import Folder
-from tests.cli.conftest import CHECKOUT, INCAST, Netstudy
+from tests.cli.conftest import CHECKOUT, INCAST, Netstudy, Outcome
 
 STUDIES = CHECKOUT / "studies"
 ONE_CELL = """\
@@ -23,10 +23,10 @@ study: one
 question: How long does it take?
 factors:
   size: [1 MB, 1 GB]
-  path: [a, b]
+  rate: [1 Gbit/s, 10 Gbit/s]
 topology:
   hosts: {left: {profile: host-10g}, right: {profile: host-10g}}
-  links: [{between: [left, right], rate: 1 Gbit/s}]
+  links: [{between: [left, right], rate: "${rate}"}]
 workload:
   transfer: {clients: left, servers: right, size: "${size}", protocol: ftp}
 """
@@ -47,10 +47,16 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def written(folder: Path, reference: str, *lines: str) -> Path:
-    """A study of published data; its factor `path` is used by nothing but the data."""
+    """A study of published data."""
     (folder / "study.yaml").write_text(ONE_CELL + reference)
     (folder / "data.csv").write_text("\n".join(lines) + "\n")
     return folder
+
+
+def run_without(netstudy: Netstudy, study: str, *parts: str) -> Outcome:
+    """A study of published data without the parts that this version does not show."""
+    options = [option for part in parts for option in ("--without", part)]
+    return netstudy("run", STUDIES / study, "--testbed", "published", *options)
 
 
 def test_every_published_value_is_exported_under_the_name_of_its_metric(
@@ -135,7 +141,8 @@ def test_a_short_form_and_a_choice_of_levels_leave_rows_out(netstudy: Netstudy, 
 
 def test_repetitions_are_replicates(netstudy: Netstudy, here: Path) -> None:
     """Files by FTP from RAM disk to RAM disk: no other testbed carries that out yet."""
-    assert netstudy("run", STUDIES / "zones", "--testbed", "published").code == 0
+    parts = ("figures[0]", "conclude.compare", "conclude.bypasses the wire")
+    assert run_without(netstudy, "zones", *parts, "conclude.first repetition").code == 0
     folder = Folder.at(here / "results" / "zones" / "latest")
     assert folder is not None
     (cell,) = (
@@ -155,8 +162,9 @@ def test_a_workload_that_is_not_carried_out_yet_has_its_published_tables(
     netstudy: Netstudy, here: Path
 ) -> None:
     """One treatment stands in two tables, each with a base row of its own for its rates."""
-    options = ("--set", "figures=[]", "--set", "conclude=[]")
-    outcome = netstudy("run", STUDIES / "trade", "--testbed", "published", *options)
+    conclusions = ("equivalent", "substitution", "knee", "loss against ideal")
+    parts = ("figures[0]", "figures[1]", *(f"conclude.{kind}" for kind in conclusions))
+    outcome = run_without(netstudy, "trade", *parts)
     assert outcome.code == 0, outcome.err
     found = rows((here / "results" / "trade" / "latest" / "cells.csv").read_text())
     shared = {
@@ -173,9 +181,9 @@ def test_what_the_data_do_not_give_is_refused_by_its_path(netstudy: Netstudy, he
     outcome = netstudy("run", STUDIES / "ethernet", "--testbed", "published")
     assert outcome.code == 2
     for said in (
-        "compare.on asks for response_ms_mean, which the published data do not give.",
-        "figures[0] is a time series, and published values are no samples.",
-        "conclude.limit asks for response_ms_mean, which the published data do not give.",
+        "compare.on asks for response_ms_mean, which the published data do not give;",
+        "figures[0] is a time series, and published values are no samples;",
+        "conclude.limit asks for response_ms_mean, which the published data do not give;",
     ):
         assert said in outcome.err
     assert not (here / "results").exists()
@@ -227,18 +235,18 @@ def test_data_that_leave_a_level_open_are_refused_with_their_line(
     folder = written(here, reference, "size,s", "1 MB,1")
     outcome = netstudy("run", folder, "--testbed", "published")
     assert outcome.code == 2
-    assert "data.csv:2: does not say at which level of path it was measured" in outcome.err
+    assert "data.csv:2: does not say at which level of rate it was measured" in outcome.err
 
 
 def test_two_files_that_give_one_value_are_refused_by_validate(
     netstudy: Netstudy, here: Path
 ) -> None:
     part = (
-        "{file: data.csv, source: me, at: {path: a}, factors: {size: size}, "
+        "{file: data.csv, source: me, at: {rate: 1 Gbit/s}, factors: {size: size}, "
         "columns: {s: {metric: transfer_s}}}"
     )
     folder = written(here, f"reference: [{part}, {part}]\n", "size,s", "1 MB,1")
     outcome = netstudy("validate", folder)
     assert outcome.code == 2
-    said = "data.csv:2: gives transfer_s at path a, size 1 MB, as data.csv:2 does; leave one"
+    said = "data.csv:2: gives transfer_s at rate 1 Gbit/s, size 1 MB, as data.csv:2 does; leave one"
     assert said in outcome.err

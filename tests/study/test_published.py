@@ -16,6 +16,7 @@ Write = Callable[..., Path]
 TRADE = """\
 study: trade
 question: Which tuning pays?
+noise: 2 %
 fixed: {buffers: 16}
 cases:
   disk:
@@ -25,7 +26,7 @@ cases:
     factors: {buffers: [128, 16]}
     fixed: {disk: disk, users: 60}
   growth:
-    factors: {users: {grow: 1.., until: no gain}}
+    factors: {users: {grow: 1.., until: no gain, at most: 64}}
     fixed: {disk: ram}
 topology:
   hosts:

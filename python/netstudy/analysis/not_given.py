@@ -25,7 +25,7 @@ def not_given(study: Study, plan: Plan) -> list[str]:
     metrics = metrics_of(plan)
     return [
         *(
-            f"{path} asks for {name}, which the published data do not give."
+            f"{path} asks for {name}, which the published data do not give; {_advice(path)}."
             for path, name in dict.fromkeys(_wanted(study))
             if not is_given(name, metrics)
         ),
@@ -44,12 +44,12 @@ def _wanted(study: Study) -> Iterator[Wanted]:
     if study.compare is not None:
         yield from _each(("compare", "on"), study.compare.on)
     for path, table in study.tables:
-        columns = (name for name in table.columns if name not in study.factors)
-        yield from _each((*path, "columns"), columns)
-        yield from _each((*path, "cell"), table.cell)
+        for key, names in (("columns", table.columns), ("cell", table.cell)):
+            for index, name in enumerate(names):
+                if name not in study.factors:
+                    yield shown((*path, key, index)), name
     for path, figure in study.figures:
-        for key, names in (("y", figure.y), ("y2", (figure.y2,)), ("beside", (figure.beside,))):
-            yield from _each((*path, key), (name for name in names if name is not None))
+        yield from _each(path, figure.metrics)
     for conclusion in study.conclude:
         yield from _each(("conclude", kind_of(conclusion)), _of_conclusion(conclusion))
     for index, requirement in enumerate(study.require):
@@ -70,9 +70,15 @@ def _of_conclusion(conclusion: Conclusion) -> Iterator[str]:
 def _figures(study: Study, metrics: Sequence[Metric]) -> Iterator[str]:
     for path, figure in study.figures:
         if figure.name is not None and figure_named(figure.name, metrics) is None:
-            yield f"{shown(path)} is {figure.name}, which the published data do not give."
+            advice = _advice(shown(path))
+            yield f"{shown(path)} is {figure.name}, which the published data do not give; {advice}."
         elif figure.kind == "time series":
-            yield f"{shown(path)} is a time series, and published values are no samples."
+            advice = _advice(shown(path))
+            yield f"{shown(path)} is a time series, and published values are no samples; {advice}."
+
+
+def _advice(path: str) -> str:
+    return f"leave it out with --without {path}"
 
 
 def _each(path: Path, names: Iterable[str]) -> Iterator[Wanted]:

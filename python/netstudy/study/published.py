@@ -85,7 +85,7 @@ def published_values(study: Study) -> tuple[PublishedValue, ...]:
 
 
 def with_published_levels(case: Case, values: Iterable[PublishedValue]) -> Case:
-    """The case with every level that published values have of a factor that grows without end."""
+    """The case with the levels that published values have of a factor that grows without end."""
     found = tuple(values)
     return replace(case, factors=tuple(_with_levels(factor, found) for factor in case.factors))
 
@@ -94,8 +94,8 @@ def _with_levels(factor: Factor, values: Sequence[PublishedValue]) -> Factor:
     if factor.growth is None or not factor.growth.open_ended:
         return factor
     given = {value.levels[factor.name] for value in values if factor.name in value.levels}
-    numbers = {name for name in (*factor.names, *given) if isinstance(name, int)}
-    return replace(factor, levels=tuple(map(FactorLevel, sorted(numbers))))
+    numbers = sorted(name for name in given or factor.names[:1] if isinstance(name, int))
+    return replace(factor, levels=tuple(map(FactorLevel, numbers)))
 
 
 @dataclass(frozen=True)

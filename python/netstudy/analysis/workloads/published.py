@@ -102,15 +102,20 @@ def published(
         ),
         counted=Counted("published value", lambda run: len(run.record.published)),
         is_sampled=lambda record: bool(record.published),
-        drops=given.get(drops.name, drops),
-        retransmissions=given.get(again.name, again),
-        timeouts=given.get(timeouts.name, timeouts),
+        drops=given.get(drops.name, _not_given(drops)),
+        retransmissions=given.get(again.name, _not_given(again)),
+        timeouts=given.get(timeouts.name, _not_given(timeouts)),
         dropped=lambda _: None,
         sent_again=lambda _: None,
         senders=lambda _: (),
         course=lambda _: None,
         bound=lambda _: None,
     )
+
+
+def _not_given(metric: Metric) -> Metric:
+    """A metric of the workload that nobody published: it has no value anywhere."""
+    return replace(metric, reading=AsPublished(metric.name))
 
 
 _LOSSES = ("drops_per_run", "retransmissions_per_run", "timeouts_per_run")

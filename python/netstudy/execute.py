@@ -86,8 +86,8 @@ class Rounds:
         self._records |= {found.run: found for found in self._folder.records(unread)}
         plan = self._plan.model_copy(update={"runs": tuple(runs)})
         records, series = [*self._records.values()], self._folder.series
+        cells = pool_study(self._study, plan, records, series)
         metrics = deciding_metrics(self._study, plan)
-        cells = pool_study(self._study, plan, records, series, [*metrics.values()])
         return grown_loops(self._study, self._planned.loops, cells, metrics)
 
 

@@ -756,6 +756,8 @@ class RecordNode(Wire):
     """The clock that its times are of. Times of different clocks must not be compared."""
     read_at_ns: tuple[int, ...] | None = None
     """When its counters were read at each edge, by that clock; None: at the edge itself."""
+    cpus: float | None = None
+    """Processors that it may use; None: not known."""
 
 
 class Edge(Wire):
@@ -870,7 +872,25 @@ class RunRecord(Wire):
     @property
     def measure(self) -> PhaseTimes | None:
         """The measuring phase; None: the run did not get there."""
-        return next((phase for phase in self.phases if phase.kind == "measure"), None)
+        return self.phase("measure")
+
+    def phase(self, kind: PhaseKind) -> PhaseTimes | None:
+        """A phase of that kind; None: the run had none, or did not get there."""
+        return next((phase for phase in self.phases if phase.kind == kind), None)
+
+    def edges_of(self, kind: PhaseKind) -> tuple[int | None, int | None]:
+        """Which edges a phase of that kind starts and ends with, by their place in `edges`; where
+        one phase follows another, a single edge is both. None: counters were not read there."""
+        names = {edge.name: place for place, edge in enumerate(self.edges)}
+        kinds = [phase.kind for phase in self.phases]
+        if kind not in kinds:
+            return None, None
+        place = kinds.index(kind)
+        before = f"{kinds[place - 1]}-end" if place else ""
+        after = f"{kinds[place + 1]}-start" if place + 1 < len(kinds) else ""
+        start = names.get(f"{kind}-start", names.get(before))
+        end = names.get(f"{kind}-end", names.get(after))
+        return start, end
 
     @property
     def bytes_received(self) -> int | None:
@@ -878,15 +898,14 @@ class RunRecord(Wire):
         table = self.samples.connection
         return None if table is None else sum(table.bytes_received)
 
-    def growth(self, readings: Readings) -> dict[str, int]:
-        """How counters grew over the measuring phase; a maximum is that of the run so far.
+    def growth(self, readings: Readings, phase: PhaseKind = "measure") -> dict[str, int]:
+        """How counters grew over a phase; a maximum is that of the run so far.
 
         A counter that was not read at one of the edges is not there: missing is not zero.
         """
-        names = [edge.name for edge in self.edges]
-        if MEASURE_START not in names or MEASURE_END not in names:
+        first, last = self.edges_of(phase)
+        if first is None or last is None:
             return {}
-        first, last = names.index(MEASURE_START), names.index(MEASURE_END)
         pairs = {name: (values[first], values[last]) for name, values in readings.items()}
         return {
             name: end if name in MAXIMA else end - start

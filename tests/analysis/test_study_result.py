@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.errors import StudyError
 from tests.report.results import from_text, study_text
 
 SWITCHES = """\
@@ -26,34 +27,34 @@ def test_a_base_is_the_level_of_that_name_however_it_is_written(tmp_path: Path) 
     """Beside 1.50 the level 2 is text too, and the base is a number."""
     levels = "factors: {latency: [1.50, 2], servers: [2, 4]}\nreplicates: 3\n"
     compared = "compare: {factor: latency, base: 2}\n"
-    result = analyse(from_text(tmp_path, study_text(levels + compared, servers='"${servers}"')))
+    switch = '{profile: generic-shared, alpha: "${latency}"}'
+    text = study_text(levels + compared, switch=switch, servers='"${servers}"')
+    result = analyse(from_text(tmp_path, text))
     (case,) = result.cases
     assert {
         (verdicts.level, verdicts.base) for panel in case.panels for verdicts in panel.verdicts
     } == {("1.50", "2")}
 
 
-def test_a_metric_to_compare_on_that_the_workload_does_not_have_is_named(tmp_path: Path) -> None:
-    on = "on: [server.cpu_pct, response_ms_mean, goodput_mbps]"
-    result = found(tmp_path, f"{COMPARED}, {on}}}\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{COMPARED}, on: [response_ms_mean, goodput_mbps]}}\n",
+        "require: [response_ms_mean < 1]\n",
+        "tables: [{rows: servers, columns: [response_ms_mean]}]\n",
+        "figures: [latency_p99]\n",
+    ],
+)
+def test_a_metric_that_the_workload_does_not_have_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(StudyError, match="the workload incast"):
+        found(tmp_path, text)
+
+
+def test_metrics_of_nodes_are_compared_as_any_other(tmp_path: Path) -> None:
+    result = found(tmp_path, f"{COMPARED}, on: [server.cpu_pct, goodput_mbps]}}\n")
     assert result.comparing is not None
-    assert [metric.name for metric in result.comparing.on] == ["goodput_mbps"]
-    assert result.warnings.not_shown == (
-        "compare.on: server.cpu_pct",
-        "compare.on: response_ms_mean",
-    )
-
-
-def test_published_values_of_a_metric_that_the_workload_does_not_have_are_named(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "paper.csv").write_text("servers,response,goodput\n2,3.5,9000\n")
-    result = found(
-        tmp_path,
-        "reference:\n  file: paper.csv\n  source: a paper\n  factors: {servers: servers}\n"
-        "  columns: {response: {metric: response_ms_mean}, goodput: {metric: goodput_mbps}}\n",
-    )
-    assert result.warnings.not_shown == ("response of paper.csv: response_ms_mean",)
+    assert [metric.name for metric in result.comparing.on] == ["server.cpu_pct", "goodput_mbps"]
+    assert result.warnings.not_shown == ()
 
 
 AS_SHOWN = "{title: Goodput, rows: servers, columns: switch, cell: goodput_mbps}"

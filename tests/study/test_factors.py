@@ -93,11 +93,14 @@ GRID = """\
 study: grid
 question: How do levels combine?
 factors:
-  a: [x, y]
+  a: [{name: x, block: 1 MB}, {name: y, block: 2 MB}]
   b: [1, 2, 3]
-topology: {client: {}, server: {}}
-workload: {incast: {block: 1 MB, iterations: 1}}
+topology: {client: {}, server: {count: "${b}"}}
+workload: {incast: {block: "${block}", iterations: 1}}
 """
+
+
+USES_C = ("iterations: 1}", 'iterations: 1, request: "${request}"}')
 
 
 def test_the_full_product_varies_the_last_factor_fastest(small: Small) -> None:
@@ -115,7 +118,13 @@ def test_a_hole_with_an_exclamation_mark_means_every_other_level(small: Small) -
 
 
 def test_zipped_factors_go_first_with_first(small: Small) -> None:
-    zipped = (("  b: [1, 2, 3]", "  b: [1, 2]\n  c: [p, q]\nzip: [[a, c]]"),)
+    zipped = (
+        (
+            "  b: [1, 2, 3]",
+            "  b: [1, 2]\n  c: [{name: p, request: 1 B}, {name: q, request: 2 B}]\nzip: [[a, c]]",
+        ),
+        USES_C,
+    )
     assert rows(small(*zipped, text=GRID)) == ["x 1 p", "x 2 p", "y 1 q", "y 2 q"]
 
 
@@ -185,5 +194,11 @@ def case_sizes(case: Case) -> tuple[int, int]:
 
 
 def test_treatments_are_counted_without_expanding_them(small: Small) -> None:
-    zipped = (("  b: [1, 2, 3]", "  b: 1..50\n  c: [p, q]\nzip: [[a, c]]"),)
+    zipped = (
+        (
+            "  b: [1, 2, 3]",
+            "  b: 1..50\n  c: [{name: p, request: 1 B}, {name: q, request: 2 B}]\nzip: [[a, c]]",
+        ),
+        USES_C,
+    )
     assert case_sizes(small(*zipped, text=GRID).cases[0]) == (100, 100)

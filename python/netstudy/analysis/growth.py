@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable, pool_study
 from netstudy.analysis.intervals import Estimate
-from netstudy.analysis.metrics import Metric, Pooled, metric_named
+from netstudy.analysis.metrics import Metric, Pooled
+from netstudy.analysis.named import metric_named
 from netstudy.analysis.verdict import aa_noise
-from netstudy.analysis.workloads import metrics_of, workload_of
+from netstudy.analysis.workloads import further_of, metrics_of, workload_of
 from netstudy.plan import OuterLoop, outer_loops
 from netstudy.plan.planned import canonical
 from netstudy.wire import Level, Plan, Treatment
@@ -169,8 +170,7 @@ def loops_of(folder: Folder, study: Study, plan: Plan, cells: CellTable) -> tupl
 def loops_in(folder: Folder) -> tuple[GrownLoop, ...]:
     """The outer loops of a results folder, read from its records."""
     study, plan = folder.study(), folder.plan()
-    deciding = [*deciding_metrics(study, plan).values()]
-    cells = pool_study(study, plan, folder.records(plan.runs), folder.series, deciding)
+    cells = pool_study(study, plan, folder.records(plan.runs), folder.series)
     return loops_of(folder, study, plan, cells)
 
 
@@ -214,9 +214,13 @@ def deciding_metrics(study: Study, plan: Plan) -> dict[str, Metric]:
 def _metric(of: str | None, plan: Plan) -> Metric:
     if of is None:
         return workload_of(plan).throughput
-    metric = metric_named(of, metrics_of(plan))
+    metric = metric_named(of, _vocabulary(plan))
     assert metric is not None, "a metric that the runs do not give was refused before them"
     return metric
+
+
+def _vocabulary(plan: Plan) -> tuple[Metric, ...]:
+    return (*metrics_of(plan), *further_of(plan))
 
 
 def refusals(study: Study, plan: Plan) -> list[str]:
@@ -234,7 +238,7 @@ def refusals(study: Study, plan: Plan) -> list[str]:
 
 def _undecided(of: str, study: Study, plan: Plan) -> str | None:
     """Why a metric cannot tell a gain of these runs; None: it can."""
-    metric = metric_named(of, metrics_of(plan))
+    metric = metric_named(of, _vocabulary(plan))
     if metric is None:
         kind = plan.runs[0].workload.kind
         default = workload_of(plan).throughput.name

@@ -24,7 +24,8 @@ from netstudy.analysis.agreement import (
 )
 from netstudy.analysis.bootstrap import resampled
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import Metric, metric_named
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
 from netstudy.analysis.testbed import Here
 from netstudy.analysis.workloads.base import Identity
 from netstudy.errors import StudyError

@@ -11,7 +11,8 @@ from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
 from netstudy.analysis.growth import GrownLoop, loops_of
 from netstudy.analysis.layout import Layout, Panel, layout
-from netstudy.analysis.metrics import Metric, figure_named, metric_named
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.reference import (
     PanelReference,
     Published,
@@ -93,6 +94,8 @@ class Warnings:
     not_shown: tuple[str, ...]
     """Parts of the study that this version's report leaves out, by path: comparisons, tables,
     figures, conclusions."""
+    left_out: tuple[str, ...]
+    """Parts of the study that were left out by name when it was carried out."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""
@@ -107,6 +110,7 @@ class Warnings:
                 self.exceeded,
                 self.disagreeing,
                 self.not_shown,
+                self.left_out,
             )
         )
 
@@ -147,10 +151,11 @@ class StudyResult:
 def analyse(folder: Folder) -> StudyResult:
     """Reads a results folder, finished or not, and finds what it says."""
     study, plan, records = folder.study(), folder.plan(), folder.records()
-    cells = pool_study(study, plan, records, folder.series)
+    with_nodes = not folder.is_version1()
+    cells = pool_study(study, plan, records, folder.series, with_nodes=with_nodes)
     testbed = _testbed(folder, records)
     comparing, not_compared = _comparing(study, cells)
-    published, unread, unpublished = _published(study, cells.metrics)
+    published, unread, unpublished = _published(study, cells.vocabulary)
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
     loops = loops_of(folder, study, plan, cells)
@@ -160,7 +165,7 @@ def analyse(folder: Folder) -> StudyResult:
         if case.name in cells.cases
     )
     not_shown = (*not_compared, *not_tabled, *not_drawn, *unpublished)
-    not_shown += not_reported(study, {case.name: case.layout.axes for case in cases})
+    not_shown += not_reported(study)
     return StudyResult(
         study=study.study,
         title=study.report.title,
@@ -177,7 +182,9 @@ def analyse(folder: Folder) -> StudyResult:
         sources=tuple(reference.source for reference in study.reference),
         plan=plan,
         testbed=testbed,
-        warnings=_warnings(cells, cases, testbed, unread, not_shown),
+        warnings=_warnings(
+            cells, cases, testbed, unread, not_shown, tuple(folder.invocation().without)
+        ),
     )
 
 
@@ -193,7 +200,7 @@ def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[
     asked = study.compare
     if asked is None:
         return None, ()
-    known, unknown = _known(asked.on, cells.metrics)
+    known, unknown = _known(asked.on, cells.vocabulary)
     comparing = Comparing(
         asked.factor, asked.base, asked.noise_pct, known or cells.workload.compared_on
     )
@@ -240,7 +247,7 @@ def _headline(
         for name in (table.cell or table.columns)
         if name not in study.factors
     )
-    known, unknown = _known(names, cells.metrics)
+    known, unknown = _known(names, cells.vocabulary)
     return known or headline_of(plan), unknown
 
 
@@ -292,7 +299,13 @@ def _panel(
     noise = comparing.noise_pct if comparing else None
     workload = cells.workload
     reference = beside(
-        panel, published, base, noise, here, metrics=cells.metrics, law=workload.identity
+        panel,
+        published,
+        base,
+        noise,
+        here,
+        metrics=(*cells.metrics, *cells.asked),
+        law=workload.identity,
     )
     return PanelResult(
         panel=panel,
@@ -331,6 +344,7 @@ def _warnings(
     testbed: TestbedResult,
     unread: tuple[str, ...],
     not_shown: tuple[str, ...],
+    left_out: tuple[str, ...],
 ) -> Warnings:
     references = [found.reference for case in cases for found in case.panels if found.reference]
     return Warnings(
@@ -348,4 +362,5 @@ def _warnings(
         exceeded=testbed.exceeded,
         disagreeing=testbed.disagreeing,
         not_shown=not_shown,
+        left_out=left_out,
     )

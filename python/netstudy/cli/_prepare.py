@@ -29,6 +29,7 @@ class Asked:
     testbed: str | None = None
     form: str | None = None
     scale: str | None = None
+    without: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,6 @@ class Prepared:
 
         return refusals(self.study, self.planned.whole_plan)
 
-    def notes(self) -> list[str]:
-        """That, and what the report will leave out."""
-        from netstudy.plan import left_out_of_the_report
-
-        return [*self.unsupported(), *left_out_of_the_report(self.study, self.planned.cells)]
-
 
 def prepare(asked: Asked) -> Prepared:
     """Load the study, apply what was asked for, and make the plan. Raises StudyError."""
@@ -81,6 +76,7 @@ def prepare(asked: Asked) -> Prepared:
         quick=asked.quick,
         form=form,
         scale=_scale(as_written, asked.scale, form),
+        without=list(asked.without),
     )
     study = invocation.applied_to(as_written)
     invocation = invocation.model_copy(update={"only": parse_only(asked.only, study)})

@@ -25,6 +25,7 @@ def command(
     only: options.Only = None,
     overrides: options.Set = None,
     quick: options.Quick = False,
+    without: options.Without = None,
     threads: options.Threads = None,
     json: options.Json = False,
 ) -> None:
@@ -32,7 +33,9 @@ def command(
 
     --json prints the plan itself: the document that the engine reads on its standard input.
     """
-    asked = Asked(study, seed, only or (), overrides or (), quick, testbed, form, scale)
+    asked = Asked(
+        study, seed, only or (), overrides or (), quick, testbed, form, scale, without or ()
+    )
     show_plan(prepare(asked), threads, json=json)
 
 
@@ -72,7 +75,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     for case, said in _growing(prepared):
         yield "grows", f"{case}{said}"
     yield from outline(planned.possible or ())
-    for part in prepared.notes():
+    for part in prepared.unsupported():
         yield "note", part
 
 

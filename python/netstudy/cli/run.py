@@ -54,6 +54,7 @@ def command(
     overrides: options.Set = None,
     results: options.Results = options.RESULTS,
     quick: options.Quick = False,
+    without: options.Without = None,
     threads: options.Threads = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and touch nothing.")
@@ -72,7 +73,9 @@ def command(
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input, 3 the testbed failed,
     or a run failed or is invalid.
     """
-    asked = Asked(study, seed, only or (), overrides or (), quick, testbed, form, scale)
+    asked = Asked(
+        study, seed, only or (), overrides or (), quick, testbed, form, scale, without or ()
+    )
     if dry_run:
         from netstudy.cli.plan import show_plan
 

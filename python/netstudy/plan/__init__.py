@@ -17,7 +17,7 @@ from netstudy.plan.loops import OuterLoop, outer_loops
 from netstudy.plan.make import make_plan, make_round
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
-from netstudy.plan.support import left_out_of_the_report, unsupported
+from netstudy.plan.support import unsupported
 from netstudy.study import parse_only
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "PlannedRun",
     "PlannedStudy",
     "is_per_hop",
-    "left_out_of_the_report",
     "make_plan",
     "make_round",
     "outer_loops",

@@ -5,21 +5,15 @@ A part that would have no effect is named too: a study must not be run as if it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from netstudy.documents.problems import listed
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
-from netstudy.study.axes import axes
 from netstudy.study.not_reported import not_reported
 from netstudy.study.procedure import SnmpPoll
 from netstudy.study.topology import Host, Link
 from netstudy.study.vocabulary import TESTBEDS
-from netstudy.wire import Level
-
-if TYPE_CHECKING:
-    from netstudy.plan.planned import Cell
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
@@ -32,26 +26,8 @@ def unsupported(study: Study, testbed: str) -> list[str]:
         *not_on_the_wire(study),
         *_not_carried_out(study),
         *_not_simulated(study, testbed),
+        *_not_reported(study),
     ]
-
-
-def left_out_of_the_report(study: Study, cells: Iterable[Cell]) -> list[str]:
-    """What the report of these cells will leave out, in a sentence; empty when it has it all.
-
-    The study can be carried out all the same: what was measured is kept.
-    """
-    compared = study.compare.factor if study.compare else None
-    levels: dict[str, dict[str, dict[Level, None]]] = {}
-    for cell in cells:
-        found = levels.setdefault(cell.case, {})
-        for factor, level in cell.treatment.items():
-            found.setdefault(factor, {})[level] = None
-    laid_out = {
-        case: axes({factor: tuple(seen) for factor, seen in factors.items()}, compared)
-        for case, factors in levels.items()
-    }
-    parts = not_reported(study, laid_out)
-    return [f"The report does not carry out {listed(list(parts))} yet."] if parts else []
 
 
 def _not_carried_out(study: Study) -> Iterator[str]:
@@ -64,6 +40,11 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
     for name, host in study.topology.groups.items():
         if testbed == "sim" and host.cpu_quota is not None:
             yield f"The cpu_quota of host {name} needs a testbed of real hosts, such as netns."
+
+
+def _not_reported(study: Study) -> Iterator[str]:
+    for part in not_reported(study):
+        yield f"The report does not carry out {part} yet; leave it out with --without {part}."
 
 
 def is_lowered(study: Study) -> bool:

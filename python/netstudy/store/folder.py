@@ -57,7 +57,7 @@ class Folder:
         """The study as it was carried out: as it was then, with this run's overrides."""
         from netstudy.study import load
 
-        return self.invocation().applied_to(load(self.path / STUDY))
+        return self.invocation().applied_to(load(self.path / STUDY, was_carried_out=True))
 
     def plan(self) -> Plan:
         """The runs that the folder is for so far, in order: those of all rounds, each once."""
@@ -90,7 +90,7 @@ class Folder:
         if not (self.path / ENGINE).exists():
             return None
         return self._parsed(
-            ENGINE, lifted_engine if self._is_version1() else EngineRecord.model_validate_json
+            ENGINE, lifted_engine if self.is_version1() else EngineRecord.model_validate_json
         )
 
     def records(self, runs: Iterable[Run] | None = None) -> list[RunRecord]:
@@ -99,13 +99,13 @@ class Folder:
         They are without their series, which `series` reads of one run at a time: those of 100 runs
         of seven minutes take more than a gigabyte of memory (decision 0006).
         """
-        old = self._is_version1()
+        old = self.is_version1()
         chosen = self.plan().runs if runs is None else runs
         return [self._record(run, old=old) for run in chosen if self._has(run)]
 
     def series(self, run: str) -> tuple[Series, ...]:
         """What was sampled in a run. Raises StudyError when there is no record of it."""
-        if self._is_version1():
+        if self.is_version1():
             return ()
         return self._parsed(f"{RUNS}/{run}.json", RunRecord.model_validate_json).series
 
@@ -252,7 +252,7 @@ class Folder:
             advice = "remove the file and resume, and the run is carried out again"
             raise StudyError(f"{error}; {advice}") from error
 
-    def _is_version1(self) -> bool:
+    def is_version1(self) -> bool:
         """A folder is of one version as a whole: an engine goes on with what it began alone."""
         return is_version1(self._read(PLAN))
 

@@ -15,6 +15,7 @@ from netstudy.study.agreement import Band
 from netstudy.study.file import Design, Form, Hole, Quick, StudyFile
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.outcome import (
+    Bound,
     Compare,
     Conclusion,
     Figure,
@@ -23,8 +24,15 @@ from netstudy.study.outcome import (
     Requirement,
     Table,
 )
-from netstudy.study.procedure import Instrument, Procedure
+from netstudy.study.procedure import Instrument, Procedure, TcpSampler
 from netstudy.study.topology import Topology
+from netstudy.study.vocabulary import (
+    PROBE_FIGURES,
+    PROBE_METRICS,
+    STANDARD_FIGURES,
+    TCP_FIGURES,
+    TCP_METRICS,
+)
 from netstudy.study.workloads import Workload
 from netstudy.wire import Level
 
@@ -99,6 +107,8 @@ class Study:
     """The file it was read from."""
     document: Document = field(repr=False)
     file: StudyFile = field(repr=False)
+    was_carried_out: bool = False
+    """Whether it is that of a results folder: what an earlier version let pass is not refused."""
 
     @property
     def study(self) -> str:
@@ -124,6 +134,40 @@ class Study:
     def workload(self) -> Workload:
         """What the hosts do; with references that a treatment fills in."""
         return self.file.workload
+
+    @property
+    def metrics(self) -> Mapping[str, tuple[str, ...]]:
+        """What its workload, the probe beside it and the sampler of its connections measure, with
+        the statistics of each."""
+        probe = PROBE_METRICS if self._is_probed else {}
+        return {**self.workload.spec.metrics, **probe, **(TCP_METRICS if self._is_sampled else {})}
+
+    @property
+    def figures_known(self) -> tuple[str, ...]:
+        """The standard figures that show these."""
+        probe = PROBE_FIGURES if self._is_probed else ()
+        return (*self.workload.spec.figures, *probe, *(TCP_FIGURES if self._is_sampled else ()))
+
+    @property
+    def _is_probed(self) -> bool:
+        return self.workload.probe is not None
+
+    @property
+    def _is_sampled(self) -> bool:
+        return any(isinstance(one, TcpSampler) for one in self.instruments)
+
+    @cached_property
+    def named_metrics(self) -> tuple[str, ...]:
+        """Every metric that its outcome names, once, in the order of the file's parts."""
+        found = [
+            *(self.compare.on if self.compare else ()),
+            *(name for table in self.report.tables for name in table.metrics(self.factors)),
+            *(name for figure in self.report.figures for name in figure.metrics),
+            *(name for conclusion in self.conclude for name in conclusion.metrics),
+            *(Bound.of(one.that).metric for one in self.require),
+            *(name for name in self.agreement if name not in STANDARD_FIGURES),
+        ]
+        return tuple(dict.fromkeys(found))
 
     @property
     def procedure(self) -> Procedure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -64,6 +64,11 @@ class Table(Model):
     normalise: dict[Measured, Literal["first row"]] = Field(default_factory=dict)
     """Columns shown in percent of a base row."""
 
+    def metrics(self, factors: Container[str]) -> tuple[str, ...]:
+        """The metrics that it shows, where these are the factors of its study."""
+        columns = (name for name in self.columns if name not in factors)
+        return (*columns, *self.cell)
+
 
 FigureKind = Literal["lines", "bars", "time series", "size law"]
 Fit = Literal["linear", "amdahl", "usl", "latency + size/bandwidth"]
@@ -100,6 +105,11 @@ class Figure(Model):
     """Draw the line rate of the link."""
     beside: Measured | None = None
     """A metric of another instrument, drawn for comparison."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that it draws; those of a standard figure are known by its name."""
+        return (*self.y, *(name for name in (self.y2, self.beside) if name is not None))
 
     @model_validator(mode="after")
     def _says_what(self) -> Figure:
@@ -221,6 +231,11 @@ class Conclusion(Model):
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Levels that it is drawn at."""
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that it names."""
+        return ()
+
 
 class Bottleneck(Conclusion):
     """Name what limits throughput, and rule the others out."""
@@ -265,6 +280,11 @@ class Limit(Conclusion):
     while_: ConditionText = Field(alias="while")
     """What must hold, such as response_ms_mean < 1000."""
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metric that is bounded, and that of the condition."""
+        return self.limit, Bound.of(self.while_).metric
+
 
 class Comparison(Conclusion):
     """Levels of a factor against a base level."""
@@ -275,6 +295,11 @@ class Comparison(Conclusion):
     """The level that the others are held against; without it the first."""
     on: Metrics = ()
     """Metrics to compare on."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics to compare on."""
+        return self.on
 
 
 class Extrapolation(Conclusion):
@@ -289,6 +314,11 @@ class Equivalence(Conclusion):
 
     equivalent: Measured
     """The metric that is compared."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metric that is compared."""
+        return (self.equivalent,)
 
 
 class Knee(Conclusion):

@@ -43,7 +43,16 @@ def warnings(result: StudyResult) -> list[Sentence]:
             say("The study asks for “{text}”, which is not shown.", text=Name(text))
             for text in found.not_shown
         ),
+        *_left_out(found.left_out),
     ]
+
+
+def _left_out(parts: Sequence[str]) -> Iterator[Sentence]:
+    if parts:
+        yield say(
+            "Parts of the study were left out with --without: {parts}.",
+            parts=Name(listed(list(parts))),
+        )
 
 
 def _problems(result: StudyResult) -> Iterator[Sentence]:

@@ -39,6 +39,31 @@ def reference_scope(study: Study) -> list[tuple[Path, Ref]]:
     return [found for name, part in parts for found in references(part, (name,))]
 
 
+def unused_problems(study: Study) -> Iterator[Problem]:
+    """Factors that nothing refers to: their levels would be the same run, over and over. One of a
+    single level is a label."""
+    used = {ref.name.partition(".")[0] for _, ref in reference_scope(study)}
+    for factor in study.factors.values():
+        fields = {key for level in factor.levels for key in level.fields}
+        if len(factor.levels) < 2 or factor.name in used or fields & used:
+            continue
+        message = (
+            f"nothing uses this factor; write ${{{factor.name}}} where its level belongs, or "
+            "leave it out"
+        )
+        for path in _places_of(study, factor.name):
+            yield study.document.problem(path, message, of_key=True)
+
+
+def _places_of(study: Study, factor: str) -> Iterator[Path]:
+    """Where the file has a factor: in each case that varies it, else where it is held."""
+    varied = [found.path for case in study.cases if (found := case.factor(factor))]
+    yield from varied
+    if not varied:
+        held = (study.path_of_fixed(case, factor) for case in study.cases if factor in case.fixed)
+        yield from dict.fromkeys(held)
+
+
 def _case_problems(study: Study, case: Case) -> Iterator[Problem]:
     problem = study.document.problem
     if not case.factors:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path as FilePath
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
+from netstudy.study.checks.metrics import metric_problems
 from netstudy.study.model import Case, Study, factor_names
 from netstudy.study.outcome import (
     Bound,
@@ -23,8 +24,6 @@ from netstudy.study.outcome import (
     Table,
 )
 from netstudy.study.selection import one_level, select
-from netstudy.study.topology import SWITCH
-from netstudy.study.vocabulary import WORKLOAD_METRICS, split_metric
 from netstudy.wire import Level
 
 
@@ -68,7 +67,7 @@ def _growth_problems(study: Study) -> Iterator[Problem]:
     for case in study.cases:
         for factor in case.factors:
             if factor.growth and factor.growth.of is not None:
-                yield from _scope_problems(study, (*factor.path, "of"), factor.growth.of)
+                yield from metric_problems(study, (*factor.path, "of"), factor.growth.of)
 
 
 def _table_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
@@ -92,9 +91,9 @@ def _column_problems(
     study: Study, path: Path, name: str, cases: Sequence[Case]
 ) -> Iterator[Problem]:
     try:
-        yield from _scope_problems(study, path, name)
+        yield from metric_problems(study, path, name)
     except ValueError:
-        known = [*factor_names(cases), *WORKLOAD_METRICS]
+        known = [*factor_names(cases), *study.metrics]
         message = f'"{name}" is neither a factor nor a metric{did_you_mean(name, known)}'
         yield study.document.problem(path, message)
 
@@ -102,6 +101,10 @@ def _column_problems(
 def _figure_problems(study: Study, path: Path, figure: Figure) -> Iterator[Problem]:
     cases = _cases(study, figure.case)
     yield from _case_problems(study, path, figure.case)
+    if figure.name is not None and figure.name not in study.figures_known:
+        hint = did_you_mean(figure.name, study.figures_known)
+        message = f'"{figure.name}" is no figure of the workload {study.workload.kind}{hint}'
+        yield study.document.problem(path, message)
     beside = (figure.beside,) if figure.beside else ()
     second = (figure.y2,) if figure.y2 else ()
     for key, metrics in (("y", figure.y), ("y2", second), ("beside", beside)):
@@ -139,7 +142,7 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
 def _requirement_problems(study: Study, path: Path, requirement: Requirement) -> Iterator[Problem]:
     short = isinstance(study.document.data["require"][path[-1]], str)
     that: Path = path if short else (*path, "that")
-    yield from _scope_problems(study, that, Bound.of(requirement.that).metric)
+    yield from metric_problems(study, that, Bound.of(requirement.that).metric)
     for name, levels in requirement.at.items():
         if name not in study.factors:
             message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
@@ -229,15 +232,4 @@ def _level_problems(
 
 def _metrics_problems(study: Study, path: Path, metrics: Iterable[str]) -> Iterator[Problem]:
     for index, metric in enumerate(metrics):
-        yield from _scope_problems(study, (*path, index), metric)
-
-
-def _scope_problems(study: Study, path: Path, metric: str) -> Iterator[Problem]:
-    """A metric of a host that the study does not have."""
-    scope = split_metric(metric).scope
-    known: Mapping[str, object] = study.topology.groups
-    if scope == SWITCH and study.topology.switch is None:
-        yield study.document.problem(path, f'"{metric}": the topology has no switch')
-    elif scope not in (None, SWITCH) and scope not in known:
-        hint = did_you_mean(str(scope), known)
-        yield study.document.problem(path, f'"{metric}": no host "{scope}"{hint}')
+        yield from metric_problems(study, (*path, index), metric)

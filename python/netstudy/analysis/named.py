@@ -1,0 +1,26 @@
+"""Finding a metric by the name that a study gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.nodes import node_metric
+
+
+def metric_named(name: str, among: Sequence[Metric]) -> Metric | None:
+    """The metric of that name: one of a node, or one of those that a workload has. A name without a
+    statistic means the mean. None: there is none."""
+    if "." in name:
+        try:
+            return node_metric(name)
+        except ValueError:
+            return None
+    by_name = {metric.name: metric for metric in among}
+    plain = name.removesuffix("_mean")
+    return by_name.get(name) or by_name.get(f"{name}_mean") or by_name.get(plain)
+
+
+def figure_named(name: str, among: Sequence[Metric]) -> Metric | None:
+    """The metric whose figure has that name."""
+    return next((metric for metric in among if metric.figure == name), None)

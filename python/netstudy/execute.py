@@ -110,7 +110,7 @@ def left_to_do(folder: Folder, again: Container[str]) -> Plan:
 
 def rounds_of(folder: Folder) -> Rounds | None:
     """The further rounds of a folder; None where no factor of its study grows."""
-    return Rounds(folder) if folder.study().grows else None
+    return Rounds(folder) if folder.invocation().has_rounds(folder.study()) else None
 
 
 def execute(

@@ -475,7 +475,38 @@ class Request(Wire):
     """Whether each request has a connection of its own."""
 
 
-Workload = Annotated[Incast | Transfer | Request, Field(discriminator="kind")]
+class PublishedValue(Wire):
+    """A value that somebody published of a run."""
+
+    metric: str
+    """As the study names it."""
+    value: float
+    rounding: float = Field(gt=0)
+    """One unit of the last digit that the source gives."""
+    row: str
+    """File and line that it stands in."""
+
+
+class Published(Wire):
+    """A run that was carried out elsewhere: what is known of it is what was published.
+
+    Its network has no nodes and it has no phases, since neither is known.
+    """
+
+    kind: Literal["published"] = "published"
+    of: str
+    """The workload that was carried out, as studies name it."""
+    source: tuple[str, ...]
+    """Who measured it, and where it is published."""
+    given: tuple[PublishedValue, ...] = Field(min_length=1)
+
+    @property
+    def roles(self) -> Roles:
+        """Nobody that is known of."""
+        return Roles.model_construct(client=(), server=())
+
+
+Workload = Annotated[Incast | Transfer | Request | Published, Field(discriminator="kind")]
 
 
 class Probe(Wire):
@@ -580,7 +611,7 @@ class Run(Wire):
     probe: Probe | None = None
     """Small requests beside the workload; None: there are none."""
     phases: tuple[Phase, ...]
-    """In order; one of them is the measuring phase."""
+    """In order; one of them is the measuring phase. Empty where they are not known."""
     instruments: tuple[Instrument, ...] = ()
 
     def until(self, kind: PhaseKind) -> UntilCount | UntilTime | None:
@@ -852,7 +883,7 @@ class RunRecord(Wire):
     checks: tuple[Check, ...] = ()
     nodes: dict[str, RecordNode] = {}
     phases: tuple[PhaseTimes, ...] = ()
-    """One of them is the measuring phase, unless the run failed."""
+    """One of them is the measuring phase, unless the run failed, or was carried out elsewhere."""
     samples: Samples = Samples()
     edges: tuple[Edge, ...] = ()
     counters: dict[str, Readings] = {}
@@ -868,6 +899,10 @@ class RunRecord(Wire):
     """What the run was made on, such as `kernel` and `testbed`; empty for the simulator."""
     scaled_by: str | None = None
     """What all link rates of the study were multiplied by, such as `1/20`; None: nothing."""
+    published: dict[str, float] = {}
+    """Metric -> its value, where the run was carried out elsewhere and published."""
+    published_rounding: dict[str, float] = {}
+    """Metric -> one unit of the last digit of its published value."""
 
     @property
     def measure(self) -> PhaseTimes | None:

@@ -129,16 +129,23 @@ def test_cases_share_the_run_where_their_treatments_coincide() -> None:
     planned = make_plan(load(ROOT / "studies/trade"))
     shared = [run for run in planned.runs if len(run.cases) > 1]
     assert planned.most.runs == 3 * len({cell.run_ids for cell in planned.cells})
-    common = {"release": "b", "disk": "ram", "buffers": 16, "cpus": 8, "users": 60}
+    common: dict[str, wire.Level] = {
+        "release": "b",
+        "disk": "disk",
+        "buffers": 16,
+        "cpus": 8,
+        "users": 60,
+    }
     found = [run for run in shared if run.treatment == common]
     assert [run.replicate for run in found] == [1, 2, 3]
-    assert found[0].cases == ("disk", "buffers")  # scaling grows up to it, or ends before
+    assert found[0].cases == ("disk", "buffers")
     cells = [cell for cell in planned.cells if found[0].id in cell.run_ids]
     assert [(cell.case, cell.treatment) for cell in cells] == [
-        ("disk", {"disk": "ram", "users": 60}),
+        ("disk", {"disk": "disk", "users": 60}),
         ("buffers", {"buffers": 16}),
-        ("scaling", {"cpus": 8, "users": 60}),
     ]
+    other = run_id(common | {"buffers": 128}, replicate=1)
+    assert [cell.case for cell in planned.cells if other in cell.run_ids] == ["buffers", "scaling"]
 
 
 def only_run(study: Study, **levels: int) -> wire.Run:
@@ -359,7 +366,7 @@ def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
     study = load(ROOT / "studies/incast")
     assert unsupported(study, "sim") == []
     (said,) = unsupported(study, "moon")
-    assert said == "This version has no testbed moon; it has sim, netns, netns-kernel."
+    assert said == "This version has no testbed moon; it has sim, netns, netns-kernel, published."
     planned = make_plan(study)
     assert (len(planned.cells), planned.estimate.runs) == (46, 46 * study.replicates)
 

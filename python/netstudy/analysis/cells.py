@@ -137,9 +137,9 @@ def pool(
     metrics that a study wants beside those of its workload."""
     by_run = {record.run: record for record in records}
     factors = _factors(plan, levels or {})
-    groups: dict[tuple[tuple[str, Level], ...], list[Run]] = {}
+    groups: dict[tuple[object, ...], list[Run]] = {}
     for run in plan.runs:
-        groups.setdefault(_key(run.treatment), []).append(run)
+        groups.setdefault((run.cases, _key(run.treatment)), []).append(run)
     workload = workload_of(plan)
     rows = [_row(runs, by_run, workload, series) for runs in groups.values()]
     rows.sort(key=lambda row: _position(row.treatment, factors))

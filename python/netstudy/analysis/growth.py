@@ -161,9 +161,10 @@ def grown_loops(
 
 def loops_of(folder: Folder, study: Study, plan: Plan, cells: CellTable) -> tuple[GrownLoop, ...]:
     """The outer loops of a results folder; `cells` are all that it has."""
-    if not study.grows:
+    invocation = folder.invocation()
+    if not invocation.has_rounds(study):
         return ()
-    loops = outer_loops(study, folder.invocation().levels_kept(study))
+    loops = outer_loops(study, invocation.levels_kept(study))
     return grown_loops(study, loops, cells, deciding_metrics(study, plan))
 
 

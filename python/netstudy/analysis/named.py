@@ -11,14 +11,15 @@ from netstudy.analysis.nodes import node_metric
 def metric_named(name: str, among: Sequence[Metric]) -> Metric | None:
     """The metric of that name: one of a node, or one of those that a workload has. A name without a
     statistic means the mean. None: there is none."""
-    if "." in name:
-        try:
-            return node_metric(name)
-        except ValueError:
-            return None
     by_name = {metric.name: metric for metric in among}
     plain = name.removesuffix("_mean")
-    return by_name.get(name) or by_name.get(f"{name}_mean") or by_name.get(plain)
+    found = by_name.get(name) or by_name.get(f"{name}_mean") or by_name.get(plain)
+    if found is not None or "." not in name:
+        return found
+    try:
+        return node_metric(name)
+    except ValueError:
+        return None
 
 
 def figure_named(name: str, among: Sequence[Metric]) -> Metric | None:

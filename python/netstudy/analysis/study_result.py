@@ -24,7 +24,6 @@ from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResul
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
-from netstudy.errors import StudyError
 from netstudy.study.not_reported import not_reported
 from netstudy.wire import Level, Plan, RunRecord
 
@@ -84,7 +83,7 @@ class Warnings:
     """Cells with fewer runs than recommended."""
     warm_up: tuple[tuple[CellRow, WarmUp], ...]
     reference: tuple[str, ...]
-    """Reference data that could not be read, and why."""
+    """What is wrong with the reference data, whose values are left out there."""
     contradicted: tuple[OrderAgreement, ...]
     """Published orders of two levels that the study turns round in most rows."""
     exceeded: tuple[LimitFound, ...]
@@ -155,7 +154,7 @@ def analyse(folder: Folder) -> StudyResult:
     cells = pool_study(study, plan, records, folder.series, with_nodes=with_nodes)
     testbed = _testbed(folder, records)
     comparing, not_compared = _comparing(study, cells)
-    published, unread, unpublished = _published(study, cells.vocabulary)
+    published = () if testbed.published else read_reference(study, cells.vocabulary)
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
     loops = loops_of(folder, study, plan, cells)
@@ -164,7 +163,8 @@ def analyse(folder: Folder) -> StudyResult:
         for case in study.cases
         if case.name in cells.cases
     )
-    not_shown = (*not_compared, *not_tabled, *not_drawn, *unpublished)
+    not_shown = (*not_compared, *not_tabled, *not_drawn)
+    not_shown += _not_of_this_run(study, cells.vocabulary)
     not_shown += not_reported(study)
     return StudyResult(
         study=study.study,
@@ -183,7 +183,12 @@ def analyse(folder: Folder) -> StudyResult:
         plan=plan,
         testbed=testbed,
         warnings=_warnings(
-            cells, cases, testbed, unread, not_shown, tuple(folder.invocation().without)
+            cells,
+            cases,
+            testbed,
+            folder.reference_problems(),
+            not_shown,
+            tuple(folder.invocation().without),
         ),
     )
 
@@ -217,24 +222,15 @@ def _known(
     return tuple(known.values()), unknown
 
 
-def _published(
-    study: Study, metrics: Sequence[Metric]
-) -> tuple[tuple[Published, ...], tuple[str, ...], tuple[str, ...]]:
-    """The published values, the data that cannot be read, and the columns of unknown metrics."""
-    values: list[Published] = []
-    unread: list[str] = []
-    for reference in study.reference:
-        try:
-            values.extend(read_reference(reference, study.folder, metrics))
-        except StudyError as error:
-            unread.append(str(error))
-    not_shown = (
-        f"{column} of {reference.file}: {holds.metric}"
+def _not_of_this_run(study: Study, metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """The columns of reference data whose metrics are none of this workload's."""
+    return tuple(
+        f"{column} of {reference.file}: {metric}"
         for reference in study.reference
         for column, holds in reference.columns.items()
-        if metric_named(holds.metric, metrics) is None
+        for metric in holds.metric.metrics
+        if metric_named(metric, metrics) is None
     )
-    return tuple(values), tuple(unread), tuple(not_shown)
 
 
 def _headline(
@@ -278,6 +274,7 @@ def _case(
     loops: Sequence[GrownLoop],
 ) -> CaseResult:
     laid = layout(cells, case.name, comparing.factor if comparing else None)
+    published = [one for one in published if one.case in (None, case.name)]
     return CaseResult(
         name=case.name,
         description=case.description,
@@ -342,7 +339,7 @@ def _warnings(
     cells: CellTable,
     cases: Sequence[CaseResult],
     testbed: TestbedResult,
-    unread: tuple[str, ...],
+    unread: Sequence[str],
     not_shown: tuple[str, ...],
     left_out: tuple[str, ...],
 ) -> Warnings:
@@ -352,7 +349,7 @@ def _warnings(
         empty_cells=tuple(row for row in cells.rows if not row.runs),
         few_runs=tuple(row for row in cells.rows if len(row.runs) < RUNS_RECOMMENDED),
         warm_up=alarms(cells),
-        reference=unread,
+        reference=tuple(unread),
         contradicted=tuple(
             one
             for reference in references

@@ -235,6 +235,8 @@ def _settings(pairs: Sequence[CellPair]) -> Iterator[Setting]:
     found: dict[str, tuple[dict[Any, None], dict[Any, None]]] = {}
     for pair in pairs:
         left, right = settings_of(pair.a.planned[0]), settings_of(pair.b.planned[0])
+        if not left or not right:
+            continue  # nothing is known of one of them
         for path in dict.fromkeys((*left, *right)):
             if left.get(path) != right.get(path):
                 sides = found.setdefault(path, ({}, {}))

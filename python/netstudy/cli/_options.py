@@ -49,7 +49,11 @@ Without = Annotated[
 ]
 TestbedName = Annotated[
     str | None,
-    typer.Option("--testbed", help="Where to run: sim, netns or netns-kernel. [default: sim]"),
+    typer.Option(
+        "--testbed",
+        help="Where to run: sim, netns or netns-kernel; published: the study's reference data "
+        "in place of runs. [default: sim]",
+    ),
 ]
 Form = Annotated[
     str | None,

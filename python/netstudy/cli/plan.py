@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.cli import _options as options
 from netstudy.cli._output import duration, megabytes
-from netstudy.cli._prepare import Asked, prepare
+from netstudy.cli._prepare import PUBLISHED, Asked, prepare
 
 if TYPE_CHECKING:
     from netstudy.cli._prepare import Prepared
@@ -75,6 +75,8 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     for case, said in _growing(prepared):
         yield "grows", f"{case}{said}"
     yield from outline(planned.possible or ())
+    if prepared.invocation.testbed == PUBLISHED:
+        yield from _matched(prepared)
     for part in prepared.unsupported():
         yield "note", part
 
@@ -117,9 +119,26 @@ def _growing(prepared: Prepared) -> Iterator[tuple[str, str]]:
         yield named, f"{factor.name} until {levels} {verb} not gain in {of}"
 
 
+def _matched(prepared: Prepared) -> Iterator[tuple[str, str]]:
+    """Names of the published data that are written otherwise in the study; cells they leave out."""
+    from netstudy.plan import not_published
+    from netstudy.study import level_text
+    from netstudy.study.published import read_published
+
+    study = prepared.study
+    for index in range(len(study.reference)):
+        for factor, text, level in read_published(study, index).matched:
+            yield "level", f"{factor}: {text} is {level_text(level)}"
+    missing = not_published(study, prepared.planned)
+    if missing:
+        yield "note", f"{missing:,} cells of the study have no published value in this run."
+
+
 def _replicates(prepared: Prepared) -> str:
-    replicates = prepared.study.replicates
-    each = "1 replicate" if replicates == 1 else f"{replicates} replicates"
+    counts = [len(cell.run_ids) for cell in prepared.planned.cells]
+    low, high = min(counts), max(counts)
+    times = f"{high}" if low == high else f"{low} to {high}"
+    each = f"{times} replicate" if high == 1 else f"{times} replicates"
     return f"{len(prepared.planned.cells):,} cells, {each} of each"
 
 

@@ -17,6 +17,7 @@ from netstudy.plan.loops import OuterLoop, outer_loops
 from netstudy.plan.make import make_plan, make_round
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
+from netstudy.plan.published import not_published, published_plan
 from netstudy.plan.support import unsupported
 from netstudy.study import parse_only
 
@@ -29,8 +30,10 @@ __all__ = [
     "is_per_hop",
     "make_plan",
     "make_round",
+    "not_published",
     "outer_loops",
     "parse_only",
+    "published_plan",
     "run_id",
     "run_seed",
     "unsupported",

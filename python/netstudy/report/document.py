@@ -31,7 +31,7 @@ from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point, in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table, reference_table
-from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import (
     Group,
@@ -43,6 +43,8 @@ from netstudy.report.tables import (
 )
 from netstudy.report.testbed_tables import Evidence, agreement_evidence, limits_evidence
 from netstudy.report.workloads import page_of
+from netstudy.report.workloads.base import WorkloadPage
+from netstudy.wire import Run
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
@@ -82,7 +84,8 @@ class PanelSection:
     id: str
     heading: str
     results: Table
-    detail: Table
+    detail: Table | None
+    """The metrics that the results leave out, where there are any."""
     figures: tuple[Figure, ...]
     observations: tuple[Sentence, ...]
     verdicts: tuple[Table, ...]
@@ -124,8 +127,9 @@ class Document:
     requirements: Table | None
     summary: tuple[Point, ...]
     key_figure: Figure | None
-    bed: Figure
-    workload: Figure
+    bed: Figure | None
+    """The test bed; None where nothing is known of it."""
+    workload: Figure | None
     cases: tuple[CaseSection, ...]
     sources: tuple[str, ...]
     fitted: Sentence | None
@@ -144,8 +148,7 @@ class Document:
 
     def figures(self) -> Iterator[Figure]:
         """Every figure of the report, once."""
-        yield self.bed
-        yield self.workload
+        yield from (figure for figure in (self.bed, self.workload) if figure is not None)
         for case in self.cases:
             for panel in case.panels:
                 yield from panel.figures
@@ -164,19 +167,14 @@ def document(folder: Folder, result: StudyResult) -> Document:
         title=_title(result),
         question=result.question,
         expectation=result.expectation,
-        provenance=_provenance(folder),
+        provenance=_provenance(folder, result),
         warnings=tuple(warnings(result)),
         problems=_problems(result),
         requirements=requirements_table(result.requirements) if result.requirements else None,
         summary=tuple(summary(result)),
         key_figure=_key_figure(cases),
-        bed=Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs)),
-        workload=Figure(
-            "workload",
-            page.illustration_alt(runs),
-            say("{text}", text=Name(page.caption)),
-            page.illustration(runs),
-        ),
+        bed=_bed(runs),
+        workload=_workload(page, runs),
         cases=cases,
         sources=result.sources,
         fitted=fitted_note(fitted_figures(added.profiles)),
@@ -189,15 +187,37 @@ def document(folder: Folder, result: StudyResult) -> Document:
     )
 
 
+def _bed(runs: Sequence[Run]) -> Figure | None:
+    """The network of the runs, where it is known."""
+    if not any(run.network.nodes for run in runs):
+        return None
+    return Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs))
+
+
+def _workload(page: WorkloadPage, runs: Sequence[Run]) -> Figure | None:
+    if page.illustration is None:
+        return None
+    drawn = page.illustration
+    caption = say("{text}", text=Name(drawn.caption))
+    return Figure("workload", drawn.alt(runs), caption, drawn.svg(runs))
+
+
 def _title(result: StudyResult) -> str:
     """The study's own, and the scale: rates that are not the study's must not be taken for them."""
     title, scale = result.title or result.question, result.testbed.scaled_by
     return f"{title} (all link rates × {scale})" if scale else title
 
 
-def _provenance(folder: Folder) -> Sentence:
+def _provenance(folder: Folder, result: StudyResult) -> Sentence:
     """Where the numbers come from, in one line."""
     invocation, engine = folder.invocation(), folder.engine()
+    if result.testbed.published:
+        return say(
+            "Published values, from {sources}; netstudy {version}, results {folder}.",
+            sources=join([Name(source) for source in result.sources]),
+            version=Name(invocation.versions.get("netstudy", "unknown")),
+            folder=Name(folder.path.name),
+        )
     return say(
         "Testbed {testbed}, seed {seed}, netstudy {version}, engine {engine}; results {folder}.",
         testbed=Name(invocation.testbed),
@@ -255,17 +275,14 @@ def _growth(case: CaseResult, key: str, noise_pct: float | None) -> Evidence:
 def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
     panel = found.panel
     held = in_panel(panel)
-    title = result.table_title or "Results"
+    title, rest = result.table_title or "Results", _rest(result)
     return PanelSection(
         id=key,
         heading=", ".join(f"{f} {level_text(level)}" for f, level in panel.fixed.items()),
         results=results_table(panel, result.headline, f"{key}-table", _caption(title, panel)),
-        detail=results_table(
-            panel,
-            _rest(result),
-            f"{key}-detail",
-            _caption("All other metrics", panel),
-        ),
+        detail=results_table(panel, rest, f"{key}-detail", _caption("All other metrics", panel))
+        if rest
+        else None,
         figures=(
             *(_figure(found, metric, key) for metric in result.figures),
             *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),

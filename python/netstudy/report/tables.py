@@ -143,6 +143,8 @@ def verdict_text(row: Comparison) -> str:
                 else "different"
             )
         case "undecided":
+            if row.by_rounding:
+                return "undecided"
             more = ">1000" if row.more_runs is None else str(row.more_runs)
             return f"undecided, {more} more runs"
         case "same":

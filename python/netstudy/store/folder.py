@@ -59,6 +59,15 @@ class Folder:
 
         return self.invocation().applied_to(load(self.path / STUDY, was_carried_out=True))
 
+    def reference_problems(self) -> list[str]:
+        """What is wrong with the reference data that it keeps: of a study that an older version
+        carried out, or where they were changed since."""
+        from netstudy.study import load
+        from netstudy.study.checks.outcome import reference_problems
+
+        written = load(self.path / STUDY, was_carried_out=True)
+        return [str(problem) for problem in reference_problems(written)]
+
     def plan(self) -> Plan:
         """The runs that the folder is for so far, in order: those of all rounds, each once."""
         text = self._read(PLAN)

@@ -22,8 +22,9 @@ from netstudy.documents.source import Document, parse_value, read
 from netstudy.documents.validation import validate
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
-from netstudy.study.checks import problems_of, problems_of_extras
+from netstudy.study.checks import problems_of
 from netstudy.study.checks.design import quick_problems
+from netstudy.study.checks.outcome import reference_problems
 from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
 from netstudy.study.not_reported import not_reported
@@ -45,7 +46,8 @@ def load(
         fail(Problem(Place(str(path)), "", "the folder has no study.yaml"))
     study = _checked(file, read(file), hardware, was_carried_out=was_carried_out)
     if not was_carried_out:
-        raise_problems([*problems_of_extras(study), *_form_problems(study, hardware)])
+        extras = (*quick_problems(study), *reference_problems(study))
+        raise_problems([*extras, *_form_problems(study, hardware)])
     return study
 
 
@@ -62,7 +64,10 @@ def apply_overrides(
     document = study.document
     for path, value in overrides.items():
         document = _overridden(document, path, value)
-    return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
+    changed = _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
+    if any(path.partition(".")[0] == "reference" for path in overrides):
+        raise_problems(reference_problems(changed))
+    return changed
 
 
 def quick_form(study: Study, *, hardware: HardwareLibrary | None = None) -> Study:

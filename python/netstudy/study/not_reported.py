@@ -14,21 +14,22 @@ from netstudy.study.outcome import Conclusion
 
 def not_reported(study: Study) -> tuple[str, ...]:
     """Each part as a path, such as `figures[0]` or `conclude.bottleneck`."""
-    return tuple(dict.fromkeys(map(_shown, _parts(study))))
+    return tuple(dict.fromkeys(map(shown, _parts(study))))
 
 
 def _parts(study: Study) -> Iterator[Path]:
     yield from (path for path, figure in study.figures if figure.name is None)
-    yield from (("conclude", _kind(conclusion)) for conclusion in study.conclude)
+    yield from (("conclude", kind_of(conclusion)) for conclusion in study.conclude)
 
 
-def _kind(conclusion: Conclusion) -> str:
+def kind_of(conclusion: Conclusion) -> str:
     """The key that tells a conclusion from others: the first of its own."""
     fields = type(conclusion).model_fields
     own = next(name for name in fields if name not in Conclusion.model_fields)
     return fields[own].alias or own
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
+    """A part of a study as messages name it, such as `tables[0].normalise`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")

@@ -139,28 +139,73 @@ class Report(Model):
     """Figures in their order."""
 
 
+class ReferenceMetric(Model):
+    """The metric that a column of the reference file holds: one, or another by row."""
+
+    name: Measured | None = None
+    """The metric, in its own unit, where all rows hold the same one."""
+    by: WordsValue | None = None
+    """The column that says which metric the row holds."""
+    names: dict[WordsValue, Measured] = Field(default_factory=dict)
+    """What stands in that column -> the metric."""
+
+    @model_validator(mode="after")
+    def _says_which(self) -> ReferenceMetric:
+        if self.by is None and self.names:
+            raise fault("needs by, the column that says which metric a row holds", "names")
+        if self.by is not None and not self.names:
+            raise fault("needs names, the metrics by what stands in that column", "by")
+        if (self.name is None) == (self.by is None):
+            raise fault("needs a metric, or by and names where rows hold different ones")
+        return self
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that its rows may hold."""
+        return (self.name,) if self.name else tuple(self.names.values())
+
+
 class ReferenceColumn(Model):
     """What one column of the reference file holds."""
 
-    metric: Measured
-    """The metric, in its own unit."""
+    metric: Annotated[ReferenceMetric, Short("name", "a metric")]
+    """The metric; or `by`, the column that names it, and `names`, the metrics."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Levels that the whole column was measured at."""
 
 
+class ReferenceLevels(Model):
+    """Where the reference file says at which level of a factor a row was measured."""
+
+    column: WordsValue
+    """The column."""
+    names: dict[WordsValue, LevelValue] = Field(default_factory=dict)
+    """What stands there -> the level, where the file names it otherwise."""
+
+
 class Reference(Model):
-    """Measurements from elsewhere, to be shown beside the study's own."""
+    """Measurements from elsewhere, to be shown beside the study's own or in their place."""
 
     file: WordsValue
     """A CSV file, relative to the study."""
     source: WordsValue
     """Who measured it, and where it is published."""
+    case: WordsValue | None = None
+    """The test case that it belongs to; without it every case that has the levels of a row."""
+    rows: dict[WordsValue, Annotated[tuple[LevelValue, ...], OneOrMore()]] = Field(
+        default_factory=dict
+    )
+    """Column -> what stands there in the rows that are taken, one or a list; without it all are."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Levels that the whole file was measured at."""
-    factors: dict[NameValue, WordsValue]
+    factors: dict[NameValue, Annotated[ReferenceLevels, Short("column")]] = Field(
+        default_factory=dict
+    )
     """Factor -> the column that holds its levels."""
+    repetition: WordsValue | None = None
+    """The column that numbers repetitions: rows of one cell are then its replicates."""
     columns: dict[WordsValue, ReferenceColumn]
-    """Column -> what it holds."""
+    """Column -> the metric that it holds."""
 
 
 _HOLDS: Mapping[str, Callable[[float, float], bool]] = {

@@ -19,7 +19,7 @@ from netstudy.documents.fields import Scalar, Text, Typed
 from netstudy.documents.nearest import did_you_mean
 from netstudy.wire import PhaseKind
 
-TestbedName = Literal["sim", "netns", "netns-kernel"]
+TestbedName = Literal["sim", "netns", "netns-kernel", "published"]
 TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
 """Where this version carries studies out, as `--testbed` and `testbeds` of a study name them."""
 

@@ -14,9 +14,10 @@ from netstudy.analysis.workloads.probe import (
     further_beside,
     shown_beside,
 )
+from netstudy.analysis.workloads.published import published
 from netstudy.analysis.workloads.request import REQUESTS
 from netstudy.analysis.workloads.transfer import TRANSFERS
-from netstudy.wire import Plan
+from netstudy.wire import Plan, Published
 
 __all__ = [
     "METRICS",
@@ -49,7 +50,10 @@ METRICS: Final[tuple[Metric, ...]] = tuple(
 
 def workload_of(plan: Plan) -> WorkloadAnalysis:
     """The workload of a plan: all of its runs have the same."""
-    return WORKLOADS[plan.runs[0].workload.kind]
+    work = plan.runs[0].workload
+    if isinstance(work, Published):
+        return published(plan, WORKLOADS, METRICS)
+    return WORKLOADS[work.kind]
 
 
 def headline_of(plan: Plan) -> tuple[Metric, ...]:

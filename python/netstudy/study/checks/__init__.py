@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from netstudy.documents.problems import Problem
 from netstudy.hardware import HardwareLibrary
-from netstudy.study.checks.design import design_problems, quick_problems, unused_problems
+from netstudy.study.checks.design import design_problems, unused_problems
 from netstudy.study.checks.network import network_problems
-from netstudy.study.checks.outcome import outcome_problems, reference_problems
+from netstudy.study.checks.outcome import outcome_problems
 from netstudy.study.checks.workload import workload_problems
 from netstudy.study.model import Study
 
@@ -30,9 +30,3 @@ def problems_of(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
     yield from found
     if not found and not study.was_carried_out:
         yield from unused_problems(study)
-
-
-def problems_of_extras(study: Study) -> Iterator[Problem]:
-    """Problems of the short form and of reference data, which a changed study may leave behind."""
-    yield from quick_problems(study)
-    yield from reference_problems(study)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path as FilePath
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
 from netstudy.study.checks.metrics import metric_problems
+from netstudy.study.levels import level_text
 from netstudy.study.model import Case, Study, factor_names
 from netstudy.study.outcome import (
     Bound,
@@ -18,11 +17,11 @@ from netstudy.study.outcome import (
     Figure,
     Knee,
     Limit,
-    Reference,
     Requirement,
     Substitution,
     Table,
 )
+from netstudy.study.published import PublishedFile, PublishedValue, levels_text, read_published
 from netstudy.study.selection import one_level, select
 from netstudy.wire import Level
 
@@ -43,10 +42,26 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
 
 def reference_problems(study: Study) -> Iterator[Problem]:
     """What is wrong with the published data."""
+    listed = isinstance(study.document.data.get("reference"), list)
     for index, reference in enumerate(study.reference):
-        listed = isinstance(study.document.data["reference"], list)
-        at: Path = ("reference", index) if listed else ("reference",)
-        yield from _reference_problems(study, at, reference)
+        path: Path = ("reference", index) if listed else ("reference",)
+        for column, holds in reference.columns.items():
+            for metric in holds.metric.metrics:
+                yield from metric_problems(study, (*path, "columns", column, "metric"), metric)
+    files = [read_published(study, index) for index in range(len(study.reference))]
+    yield from (problem for file in files for problem in file.problems)
+    yield from _given_twice(files)
+
+
+def _given_twice(files: Sequence[PublishedFile]) -> Iterator[Problem]:
+    """Values of one cell that two files give; within a file they are told already."""
+    seen: dict[tuple[object, ...], PublishedValue] = {}
+    for value in (value for file in files for value in file.values):
+        levels = frozenset((name, level_text(level)) for name, level in value.levels.items())
+        first = seen.setdefault((value.case, value.metric, levels, value.repetition), value)
+        if first is not value:
+            message = f"gives {value.metric} at {levels_text(value.levels)}, as {first.row} does"
+            yield Problem(value.place, "", f"{message}; leave one of them out")
 
 
 def _compare_problems(study: Study) -> Iterator[Problem]:
@@ -149,39 +164,6 @@ def _requirement_problems(study: Study, path: Path, requirement: Requirement) ->
             yield study.document.problem((*path, "at", name), message, of_key=True)
         else:
             yield from _level_problems(study, (*path, "at", name), name, levels)
-
-
-def _reference_problems(study: Study, path: Path, reference: Reference) -> Iterator[Problem]:
-    for name, level in reference.at.items():
-        yield from _at_problems(study, (*path, "at", name), name, level)
-    for column, holds in reference.columns.items():
-        for name, level in holds.at.items():
-            yield from _at_problems(study, (*path, "columns", column, "at", name), name, level)
-    for name in reference.factors:
-        if name not in study.factors:
-            message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
-            yield study.document.problem((*path, "factors", name), message, of_key=True)
-    yield from _file_problems(study, path, reference)
-
-
-def _file_problems(study: Study, path: Path, reference: Reference) -> Iterator[Problem]:
-    name = FilePath(reference.file)
-    if name.is_absolute() or ".." in name.parts:
-        yield study.document.problem((*path, "file"), "must lie in the study's own folder")
-        return
-    file = study.folder / name
-    try:
-        with file.open(encoding="utf-8", newline="") as lines:
-            header = next(csv.reader(lines), [])
-    except (OSError, UnicodeDecodeError):
-        yield study.document.problem((*path, "file"), f"cannot read {file}")
-        return
-    columns = [((*path, "factors", name), column) for name, column in reference.factors.items()]
-    columns += [((*path, "columns", column), column) for column in reference.columns]
-    for place, column in columns:
-        if column not in header:
-            message = f'{reference.file} has no column "{column}"{did_you_mean(column, header)}'
-            yield study.document.problem(place, message, of_key=True)
 
 
 def _cases(study: Study, name: str | None) -> Sequence[Case]:

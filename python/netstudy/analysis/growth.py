@@ -3,9 +3,10 @@
 The rule, for each combination of a case's other factors: levels are tried in their order. A level
 gains where its value, that of all its replicates, is better than the best before it by more than
 the noise: the study's own, else what two series of identical runs would differ by (A/A noise, from
-the replicates of both levels). The first level gains, since nothing is before it. As many levels
-without gain, one after the other, as `confirm` says end the loop; one that gains starts the count
-anew. A level without a value ends it too: what would come next could not be judged.
+the replicates of both levels). Of a metric that has no better direction, more is better. The first
+level gains, since nothing is before it. As many levels without gain, one after the other, as
+`confirm` says end the loop; one that gains starts the count anew. A level without a value ends it
+too: what would come next could not be judged.
 
 All of this is a function of the study, of what was asked for, and of the records: a folder that
 was interrupted goes on as it would have gone on.
@@ -244,8 +245,6 @@ def _undecided(of: str, study: Study, plan: Plan) -> str | None:
         kind = plan.runs[0].workload.kind
         default = workload_of(plan).throughput.name
         return f"is not measured by the workload {kind}, whose throughput is {default}"
-    if metric.direction == "neutral":
-        return "has no better direction, so that more of it is no gain"
     repeats = not isinstance(metric.reading, Pooled) or metric.reading.repeats
     if study.noise_pct is None and not repeats:
         return "does not repeat from run to run, so that replicates give no noise; say noise"

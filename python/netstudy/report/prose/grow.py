@@ -106,13 +106,13 @@ def _rule(case: CaseResult, noise_pct: float | None) -> Iterator[Sentence]:
         else plain(noise_pct, 1, "%", "the study's noise, of the best before")
     )
     yield say(
-        "The factor {factor} grows, level after level, until {confirm} in a row {bring} no gain. A "
+        "The factor {factor} grows, level after level, until {confirm} {bring} no gain. A "
         "gain is {metric} better than the best before by more than the noise, {noise}.",
         factor=Name(factor.name),
         confirm=say(
             "{n} {noun}", n=confirm, noun=Name("level" if growth.confirm == 1 else "levels")
         ),
-        bring=Name("brings" if growth.confirm == 1 else "bring"),
+        bring=Name("brings" if growth.confirm == 1 else "in a row bring"),
         metric=Name(metric.label),
         noise=noise,
     )

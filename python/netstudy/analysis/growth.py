@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 Ending = Literal["no gain", "at most", "list ended", "not measured", "no valid run"]
 """Why a loop ended: so many levels without gain as confirm it, the last level that the study
-allows, the last one that it lists, a level whose runs do not give the metric, or one without a
-valid run."""
+allows, the last one of its list or of what was asked for, a level whose runs do not give the
+metric, or one without a valid run."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,8 @@ def _ending(loop: OuterLoop, judged: Judged, rows: Sequence[CellRow]) -> Ending 
     if judged.without_gain >= growth.confirm:
         return "no gain"
     if len(judged.steps) == len(loop.steps):
-        return "at most" if growth.open_ended else "list ended"
+        is_last = judged.steps[-1].level == growth.at_most
+        return "at most" if is_last else "list ended"
     return None
 
 

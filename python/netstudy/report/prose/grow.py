@@ -52,7 +52,8 @@ def ending_text(one: GrownLoop) -> str:
         case "at most":
             return f"it ended at {last}, the last that the study allows"
         case "list ended":
-            return f"it ended at {last}, the last of the list"
+            is_last = steps[-1].level == one.loop.factor.names[-1]
+            return f"it ended at {last}, the last {'of the list' if is_last else 'of this run'}"
         case "no valid run":
             return f"it ended at {last}, since no run of it is valid"
         case "not measured":

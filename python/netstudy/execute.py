@@ -15,7 +15,6 @@ from netstudy.plan.planned import canonical
 from netstudy.store.environment import utc_now
 from netstudy.store.files import storage
 from netstudy.store.folder import CAPTURES, Folder, joined
-from netstudy.study.vocabulary import PUBLISHED
 from netstudy.testbed.base import Testbed
 from netstudy.units import parse_scale
 from netstudy.wire import EngineRecord, Plan, ProgressRecord, Record, Run, RunRecord
@@ -87,8 +86,8 @@ class Rounds:
         self._records |= {found.run: found for found in self._folder.records(unread)}
         plan = self._plan.model_copy(update={"runs": tuple(runs)})
         records, series = [*self._records.values()], self._folder.series
-        metrics = deciding_metrics(self._study, plan)
         cells = pool_study(self._study, plan, records, series)
+        metrics = deciding_metrics(self._study, plan)
         return grown_loops(self._study, self._planned.loops, cells, metrics)
 
 
@@ -111,9 +110,7 @@ def left_to_do(folder: Folder, again: Container[str]) -> Plan:
 
 def rounds_of(folder: Folder) -> Rounds | None:
     """The further rounds of a folder; None where no factor of its study grows."""
-    if folder.invocation().testbed == PUBLISHED:
-        return None  # its runs were made elsewhere
-    return Rounds(folder) if folder.study().grows else None
+    return Rounds(folder) if folder.invocation().has_rounds(folder.study()) else None
 
 
 def execute(

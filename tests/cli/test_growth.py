@@ -118,7 +118,8 @@ def test_quick_and_only_keep_levels_of_a_growing_factor(growing: Path, netstudy:
     assert [step["level"] for step in told["growth"][0]["tried"]] == [2, 3, 4]
     assert netstudy("run", growing, "--only", "clients=1,3").code == 0
     told = json.loads(netstudy("status", "--json").out)
-    assert [one["ending"] for one in told["growth"]] == ["at most", "at most"]
+    assert [one["ending"] for one in told["growth"]] == ["list ended", "list ended"]
+    assert told["growth"][0]["told"] == "it ended at 3\u00a0clients, the last of this run"
 
 
 @pytest.mark.parametrize(

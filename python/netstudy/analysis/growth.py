@@ -3,9 +3,10 @@
 The rule, for each combination of a case's other factors: levels are tried in their order. A level
 gains where its value, that of all its replicates, is better than the best before it by more than
 the noise: the study's own, else what two series of identical runs would differ by (A/A noise, from
-the replicates of both levels). The first level gains, since nothing is before it. As many levels
-without gain, one after the other, as `confirm` says end the loop; one that gains starts the count
-anew. A level without a value ends it too: what would come next could not be judged.
+the replicates of both levels). Of a metric that has no better direction, more is better. The first
+level gains, since nothing is before it. As many levels without gain, one after the other, as
+`confirm` says end the loop; one that gains starts the count anew. A level without a value ends it
+too: what would come next could not be judged.
 
 All of this is a function of the study, of what was asked for, and of the records: a folder that
 was interrupted goes on as it would have gone on.
@@ -25,7 +26,6 @@ from netstudy.analysis.verdict import aa_noise
 from netstudy.analysis.workloads import further_of, metrics_of, workload_of
 from netstudy.plan import OuterLoop, outer_loops
 from netstudy.plan.planned import canonical
-from netstudy.study.vocabulary import PUBLISHED
 from netstudy.wire import Level, Plan, Treatment
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 Ending = Literal["no gain", "at most", "list ended", "not measured", "no valid run"]
 """Why a loop ended: so many levels without gain as confirm it, the last level that the study
-allows, the last one that it lists, a level whose runs do not give the metric, or one without a
-valid run."""
+allows, the last one of its list or of what was asked for, a level whose runs do not give the
+metric, or one without a valid run."""
 
 
 @dataclass(frozen=True)
@@ -162,9 +162,10 @@ def grown_loops(
 
 def loops_of(folder: Folder, study: Study, plan: Plan, cells: CellTable) -> tuple[GrownLoop, ...]:
     """The outer loops of a results folder; `cells` are all that it has."""
-    if not study.grows or folder.invocation().testbed == PUBLISHED:
+    invocation = folder.invocation()
+    if not invocation.has_rounds(study):
         return ()
-    loops = outer_loops(study, folder.invocation().levels_kept(study))
+    loops = outer_loops(study, invocation.levels_kept(study))
     return grown_loops(study, loops, cells, deciding_metrics(study, plan))
 
 
@@ -199,7 +200,8 @@ def _ending(loop: OuterLoop, judged: Judged, rows: Sequence[CellRow]) -> Ending 
     if judged.without_gain >= growth.confirm:
         return "no gain"
     if len(judged.steps) == len(loop.steps):
-        return "at most" if growth.open_ended else "list ended"
+        is_last = judged.steps[-1].level == growth.at_most
+        return "at most" if is_last else "list ended"
     return None
 
 
@@ -215,9 +217,13 @@ def deciding_metrics(study: Study, plan: Plan) -> dict[str, Metric]:
 def _metric(of: str | None, plan: Plan) -> Metric:
     if of is None:
         return workload_of(plan).throughput
-    metric = metric_named(of, (*metrics_of(plan), *further_of(plan)))
+    metric = metric_named(of, _vocabulary(plan))
     assert metric is not None, "a metric that the runs do not give was refused before them"
     return metric
+
+
+def _vocabulary(plan: Plan) -> tuple[Metric, ...]:
+    return (*metrics_of(plan), *further_of(plan))
 
 
 def refusals(study: Study, plan: Plan) -> list[str]:
@@ -235,13 +241,11 @@ def refusals(study: Study, plan: Plan) -> list[str]:
 
 def _undecided(of: str, study: Study, plan: Plan) -> str | None:
     """Why a metric cannot tell a gain of these runs; None: it can."""
-    metric = metric_named(of, (*metrics_of(plan), *further_of(plan)))
+    metric = metric_named(of, _vocabulary(plan))
     if metric is None:
         kind = plan.runs[0].workload.kind
         default = workload_of(plan).throughput.name
         return f"is not measured by the workload {kind}, whose throughput is {default}"
-    if metric.direction == "neutral":
-        return "has no better direction, so that more of it is no gain"
     repeats = not isinstance(metric.reading, Pooled) or metric.reading.repeats
     if study.noise_pct is None and not repeats:
         return "does not repeat from run to run, so that replicates give no noise; say noise"

@@ -51,16 +51,16 @@ class Prepared:
         """What this version cannot carry out, one sentence each."""
         from netstudy.plan import unsupported
 
-        found = [*unsupported(self.study, self.invocation.testbed), *self._not_grown()]
+        found = unsupported(self.study, self.invocation.testbed)
         if self.invocation.testbed == PUBLISHED:
             from netstudy.analysis.not_given import not_given
 
             found += not_given(self.study, self.planned.plan)
-        return found
+        return [*found, *self._not_grown()]
 
     def _not_grown(self) -> list[str]:
         """Growing factors that the metrics of this workload cannot decide."""
-        if not self.planned.loops or self.planned.possible is None:
+        if self.planned.possible is None or not self.invocation.has_rounds(self.study):
             return []
         from netstudy.analysis.growth import refusals
 

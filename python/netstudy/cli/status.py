@@ -88,7 +88,7 @@ def _growth(folder: Folder) -> list[dict[str, Any]]:
 def _grows(folder: Folder) -> bool:
     """Whether a factor grows; not where this version cannot read the study and has one round."""
     try:
-        return folder.study().grows
+        return folder.invocation().has_rounds(folder.study())
     except StudyError:
         if folder.rounds() > 1:
             raise

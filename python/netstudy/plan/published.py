@@ -50,6 +50,7 @@ def published_plan(
     if not runs:
         raise StudyError("no published value is left: none is at a level of this run")
     size = sum(_RECORD_BYTES + _VALUE_BYTES * len(_given(run)) for run in runs)
+    estimate = Estimate(len(runs), 0, 0, 0, size, 0.0)
     return PlannedStudy(
         study=study,
         seed=seed,
@@ -57,7 +58,7 @@ def published_plan(
         runs=tuple(
             PlannedRun(run.id, run.cases, run.treatment, run.replicate, run.seed) for run in runs
         ),
-        estimate=(estimate := Estimate(len(runs), 0, 0, 0, size, 0.0)),
+        estimate=estimate,
         most=estimate,
         loops=(),
         wired=runs,

@@ -47,6 +47,11 @@ class Invocation(BaseModel):
         changed = apply_overrides(chosen, self.overrides) if self.overrides else chosen
         return without_parts(changed, self.without) if self.without else changed
 
+    def has_rounds(self, study: Study) -> bool:
+        """Whether further runs depend on the results: where a factor grows, and the runs were not
+        carried out elsewhere."""
+        return study.grows and self.testbed != "published"
+
     def levels_kept(self, study: Study) -> dict[str, Sequence[Level]]:
         """Factor -> the levels that are run: the form's, then the short form's, then `--only`."""
         from netstudy.study import form_only, quick_only

@@ -289,7 +289,8 @@ class GrowthSpec(Model):
     at_most: CountValue | None = Field(default=None, alias="at most")
     """The last level of a range without an end, which needs it; a list ends with its own last."""
     of: Measured | None = None
-    """The metric that must gain; without it the workload's throughput."""
+    """The metric that must gain; without it the workload's throughput. Of one that has no better
+    direction, such as the rate at a port, more is better."""
 
 
 FACTOR_SCHEMA: dict[str, Any] = {

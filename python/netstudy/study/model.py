@@ -160,8 +160,11 @@ class Study:
 
     @cached_property
     def named_metrics(self) -> tuple[str, ...]:
-        """Every metric that its outcome names, once, in the order of the file's parts."""
+        """Every metric that its outcome or a growing factor names, once, in the order of the file's
+        parts."""
+        growths = (factor.growth for case in self.cases for factor in case.factors)
         found = [
+            *(growth.of for growth in growths if growth is not None and growth.of is not None),
             *(self.compare.on if self.compare else ()),
             *(name for table in self.report.tables for name in table.metrics(self.factors)),
             *(name for figure in self.report.figures for name in figure.metrics),

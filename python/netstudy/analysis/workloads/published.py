@@ -93,8 +93,8 @@ def published(
         headline=(of(base.headline) if base else ()) or metrics,
         figures=(of(base.figures) if base else ()) or metrics,
         observed=(of(base.observed) if base else ()) or metrics,
-        throughput=(given.get(base.throughput.name, metrics[0]) if base else metrics[0]),
         compared_on=(of(base.compared_on) if base else ()) or metrics[:1],
+        throughput=((of((base.throughput,)) if base else ()) or metrics)[0],
         chain=tuple(
             (given[cause.name], given[effect.name])
             for cause, effect in (base.chain if base else ())

@@ -52,7 +52,8 @@ def ending_text(one: GrownLoop) -> str:
         case "at most":
             return f"it ended at {last}, the last that the study allows"
         case "list ended":
-            return f"it ended at {last}, the last of the list"
+            is_last = steps[-1].level == one.loop.factor.names[-1]
+            return f"it ended at {last}, the last {'of the list' if is_last else 'of this run'}"
         case "no valid run":
             return f"it ended at {last}, since no run of it is valid"
         case "not measured":
@@ -106,13 +107,13 @@ def _rule(case: CaseResult, noise_pct: float | None) -> Iterator[Sentence]:
         else plain(noise_pct, 1, "%", "the study's noise, of the best before")
     )
     yield say(
-        "The factor {factor} grows, level after level, until {confirm} in a row {bring} no gain. A "
+        "The factor {factor} grows, level after level, until {confirm} {bring} no gain. A "
         "gain is {metric} better than the best before by more than the noise, {noise}.",
         factor=Name(factor.name),
         confirm=say(
             "{n} {noun}", n=confirm, noun=Name("level" if growth.confirm == 1 else "levels")
         ),
-        bring=Name("brings" if growth.confirm == 1 else "bring"),
+        bring=Name("brings" if growth.confirm == 1 else "in a row bring"),
         metric=Name(metric.label),
         noise=noise,
     )

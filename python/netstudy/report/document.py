@@ -152,7 +152,8 @@ class Document:
 def document(folder: Folder, result: StudyResult) -> Document:
     """Puts together everything that the report shows."""
     runs = [run for cell in result.cells.rows for run in cell.planned]
-    added = appendix(folder, runs, result.testbed.environment, result.cells.metrics)
+    testbed = result.testbed
+    added = appendix(folder, runs, testbed.environment, result.cells.metrics, testbed.nodes)
     page = page_of(result.cells.workload)
     cases = tuple(_case(case, index, result) for index, case in enumerate(result.cases))
     return Document(

@@ -18,7 +18,7 @@ from netstudy import wire
 from netstudy.store.environment import cpu_name, memory_bytes
 from netstudy.store.nodes import Interface, Machine, NodeEnvironment, Tuning
 from netstudy.testbed.netns import kernel_path
-from netstudy.testbed.netns.layout import SWITCHES, Host, interface_settings
+from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Host, interface_settings
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.offloads import driver, offloads
 from netstudy.testbed.netns.programs import run_batch, run_program
@@ -32,8 +32,17 @@ _OWN = ("ipv4/tcp_*", "core/*")
 """Settings below /proc/sys/net of a namespace: TCP's, and those of queues and buffers."""
 _SECRET = re.compile(r"_(key|seed)$")
 """Names of settings that hold keys of the kernel: of TCP Fast Open, of hashes."""
-_TUNES = re.compile(r"link set dev |qdisc add |class add |route add ")
+_TUNES = re.compile(r"link set dev |link add name |qdisc add |class add |route add ")
 """Commands that tune something; the others give addresses."""
+_OF_BRIDGES = (
+    "forward_delay",
+    "stp_state",
+    "mcast_snooping",
+    "learning",
+    "flood",
+    "mcast_flood",
+)
+"""Settings of a bridge and of its ports, as `ip -d -j link` has them."""
 _SOURCE = re.compile(r"\bsrc \S+")
 _DEVICE = re.compile(r"\b(?:eth|p)\d+\b")
 
@@ -72,7 +81,7 @@ def noted_batch(name: str, commands: Iterable[str], tunings: list[Tuning] | None
         return
     before = _State.now()
     run_batch(name, lines)
-    after = _State.now()
+    after = _State.now(_device(line) for line in lines if line.startswith("class add "))
     tunings += [
         Tuning(command=f"{name} {line}", before=before.of(line), after=after.of(line))
         for line in lines
@@ -85,43 +94,61 @@ class _State:
     """Interfaces, queues and routes of the namespace of this thread at one moment."""
 
     links: Mapping[str, str]
-    queues: Mapping[str, str]
-    """Device -> its queue disciplines and classes, as `tc` prints them."""
+    qdiscs: Mapping[str, str]
+    """Device -> its queue disciplines, as `tc` prints them."""
+    classes: Mapping[str, str]
     routes: str
 
     @classmethod
-    def now(cls) -> _State:
+    def now(cls, with_classes: Iterable[str] = ()) -> _State:
+        """Classes are those of these devices: a queue has none before it is given some."""
         links: list[dict[str, Any]] = json.loads(run_program("ip", "-d", "-j", "link", "show"))
+        qdiscs: dict[str, list[str]] = {}
+        for line in run_program("tc", "qdisc", "show").splitlines():
+            qdiscs.setdefault(_device(line), []).append(line.strip())
+        classes = {one: run_program("tc", "class", "show", "dev", one) for one in with_classes}
         return cls(
             links={one["ifname"]: _link_text(one) for one in links},
-            queues={one["ifname"]: _queues(one["ifname"]) for one in links},
+            qdiscs={device: "; ".join(lines) for device, lines in qdiscs.items()},
+            classes={device: text.strip() for device, text in classes.items()},
             routes=run_program("ip", "-4", "route", "show", "table", "all", "scope", "link"),
         )
 
     def of(self, command: str) -> str | None:
         """What a command is about; None: there is no such thing."""
-        words = command.split()
-        device = words[words.index("dev") + 1]
-        if words[0] == "link":
-            return self.links.get(device)
-        if words[0] == "route":
-            source = words[words.index("src") + 1]
+        about = command.split()[0]
+        if about == "route":
+            source = _behind(command, "src")
             lines = (line.strip() for line in self.routes.splitlines())
-            return next((line for line in lines if f"src {source} " in f"{line} "), None)
-        return self.queues.get(device) or None
+            return next((line for line in lines if _behind(line, "src") == source), None)
+        states = {"link": self.links, "class": self.classes}.get(about, self.qdiscs)
+        return states.get(_device(command)) or None
+
+
+def _device(line: str) -> str:
+    """The interface that a line of `ip` or `tc` is about."""
+    return _behind(line, "dev") or _behind(line, "name") or ""
+
+
+def _behind(line: str, word: str) -> str | None:
+    """What stands behind a word in a line; None: it has no such word."""
+    words = line.split()
+    return words[words.index(word) + 1] if word in words[:-1] else None
 
 
 def _link_text(link: Mapping[str, Any]) -> str:
     names = ("mtu", "txqlen", "gso_max_size", "gso_max_segs", "master")
     values = [f"{name} {link[name]}" for name in names if name in link]
+    info = link.get("linkinfo", {})
+    settings = {**info.get("info_data", {}), **info.get("info_slave_data", {})}
+    values += [f"{name} {_value(settings[name])}" for name in _OF_BRIDGES if name in settings]
     flags = link["flags"]
     arp, up = ("off" if "NOARP" in flags else "on"), ("up" if "UP" in flags else "down")
     return " ".join([*values, f"arp {arp}", up])
 
 
-def _queues(device: str) -> str:
-    shown = [run_program("tc", kind, "show", "dev", device) for kind in ("qdisc", "class")]
-    return "; ".join(line.strip() for text in shown for line in text.splitlines())
+def _value(told: Any) -> str:
+    return {True: "on", False: "off"}[told] if isinstance(told, bool) else str(told)
 
 
 @dataclass(frozen=True)
@@ -190,7 +217,8 @@ def capture(
         yield (one.nodes, _environment(one.first.node, devices, machine, cpus, tunings))
     names = tuple(switch.name for switch in setting.layout.network.switches)
     if setting.layout.switched and names:
-        ports = [one.peer[1] for one in setting.layout.switched]
+        bridge = [BRIDGE] if setting.layout.switching == "kernel" else []
+        ports = [*bridge, *(one.peer[1] for one in setting.layout.switched)]
         tunings = [*of_all, *tuned[SWITCHES], *_of_switch(setting)]
         of_program = 1 if setting.processors.switch is not None else None
         yield (names, _environment(SWITCHES, ports, machine, of_program, tunings))

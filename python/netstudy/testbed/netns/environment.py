@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -204,7 +204,7 @@ def watched(setting: Setting) -> dict[str, list[Tuning]]:
 
 def capture(
     setting: Setting, machine: Machine, of_all: Sequence[Tuning], tuned: Tuned
-) -> Iterator[_Captured]:
+) -> Iterator[Captured]:
     """The environments of all nodes, while their namespaces are there and nothing is timed.
 
     `of_all` is what was changed for the processes of all of them.
@@ -224,7 +224,7 @@ def capture(
         yield (names, _environment(SWITCHES, ports, machine, of_program, tunings))
 
 
-_Captured = tuple[tuple[str, ...], NodeEnvironment]
+Captured = tuple[tuple[str, ...], NodeEnvironment]
 """Nodes, and what they have in common."""
 
 
@@ -253,7 +253,7 @@ def _interfaces(devices: Collection[str]) -> Iterator[Interface]:
     for link in links:
         if (name := link["ifname"]) in devices:
             kind = link.get("linkinfo", {}).get("info_kind", link["link_type"])
-            seen = (kind, driver(name), link["mtu"], offloads(name))
+            seen = (kind, _told(driver, name), link["mtu"], _told(offloads, name))
             found.setdefault(seen, []).append(name)
     order = list(devices)
     for (kind, driven, mtu_bytes, features), names in found.items():
@@ -264,6 +264,15 @@ def _interfaces(devices: Collection[str]) -> Iterator[Interface]:
             mtu_bytes=mtu_bytes,
             offloads=features,
         )
+
+
+def _told(read: Callable[[str], str], interface: str) -> str:
+    """What the kernel tells of an interface; where it does not, that it does not: no run ends of
+    it."""
+    try:
+        return read(interface)
+    except OSError as error:
+        return f"not told: {error.strerror}"
 
 
 def merged(tunings: Iterable[Tuning]) -> list[Tuning]:

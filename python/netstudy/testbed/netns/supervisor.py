@@ -19,6 +19,7 @@ from netstudy.store.folder import CAPTURE
 from netstudy.store.nodes import Machine, Tuning, keep_node
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.testbed.netns.environment import (
+    Captured,
     Tuned,
     capture,
     machine,
@@ -53,11 +54,15 @@ class _Keeping:
     of_all: tuple[Tuning, ...]
     """What was changed for all processes."""
 
-    def keep_nodes(self, setting: Setting, tuned: Tuned) -> dict[str, str]:
-        """Keep the environments of all nodes; node -> the name of its environment."""
+    def captured(self, setting: Setting, tuned: Tuned) -> list[Captured]:
+        """The environments of all nodes, while their namespaces are there."""
+        return list(capture(setting, self.machine, self.of_all, tuned))
+
+    def keep_nodes(self, captured: Sequence[Captured]) -> dict[str, str]:
+        """Keep these environments; node -> the name of its environment."""
         return {
             node: name
-            for nodes, environment in capture(setting, self.machine, self.of_all, tuned)
+            for nodes, environment in captured
             for name in (keep_node(self.captures, environment),)
             for node in nodes
         }
@@ -136,11 +141,14 @@ def _record(
 ) -> wire.RunRecord:
     """Of one run; one that fails has its error in it, and the next one begins."""
     transcript: Transcript = {}
-    record = _carried_out(setting, kernel, keeping, transcript, on_progress)
-    if transcripts is None or not transcript:
+    captured: list[Captured] = []
+    record = _carried_out(setting, kernel, keeping, transcript, captured, on_progress)
+    if keeping is None or transcripts is None or not transcript:
         return record
     keep(transcripts, transcript)
-    return record if record.error is None else _with_evidence(record, transcripts)
+    if record.error is not None:
+        return _with_evidence(record, transcripts)
+    return with_environments(record, keeping.keep_nodes(captured))
 
 
 def _carried_out(
@@ -148,23 +156,23 @@ def _carried_out(
     kernel: Kernel,
     keeping: _Keeping | None,
     transcript: Transcript,
+    captured: list[Captured],
     on_progress: OnProgress,
 ) -> wire.RunRecord:
+    """`transcript` and `captured` are filled as it goes on."""
     run = setting.run
     tuned = watched(setting) if keeping else {}
-    environments: dict[str, str] = {}
     try:
         with network(setting.layout, tuned):
             if keeping:
-                environments = keeping.keep_nodes(setting, tuned)
+                captured += keeping.captured(setting, tuned)
             evidence = asyncio.run(carry_out(setting, transcript, on_progress))
     except (NodeError, NetstudyError) as error:
         return failed_record(run, str(error))
     try:
-        record = run_record(evidence, _environment(setting, kernel))
+        return run_record(evidence, _environment(setting, kernel))
     except LookupError as error:
         return failed_record(run, str(error))
-    return with_environments(record, environments)
 
 
 def _with_evidence(record: wire.RunRecord, path: Path) -> wire.RunRecord:

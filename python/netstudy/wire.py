@@ -785,6 +785,14 @@ class RecordNode(Wire):
     """Of a host or a zone; a switch is a group of its own."""
     clock: str
     """The clock that its times are of. Times of different clocks must not be compared."""
+    cpus: float | None = Field(default=None, gt=0)
+    """Processors that a host may use, of which `host_cpu_ns` is the busy time. In namespaces: those
+    that its processes are kept on, less where a quota limits them. In the simulator: one for each
+    of its interfaces whose frames cost processor time, and one for packets that stay inside of the
+    host. None: not known, or frames cost the simulated host none."""
+    environment: str | None = None
+    """What it ran on: the name of a file of the results folder, `captures/nodes/<name>.json`. None:
+    it was simulated, or nothing was captured."""
     read_at_ns: tuple[int, ...] | None = None
     """When its counters were read at each edge, by that clock; None: at the edge itself."""
     cpus: float | None = None

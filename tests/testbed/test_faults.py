@@ -168,7 +168,8 @@ def test_a_disturbed_run_is_made_again_and_every_attempt_keeps_its_capture(folde
     (attempts,) = [limit for limit in record.limits if limit.name == DISTURBED_ATTEMPTS]
     assert attempts.value, "the first attempt was late"
     aside = [f"{record.run}.disturbed-{number + 1}" for number in range(int(attempts.value))]
-    kept = {path.name.removesuffix(CAPTURE) for path in (folder.path / CAPTURES).iterdir()}
+    files = (folder.path / CAPTURES).glob(f"*{CAPTURE}")
+    kept = {path.name.removesuffix(CAPTURE) for path in files}
     assert kept == {record.run, *aside}
     started = [begun_ns(folder, name) for name in (*aside, record.run)]
     assert started == sorted(set(started)), "one after the other"

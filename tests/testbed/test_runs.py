@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ import pytest
 
 from netstudy.analysis.growth import loops_in
 from netstudy.store import Folder
+from netstudy.store.folder import CAPTURES
+from netstudy.store.nodes import read_node
 from netstudy.wire import EngineRecord, RunRecord, TestbedLimit, to_json
 from tests.report import synthetic
 from tests.report.results import NOW
@@ -71,6 +74,9 @@ def test_a_study_comes_to_its_sealed_folder(place: Path, user: User, testbed: st
         assert len(record.samples.iteration.completion_ns) == _ITERATIONS
         assert record.reconciliation
         assert_captured(folder, record.run, servers)
+        assert_environments(folder, record)
+    assert (folder.path / "report.html").read_text().count("sysctl -w net.ipv4.tcp_sack=1") >= 1
+    assert "What every node ran on" in (folder.path / "report.md").read_text()
     table = run(user, "export", folder.path, "--csv").splitlines()
     assert len(table) == 1 + len(records)
 
@@ -95,6 +101,34 @@ def run(user: User, *arguments: str | Path) -> str:
     """What netstudy prints for a user."""
     words = [str(argument) for argument in arguments]
     return user.output("-m", "netstudy", *words)
+
+
+def assert_environments(folder: Folder, record: RunRecord) -> None:
+    """Each node says what it ran on and what was set there, and the folder's seal covers it."""
+    sealed = (folder.path / "DONE").read_text()
+    for node in record.nodes.values():
+        assert node.environment is not None
+        assert f"captures/nodes/{node.environment}.json" in sealed
+        found = read_node(folder.path / CAPTURES, node.environment)
+        assert found.machine.cpus >= 1
+        assert found.machine.memory_bytes > 0
+        assert found.machine.kernel.startswith("Linux ")
+        assert "net.core.netdev_max_backlog" in found.machine.sysctls
+        assert found.interfaces[0].driver.startswith("veth")
+        assert "tx-checksum-ip-generic: off" in found.interfaces[0].offloads
+        kinds = {one["kind"] for one in json.loads(found.qdiscs)}
+        assert kinds & {"noqueue", "htb"}
+        assert len([name for name in found.sysctls if name.startswith("net.ipv4.tcp_")]) > 50
+        assert not [name for name in found.sysctls if name.endswith("_key")]
+        offload = next(one for one in found.tunings if " tso off" in one.command)
+        assert (offload.before, offload.after) == ("on", "off")
+        if node.kind == "host":
+            sack = next(one for one in found.tunings if "tcp_sack=" in one.command)
+            assert (sack.before, sack.after) == ("1", "1")
+            link = next(one for one in found.tunings if one.command.startswith("ip link set"))
+            assert link.before != link.after
+    servers = {node.environment for node in record.nodes.values() if node.group == "server"}
+    assert len(servers) == 1, "identical hosts share one"
 
 
 def assert_captured(folder: Folder, run_id: str, servers: int) -> None:
@@ -182,6 +216,7 @@ def test_a_run_that_the_machine_spoiled_is_made_again_in_a_folder_that_was_done(
     (made,) = folder.records()
     assert code == (0 if made.status == "ok" else 3), told
     assert "late frames" not in {limit.name for limit in made.limits}
+    assert_environments(folder, made)
     kept = RunRecord.model_validate_json(
         (folder.path / f"runs/{planned.id}.invalid-1.json").read_bytes()
     )

@@ -285,6 +285,28 @@ def test_every_node_has_counters_at_every_edge_whether_it_has_a_part_or_not(user
     assert {("client-2", None), ("client-2", "eth0")} <= sampled
 
 
+def test_every_host_tells_the_processor_time_of_its_processes(user: User) -> None:
+    sampler = wire.Instrument(kind="host", node="client", every_ns=20_000_000)
+    work = wire.Transfer(roles=roles("client", "server"), size_bytes=SIZE)
+    graph = direct(rate_bps=100 * MEGABIT)
+    record = held(record_of(user, a_run(graph, work, counts(2), instruments=(sampler,))))
+
+    for host in ("client", "server"):
+        node, spent = record.nodes[host], record.counters[host]["host_cpu_ns"]
+        assert node.read_at_ns is not None
+        assert node.cpus is not None
+        took = node.read_at_ns[1] - node.read_at_ns[0]
+        grown = record.growth(record.counters[host])["host_cpu_ns"]
+        # A megabyte cannot be moved in less than some copies of it; a snapshot's reading counts.
+        assert 20_000 < grown <= took * node.cpus
+        assert any(value is not None and value % 1_000_000 for value in spent), "not in ticks"
+        assert "process_cpu_ns" not in record.counters[host]
+    (own,) = [one for one in record.series if (one.node, one.port) == ("client", None)]
+    values = [value for value in own.values["host_cpu_ns"] if value is not None]
+    assert values == sorted(values)
+    assert values[-1] > values[0]
+
+
 @pytest.mark.parametrize("user", ["ordinary user"], indirect=True)
 def test_a_run_tells_how_far_it_is(user: User) -> None:
     run = a_run(direct(), wire.Request(roles=roles("client", "server")), times(2.2, 0.1))

@@ -160,6 +160,13 @@ impl<F: Copy + Default> SwitchBuffer<F> for AnyBuffer<F> {
         }
     }
 
+    fn held_for(&self, egress: u32) -> (u64, u64) {
+        match self {
+            Self::IngressQueued(switch) => switch.held_for(egress),
+            Self::OutputQueued(_) | Self::SharedMemory(_) => (0, 0),
+        }
+    }
+
     fn queue_bytes_max(&self, egress: u32) -> u64 {
         match self {
             Self::OutputQueued(switch) => SwitchBuffer::<F>::queue_bytes_max(switch, egress),

@@ -12,6 +12,11 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     ns(ClockId::ThreadCPUTime)
 }
 
+/// CPU time of all threads of this process, those that have ended included.
+pub(crate) fn process_cpu_ns() -> u64 {
+    ns(ClockId::ProcessCPUTime)
+}
+
 fn ns(clock: ClockId) -> u64 {
     let now = clock_gettime(clock);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::parse::link::Link;
 use crate::parse::qdisc::Qdisc;
 use crate::parse::{
-    Fields, ParseError, diskstats, key_values, mib, pressure, process, softnet, stat,
+    Columns, Fields, ParseError, diskstats, key_values, mib, pressure, process, softnet, stat,
 };
 use crate::{Counter, Flow, Source, Sources};
 
@@ -92,6 +92,9 @@ pub(crate) fn of_text(
     Ok(match source {
         Source::Snmp | Source::Netstat => collector.whole(&mib::parse(text)?),
         Source::Process => collector.whole(&process::parse(text)?),
+        Source::ProcessClock => {
+            collector.whole(&Columns::of_words(&["nanoseconds"], text.split_ascii_whitespace())?)
+        }
         Source::Pressure => collector.whole(&pressure::parse(text)?),
         Source::Memory | Source::Paging => collector.whole(&key_values::parse(text)?),
         Source::Cpus => of_stat(collector, &stat::parse(text)?),

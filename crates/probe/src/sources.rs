@@ -21,6 +21,8 @@ pub enum Source {
     Cpus,
     /// A process: `/proc/<pid>/stat`.
     Process,
+    /// CPU time of this process: `CLOCK_PROCESS_CPUTIME_ID` of `clock_gettime(2)`.
+    ProcessClock,
     /// Waiting for a CPU: `/proc/pressure/cpu`.
     Pressure,
     /// Memory: `/proc/meminfo`.
@@ -33,7 +35,7 @@ pub enum Source {
 
 impl Source {
     /// All there are.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Flows,
         Self::Snmp,
         Self::Netstat,
@@ -42,6 +44,7 @@ impl Source {
         Self::Softnet,
         Self::Cpus,
         Self::Process,
+        Self::ProcessClock,
         Self::Pressure,
         Self::Memory,
         Self::Paging,
@@ -60,6 +63,7 @@ impl Source {
             Self::Softnet => "/proc/net/softnet_stat",
             Self::Cpus => "/proc/stat",
             Self::Process => "/proc/<pid>/stat",
+            Self::ProcessClock => "CLOCK_PROCESS_CPUTIME_ID",
             Self::Pressure => "/proc/pressure/cpu",
             Self::Memory => "/proc/meminfo",
             Self::Paging => "/proc/vmstat",
@@ -95,7 +99,7 @@ pub struct Sources {
     pub interfaces: Vec<String>,
     /// Disks by name; empty: those that are devices, not what is made of them or of memory.
     pub disks: Vec<String>,
-    /// The process; none: this one.
+    /// The process; none: this one, which alone has a [`Source::ProcessClock`].
     pub process: Option<u32>,
 }
 

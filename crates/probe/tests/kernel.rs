@@ -127,6 +127,27 @@ fn a_snapshot_tells_all_sources_and_keeps_what_the_kernel_said() {
 }
 
 #[test]
+fn the_clock_of_the_process_goes_on_with_its_work_and_holds_all_its_threads() {
+    let sources = Sources::of([Source::ProcessClock]);
+    let mut probe = Probe::open(sources);
+    let read = |probe: &mut Probe| probe.take().counters()["process_cpu_ns"];
+    let before = read(&mut probe);
+    std::thread::spawn(|| (0..2_000_000_u64).map(std::hint::black_box).sum::<u64>())
+        .join()
+        .unwrap();
+    let took = read(&mut probe) - before;
+    // Two million additions, of which no processor does a hundred in a nanosecond.
+    assert!(took > 20_000, "{took} ns");
+}
+
+#[test]
+fn the_clock_of_another_process_is_missing() {
+    let sources = Sources { process: Some(1), ..Sources::of([Source::ProcessClock]) };
+    let snapshot = Snapshot::take(&sources);
+    assert!(snapshot.missing[&Source::ProcessClock].contains("process 1"));
+}
+
+#[test]
 fn a_source_that_is_not_there_is_missing_with_the_reason() {
     let sources = Sources::all().with_interfaces(vec!["nothing0".to_owned()]);
     let snapshot = Snapshot::take(&sources);

@@ -103,7 +103,7 @@ pub struct PhaseTimes {
 }
 
 /// A node of the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordNode {
     /// `host`, `zone` or `switch`.
     pub kind: String,
@@ -111,6 +111,14 @@ pub struct RecordNode {
     pub group: String,
     /// The clock that its times are of. Times of different clocks must not be compared.
     pub clock: String,
+    /// Processors that a host may use, of which `host_cpu_ns` is the busy time; none: not known, or a
+    /// simulated host whose frames cost no processor time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<f64>,
+    /// What it ran on: the name of a file of the results folder, `captures/nodes/<name>.json`; none: it was
+    /// simulated, or nothing was captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
     /// When its counters were read at each edge, by that clock; none: at the edge itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_at_ns: Option<Vec<u64>>,

@@ -1,8 +1,12 @@
 //! The names of what is counted, as records have them.
 
 use netstudy_tcp::Counters;
+use netstudy_units::Duration;
+use netstudy_units::headers::ETHERNET_CHECK_BYTES;
 
-use crate::network::EndCounters;
+use crate::measure::Snapshot;
+use crate::network::{Carried, EndCounters, NicCounters};
+use crate::wiring::{ReceiveKind, Wiring};
 
 /// What the TCP of a host counts.
 pub(crate) fn of_host(c: &Counters) -> [(&'static str, u64); 13] {
@@ -23,7 +27,7 @@ pub(crate) fn of_host(c: &Counters) -> [(&'static str, u64); 13] {
     ]
 }
 
-/// What an interface counts.
+/// What goes wrong at an interface, and its pauses.
 pub(crate) fn of_interface(end: &EndCounters) -> [(&'static str, u64); 4] {
     [
         ("nic_queue_drops", end.nic.queue_drops),
@@ -33,10 +37,65 @@ pub(crate) fn of_interface(end: &EndCounters) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// What the port of a switch counts.
-pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 8] {
-    let (port, pauses) = (&end.port, &end.pauses);
+/// What an interface has carried: packets with the header of Ethernet and its padding, as the kernel counts
+/// them.
+pub(crate) fn of_packets(end: &EndCounters) -> [(&'static str, u64); 4] {
+    let bytes =
+        |carried: &Carried| carried.bytes - u64::from(ETHERNET_CHECK_BYTES) * carried.frames;
+    let NicCounters { sent, received, .. } = &end.nic;
     [
+        ("interface_bytes_sent", bytes(sent)),
+        ("interface_packets_sent", sent.frames),
+        ("interface_bytes_received", bytes(received)),
+        ("interface_packets_received", received.frames),
+    ]
+}
+
+/// The processors of a host: one for each interface whose frames cost processor time, and one for packets that
+/// stay inside of it, which cost what they do at its first interface.
+#[derive(Debug)]
+pub(crate) struct Processors {
+    /// By the number of the interface's end of its link.
+    at_links: Vec<(usize, ReceiveKind)>,
+    /// With the number of the host.
+    inside: Option<(usize, ReceiveKind)>,
+}
+
+impl Processors {
+    /// Those of the host `node`; none: frames cost it no processor time.
+    pub(crate) fn of_host(wiring: &Wiring, node: usize) -> Option<Self> {
+        let interfaces = wiring.interfaces_of(node).map(|(at, kind)| (at, kind.receive));
+        let mut costly = interfaces.clone().filter(|(_, kind)| kind.has_processor());
+        let at_links: Vec<_> = costly.by_ref().map(|(at, kind)| (at.number(), kind)).collect();
+        let first = interfaces.map(|(_, kind)| kind).next();
+        let inside = first.filter(|kind| kind.has_processor() && wiring.carries_inside(node));
+        let inside = inside.map(|kind| (node, kind));
+        (!at_links.is_empty()).then_some(Self { at_links, inside })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> f64 {
+        (self.at_links.len() + usize::from(self.inside.is_some())) as f64
+    }
+
+    /// How long they have been busy.
+    pub(crate) fn counters(&self, counted: &Snapshot) -> [(&'static str, u64); 1] {
+        let at_links =
+            self.at_links.iter().map(|(end, kind)| kind.busy(&counted.ends[*end].nic.received));
+        let inside = self.inside.iter().filter_map(|(node, kind)| {
+            counted.inside.get(node).map(|received| kind.busy(received))
+        });
+        let busy = at_links.chain(inside).fold(Duration::ZERO, |sum, busy| sum + busy);
+        [("host_cpu_ns", busy.as_ns())]
+    }
+}
+
+/// What the port of a switch counts.
+pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 10] {
+    let (port, received, pauses) = (&end.port, &end.port_received, &end.pauses);
+    [
+        ("frames_received", received.frames),
+        ("bytes_received", received.bytes),
         ("frames_forwarded", port.frames_forwarded),
         ("bytes_forwarded", port.bytes_forwarded),
         ("frames_dropped", port.frames_dropped),

@@ -9,7 +9,7 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
 use crate::host::{EndIndex, Hosts};
-use crate::network::{Counted, EndCounters, Frames, SwitchFrames};
+use crate::network::{Carried, Counted, EndCounters, Frames, SwitchFrames};
 use crate::phases::PhasePlan;
 use crate::readings::{Reading, Readings};
 use crate::sampling::Sampler;
@@ -121,6 +121,8 @@ pub(crate) struct Snapshot {
     /// What the network counts at each end of each link.
     pub(crate) ends: Vec<EndCounters>,
     pub(crate) connections: Vec<Connection>,
+    /// Frames that processes of one host have got from each other without a link, by the host's node.
+    pub(crate) inside: BTreeMap<usize, Carried>,
 }
 
 /// What one connection did so far.
@@ -156,6 +158,7 @@ impl Snapshot {
             tcp: vec![Counters::default(); hosts.len()],
             ends: network.ends(hosts, now),
             connections: vec![Connection::default(); read.len() / 2],
+            inside: network.inside(hosts, now),
         };
         for (index, reading) in read.iter().enumerate() {
             let connection = &mut snapshot.connections[index / 2];

@@ -12,7 +12,7 @@ use netstudy_records::{
 use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
-use crate::counters;
+use crate::counters::{self, Processors};
 use crate::measure::{self, Connection, Outcome, RequestsOf, Snapshot, Span};
 use crate::network::EndCounters;
 use crate::sampling::Sampler;
@@ -46,7 +46,7 @@ pub(crate) fn of_outcome(
         status,
         mode: Some(mode),
         checks,
-        nodes: run.network.nodes.iter().map(record_node).collect(),
+        nodes: run.network.nodes.iter().enumerate().map(|node| record_node(wiring, node)).collect(),
         phases: outcome.phases.iter().map(phase).collect(),
         edges: outcome.edges.iter().map(edge).collect(),
         counters,
@@ -83,14 +83,16 @@ fn empty(run: &records::Run) -> RunRecord {
     }
 }
 
-fn record_node(node: &Node) -> (String, RecordNode) {
+fn record_node(wiring: &Wiring, (number, node): (usize, &Node)) -> (String, RecordNode) {
     let (kind, group) = match node {
         Node::Host(host) => ("host", &host.group),
         Node::Zone(zone) => ("zone", &zone.group),
         Node::Switch(switch) => ("switch", &switch.name),
     };
     let (kind, group, clock) = (kind.to_owned(), group.clone(), CLOCK.to_owned());
-    (node.name().to_owned(), RecordNode { kind, group, clock, read_at_ns: None })
+    let cpus = Processors::of_host(wiring, number).map(|processors| processors.count());
+    let node = node.name().to_owned();
+    (node, RecordNode { kind, group, clock, cpus, environment: None, read_at_ns: None })
 }
 
 fn phase(span: &Span) -> PhaseTimes {
@@ -239,7 +241,9 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
                 for (sum, one) in sums.iter_mut().zip(counted.clone()) {
                     sum.add_interface(&one);
                 }
-                readings(counted.map(|end| counters::of_interface(&end)))
+                let drops = readings(counted.clone().map(|end| counters::of_interface(&end)));
+                let packets = readings(counted.map(|end| counters::of_packets(&end)));
+                drops.into_iter().chain(packets).collect()
             }
             Attachment::SwitchPort { .. } => readings(counted.map(|end| counters::of_port(&end))),
         };
@@ -253,6 +257,12 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
     for (node, edges) in &nics {
         let entry = counters.entry((*node).to_owned()).or_default();
         entry.extend(readings(edges.iter().map(counters::of_interface)));
+    }
+    for (number, node) in topology.nodes().iter().enumerate() {
+        if let Some(processors) = Processors::of_host(wiring, number) {
+            let entry = counters.entry(node.name.clone()).or_default();
+            entry.extend(readings(edges.iter().map(|edge| processors.counters(edge))));
+        }
     }
     (counters, ports)
 }

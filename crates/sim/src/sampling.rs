@@ -8,6 +8,7 @@
 //! are taken back. In other networks all is of the moment.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
@@ -16,7 +17,7 @@ use netstudy_tcp::{Counters, Endpoint};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
-use crate::counters;
+use crate::counters::{self, Processors};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::Snapshot;
 use crate::network::{Counted, EndCounters};
@@ -46,8 +47,11 @@ enum Source {
     Port(usize),
     /// This end of a connection.
     Connection(EndIndex),
-    /// The members of the wiring that are on a host, and its interfaces, by their ends of links.
-    Host { members: Vec<usize>, interfaces: Vec<usize> },
+    /// The members of the wiring that are on a host, its interfaces by their ends of links, and its
+    /// processors.
+    Host { members: Vec<usize>, interfaces: Vec<usize>, processors: Option<Processors> },
+    /// The interface at this end of a link.
+    Interface(usize),
 }
 
 impl Sampler {
@@ -75,7 +79,7 @@ impl Sampler {
         let subjects = match kind {
             InstrumentKind::Ports => ports(wiring, node, port.as_deref())?,
             InstrumentKind::Tcp => ends(wiring, node, connections),
-            InstrumentKind::Host => vec![host(wiring, node)],
+            InstrumentKind::Host => hosts(wiring, node),
             InstrumentKind::Snmp => {
                 return Err(
                     "simulated switches speak no SNMP: the instrument Ports reads the same \
@@ -161,16 +165,24 @@ fn ends(wiring: &Wiring, node: &str, connections: &[[usize; 2]]) -> Vec<Subject>
         .collect()
 }
 
-fn host(wiring: &Wiring, node: &str) -> Subject {
+/// A host or zone, and its interfaces; none: there is no such node.
+fn hosts(wiring: &Wiring, name: &str) -> Vec<Subject> {
     let topology = &wiring.topology;
-    let members = (0..wiring.members.len()).filter(|&member| wiring.name_of(member) == node);
-    let interfaces = topology.interfaces().iter();
-    let interfaces = interfaces.filter(|one| topology.nodes()[one.host].name == node);
+    let Some(node) = topology.nodes().iter().position(|one| one.name == name) else {
+        return Vec::new();
+    };
+    let members = (0..wiring.members.len()).filter(|&member| wiring.name_of(member) == name);
+    let interfaces: Vec<CableEnd> = wiring.interfaces_of(node).map(|(at, _)| at).collect();
+    let each = interfaces.iter().map(|&at| {
+        let port = topology.cables()[at.cable].ends[at.end].name.clone();
+        Subject::new(Source::Interface(at.number()), Some(port), None)
+    });
     let source = Source::Host {
         members: members.collect(),
-        interfaces: interfaces.map(|one| one.at.number()).collect(),
+        interfaces: interfaces.iter().map(|at| at.number()).collect(),
+        processors: Processors::of_host(wiring, node),
     };
-    Subject::new(source, None, None)
+    iter::once(Subject::new(source, None, None)).chain(each).collect()
 }
 
 impl Snapshot {
@@ -236,9 +248,17 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     let counted = &snapshot.connections[end.connection()].ends[end.side()];
                     subject.push(connection(self.tcp(end), counted));
                 }
-                Source::Host { members, interfaces } => {
-                    let values = snapshot.host(members, interfaces);
+                Source::Host { members, interfaces, processors } => {
+                    let mut values = snapshot.host(members, interfaces);
+                    let busy = processors.iter().flat_map(|all| all.counters(&snapshot));
+                    values.extend(busy.map(|(name, value)| (name, Some(value))));
                     subject.push(values);
+                }
+                &Source::Interface(end) => {
+                    let end = &snapshot.ends[end];
+                    let drops = counters::of_interface(end).into_iter();
+                    let counted = drops.chain(counters::of_packets(end));
+                    subject.push(counted.map(|(name, value)| (name, Some(value))));
                 }
             }
         }

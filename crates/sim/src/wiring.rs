@@ -10,6 +10,8 @@ use netstudy_records as records;
 use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule};
 use netstudy_units::{Duration, Rate, Serializer};
 
+use crate::network::Carried;
+
 /// The network of a run, and who takes part in its workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
@@ -113,6 +115,20 @@ impl ReceiveKind {
             && self.jitter == Duration::ZERO
     }
 
+    /// Whether frames cost processor time.
+    pub(crate) fn has_processor(&self) -> bool {
+        self.per_frame > Duration::ZERO || self.rate.is_some()
+    }
+
+    /// Processor time that all of these frames cost.
+    pub(crate) fn busy(&self, frames: &Carried) -> Duration {
+        let per_byte = self.rate.map_or(0, |rate| {
+            8 * u128::from(frames.bytes) * u128::from(Duration::from_secs(1).as_ps())
+                / u128::from(rate.rate().as_bps())
+        });
+        self.per_frame * frames.frames + Duration::from_ps(per_byte as u64)
+    }
+
     /// Processor time that a frame costs.
     pub(crate) fn processor_time(&self, frame_bytes: u32) -> Duration {
         self.per_frame + self.rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes))
@@ -211,6 +227,20 @@ impl Wiring {
         let rooms = path.iter().map(room).fold(0, u64::saturating_add);
         let held_bytes = rooms.saturating_add(carried_bytes(fastest, round_trip));
         Capacity { slowest, held_bytes }
+    }
+
+    /// Interfaces of the host `node`, and where they are.
+    pub(crate) fn interfaces_of(
+        &self,
+        node: usize,
+    ) -> impl Iterator<Item = (CableEnd, &InterfaceKind)> + Clone {
+        let all = self.topology.interfaces().iter().zip(&self.interfaces);
+        all.filter(move |(one, _)| one.host == node).map(|(one, kind)| (one.at, kind))
+    }
+
+    /// Whether packets go from one process of the host `node` to another.
+    pub(crate) fn carries_inside(&self, node: usize) -> bool {
+        self.routes.iter().any(|route| matches!(route, Route::Inside { host } if *host == node))
     }
 
     /// Whether any interface has [`crate::network::limits`].

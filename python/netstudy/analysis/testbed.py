@@ -86,6 +86,17 @@ class CheckFound:
 
 
 @dataclass(frozen=True)
+class NodesAlike:
+    """Nodes of a group that ran on the same."""
+
+    environment: str
+    """The name of what they ran on, which the results folder has."""
+    group: str
+    nodes: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class TestbedResult:
     """The testbed of a results folder, as its records tell of it."""
 
@@ -106,6 +117,8 @@ class TestbedResult:
     """Runs that the machine had spoiled and that were made again later."""
     environment: dict[str, tuple[str, ...]]
     """What runs were made on -> each value once."""
+    nodes: tuple[NodesAlike, ...] = ()
+    """What nodes ran on, where that was captured."""
 
     @property
     def here(self) -> Here:
@@ -167,6 +180,7 @@ def gather_testbed(
         scaled_by=_OR.join(scales) or scale,
         set_aside=set_aside,
         environment=_environment(records),
+        nodes=_nodes(records),
     )
 
 
@@ -199,6 +213,20 @@ def _by(items: Iterable[ItemT], key: Callable[[ItemT], str]) -> dict[str, list[I
     for item in items:
         found.setdefault(key(item), []).append(item)
     return found
+
+
+def _nodes(records: Iterable[RunRecord]) -> tuple[NodesAlike, ...]:
+    """In the order in which they first appear."""
+    found: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
+    for record in records:
+        for name, node in record.nodes.items():
+            if node.environment is not None:
+                nodes, runs = found.setdefault((node.environment, node.group), ({}, {}))
+                nodes[name] = runs[record.run] = None
+    return tuple(
+        NodesAlike(environment, group, tuple(nodes), tuple(runs))
+        for (environment, group), (nodes, runs) in found.items()
+    )
 
 
 def _environment(records: Iterable[RunRecord]) -> dict[str, tuple[str, ...]]:

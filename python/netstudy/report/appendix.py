@@ -18,11 +18,13 @@ from netstudy.analysis.settings import (
     switch_settings,
     workload_settings,
 )
+from netstudy.analysis.testbed import NodesAlike
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.hardware import Kind as ProfileKind
 from netstudy.plan.graph import WIRE_SPEED
 from netstudy.plan.network import BYSTANDER
+from netstudy.report.node_tables import NodeTables, node_tables
 from netstudy.report.numbers import duration_text, level_text, with_unit
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, Value
@@ -55,24 +57,34 @@ class Appendix:
     profiles: tuple[Table, ...]
     missing_profiles: tuple[str, ...]
     environment: Table
+    nodes: tuple[NodeTables, ...]
+    """What nodes of real testbeds ran on, those that are alike together."""
+    missing_nodes: tuple[str, ...]
     commands: tuple[str, ...]
     hashes: Table
     metrics: Table
 
 
 def appendix(
-    folder: Folder, runs: Sequence[Run], made_on: MadeOn, metrics: Sequence[Metric]
+    folder: Folder,
+    runs: Sequence[Run],
+    made_on: MadeOn,
+    metrics: Sequence[Metric],
+    nodes: Sequence[NodesAlike] = (),
 ) -> Appendix:
     """Reads the folder's invocation and environment; `runs` is its plan in the order of levels.
 
-    `made_on` is what the records say of where they were made.
+    `made_on` is what the records say of where they were made, `nodes` what they say of each node.
     """
     profiles, missing = _profiles(folder, runs)
+    captured, missing_nodes = node_tables(folder.path, nodes)
     return Appendix(
         configuration=tuple(_configuration(runs)),
         profiles=tuple(profiles),
         missing_profiles=tuple(missing),
         environment=_environment(folder, made_on),
+        nodes=tuple(captured),
+        missing_nodes=tuple(missing_nodes),
         commands=_commands(folder),
         hashes=_hashes(folder),
         metrics=metrics_table(metrics),

@@ -168,8 +168,8 @@ class Document:
 def document(folder: Folder, result: StudyResult) -> Document:
     """Puts together everything that the report shows."""
     runs = [run for cell in result.cells.rows for run in cell.planned]
-    metrics = (*result.cells.metrics, *result.cells.asked)
-    added = appendix(folder, runs, result.testbed.environment, metrics)
+    metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed
+    added = appendix(folder, runs, testbed.environment, metrics, testbed.nodes)
     page = page_of(result.cells.workload)
     cases = tuple(_case(case, index, result) for index, case in enumerate(result.cases))
     return Document(

@@ -125,6 +125,11 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
         self.buffers.egresses.iter().map(|egress| egress.queues.frames()).sum()
     }
 
+    fn held_for(&self, egress: u32) -> (u64, u64) {
+        let queues = &self.buffers.egresses[egress as usize].queues;
+        (queues.frames() as u64, queues.queued_bytes)
+    }
+
     fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.buffers.egresses[egress as usize].queues.queued_bytes_max
     }

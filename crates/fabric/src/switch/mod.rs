@@ -122,6 +122,11 @@ pub trait SwitchBuffer<F: Copy> {
         0
     }
 
+    /// Frames that are held for `egress`, and their bytes.
+    fn held_for(&self, _egress: u32) -> (u64, u64) {
+        (0, 0)
+    }
+
     /// The most bytes that ever waited for, or were on, the wire of `egress`; without its own stage, if
     /// frames are held.
     fn queue_bytes_max(&self, egress: u32) -> u64;

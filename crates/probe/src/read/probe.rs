@@ -4,7 +4,7 @@ use std::{fs, io};
 
 use super::file::ProcFile;
 use super::netlink::RouteReader;
-use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::clock::{monotonic_ns, process_cpu_ns, thread_cpu_ns};
 use crate::parse::ParseError;
 use crate::parse::link::Link;
 use crate::readings::{of_flows, of_links, of_qdiscs, of_text};
@@ -99,6 +99,15 @@ impl Probe {
                 let names = if links.is_empty() { &route.links()? } else { links };
                 of_qdiscs(&qdiscs, names, &self.sources).map_err(invalid)
             }
+            Source::ProcessClock => {
+                if let Some(process) = self.sources.process {
+                    let why = format!("the process {process} has a clock of its own");
+                    return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+                }
+                let text = process_cpu_ns().to_string();
+                keep_json(snapshot, source, keep, |_| text.clone());
+                of_text(source, &text, &self.disks).map_err(invalid)
+            }
             _ => self.read_text(source, snapshot, keep),
         }
     }
@@ -147,7 +156,7 @@ fn invalid(error: ParseError) -> io::Error {
 /// is that of the process' first thread.
 fn path(source: Source, process: Option<u32>) -> Option<String> {
     match source {
-        Source::Flows | Source::Links | Source::Qdiscs => None,
+        Source::Flows | Source::Links | Source::Qdiscs | Source::ProcessClock => None,
         Source::Snmp | Source::Netstat | Source::Softnet => {
             Some(source.place().replace("/proc/net", "/proc/thread-self/net"))
         }

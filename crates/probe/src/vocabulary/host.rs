@@ -51,6 +51,12 @@ pub(super) const PROCESS: &[Counter] = &[
     gauge("process_resident_bytes", "rss", "Memory that it occupies.").in_unit(Unit::Pages),
 ];
 
+pub(super) const PROCESS_CLOCK: &[Counter] = &[c64(
+    "process_cpu_ns",
+    "nanoseconds",
+    "Time of all its threads, in the kernel and outside, not in ticks of the clock.",
+)];
+
 pub(super) const PRESSURE: &[Counter] =
     &[c64("cpu_waited_us", "some", "Time in which at least one task waited for a CPU.")];
 

@@ -120,6 +120,7 @@ impl Source {
             Self::Softnet => network::SOFTNET,
             Self::Cpus => host::CPUS,
             Self::Process => host::PROCESS,
+            Self::ProcessClock => host::PROCESS_CLOCK,
             Self::Pressure => host::PRESSURE,
             Self::Memory => host::MEMORY,
             Self::Paging => host::PAGING,

@@ -11,6 +11,8 @@ pub(crate) mod star;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use netstudy_fabric::{PauseCounters, PortCounters};
 use netstudy_tcp::{Outlet, Segment};
 use netstudy_units::Time;
@@ -58,7 +60,12 @@ pub(crate) trait Counted<T>: Network<T> {
     /// What is read once, when a run has ended.
     fn frames(&self, hosts: &Hosts<'_, T, Self::Line>) -> Frames;
 
-    /// The same by switch, in their order; none where there is never more than one.
+    /// Frames that processes of one host have got from each other without a link, by the host's node.
+    fn inside(&self, _hosts: &Hosts<'_, T, Self::Line>, _now: Time) -> BTreeMap<usize, Carried> {
+        BTreeMap::new()
+    }
+
+    /// As [`Self::frames`], by switch in their order; none where there is never more than one.
     fn switches(&self, _hosts: &Hosts<'_, T, Self::Line>) -> Vec<SwitchFrames> {
         Vec::new()
     }
@@ -71,6 +78,8 @@ pub(crate) struct EndCounters {
     pub(crate) nic: NicCounters,
     /// Of a port.
     pub(crate) port: PortCounters,
+    /// Of a port: frames that came in by it.
+    pub(crate) port_received: Carried,
     /// Of a port: most bytes that ever waited for it.
     pub(crate) queue_bytes_max: u64,
     /// Of a port: what waits for it at the moment, with what is on the way and was judged ahead.
@@ -122,10 +131,46 @@ pub(crate) struct Frame {
     pub(crate) segment: Segment,
 }
 
+/// Frames, and their bytes from the header to the check sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Carried {
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Carried {
+    /// One more frame.
+    #[inline(always)]
+    pub(crate) const fn count(&mut self, frame_bytes: u32) {
+        self.frames += 1;
+        self.bytes += frame_bytes as u64;
+    }
+
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.frames += other.frames;
+        self.bytes += other.bytes;
+    }
+
+    /// What is left without frames that are among these.
+    pub(crate) const fn without(self, other: &Self) -> Self {
+        Self { frames: self.frames - other.frames, bytes: self.bytes - other.bytes }
+    }
+
+    /// Of these sizes.
+    pub(crate) fn of(frames_bytes: impl Iterator<Item = u32>) -> Self {
+        let mut carried = Self::default();
+        frames_bytes.for_each(|frame_bytes| carried.count(frame_bytes));
+        carried
+    }
+}
+
 /// What an interface counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NicCounters {
-    pub(crate) frames_sent: u64,
+    /// Frames that it was given to send and had room for; at a moment, those of them that have left.
+    pub(crate) sent: Carried,
+    /// Frames that the ring had room for and the processor has dealt with.
+    pub(crate) received: Carried,
     /// Frames to be sent that found the queue full.
     pub(crate) queue_drops: u64,
     /// Frames received that found the ring full.
@@ -134,7 +179,8 @@ pub(crate) struct NicCounters {
 
 impl NicCounters {
     pub(crate) const fn add(&mut self, other: &Self) {
-        self.frames_sent += other.frames_sent;
+        self.sent.add(&other.sent);
+        self.received.add(&other.received);
         self.queue_drops += other.queue_drops;
         self.ring_drops += other.ring_drops;
     }

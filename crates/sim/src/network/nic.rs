@@ -7,7 +7,7 @@ use netstudy_units::{Duration, Serializer, Time};
 
 use super::jitter::ReceiveJitter;
 use super::limits::{Limits, Unlimited};
-use super::{Frame, NicCounters};
+use super::{Carried, Frame, NicCounters};
 use crate::host::EndIndex;
 use crate::wiring::InterfaceKind;
 
@@ -29,11 +29,12 @@ pub(crate) struct Nic<L = Unlimited> {
     processor_free_at: Time,
     delay: Duration,
     cuts_through: bool,
-    /// When the switch can judge the frames of [`Self::send_ahead`] since the wire was free; those that
-    /// have left are dropped from here when there are `look_at` of them.
-    ahead: Ring<Time>,
+    /// When the switch can judge the frames of [`Self::send_ahead`] since the wire was free, and their
+    /// bytes; those that have left are dropped from here when there are `look_at` of them.
+    ahead: Ring<(Time, u32)>,
     look_at: usize,
     counters: NicCounters,
+    ring_dropped_bytes: u64,
 }
 
 /// Fewer frames ahead are not worth a look at which of them have left.
@@ -71,6 +72,7 @@ impl<L: Limits> Nic<L> {
             ahead: Ring::new(),
             look_at: kind.transmit_queue_frames.min(LOOK_AT_MIN),
             counters: NicCounters::default(),
+            ring_dropped_bytes: 0,
         }
     }
 
@@ -85,8 +87,21 @@ impl<L: Limits> Nic<L> {
         self.transmitter.free_at()
     }
 
+    /// With all that it was given to send. What it has received is counted by the network: it is what was
+    /// forwarded to it but for [`Self::ring_dropped`].
     pub(crate) const fn counters(&self) -> &NicCounters {
         &self.counters
+    }
+
+    /// Frames that were judged at once and are at the switch later than `time`.
+    pub(crate) fn ahead_of(&self, time: Time) -> Carried {
+        let later = self.ahead.iter().rev().take_while(|&&(arrival, _)| arrival > time);
+        Carried::of(later.map(|&(_, frame_bytes)| frame_bytes))
+    }
+
+    /// From when the processor has dealt with a frame until TCP has it, at least.
+    pub(crate) const fn receive_latency(&self) -> Duration {
+        self.receive_latency
     }
 
     /// When a frame whose last bit left the switch at `departs` is with the host's TCP: one processor
@@ -95,7 +110,7 @@ impl<L: Limits> Nic<L> {
     #[inline]
     pub(crate) fn receive(&mut self, departs: Time, frame_bytes: u32) -> Option<Time> {
         let Some(there) = self.limits.take_in(departs + self.delay) else {
-            self.counters.ring_drops += 1;
+            self.drop_at_ring(frame_bytes);
             return None;
         };
         if self.receives_at_once {
@@ -109,6 +124,17 @@ impl<L: Limits> Nic<L> {
         self.limits.ends(self.processor_free_at);
         let ready = self.processor_free_at + self.receive_latency;
         Some(self.jitter.as_mut().map_or(ready, |jitter| jitter.put_off(ready)))
+    }
+
+    #[cold]
+    fn drop_at_ring(&mut self, frame_bytes: u32) {
+        self.counters.ring_drops += 1;
+        self.ring_dropped_bytes += u64::from(frame_bytes);
+    }
+
+    /// Frames that the ring had no room for.
+    pub(crate) const fn ring_dropped(&self) -> Carried {
+        Carried { frames: self.counters.ring_drops, bytes: self.ring_dropped_bytes }
     }
 
     /// Sends `segment` at `now`, behind the frames `on_the_way` to the switch. None if too many of
@@ -151,7 +177,7 @@ impl<L: Limits> Nic<L> {
             return None;
         }
         let arrival = self.transmit_bytes(now, frame_bytes);
-        self.ahead.push_back(arrival);
+        self.ahead.push_back((arrival, frame_bytes));
         Some(arrival)
     }
 
@@ -164,7 +190,7 @@ impl<L: Limits> Nic<L> {
 
     #[inline(always)]
     fn transmit_bytes(&mut self, now: Time, frame_bytes: u32) -> Time {
-        self.counters.frames_sent += 1;
+        self.counters.sent.count(frame_bytes);
         let ready = self.limits.starts(now + self.send_latency, self.transmitter.free_at());
         let sent = self.transmitter.transmit(ready, frame_bytes);
         judged(self.transmitter.link(), self.cuts_through, sent, frame_bytes) + self.delay
@@ -182,7 +208,7 @@ impl<L: Limits> Nic<L> {
     #[cold]
     fn is_queue_ahead_full(&mut self, now: Time) -> bool {
         let left = now + self.delay;
-        while self.ahead.front().is_some_and(|&arrival| arrival <= left) {
+        while self.ahead.front().is_some_and(|&(arrival, _)| arrival <= left) {
             self.ahead.drop_front();
         }
         let queued = self.ahead.len();

@@ -18,7 +18,7 @@ use netstudy_workload::Traffic;
 use super::agenda::Agenda;
 use super::limits::Limits;
 use super::nic::Nic;
-use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer};
+use super::{Carried, Counted, EndCounters, Frame, Frames, Moment, Network, NicCounters, Observer};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{Measure, OnSamples, Outcome, Rare};
 use crate::wiring;
@@ -309,9 +309,11 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for 
     fn ends(&self, hosts: &Hosts<'_, T, Line<L>>, now: Time) -> Vec<EndCounters> {
         let mut ends = vec![EndCounters::default(); self.cable_ends];
         for (port, line) in hosts.lines().enumerate() {
-            ends[line.at.number()].nic = *line.nic.counters();
+            let (frames, bytes) = self.switch.buffer.held_for(port as u32);
+            ends[line.at.number()].nic = line.counters(now, &Carried { frames, bytes });
             let end = &mut ends[line.at.far().number()];
             end.port = line.port;
+            end.port_received = line.judged();
             end.queue_bytes_max = self.switch.buffer.queue_bytes_max(port as u32);
             end.queue_bytes = self.switch.buffer.queue_bytes(port as u32, now);
         }
@@ -322,7 +324,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for 
         let on_the_way: usize = hosts.lines().map(|line| line.to_switch.len()).sum();
         let judged = |line: &Line<L>| line.port.frames_forwarded + line.port.frames_dropped;
         Frames {
-            sent: hosts.lines().map(|line| line.nic.counters().frames_sent).sum(),
+            sent: hosts.lines().map(|line| line.nic.counters().sent.frames).sum(),
             ended: hosts.lines().map(judged).sum(),
             under_way: on_the_way as u64,
         }
@@ -330,6 +332,26 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for 
 }
 
 impl<L: Limits> Line<L> {
+    /// What the interface has counted by `now`, with what the switch has forwarded to it and still has
+    /// `held`. Frames that it has received may be ahead of that, as the host is.
+    fn counters(&self, now: Time, held: &Carried) -> NicCounters {
+        let leaves = now + self.nic.delay();
+        let later = self.to_switch.iter().rev().take_while(|frame| frame.arrival > leaves);
+        let waiting = Carried::of(later.map(|frame| frame.frame_bytes));
+        let counters = *self.nic.counters();
+        let sent = counters.sent.without(&waiting).without(&self.nic.ahead_of(leaves));
+        let PortCounters { frames_forwarded: frames, bytes_forwarded: bytes, .. } = self.port;
+        let forwarded = Carried { frames, bytes };
+        let received = forwarded.without(held).without(&self.nic.ring_dropped());
+        NicCounters { sent, received, ..counters }
+    }
+
+    /// Frames of the interface that the switch has judged.
+    fn judged(&self) -> Carried {
+        let on_the_way = self.to_switch.iter().map(|frame| frame.frame_bytes);
+        self.nic.counters().sent.without(&Carried::of(on_the_way))
+    }
+
     /// The lines of all hosts. Those that may do send ahead, if `sends_ahead`.
     pub(crate) fn all(
         star: &wiring::Star<'_>,

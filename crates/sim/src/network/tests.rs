@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use netstudy_fabric::ethernet;
 use netstudy_records::{
-    Buffer, CongestionControl, Direction, Mode, Nic, Request, Roles, Run, RunRecord, Transfer,
-    Workload,
+    Buffer, CongestionControl, Direction, Mode, Nic, Phase, PhaseKind, Readings, Request, Roles,
+    Run, RunRecord, Transfer, Until, Workload,
 };
 use netstudy_tcp::Segment;
-use netstudy_units::Time;
+use netstudy_units::{Duration, Rate, Serializer, Time};
 use proptest::prelude::*;
 
-use crate::network::{Frame, Moment, Observer};
+use crate::network::{Carried, Frame, Moment, Observer};
 use crate::run::tests::{Silent, cases, lab, scenario};
 use crate::run::{Manner, carry_out};
 
@@ -197,6 +198,70 @@ fn agreed(run: &Run, ways: &[Way]) -> Trace {
     frames
 }
 
+/// Where a frame was when: at the edges where counters are read.
+struct Seen<'a> {
+    trace: &'a Trace,
+    record: &'a RunRecord,
+    edge: usize,
+}
+
+impl Seen<'_> {
+    /// Frames with such a moment until so long after the edge, and their bytes.
+    fn carried(&self, moment: Moment, after: Duration) -> Carried {
+        let until = self.record.edges[self.edge].at_ns + after.as_ns();
+        // Edges stand in whole nanoseconds, of which the clock had passed a part.
+        let frames = self.trace.0.get(&moment).into_iter().flatten();
+        let frames = frames.filter(|(at, ..)| at.as_ns() <= until);
+        Carried::of(frames.map(|(.., segment)| ethernet::frame_bytes(segment.ip_bytes())))
+    }
+
+    fn counted(&self, node: &str, port: &str, names: [&str; 2]) -> [u64; 2] {
+        let port = &self.record.ports[node][port];
+        names.map(|name| port[name][self.edge].expect("it is counted"))
+    }
+}
+
+/// At the `edge`, interfaces and ports have counted what was seen to pass them by then; what hosts have
+/// received as well, where all is at rest.
+fn assert_counted(run: &Run, record: &RunRecord, trace: &Trace, edge: &str) {
+    let at_rest = edge == "cool-down-end";
+    let edge = record.edges.iter().position(|one| one.name == edge).expect("it was read");
+    let seen = Seen { trace, record, edge };
+    let packets = |carried: Carried| [carried.frames, carried.bytes - 4 * carried.frames];
+    for (number, link) in run.network.links.iter().enumerate() {
+        let (host, delay) = (&link.a.node, Duration::from_ns(link.delay_ns));
+        let interface = |way: &str| {
+            let names = [format!("interface_packets_{way}"), format!("interface_bytes_{way}")];
+            seen.counted(host, &link.a.name, [&names[0], &names[1]])
+        };
+        let left = packets(seen.carried(Moment::Arrived(number), delay));
+        assert_eq!(interface("sent"), left, "{host}, seed {}", run.seed);
+        let judged = seen.carried(Moment::Arrived(number), Duration::ZERO);
+        let port = seen.counted("switch", &link.b.name, ["frames_received", "bytes_received"]);
+        assert_eq!(port, [judged.frames, judged.bytes], "port of {host}, seed {}", run.seed);
+        let delivered = seen.carried(Moment::Delivered(number), Duration::ZERO);
+        if at_rest {
+            assert_eq!(interface("received"), packets(delivered), "{host}, seed {}", run.seed);
+        }
+    }
+}
+
+/// What processors were busy with, from what was delivered to each host.
+fn processor_ns(run: &Run, trace: &Trace, number: usize) -> Option<u64> {
+    let host = &run.network.links[number].a.node;
+    let group = run.network.groups.iter().find(|group| host.starts_with(group.name.as_str()));
+    let nic = &group.expect("hosts are named after their group").nic;
+    let rate = nic.receive_rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps)));
+    let busy = |segment: &Segment| {
+        let bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let of_bytes = rate.map_or(Duration::ZERO, |rate| rate.time(bytes));
+        Duration::from_ns(nic.receive_frame_ns) + of_bytes
+    };
+    let delivered = trace.0.get(&Moment::Delivered(number)).into_iter().flatten();
+    let busy = delivered.fold(Duration::ZERO, |sum, (.., segment)| sum + busy(segment));
+    (nic.receive_frame_ns > 0 || rate.is_some()).then_some(busy.as_ns())
+}
+
 #[test]
 fn what_happens_at_the_same_time_happens_in_the_same_order_in_all_ways() {
     for buffer in [lab::GUARANTEED, lab::INGRESS, lab::DROP_TAIL] {
@@ -304,6 +369,46 @@ proptest! {
     fn every_frame_is_everywhere_at_the_same_time_in_all_ways(run in scenarios()) {
         let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
         prop_assert!(frames.len() > 0, "no frame was seen");
+    }
+
+    #[test]
+    fn what_is_counted_is_what_passed_in_all_ways(mut run in scenarios()) {
+        // Long enough for every timer, so that all is at rest in the end.
+        let rest = Until::Time { ns: 3_000_000_000_000 };
+        run.phases.push(Phase { kind: PhaseKind::CoolDown, until: Some(rest) });
+        let mut counted = Vec::new();
+        for way in [Way::Star, Way::General, Way::Steps] {
+            let mut trace = Trace::default();
+            let manner = Manner { sends_ahead: false, ..way.manner(&mut trace) };
+            let Ok(mut record) = carry_out(&run, manner, &mut Silent) else { return Ok(()) };
+            for edge in ["measure-end", "cool-down-end"] {
+                assert_counted(&run, &record, &trace, edge);
+            }
+            let hosts = run.network.links.iter().enumerate();
+            for (number, host) in hosts.map(|(number, link)| (number, &link.a.node)) {
+                let counted = record.counters[host].get("host_cpu_ns");
+                let counted = counted.map(|edges| edges.last().copied().flatten());
+                let expected = processor_ns(&run, &trace, number);
+                prop_assert_eq!(counted.is_some(), expected.is_some(), "of {}", host);
+                prop_assert_eq!(record.nodes[host].cpus, expected.map(|_| 1.0));
+                if let (Some(counted), Some(expected)) = (counted.flatten(), expected) {
+                    // Each frame's time is rounded up to a picosecond; a nanosecond has 1000 of them.
+                    let rounded = 1 + trace.len() as u64 / 1000;
+                    let differs = counted.abs_diff(expected) > rounded;
+                    prop_assert!(!differs, "{}, not {}", counted, expected);
+                }
+            }
+            let last = |readings: &mut Readings| {
+                for edges in readings.values_mut() {
+                    edges.drain(..edges.len() - 1);
+                }
+            };
+            record.counters.values_mut().for_each(last);
+            record.ports.values_mut().flat_map(BTreeMap::values_mut).for_each(last);
+            counted.push((record.counters, record.ports));
+        }
+        prop_assert_eq!(&counted[0], &counted[1]);
+        prop_assert_eq!(&counted[0], &counted[2]);
     }
 
     #[test]

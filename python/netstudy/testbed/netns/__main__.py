@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -21,10 +22,19 @@ def main() -> int:
     parser.add_argument(
         "--silence", type=float, default=SILENCE_S, metavar="SECONDS", help="how long is too long"
     )
+    parser.add_argument(
+        "--machine-sysctls", type=json.loads, metavar="JSON", help="settings outside the sandbox"
+    )
     asked = parser.parse_args()
     try:
         enter()
-        supervise(asked.switching, asked.captures, kernel(), silence_s=asked.silence)
+        supervise(
+            asked.switching,
+            asked.captures,
+            kernel(),
+            silence_s=asked.silence,
+            machine_sysctls=asked.machine_sysctls,
+        )
     except NetstudyError as error:
         print(error, file=sys.stderr)
         return TestbedError.exit_code  # the plan itself was found good before

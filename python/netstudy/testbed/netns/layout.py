@@ -407,6 +407,11 @@ def _up(interface: Interface, layout: Layout) -> str:
     return f"link set dev {interface.device} arp off {queue} {_bursts(interface, layout)} up"
 
 
+def interface_settings(interface: Interface, layout: Layout) -> str:
+    """What distinguishes an interface but its addresses and its peer."""
+    return f"{_device(interface)} {_up(interface, layout)}"
+
+
 def _own_routes(host: Host, layout: Layout) -> Iterator[str]:
     """With one address, one route; with several, a table each, and a rule that leads to it."""
     if len(host.addresses) == 1:

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from netstudy.errors import TestbedError
+from netstudy.store.nodes import Tuning
 from netstudy.testbed.netns import kernel_path, layout
+from netstudy.testbed.netns.environment import Tuned, noted_batch
 from netstudy.testbed.netns.layout import SWITCHES, Host, Layout
 from netstudy.testbed.netns.namespaces import FOLDER, namespace, within
 from netstudy.testbed.netns.offloads import set_offloads
@@ -18,17 +20,18 @@ _SYSCTLS = Path("/proc/sys/net")
 
 
 @contextmanager
-def network(plan: Layout) -> Iterator[None]:
+def network(plan: Layout, tuned: Tuned | None = None) -> Iterator[None]:
     """The network of a run, for the block. Only inside a sandbox (see `sandbox.enter`).
 
-    All processes in it must have ended when the block ends. Raises TestbedError with the command
-    that failed.
+    All processes in it must have ended when the block ends. What is changed in the namespaces that
+    `tuned` names is noted there. Raises TestbedError with the command that failed.
     """
-    try:
-        _make(plan)
-        yield
-    finally:
-        _remove(plan)
+    with _written(_there(layout.NAMESPACES_TO_COME)) as of_all:
+        try:
+            _make(plan, of_all, tuned or {})
+            yield
+        finally:
+            _remove(plan)
 
 
 def in_namespace(name: str) -> list[str]:
@@ -39,58 +42,83 @@ def in_namespace(name: str) -> list[str]:
     return [program("nsenter"), f"--net={namespace(name)}", "--"]
 
 
-def _make(plan: Layout) -> None:
-    write_sysctls(_there(layout.NAMESPACES_TO_COME))
+@contextmanager
+def _written(values: Mapping[str, str]) -> Iterator[list[Tuning]]:
+    """Write files of this namespace's own for the block; what that changed."""
+    before = {name: (_SYSCTLS / name).read_text().strip() for name in values}
+    try:
+        yield write_sysctls(values)
+    finally:
+        write_sysctls(before)
+
+
+def _make(plan: Layout, of_all: list[Tuning], tuned: Tuned) -> None:
     run_batch("ip", layout.make_namespaces(plan))
     for name, values in layout.sysctls(plan).items():
         with within(name):
-            write_sysctls({**_there(layout.SWITCHED_OFF), **values})
+            changed = [*of_all, *write_sysctls({**_there(layout.SWITCHED_OFF), **values})]
             if plan.receive_cpu is not None:
-                steer_new(plan.receive_cpu)
+                changed += steer_new(plan.receive_cpu)
+        tuned.get(name, []).extend(changed)
     run_batch("ip", layout.make_links(plan))
     if plan.switched:
-        _make_switches(plan)
+        _make_switches(plan, tuned.get(SWITCHES))
     for host in plan.hosts:
-        _make_host(host, plan)
+        _make_host(host, plan, tuned.get(host.node))
 
 
-def _make_switches(plan: Layout) -> None:
+def _make_switches(plan: Layout, tunings: list[Tuning] | None) -> None:
     with within(SWITCHES):
-        _prepare([one.peer[1] for one in plan.switched], plan)
-        run_batch("ip", layout.switch_commands(plan))
-        run_batch("bridge", layout.forwarding_commands(plan))
+        _prepare([one.peer[1] for one in plan.switched], plan, tunings)
+        noted_batch("ip", layout.switch_commands(plan), tunings)
+        noted_batch("bridge", layout.forwarding_commands(plan), tunings)
         if plan.switching == "kernel":
-            run_batch("tc", kernel_path.port_queues(plan))
+            noted_batch("tc", kernel_path.port_queues(plan), tunings)
 
 
-def _make_host(host: Host, plan: Layout) -> None:
+def _make_host(host: Host, plan: Layout, tunings: list[Tuning] | None) -> None:
     with within(host.node):
-        _prepare([one.device for one in host.interfaces], plan)
-        run_batch("ip", layout.host_commands(host, plan))
+        _prepare([one.device for one in host.interfaces], plan, tunings)
+        noted_batch("ip", layout.host_commands(host, plan), tunings)
         for one in host.interfaces:
             if plan.is_shaped(one):
-                run_batch("tc", kernel_path.host_queue(one))
+                noted_batch("tc", kernel_path.host_queue(one), tunings)
 
 
-def _prepare(interfaces: list[str], plan: Layout) -> None:
-    for interface in interfaces:
-        set_offloads(interface, layout.OFFLOADS_OFF)
+def _prepare(interfaces: list[str], plan: Layout, tunings: list[Tuning] | None) -> None:
+    changed = [
+        one for interface in interfaces for one in set_offloads(interface, layout.OFFLOADS_OFF)
+    ]
     if plan.receive_cpu is not None:
-        steer(interfaces, plan.receive_cpu)
+        changed += steer(interfaces, plan.receive_cpu)
+    if tunings is not None:
+        tunings += changed
 
 
-def write_sysctls(values: Mapping[str, str]) -> None:
-    """Write files below /proc/sys/net for the namespace that the calling thread is in.
+def write_sysctls(values: Mapping[str, str]) -> list[Tuning]:
+    """Write files below /proc/sys/net for the namespace that the calling thread is in; what that
+    changed.
 
     Raises TestbedError for one that the kernel does not have or does not take.
     """
-    for name, value in values.items():
-        try:
-            (_SYSCTLS / name).write_text(value)
-        except OSError as error:
-            raise TestbedError(
-                f"cannot set net.{name.replace('/', '.')} to {value}: {error.strerror}"
-            ) from error
+    return [_write_sysctl(name, value) for name, value in values.items()]
+
+
+def _write_sysctl(name: str, value: str) -> Tuning:
+    path, shown = _SYSCTLS / name, f"net.{name.replace('/', '.')}"
+    try:
+        before = path.read_text()
+        path.write_text(value)
+        after = path.read_text()
+    except OSError as error:
+        raise TestbedError(f"cannot set {shown} to {value}: {error.strerror}") from error
+    command = f"sysctl -w {shown}={value}" if " " not in value else f'sysctl -w {shown}="{value}"'
+    return Tuning(command=command, before=_words(before), after=_words(after))
+
+
+def _words(text: str) -> str:
+    """Several values are told with tabs between them."""
+    return " ".join(text.split())
 
 
 def _there(values: Mapping[str, str]) -> dict[str, str]:

@@ -269,6 +269,7 @@ async def _gathered(crew: _Crew) -> Evidence:
         edges=tuple(course.edges),
         phases=tuple(course.phases),
         burst_bytes=_burst_bytes(setting.layout),
+        cpus=setting.cpus,
         directions=traffic.directions(setting.run.workload),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -72,6 +73,17 @@ class Setting:
         """Host -> percent of one processor for all its processes, those of its zones included."""
         shares = {host.node: host.group.cpu_quota_pct for host in self.layout.hosts}
         return {node: share for node, share in shares.items() if share is not None}
+
+    @property
+    def cpus(self) -> dict[str, float]:
+        """Host -> processors that its processes may use: those that they are kept on, less where a
+        quota limits them."""
+        kept_on = 1 if self.processors.hosts is not None else len(os.sched_getaffinity(0))
+        shares = {host.node: self.quotas.get(host.node) for host in self.layout.hosts}
+        return {
+            node: kept_on if share is None else min(kept_on, share / 100)
+            for node, share in shares.items()
+        }
 
     def process_name(self, part: Part) -> str:
         """How records and errors call an agent: by its endpoint, and by its part where another one

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from netstudy.errors import TestbedError
+from netstudy.store.nodes import Tuning
 from netstudy.testbed.netns.namespaces import FOLDER
 from netstudy.testbed.netns.programs import run_program
 
@@ -29,27 +30,28 @@ def cpu_mask(cpu: int) -> str:
     return ",".join([f"{1 << bit:x}", *["00000000"] * groups])
 
 
-def steer_new(cpu: int) -> None:
-    """Have interfaces that will be made in the current namespace receive on a processor.
+def steer_new(cpu: int) -> list[Tuning]:
+    """Have interfaces that will be made in the current namespace receive on a processor; what that
+    changed.
 
     Does nothing before Linux 6.3: `steer` is for that.
     """
-    if DEFAULT_MASK.exists():
-        DEFAULT_MASK.write_text(cpu_mask(cpu))
+    if not DEFAULT_MASK.exists():
+        return []
+    return [_written(DEFAULT_MASK, "sysctl -w net.core.rps_default_mask", cpu)]
 
 
-def steer(interfaces: Iterable[str], cpu: int) -> None:
-    """Have interfaces of the current namespace receive on a processor.
+def steer(interfaces: Iterable[str], cpu: int) -> list[Tuning]:
+    """Have interfaces of the current namespace receive on a processor; what that changed.
 
     Does nothing from Linux 6.3 on, where they do since they were made. Raises TestbedError where
     that is refused: to ordinary users, and in containers.
     """
     if DEFAULT_MASK.exists():
-        return
+        return []
     try:
         with _sysfs():
-            for interface in interfaces:
-                _write(interface, cpu)
+            return [one for interface in interfaces for one in _write(interface, cpu)]
     except (TestbedError, PermissionError) as error:
         raise TestbedError(
             f"received frames cannot be kept on one processor: {error}; run as root, or on one "
@@ -57,9 +59,17 @@ def steer(interfaces: Iterable[str], cpu: int) -> None:
         ) from error
 
 
-def _write(interface: str, cpu: int) -> None:
+def _write(interface: str, cpu: int) -> Iterator[Tuning]:
     for queue in (_SYSFS / "class/net" / interface / "queues").glob("rx-*"):
-        (queue / "rps_cpus").write_text(cpu_mask(cpu))
+        shown = f"/sys/class/net/{interface}/queues/{queue.name}/rps_cpus"
+        yield _written(queue / "rps_cpus", shown, cpu)
+
+
+def _written(path: Path, name: str, cpu: int) -> Tuning:
+    before = path.read_text().strip()
+    path.write_text(cpu_mask(cpu))
+    after = path.read_text().strip()
+    return Tuning(command=f"{name}={cpu_mask(cpu)}", before=before, after=after)
 
 
 @contextmanager

@@ -8,14 +8,24 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from netstudy import wire
 from netstudy.errors import NetstudyError
 from netstudy.store.folder import CAPTURE
+from netstudy.store.nodes import Machine, Tuning, keep_node
 from netstudy.testbed.engine import engine_version, find_engine
+from netstudy.testbed.netns.environment import (
+    Captured,
+    Tuned,
+    capture,
+    machine,
+    watched,
+    with_environments,
+)
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import NAMES, Switching, make_layout
 from netstudy.testbed.netns.network import network
@@ -35,24 +45,55 @@ ATTEMPTS_MAX = 3
 """At a run that the machine disturbs: what is disturbed more often is not disturbed by chance."""
 
 
+@dataclass(frozen=True)
+class _Keeping:
+    """Where what is captured is kept, and what is known of the machine below the namespaces."""
+
+    captures: Path
+    machine: Machine
+    of_all: tuple[Tuning, ...]
+    """What was changed for all processes."""
+
+    def captured(self, setting: Setting, tuned: Tuned) -> list[Captured]:
+        """The environments of all nodes, while their namespaces are there."""
+        return list(capture(setting, self.machine, self.of_all, tuned))
+
+    def keep_nodes(self, captured: Sequence[Captured]) -> dict[str, str]:
+        """Keep these environments; node -> the name of its environment."""
+        return {
+            node: name
+            for nodes, environment in captured
+            for name in (keep_node(self.captures, environment),)
+            for node in nodes
+        }
+
+
 def supervise(
-    switching: Switching, captures: Path | None, kernel: Kernel, *, silence_s: float = SILENCE_S
+    switching: Switching,
+    captures: Path | None,
+    kernel: Kernel,
+    *,
+    silence_s: float = SILENCE_S,
+    machine_sysctls: Mapping[str, str] | None = None,
 ) -> None:
     """Read the plan, make its runs one after the other, write their records.
 
-    See Setting.silence_s.
+    See Setting.silence_s. The settings of the machine's own namespace cannot be read from here.
     """
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
     engine, own = find_engine(), processors(os.sched_getaffinity(0))
-    prefer_this_process()
+    preferred = prefer_this_process()
     _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAMES[switching]))
+    below = machine(machine_sysctls or {})
+    keeping = _Keeping(captures, below, (preferred,)) if captures else None
     progress = Progress(plan)
     for done, run in enumerate(plan.runs):
         layout = make_layout(run.network, kernel, switching=switching, receive_cpu=own.hosts)
         setting = Setting(run, layout, engine, own, silence_s)
-        capture = captures / f"{run.id}{CAPTURE}" if captures else None
+        transcripts = captures / f"{run.id}{CAPTURE}" if captures else None
         tell = partial(_tell, progress, done)
-        _write(undisturbed(partial(_record, setting, kernel, capture, tell), capture))
+        attempt = partial(_record, setting, kernel, keeping, transcripts, tell)
+        _write(undisturbed(attempt, transcripts))
         _write(progress.between(done + 1))
     _write(wire.EndRecord(runs=len(plan.runs)))
 
@@ -92,23 +133,39 @@ def _attempts(disturbances: Sequence[str]) -> wire.TestbedLimit:
 
 
 def _record(
-    setting: Setting, kernel: Kernel, capture: Path | None, on_progress: OnProgress
+    setting: Setting,
+    kernel: Kernel,
+    keeping: _Keeping | None,
+    transcripts: Path | None,
+    on_progress: OnProgress,
 ) -> wire.RunRecord:
     """Of one run; one that fails has its error in it, and the next one begins."""
     transcript: Transcript = {}
-    record = _carried_out(setting, kernel, transcript, on_progress)
-    if capture is None or not transcript:
+    captured: list[Captured] = []
+    record = _carried_out(setting, kernel, keeping, transcript, captured, on_progress)
+    if keeping is None or transcripts is None or not transcript:
         return record
-    keep(capture, transcript)
-    return record if record.error is None else _with_evidence(record, capture)
+    keep(transcripts, transcript)
+    if record.error is not None:
+        return _with_evidence(record, transcripts)
+    return with_environments(record, keeping.keep_nodes(captured))
 
 
 def _carried_out(
-    setting: Setting, kernel: Kernel, transcript: Transcript, on_progress: OnProgress
+    setting: Setting,
+    kernel: Kernel,
+    keeping: _Keeping | None,
+    transcript: Transcript,
+    captured: list[Captured],
+    on_progress: OnProgress,
 ) -> wire.RunRecord:
+    """`transcript` and `captured` are filled as it goes on."""
     run = setting.run
+    tuned = watched(setting) if keeping else {}
     try:
-        with network(setting.layout):
+        with network(setting.layout, tuned):
+            if keeping:
+                captured += keeping.captured(setting, tuned)
             evidence = asyncio.run(carry_out(setting, transcript, on_progress))
     except (NodeError, NetstudyError) as error:
         return failed_record(run, str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import ClassVar
@@ -62,11 +63,13 @@ class Netns:
         captures: Path | None = None,
     ) -> None:
         """See Testbed.run."""
+        from netstudy.testbed.netns.environment import sysctls
         from netstudy.testbed.netns.sandbox import explained, sandbox_command
 
         module = [sys.executable, "-m", _SUPERVISOR, f"--switching={self.switching}"]
         if captures is not None:
-            module.append(f"--captures={captures.absolute()}")
+            shared = json.dumps(sysctls(), separators=(",", ":"))
+            module += [f"--captures={captures.absolute()}", f"--machine-sysctls={shared}"]
         try:
             run_engine(sandbox_command(module), plan, on_record)
         except TestbedError as error:

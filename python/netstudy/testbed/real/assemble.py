@@ -100,6 +100,7 @@ def _nodes(evidence: Evidence) -> dict[str, wire.RecordNode]:
             kind=node.kind,
             group=node.name if isinstance(node, wire.Switch) else node.group,
             clock=evidence.machine,
+            cpus=evidence.cpus.get(node.name),
             read_at_ns=read_at_ns,
         )
     return found

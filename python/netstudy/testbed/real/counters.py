@@ -8,7 +8,7 @@ port, and all else to the host.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from netstudy import wire
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
@@ -31,6 +31,12 @@ _OF_THE_MACHINE = (
     "swap",
 )
 """Names, or what they begin with, of counters that do not belong to a namespace."""
+PROCESS_CPU: Final = "process_cpu_ns"
+"""What an agent counts of its own process: of a host, all of them make up `host_cpu_ns`."""
+HOST_CPU: Final = "host_cpu_ns"
+"""Processor time of all processes of a host: agents, which carry the traffic and read the counters.
+What the kernel does in soft interrupts is not among it as far as it has a time of its own
+(`cpu_softirq_ms` of the machine); what it does on behalf of a process is."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
 
 
@@ -76,9 +82,24 @@ def summed(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 def readings(evidence: Evidence) -> dict[str, wire.Readings]:
     """Host, or the machine that all share -> what it had counted at each edge."""
-    found = {host: _at_edges(agent, "host", evidence) for host, agent in evidence.hosts.items()}
+    found = {host: _of_host(host, evidence) for host in evidence.hosts}
     first = next(iter(evidence.hosts.values()))
     return {evidence.machine: _at_edges(first, "machine", evidence), **found}
+
+
+def _of_host(host: str, evidence: Evidence) -> wire.Readings:
+    """What the first agent of a host reads of it, and the processor time of all of them."""
+    own = dict(_at_edges(evidence.hosts[host], "host", evidence))
+    own.pop(PROCESS_CPU, None)
+    agents = evidence.agents_of(host)
+    spent = [_spent(agents, edge) for edge in evidence.edges]
+    return own if None in spent else own | {HOST_CPU: tuple(spent)}
+
+
+def _spent(agents: Iterable[AgentEvidence], edge: str) -> int | None:
+    """Processor time of all of these until an edge; None: one did not tell it."""
+    each = [agent.snapshots[edge].counters.get(PROCESS_CPU) for agent in agents]
+    return None if None in each else sum(one for one in each if one is not None)
 
 
 def port_readings(evidence: Evidence) -> dict[str, dict[str, wire.Readings]]:

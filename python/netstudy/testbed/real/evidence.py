@@ -165,6 +165,8 @@ class Evidence:
     """What a link's queue may send faster than its rate after it was idle."""
     machine: str = "machine"
     """The name of the clock, and of the counters, that all nodes share."""
+    cpus: Mapping[str, float] = field(default_factory=dict)
+    """Host -> processors that its processes may use."""
     directions: Mapping[Role, bool] = field(default_factory=dict)
     """Whether the ends in that role send the workload's data."""
 
@@ -186,6 +188,10 @@ class Evidence:
             agent = self.agents[part]
             found.setdefault(agent.host, agent)
         return found
+
+    def agents_of(self, host: str) -> list[AgentEvidence]:
+        """All agents of a host."""
+        return [agent for agent in self.agents.values() if agent.host == host]
 
     @cached_property
     def interfaces(self) -> dict[tuple[str, str], AgentEvidence]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from bisect import bisect
+from collections.abc import Iterator, Sequence
 
 from netstudy import wire
-from netstudy.testbed.real.counters import Owner, owner
+from netstudy.testbed.real.counters import HOST_CPU, PROCESS_CPU, Owner, owner
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.wire import ConnectionSeriesRecord, SamplesRecord
 
@@ -25,13 +27,47 @@ def _of_hosts(evidence: Evidence) -> Iterator[wire.Series]:
                 machines.add(evidence.machine)
                 yield _host_series(record, "machine", evidence.machine, None)
             if evidence.hosts[agent.host] is agent:
-                yield _host_series(record, "host", agent.host, None)
+                yield _own_series(record, evidence.agents_of(agent.host))
             yield _host_series(record, "interface", agent.host, agent.interface)
 
 
 def _host_series(record: SamplesRecord, whose: Owner, node: str, port: str | None) -> wire.Series:
     values = {name: column for name, column in record.values.items() if owner(name) == whose}
     return wire.Series(node=node, port=port, instrument="host", at_ns=record.at_ns, values=values)
+
+
+def _own_series(record: SamplesRecord, agents: list[AgentEvidence]) -> wire.Series:
+    """What the first of the agents of a host read of it, and the processor time of all of them."""
+    series = _host_series(record, "host", agents[0].host, None)
+    values = {name: column for name, column in series.values.items() if name != PROCESS_CPU}
+    sampled = [agent.all_of(SamplesRecord) for agent in agents]
+    if all(sampled):
+        each = [_nearest(record.at_ns, one[0]) for one in sampled]
+        values[HOST_CPU] = tuple(_sum(parts) for parts in zip(*each, strict=True))
+    return series.model_copy(update={"values": values})
+
+
+def _nearest(at_ns: Sequence[int], record: SamplesRecord) -> list[int | None]:
+    """The processor time of an agent by the sample nearest to each instant; None: it has none that
+    is nearer than half of an interval. Agents begin one after the other, so their samples are not
+    of the same instants."""
+    own = record.at_ns
+    column = record.values.get(PROCESS_CPU, ())
+    if not column:
+        return [None] * len(at_ns)
+    several = len(at_ns) > 1
+    half_ns = (at_ns[-1] - at_ns[0]) / (len(at_ns) - 1) / 2 if several else math.inf
+    found: list[int | None] = []
+    for instant in at_ns:
+        after = bisect(own, instant)
+        places = [place for place in (after - 1, after) if 0 <= place < len(own)]
+        place = min(places, key=lambda place: abs(own[place] - instant))
+        found.append(column[place] if abs(own[place] - instant) <= half_ns else None)
+    return found
+
+
+def _sum(parts: Sequence[int | None]) -> int | None:
+    return None if None in parts else sum(part for part in parts if part is not None)
 
 
 def _of_connections(evidence: Evidence) -> Iterator[wire.Series]:

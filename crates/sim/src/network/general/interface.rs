@@ -11,9 +11,9 @@ use netstudy_units::{Duration, Time};
 
 use super::packets::{Packet, Packets};
 use super::receiver::Receiver;
-use crate::network::NicCounters;
 use crate::network::limits::Limits;
 use crate::network::nic::Nic;
+use crate::network::{Carried, NicCounters};
 use crate::wiring::InterfaceKind;
 
 /// An interface, with its sending end of a link.
@@ -39,6 +39,8 @@ pub(super) struct Closed<L> {
     pub(super) delivered: Ring<(Time, Packet)>,
     /// Frames that will find the ring full, which the counters know already, and when.
     ring_drops_ahead: VecDeque<Time>,
+    /// Frames that the ring has room for, when they are there.
+    taken_in: Carried,
 }
 
 impl<L: Limits> Closed<L> {
@@ -49,6 +51,7 @@ impl<L: Limits> Closed<L> {
             send_latency: kind.send_latency,
             delivered: Ring::new(),
             ring_drops_ahead: VecDeque::new(),
+            taken_in: Carried::default(),
         }
     }
 
@@ -59,15 +62,26 @@ impl<L: Limits> Closed<L> {
         let at = self.nic.receive(departs, packet.frame_bytes);
         if at.is_none() {
             self.ring_drops_ahead.push_back(departs + self.nic.delay());
+        } else {
+            self.taken_in.count(packet.frame_bytes);
         }
         at
     }
 
     /// What is counted until `now`.
     fn counters(&self, now: Time) -> NicCounters {
-        let ahead = self.ring_drops_ahead.iter().filter(|&&at| at > now).count() as u64;
-        let counters = *self.nic.counters();
-        NicCounters { ring_drops: counters.ring_drops - ahead, ..counters }
+        let Self { nic, delivered, ring_drops_ahead, taken_in, .. } = self;
+        let counters = *nic.counters();
+        let dropped_later = ring_drops_ahead.iter().filter(|&&at| at > now).count() as u64;
+        let dealt_with = now + nic.receive_latency();
+        let later = delivered.iter().rev().take_while(|&&(at, _)| at > dealt_with);
+        let later = Carried::of(later.map(|(_, packet)| packet.frame_bytes));
+        NicCounters {
+            sent: counters.sent.without(&nic.ahead_of(now + nic.delay())),
+            received: taken_in.without(&later),
+            ring_drops: counters.ring_drops - dropped_later,
+            ..counters
+        }
     }
 
     /// Drops before `now` are counted for good.
@@ -82,7 +96,15 @@ impl<L: Limits> Interface<L> {
     pub(super) fn counters(&self, now: Time) -> NicCounters {
         match &self.form {
             Form::Closed(closed) => closed.counters(now),
-            Form::Stepped(stepped) => stepped.counters(),
+            Form::Stepped(stepped) => stepped.counters(now),
+        }
+    }
+
+    /// Frames that it was given to send and had room for.
+    pub(super) fn taken_to_send(&self) -> u64 {
+        match &self.form {
+            Form::Closed(closed) => closed.nic.counters().sent.frames,
+            Form::Stepped(stepped) => stepped.counters.sent.frames,
         }
     }
 
@@ -100,6 +122,10 @@ pub(super) struct SteppedInterface {
     /// When the frame on the wire is no longer counted as waiting: its last bit has left, or so much of
     /// it that the switch can judge it.
     on_wire_until: Time,
+    /// Frames that were put on the wire.
+    started: Carried,
+    /// Bytes of the last of them.
+    last_bytes: u32,
     queue_frames: usize,
     send_latency: Duration,
     cuts_through: bool,
@@ -150,6 +176,8 @@ impl SteppedInterface {
         Self {
             wire: PausingWire::new(wire, kind.pause),
             on_wire_until: Time::ZERO,
+            started: Carried::default(),
+            last_bytes: 0,
             queue_frames: kind.transmit_queue_frames,
             send_latency: kind.send_latency,
             cuts_through,
@@ -160,8 +188,15 @@ impl SteppedInterface {
         }
     }
 
-    fn counters(&self) -> NicCounters {
-        NicCounters { ring_drops: self.receiver.ring_drops(), ..self.counters }
+    /// What is counted until `now`.
+    fn counters(&self, now: Time) -> NicCounters {
+        let on_wire = (self.on_wire_until > now).then_some(self.last_bytes);
+        NicCounters {
+            sent: self.started.without(&Carried::of(on_wire.into_iter())),
+            received: self.receiver.processed_frames(),
+            ring_drops: self.receiver.ring_drops(),
+            ..self.counters
+        }
     }
 
     const fn link(&self) -> &Link {
@@ -178,7 +213,7 @@ impl SteppedInterface {
 
     /// TCP sends a segment for which there is room.
     pub(super) fn send(&mut self, now: Time, packet: Packet) {
-        self.counters.frames_sent += 1;
+        self.counters.sent.count(packet.frame_bytes);
         self.wire.push(now + self.send_latency, packet.frame_bytes, packet);
     }
 
@@ -257,7 +292,9 @@ impl SteppedInterface {
         let Some(start) = self.wire.start() else { return Happening::None };
         let (sent, departs) = (start.sent, start.departs);
         let mut judged = departs;
-        if let Sent::Frame(_) = sent {
+        if let Sent::Frame(packet) = sent {
+            self.started.count(packet.frame_bytes);
+            self.last_bytes = packet.frame_bytes;
             if self.cuts_through {
                 judged = now + self.link().serialization(CUT_THROUGH_BYTES);
             }

@@ -37,7 +37,9 @@ use netstudy_workload::Traffic;
 use super::agenda::lot;
 use super::limits::Limits;
 use super::nic::judged;
-use super::{Counted, EndCounters, Frame, Frames, Moment, Network, Observer, SwitchFrames};
+use super::{
+    Carried, Counted, EndCounters, Frame, Frames, Moment, Network, Observer, SwitchFrames,
+};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnSamples, Outcome, Rare};
 use crate::wiring::{InterfaceKind, Wiring};
@@ -61,6 +63,8 @@ struct Wire {
     on_the_way: Ring<(Time, Packet)>,
     /// PAUSE frames on the way to a switch.
     pauses: Ring<(Time, u16)>,
+    /// Frames that the switch at its end has judged.
+    judged: Carried,
 }
 
 /// What a wire leads to.
@@ -112,6 +116,8 @@ pub(crate) struct General<L, O> {
     /// What the order of a host's interfaces at equal times is drawn with.
     salt: u64,
     sent_inside: u64,
+    /// Nodes of the hosts whose processes talk to each other, in the order of those interfaces.
+    hosts_inside: Box<[usize]>,
     observer: O,
 }
 
@@ -134,7 +140,8 @@ impl<L: Limits, O: Observer> General<L, O> {
             .flat_map(|cable| [0, 1].map(|end| CableEnd { cable, end }))
             .map(|at| Wire::new(&setup, at, &mut sources))
             .collect();
-        let (interfaces, interface_of) = setup.make_interfaces(&wires)?;
+        let Interfaces { all: interfaces, of_ends: interface_of, hosts_inside } =
+            setup.make_interfaces(&wires)?;
         let first_interface_source = sources.len();
         sources.extend((0..interfaces.len() as u32).map(Source::Interface));
         Ok(Self {
@@ -149,6 +156,7 @@ impl<L: Limits, O: Observer> General<L, O> {
             switches,
             salt: Stream::new(seed, "interfaces/arrivals").bits(),
             sent_inside: 0,
+            hosts_inside,
             observer,
         })
     }
@@ -514,7 +522,8 @@ impl Wire {
                 Far::Switch { switch: switch as u32, port, cuts_through, source }
             }
         };
-        Self { link, far, on_the_way: Ring::new(), pauses: Ring::new() }
+        let (on_the_way, pauses) = (Ring::new(), Ring::new());
+        Self { link, far, on_the_way, pauses, judged: Carried::default() }
     }
 
     /// The first frame on the way is at its switch at `at`.
@@ -542,6 +551,7 @@ impl Wire {
             .on_the_way
             .pop_front()
             .expect("a wire has an arrival only with a frame on the way");
+        self.judged.count(packet.frame_bytes);
         let next = self.on_the_way.front().map_or(Time::NEVER, |&(at, _)| at);
         self.plan(next, switches, schedule);
         packet
@@ -591,6 +601,7 @@ impl Setup<'_> {
         };
         let mut interfaces: Vec<_> = kinds.iter().enumerate().map(interface).collect();
         let mut inside = BTreeMap::new();
+        let mut hosts_inside = Vec::new();
         let mut interface_of = Vec::with_capacity(2 * routes.len());
         for route in routes {
             let ends = match *route {
@@ -598,6 +609,7 @@ impl Setup<'_> {
                 Route::Inside { host } => {
                     if let Entry::Vacant(vacant) = inside.entry(host) {
                         vacant.insert(interfaces.len());
+                        hosts_inside.push(host);
                         interfaces.push(self.inside(host)?);
                     }
                     [inside[&host]; 2]
@@ -605,7 +617,11 @@ impl Setup<'_> {
             };
             interface_of.extend(ends.map(|interface| interface as u32));
         }
-        Ok((interfaces.into(), interface_of.into()))
+        Ok(Interfaces {
+            all: interfaces.into(),
+            of_ends: interface_of.into(),
+            hosts_inside: hosts_inside.into(),
+        })
     }
 
     /// The way from one process of a host to another. It costs what the host's first interface costs
@@ -627,8 +643,15 @@ impl Setup<'_> {
     }
 }
 
-/// All interfaces, and the number of that of each end of all connections.
-type Interfaces<L> = (Box<[Interface<L>]>, Box<[u32]>);
+/// All interfaces.
+struct Interfaces<L> {
+    /// Those at links by their number, and behind them those inside of hosts.
+    all: Box<[Interface<L>]>,
+    /// The number of that of each end of all connections.
+    of_ends: Box<[u32]>,
+    /// The nodes of the hosts that have one inside, in their order.
+    hosts_inside: Box<[usize]>,
+}
 
 impl<T: Traffic, L: Limits, O: Observer> Network<T> for General<L, O> {
     type Line = ();
@@ -688,13 +711,25 @@ impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
                 end.queue_bytes = switch.queue_bytes(port, now);
             }
         }
+        for wire in &self.wires {
+            if let Far::Switch { switch, port, .. } = wire.far {
+                let at = self.switches[switch as usize].wires[port as usize];
+                ends[at as usize].port_received = wire.judged;
+            }
+        }
         ends
     }
 
+    fn inside(&self, _hosts: &Hosts<'_, T>, now: Time) -> BTreeMap<usize, Carried> {
+        let received = |interface: &Interface<L>| interface.counters(now).received;
+        let inside = self.interfaces.iter().filter(|interface| interface.wire.is_none());
+        self.hosts_inside.iter().copied().zip(inside.map(received)).collect()
+    }
+
     fn frames(&self, _hosts: &Hosts<'_, T>) -> Frames {
-        let sent = |interface: &Interface<L>| interface.counters(self.now).frames_sent;
+        let sent: u64 = self.interfaces.iter().map(Interface::taken_to_send).sum();
         Frames {
-            sent: self.interfaces.iter().map(sent).sum::<u64>() + self.sent_inside,
+            sent: sent + self.sent_inside,
             ended: self.packets.ended(),
             under_way: self.packets.len() as u64,
         }
@@ -708,7 +743,7 @@ impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
         let mut sent = vec![0; self.wires.len()];
         for interface in &self.interfaces {
             if let Some(wire) = interface.wire {
-                sent[wire] = interface.counters(self.now).frames_sent;
+                sent[wire] = interface.taken_to_send();
             }
         }
         for (switch, found) in self.switches.iter().zip(&mut found) {

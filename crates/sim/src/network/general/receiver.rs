@@ -11,6 +11,7 @@ use netstudy_tcp::{Flags, Segment};
 use netstudy_units::{Duration, Time};
 
 use super::packets::{Packet, Packets};
+use crate::network::Carried;
 use crate::network::jitter::ReceiveJitter;
 use crate::wiring::ReceiveKind;
 
@@ -34,6 +35,8 @@ pub(super) struct Receiver {
     /// Segments on their way to TCP.
     delivered: Ring<(Time, Packet)>,
     ring_drops: u64,
+    /// What the processor has dealt with.
+    processed: Carried,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,7 @@ impl Receiver {
             merging: Vec::new(),
             delivered: Ring::new(),
             ring_drops: 0,
+            processed: Carried::default(),
         }
     }
 
@@ -77,6 +81,11 @@ impl Receiver {
 
     pub(super) const fn ring_drops(&self) -> u64 {
         self.ring_drops
+    }
+
+    /// Frames that the processor has dealt with.
+    pub(super) const fn processed_frames(&self) -> Carried {
+        self.processed
     }
 
     /// When the processor has dealt with a frame; [`Time::NEVER`] while it deals with none.
@@ -142,6 +151,7 @@ impl Receiver {
     /// The processor has dealt with a frame.
     pub(super) fn processed(&mut self, now: Time, packets: &mut Packets) {
         let packet = self.inside.pop_front().expect("it was dealing with one");
+        self.processed.count(packet.frame_bytes);
         self.hand_over(now, packet, packets);
         self.batch += 1;
         if self.inside.is_empty() || self.kind.batch_frames == Some(self.batch) {

@@ -11,9 +11,10 @@ use netstudy_workload::{Action, Until};
 use proptest::prelude::*;
 
 use super::*;
+use crate::counters::Processors;
 use crate::host::Population;
 use crate::laws;
-use crate::measure::{Measure, MeasureConfig};
+use crate::measure::{Measure, MeasureConfig, Snapshot};
 use crate::network::limits::Limited;
 use crate::phases::PhasePlan;
 use crate::run::tests::{cases, lab};
@@ -186,13 +187,17 @@ impl Lab {
         self.connections.len() as u32 - 1
     }
 
-    fn try_run(&self, all_steps: bool) -> Result<(Trace, Outcome), String> {
+    fn wiring(&self) -> Result<Wiring, String> {
         let named = |(number, role): (usize, &String)| Participant {
             role: role.clone(),
             stream: format!("host/{number}"),
         };
         let participants: Vec<_> = self.roles.iter().enumerate().map(named).collect();
-        let wiring = Wiring::new(&self.run, &participants, &self.connections)?;
+        Wiring::new(&self.run, &participants, &self.connections)
+    }
+
+    fn try_run(&self, all_steps: bool) -> Result<(Trace, Outcome), String> {
+        let wiring = self.wiring()?;
         let mut scripts = self.scripts.clone();
         let last = &mut scripts[0].0;
         let before = last.partition_point(|&(at, _)| at <= START);
@@ -270,6 +275,38 @@ fn a_direct_link_takes_its_serialization_and_delay() {
     // 1538 bytes at 0.8 ns a byte are 1,230.4 ns.
     let expected = [2_230_400, 3_460_800, 4_691_200].map(|ps| START + Duration::from_ps(ps));
     assert_eq!(trace.delivered(0), expected);
+}
+
+#[test]
+fn three_segments_are_counted_where_they_pass() {
+    let mut lab = Lab::new(&["a sw1", "sw1 b"]);
+    let nic = &mut lab.run.network.groups[0].nic;
+    nic.receive_frame_ns = 100;
+    nic.receive_rate_bps = Some(8 * GBPS);
+    lab.send("a", "b", 3 * MSS, 0);
+    for all_steps in [false, true] {
+        let (_, outcome) = lab.try_run(all_steps).expect("it runs");
+        let grown = |value: &dyn Fn(&Snapshot) -> u64| value(outcome.end()) - value(outcome.base());
+        let end = |number: usize, value: &dyn Fn(&EndCounters) -> Carried| {
+            let frames = grown(&|counted| value(&counted.ends[number]).frames);
+            (frames, grown(&|counted| value(&counted.ends[number]).bytes))
+        };
+        // 1500 bytes of IP in a frame of 18 more; an acknowledgment has 52 bytes of headers.
+        let (data, acks) = ((3, 3 * 1518), (3, 3 * 70));
+        let [a, to_a, to_b, b] = [0, 1, 2, 3];
+        assert_eq!([end(a, &|end| end.nic.sent), end(b, &|end| end.nic.received)], [data; 2]);
+        assert_eq!([end(b, &|end| end.nic.sent), end(a, &|end| end.nic.received)], [acks; 2]);
+        assert_eq!(end(to_a, &|end| end.port_received), data);
+        assert_eq!(end(to_b, &|end| end.port_received), acks);
+        // 100 ns a frame, and 1 ns a byte.
+        let busy = |host: usize| {
+            let processors = Processors::of_host(&lab.wiring().expect("it is one"), host)
+                .expect("frames cost it time");
+            grown(&|counted| processors.counters(counted)[0].1)
+        };
+        assert_eq!(busy(0), 300 + 210);
+        assert_eq!(busy(2), 300 + 3 * 1518);
+    }
 }
 
 #[test]
@@ -460,7 +497,7 @@ fn zones_of_a_host_talk_inside_and_share_its_interface() {
     // No wire: a latency, then 500 ns of the processor for each.
     let expected = [2_500, 3_000, 3_500].map(|ns| START + Duration::from_ns(ns));
     assert_eq!(trace.delivered(inside), expected);
-    assert!(outcome.end().ends.iter().all(|end| end.nic.frames_sent == 0), "none was on a wire");
+    assert!(outcome.end().ends.iter().all(|end| end.nic.sent.frames == 0), "none was on a wire");
     // Two zones send at once, and the interface is one FIFO.
     let mut lab =
         Lab::new(&["a sw1", "b sw1"]).with_zone("web", "a", "p0").with_zone("db", "a", "p0");

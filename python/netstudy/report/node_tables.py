@@ -1,0 +1,185 @@
+"""What nodes of real testbeds ran on, and what was changed: tables of those that are alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from netstudy.analysis.testbed import NodesAlike
+from netstudy.errors import StudyError
+from netstudy.report.numbers import with_unit
+from netstudy.report.refs import Name, say
+from netstudy.report.tables import Group, Table, Value
+from netstudy.store.folder import CAPTURES
+from netstudy.store.nodes import NODES, Machine, NodeEnvironment, read_node
+
+_MANY = 6
+"""More nodes than these are told by the first and the last."""
+
+
+@dataclass(frozen=True)
+class NodeTables:
+    """Nodes that are alike: what they ran on, and what can be unfolded."""
+
+    overview: Table
+    tunings: Table
+    """Each command, with the value before and after."""
+    details: tuple[Table, ...]
+    """All settings and features, as they were during the runs."""
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """Nodes whose environments differ in the numbers of interfaces alone."""
+
+    groups: tuple[str, ...]
+    nodes: tuple[str, ...]
+    runs: int
+    names: tuple[str, ...]
+    """Those of the environments."""
+    environment: NodeEnvironment
+
+    @property
+    def title(self) -> str:
+        """Their groups."""
+        return ", ".join(self.groups)
+
+
+def node_tables(folder: Path, nodes: Sequence[NodesAlike]) -> tuple[list[NodeTables], list[str]]:
+    """The tables of all groups of nodes that are alike, and what of them could not be read."""
+    found: dict[str, list[tuple[NodesAlike, NodeEnvironment]]] = {}
+    missing: list[str] = []
+    for one in nodes:
+        try:
+            environment = read_node(folder / CAPTURES, one.environment)
+        except StudyError as error:
+            missing.append(str(error))
+            continue
+        found.setdefault(_essence(environment), []).append((one, environment))
+    tables: list[NodeTables] = []
+    machines: list[Machine] = []
+    for number, members in enumerate(found.values(), start=1):
+        alike = _together(members)
+        machine = alike.environment.machine
+        tables.append(_tables(number, alike, with_machine=machine not in machines))
+        machines.append(machine)
+    return tables, missing
+
+
+def _essence(environment: NodeEnvironment) -> str:
+    """All but how many interfaces there are, and what the kernel said of each."""
+    interfaces = [one.model_dump(exclude={"names"}) for one in environment.interfaces]
+    tunings = [one.model_dump(exclude={"alike"}) for one in environment.tunings]
+    rest = environment.model_dump(exclude={"interfaces", "tunings", "qdiscs"})
+    return json.dumps([rest, interfaces, tunings])
+
+
+def _together(members: Sequence[tuple[NodesAlike, NodeEnvironment]]) -> _Alike:
+    told = [one for one, _ in members]
+    # That with most interfaces, which the others are parts of.
+    _, environment = max(members, key=lambda one: len(one[1].qdiscs))
+    return _Alike(
+        groups=tuple(dict.fromkeys(one.group for one in told)),
+        nodes=tuple(dict.fromkeys(node for one in told for node in one.nodes)),
+        runs=len({run for one in told for run in one.runs}),
+        names=tuple(dict.fromkeys(one.environment for one in told)),
+        environment=environment,
+    )
+
+
+def _tables(number: int, alike: _Alike, *, with_machine: bool) -> NodeTables:
+    environment, title = alike.environment, alike.title
+    features = {
+        f"{one.names[0]}: {name}": state
+        for one in environment.interfaces
+        for line in one.offloads.splitlines()
+        for name, _, state in (line.partition(": "),)
+    }
+    details = [
+        _pairs(
+            f"node-{number}-sysctls", title, "settings of TCP and of buffers", environment.sysctls
+        ),
+        _pairs(f"node-{number}-offloads", title, "features of interfaces", features),
+    ]
+    if with_machine:
+        what, settings = "settings of the network, for all nodes on it", environment.machine.sysctls
+        details.append(_pairs(f"node-{number}-machine", "machine", what, settings))
+    return NodeTables(_overview(number, alike), _tunings(number, alike), tuple(details))
+
+
+def _overview(number: int, alike: _Alike) -> Table:
+    caption = say(
+        "{title}: {nodes}, in {runs} runs",
+        title=Name(alike.title),
+        nodes=Name(_listed(alike.nodes)),
+        runs=Name(str(alike.runs)),
+    )
+    rows = tuple((Name(what), Name(value)) for what, value in _facts(alike))
+    return Table(f"node-{number}", caption, (Group("what"), Group("value")), rows, sortable=False)
+
+
+def _listed(nodes: Sequence[str]) -> str:
+    if len(nodes) > _MANY:
+        return f"{nodes[0]} to {nodes[-1]} ({len(nodes)})"
+    return ", ".join(nodes)
+
+
+def _facts(alike: _Alike) -> Iterator[tuple[str, str]]:
+    environment = alike.environment
+    machine = environment.machine
+    yield "processor", machine.cpu or "unknown"
+    yield "processors of the machine", str(machine.cpus)
+    if environment.cpus is not None:
+        yield "processors that it may use", f"{environment.cpus:g}"
+    yield "memory", with_unit(f"{machine.memory_bytes / 1e9:.1f}", "GB")
+    yield "kernel", machine.kernel
+    for one in environment.interfaces:
+        names = _listed(one.names)
+        yield f"interface {names}", f"{one.kind}, driver {one.driver}, MTU {one.mtu_bytes} B"
+        yield f"offloads of {names}", ", ".join(_on(one.offloads)) or "none"
+    yield "queue disciplines", "; ".join(_queues(environment.qdiscs)) or "none"
+    changed = sum(1 + len(one.alike) for one in environment.tunings if one.before != one.after)
+    yield "commands that changed something", str(changed)
+    yield "captured in", ", ".join(f"{CAPTURES}/{NODES}/{name}.json" for name in alike.names)
+
+
+def _on(offloads: str) -> list[str]:
+    """The features that are on."""
+    lines = (line.partition(": ") for line in offloads.splitlines())
+    return [name for name, _, state in lines if state.startswith("on")]
+
+
+def _queues(qdiscs: str) -> Iterator[str]:
+    """The disciplines of each interface; those that are alike together."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    kinds: dict[str, list[str]] = {}
+    for one in json.loads(qdiscs or "[]"):
+        kinds.setdefault(one["dev"], []).append(one["kind"])
+    for device, names in kinds.items():
+        found.setdefault(tuple(names), []).append(device)
+    for alike, devices in found.items():
+        yield f"{_listed(devices)}: {', '.join(alike)}"
+
+
+def _tunings(number: int, alike: _Alike) -> Table:
+    rows: list[tuple[Value, ...]] = [
+        (
+            Name(one.command, code=True),
+            Name(_listed(one.alike)) if one.alike else None,
+            Name(one.before) if one.before is not None else None,
+            Name(one.after) if one.after is not None else None,
+        )
+        for one in alike.environment.tunings
+    ]
+    caption = say("{title}: what was set before the runs", title=Name(alike.title))
+    heads = ("command", "also for", "before", "after")
+    groups = tuple(Group(head) for head in heads)
+    return Table(f"node-{number}-tunings", caption, groups, tuple(rows), sortable=False)
+
+
+def _pairs(name: str, title: str, what: str, values: Mapping[str, str]) -> Table:
+    rows = tuple((Name(key, code=True), Name(value)) for key, value in values.items())
+    caption = say("{title}: {what}", title=Name(title), what=Name(what))
+    return Table(name, caption, (Group("name"), Group("value")), rows, sortable=False)

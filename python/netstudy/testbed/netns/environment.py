@@ -1,0 +1,342 @@
+"""What each node of a run runs on, captured when its namespace is set up.
+
+Hosts that are made by the same commands but for their addresses are alike: the first of them is
+captured for all. What was changed is noted as it is carried out, with the values before and after.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from netstudy import wire
+from netstudy.store.environment import cpu_name, memory_bytes
+from netstudy.store.nodes import Interface, Machine, NodeEnvironment, Tuning
+from netstudy.testbed.netns import kernel_path
+from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Host, interface_settings
+from netstudy.testbed.netns.namespaces import within
+from netstudy.testbed.netns.offloads import driver, offloads
+from netstudy.testbed.netns.programs import run_batch, run_program
+from netstudy.testbed.netns.setting import Setting
+
+Tuned = Mapping[str, list[Tuning]]
+"""Namespace -> what was changed in it. Namespaces that are not there are not watched."""
+
+_SYSCTLS: Final = Path("/proc/sys/net")
+_OWN = ("ipv4/tcp_*", "core/*")
+"""Settings below /proc/sys/net of a namespace: TCP's, and those of queues and buffers."""
+_SECRET = re.compile(r"_(key|seed)$")
+"""Names of settings that hold keys of the kernel: of TCP Fast Open, of hashes."""
+_TUNES = re.compile(r"link set dev |link add name |qdisc add |class add |route add ")
+"""Commands that tune something; the others give addresses."""
+_OF_BRIDGES = (
+    "forward_delay",
+    "stp_state",
+    "mcast_snooping",
+    "learning",
+    "flood",
+    "mcast_flood",
+)
+"""Settings of a bridge and of its ports, as `ip -d -j link` has them."""
+_SOURCE = re.compile(r"\bsrc \S+")
+_DEVICE = re.compile(r"\b(?:eth|p)\d+\b")
+
+
+def sysctls() -> dict[str, str]:
+    """All settings of TCP and of the network's core in the namespace of this thread, by name; no
+    keys. Those that may not be read are left out."""
+    found = {}
+    for path in sorted(one for pattern in _OWN for one in _SYSCTLS.glob(pattern)):
+        if not _SECRET.search(path.name) and path.is_file():
+            try:
+                text = path.read_text()
+            except OSError:
+                continue
+            found[f"net.{path.parent.name}.{path.name}"] = " ".join(text.split())
+    return found
+
+
+def machine(shared: Mapping[str, str]) -> Machine:
+    """The machine below all namespaces; `shared` are the settings of its own namespace."""
+    told = os.uname()
+    return Machine(
+        cpu=cpu_name(),
+        cpus=os.cpu_count() or 1,
+        memory_bytes=memory_bytes(),
+        kernel=f"{told.sysname} {told.release} {told.version}",
+        sysctls=dict(shared),
+    )
+
+
+def noted_batch(name: str, commands: Iterable[str], tunings: list[Tuning] | None) -> None:
+    """`run_batch`, with a note of each command that tunes something; None: nobody listens."""
+    lines = list(commands)
+    if tunings is None or not lines:
+        run_batch(name, lines)
+        return
+    before = _State.now()
+    run_batch(name, lines)
+    after = _State.now(_device(line) for line in lines if line.startswith("class add "))
+    tunings += [
+        Tuning(command=f"{name} {line}", before=before.of(line), after=after.of(line))
+        for line in lines
+        if _TUNES.match(line)
+    ]
+
+
+@dataclass(frozen=True)
+class _State:
+    """Interfaces, queues and routes of the namespace of this thread at one moment."""
+
+    links: Mapping[str, str]
+    qdiscs: Mapping[str, str]
+    """Device -> its queue disciplines, as `tc` prints them."""
+    classes: Mapping[str, str]
+    routes: str
+
+    @classmethod
+    def now(cls, with_classes: Iterable[str] = ()) -> _State:
+        """Classes are those of these devices: a queue has none before it is given some."""
+        links: list[dict[str, Any]] = json.loads(run_program("ip", "-d", "-j", "link", "show"))
+        qdiscs: dict[str, list[str]] = {}
+        for line in run_program("tc", "qdisc", "show").splitlines():
+            qdiscs.setdefault(_device(line), []).append(line.strip())
+        classes = {one: run_program("tc", "class", "show", "dev", one) for one in with_classes}
+        return cls(
+            links={one["ifname"]: _link_text(one) for one in links},
+            qdiscs={device: "; ".join(lines) for device, lines in qdiscs.items()},
+            classes={device: text.strip() for device, text in classes.items()},
+            routes=run_program("ip", "-4", "route", "show", "table", "all", "scope", "link"),
+        )
+
+    def of(self, command: str) -> str | None:
+        """What a command is about; None: there is no such thing."""
+        about = command.split()[0]
+        if about == "route":
+            source = _behind(command, "src")
+            lines = (line.strip() for line in self.routes.splitlines())
+            return next((line for line in lines if _behind(line, "src") == source), None)
+        states = {"link": self.links, "class": self.classes}.get(about, self.qdiscs)
+        return states.get(_device(command)) or None
+
+
+def _device(line: str) -> str:
+    """The interface that a line of `ip` or `tc` is about."""
+    return _behind(line, "dev") or _behind(line, "name") or ""
+
+
+def _behind(line: str, word: str) -> str | None:
+    """What stands behind a word in a line; None: it has no such word."""
+    words = line.split()
+    return words[words.index(word) + 1] if word in words[:-1] else None
+
+
+def _link_text(link: Mapping[str, Any]) -> str:
+    names = ("mtu", "txqlen", "gso_max_size", "gso_max_segs", "master")
+    values = [f"{name} {link[name]}" for name in names if name in link]
+    info = link.get("linkinfo", {})
+    settings = {**info.get("info_data", {}), **info.get("info_slave_data", {})}
+    values += [f"{name} {_value(settings[name])}" for name in _OF_BRIDGES if name in settings]
+    flags = link["flags"]
+    arp, up = ("off" if "NOARP" in flags else "on"), ("up" if "UP" in flags else "down")
+    return " ".join([*values, f"arp {arp}", up])
+
+
+def _value(told: Any) -> str:
+    return {True: "on", False: "off"}[told] if isinstance(told, bool) else str(told)
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Hosts of a layout that are made by the same commands but for their addresses."""
+
+    first: Host
+    nodes: tuple[str, ...]
+    """All of them, with their zones."""
+
+
+def alike(setting: Setting) -> list[Alike]:
+    """All hosts, in the order of the first of each kind."""
+    found: dict[Any, list[Host]] = {}
+    for host in setting.layout.hosts:
+        found.setdefault(_kind(host, setting), []).append(host)
+    return [
+        Alike(
+            hosts[0],
+            tuple(dict.fromkeys(name for host in hosts for name in _nodes(host))),
+        )
+        for hosts in found.values()
+    ]
+
+
+def _nodes(host: Host) -> list[str]:
+    """The host and its zones."""
+    return [host.node, *(one.node for one in host.addresses)]
+
+
+def _kind(host: Host, setting: Setting) -> Any:
+    layout = setting.layout
+    return (
+        host.group.name,
+        setting.cpus[host.node],
+        tuple(host.tcp.sysctls.items()),
+        tuple(
+            (
+                interface_settings(one, layout),
+                *(kernel_path.host_queue(one) if layout.is_shaped(one) else ()),
+            )
+            for one in host.interfaces
+        ),
+        tuple((one.interface.device, one.tcp.route) for one in host.addresses),
+    )
+
+
+def watched(setting: Setting) -> dict[str, list[Tuning]]:
+    """The namespaces whose set-up is to be noted, for `network.network`."""
+    switches = [SWITCHES] if setting.layout.switched else []
+    return {name: [] for name in (*switches, *(one.first.node for one in alike(setting)))}
+
+
+def capture(
+    setting: Setting, machine: Machine, of_all: Sequence[Tuning], tuned: Tuned
+) -> Iterator[Captured]:
+    """The environments of all nodes, while their namespaces are there and nothing is timed.
+
+    `of_all` is what was changed for the processes of all of them.
+    """
+    for one in alike(setting):
+        devices = [interface.device for interface in one.first.interfaces]
+        cpus = setting.cpus[one.first.node]
+        tunings = [*of_all, *tuned[one.first.node], *_of_processes(setting, one.first.node)]
+        tunings = [_of_any_host(tuning) for tuning in tunings]
+        yield (one.nodes, _environment(one.first.node, devices, machine, cpus, tunings))
+    names = tuple(switch.name for switch in setting.layout.network.switches)
+    if setting.layout.switched and names:
+        bridge = [BRIDGE] if setting.layout.switching == "kernel" else []
+        ports = [*bridge, *(one.peer[1] for one in setting.layout.switched)]
+        tunings = [*of_all, *tuned[SWITCHES], *_of_switch(setting)]
+        of_program = 1 if setting.processors.switch is not None else None
+        yield (names, _environment(SWITCHES, ports, machine, of_program, tunings))
+
+
+Captured = tuple[tuple[str, ...], NodeEnvironment]
+"""Nodes, and what they have in common."""
+
+
+def _environment(
+    name: str,
+    devices: Collection[str],
+    machine: Machine,
+    cpus: float | None,
+    tunings: Iterable[Tuning],
+) -> NodeEnvironment:
+    with within(name):
+        return NodeEnvironment(
+            machine=machine,
+            cpus=cpus,
+            interfaces=tuple(_interfaces(devices)),
+            qdiscs=run_program("tc", "-s", "-j", "qdisc", "show").strip(),
+            sysctls=sysctls(),
+            tunings=tuple(merged(tunings)),
+        )
+
+
+def _interfaces(devices: Collection[str]) -> Iterator[Interface]:
+    """Those that are alike as one."""
+    links: list[dict[str, Any]] = json.loads(run_program("ip", "-d", "-j", "link", "show"))
+    found: dict[tuple[str, str, int, str], list[str]] = {}
+    for link in links:
+        if (name := link["ifname"]) in devices:
+            kind = link.get("linkinfo", {}).get("info_kind", link["link_type"])
+            seen = (kind, _told(driver, name), link["mtu"], _told(offloads, name))
+            found.setdefault(seen, []).append(name)
+    order = list(devices)
+    for (kind, driven, mtu_bytes, features), names in found.items():
+        yield Interface(
+            names=tuple(sorted(names, key=order.index)),
+            kind=kind,
+            driver=driven,
+            mtu_bytes=mtu_bytes,
+            offloads=features,
+        )
+
+
+def _told(read: Callable[[str], str], interface: str) -> str:
+    """What the kernel tells of an interface; where it does not, that it does not: no run ends of
+    it."""
+    try:
+        return read(interface)
+    except OSError as error:
+        return f"not told: {error.strerror}"
+
+
+def merged(tunings: Iterable[Tuning]) -> list[Tuning]:
+    """What was done alike to several interfaces told once, with the names of the others."""
+    found: dict[tuple[str, str | None, str | None], list[Tuning]] = {}
+    for one in tunings:
+        before, after = (_without_device(text) for text in (one.before, one.after))
+        found.setdefault((_DEVICE.sub("*", one.command), before, after), []).append(one)
+    return [_told_once(alike) for alike in found.values()]
+
+
+def _of_any_host(tuning: Tuning) -> Tuning:
+    """As it was done to all hosts that are alike: without the address of one."""
+    changed = {
+        name: _SOURCE.sub("src ADDRESS", text)
+        for name in ("command", "before", "after")
+        if (text := getattr(tuning, name)) is not None
+    }
+    return tuning.model_copy(update=changed)
+
+
+def _told_once(tunings: list[Tuning]) -> Tuning:
+    devices = [match[0] for one in tunings if (match := _DEVICE.search(one.command))]
+    return tunings[0].model_copy(update={"alike": tuple(devices[1:])})
+
+
+def _without_device(text: str | None) -> str | None:
+    return None if text is None else _DEVICE.sub("*", text)
+
+
+def _of_processes(setting: Setting, host: str) -> Iterator[Tuning]:
+    """What was changed for a host's processes."""
+    if (cpu := setting.processors.hosts) is not None:
+        yield _kept_on(cpu)
+    if (share := setting.quotas.get(host)) is not None:
+        yield Tuning(
+            command="control group of the host: cpu quota",
+            before="none",
+            after=f"{share:g} % of a processor",
+        )
+
+
+def _of_switch(setting: Setting) -> Iterator[Tuning]:
+    """What was changed for the program that forwards; the kernel has none."""
+    if setting.layout.switching == "user-space":
+        if (cpu := setting.processors.switch) is not None:
+            yield _kept_on(cpu)
+        yield Tuning(
+            command="chrt --rr 1 for the switch, 0.9 s of each second, where that is allowed",
+            before="SCHED_OTHER",
+            after=None,
+        )
+
+
+def _kept_on(cpu: int) -> Tuning:
+    allowed = " ".join(map(str, sorted(os.sched_getaffinity(0))))
+    command = f"taskset --cpu-list {cpu}"
+    return Tuning(command=command, before=f"processors {allowed}", after=f"processor {cpu}")
+
+
+def with_environments(record: wire.RunRecord, names: Mapping[str, str]) -> wire.RunRecord:
+    """A record whose nodes say where their environments are: node -> its name."""
+    nodes = {
+        name: node.model_copy(update={"environment": names.get(name)})
+        for name, node in record.nodes.items()
+    }
+    return record.model_copy(update={"nodes": nodes})

@@ -795,8 +795,6 @@ class RecordNode(Wire):
     it was simulated, or nothing was captured."""
     read_at_ns: tuple[int, ...] | None = None
     """When its counters were read at each edge, by that clock; None: at the edge itself."""
-    cpus: float | None = None
-    """Processors that it may use; None: not known."""
 
 
 class Edge(Wire):

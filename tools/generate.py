@@ -12,12 +12,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from netstudy.analysis.nodes import node_metric
+from netstudy.analysis.nodes.formulas import FORMULAS
+from netstudy.analysis.nodes.places import Kind
 from netstudy.analysis.workloads import VOCABULARY
 from netstudy.cli import app
 from netstudy.hardware import HardwareLibrary
@@ -25,6 +28,12 @@ from netstudy.knobs import Knob, knobs
 from netstudy.plan import make_plan, whole_tcp
 from netstudy.study import json_schema, load
 from netstudy.study.schema import schemas
+from netstudy.study.vocabulary import (
+    HOST_METRICS,
+    LINK_METRICS,
+    MACHINE_METRICS,
+    SWITCH_METRICS,
+)
 from netstudy.wire import Plan, Record, Tcp
 from tools.schema_page import tables
 
@@ -98,6 +107,35 @@ METRIC_HEADINGS = {
     "probe": "The probe beside a workload",
     "tcp": "Sampled connections",
 }
+METRICS_OF_NODES = """
+## Hosts, interfaces, switches, links, the machine
+
+These are read at a node, which stands before the metric: `app.cpu_pct` of a host group,
+`client-3.cpu_pct` of one host, `a.zone1.goodput_mbps` of a zone, `app@client.send_mbps` of the
+interface towards client (or `a@ce2.send_mbps` by its name), `switch@server.port_in_mbps` of the
+port to a group or another switch, `link.utilisation_pct`, `machine.softirq_pct`. A group's rate
+is the sum of its hosts', its percentage their mean. The value is that of the measuring phase; `
+in warm-up` and the like behind the name mean another phase, where counters were read at both of
+its edges. Where an instrument samples the node (`sar` a host, `ports` a switch), `_min`, `_max`,
+`_p50`, `_p90`, `_p99` and `_p999` are those of the rates between two samples. What was not
+counted is an empty cell.
+
+In namespaces the processors, soft interrupts and disks are those of the one machine: its own
+metrics say so, and none of them is divided among hosts. `cpu_pct` of a host there is the time of
+its processes; what the kernel does for it in soft interrupts is in `machine.softirq_pct` alone. A
+host in namespaces hands frames to the switch's program before its line has carried them, so that
+`send_mbps` between two samples may be above the line rate; what came in at the switch is not.
+"""
+NODE_HEADINGS: Mapping[Kind, str] = {
+    "host": "At a host, its interfaces or one of them",
+    "switch": "At a switch, its ports or one of them",
+    "link": "At all links",
+    "machine": "At the machine below all hosts",
+}
+NODE_TABLE = """
+| name | what it is | unit | formula | better | statistics | measured by |
+|---|---|---|---|---|---|---|
+"""
 METRIC_TABLE = """
 | name | figure | what it is | unit | formula | better | measured by |
 |---|---|---|---|---|---|---|
@@ -144,7 +182,27 @@ def metrics() -> str:
             for m in metrics
         ]
         parts += [f"\n## {METRIC_HEADINGS[kind]}\n", METRIC_TABLE, *rows]
-    return "".join(parts)
+    return "".join([*parts, METRICS_OF_NODES, *map(_of_nodes, FORMULAS)])
+
+
+def _of_nodes(kind: Kind) -> str:
+    """The quantities that are read at a kind of node."""
+    known = {
+        "host": HOST_METRICS,
+        "switch": SWITCH_METRICS,
+        "link": LINK_METRICS,
+        "machine": MACHINE_METRICS,
+    }[kind]
+    names = {"host": "app", "switch": "switch@app"}
+    rows = [f"\n### {NODE_HEADINGS[kind]}\n", NODE_TABLE]
+    for base, quantity in known.items():
+        metric = node_metric(f"{names.get(kind, kind)}.{base}")
+        statistics = "yes" if quantity.is_rate else ""
+        rows.append(
+            f"| `{base}` | {quantity.text} | {metric.unit} | {metric.formula} | {metric.better} | "
+            f"{statistics} | {', '.join(metric.instruments)} |\n"
+        )
+    return "".join(rows)
 
 
 def study_file() -> str:

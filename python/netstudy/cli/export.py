@@ -30,7 +30,8 @@ def command(
             "--samples",
             metavar="TABLE",
             help="The samples behind the cells as CSV, a row each: iteration, connection, "
-            "transfer, second, request (histograms of latencies) or series (what was sampled).",
+            "transfer, second, request (histograms of latencies), series (what was sampled), or a "
+            "metric of a node such as app.send_mbps.",
         ),
     ] = None,
     output: Annotated[
@@ -61,15 +62,18 @@ def command(
 
 
 def _samples(folder: Folder, table: str, forms: Sequence[str]) -> Iterator[str]:
-    from netstudy.report.samples import TABLES, samples_csv
+    from netstudy.report.samples import TABLES, course_csv, samples_csv
 
-    if table not in TABLES:
+    is_metric = "." in table
+    if table not in TABLES and not is_metric:
         raise StudyError(
-            f'there are no samples "{table}"; there are {", ".join(TABLES)}', "--samples"
+            f'there are no samples "{table}"; there are {", ".join(TABLES)}, and metrics of nodes '
+            "such as app.send_mbps",
+            "--samples",
         )
     if set(forms) - {"csv"}:
         raise StudyError(f"samples are written as CSV, not as {forms[0]}", "--samples")
-    return samples_csv(folder, table)
+    return course_csv(folder, table) if is_metric else samples_csv(folder, table)
 
 
 def _cells(folder: Folder, form: str) -> Iterable[str]:

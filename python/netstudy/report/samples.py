@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from netstudy.analysis.clocks import window_of
+from netstudy.analysis.nodes import course, node_metric
 from netstudy.analysis.samples import NS_PER_S, RunSample
+from netstudy.errors import StudyError
 from netstudy.study.levels import level_text
 from netstudy.wire import Run, RunRecord
 
@@ -66,6 +68,24 @@ def samples_csv(folder: Folder, table: str) -> Iterator[str]:
         head = (run.id, *levels, run.replicate)
         for row in _rows(folder, run, record, table):
             yield _line((*head, *row))
+
+
+def course_csv(folder: Folder, metric: str) -> Iterator[str]:
+    """How a metric of a node went on in each run: a header line, then one line an interval, `at_s`
+    its end from the start of the phase. Raises StudyError for what is no metric of a node."""
+    try:
+        node_metric(metric)
+    except ValueError as error:
+        raise StudyError(str(error), "--samples") from None
+    factors = tuple(dict.fromkeys(name for run in folder.plan().runs for name in run.treatment))
+    yield _line(("run", *factors, "replicate", "at_s", metric))
+    records = {record.run: record for record in folder.records()}
+    for run in folder.plan().runs:
+        record = records.get(run.id)
+        found = None if record is None else course(RunSample(run, record, folder.series), metric)
+        levels = [level_text(run.treatment[f]) if f in run.treatment else "" for f in factors]
+        for at, value in zip(*found, strict=True) if found is not None else ():
+            yield _line((run.id, *levels, run.replicate, repr(float(at)), repr(float(value))))
 
 
 def _columns(table: str) -> tuple[str, ...]:

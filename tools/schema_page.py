@@ -19,8 +19,24 @@ LEVEL_PATTERN = r"^\$\{"
 
 def tables(schema: Schema, first: str) -> str:
     """The object itself under the heading `first`, then the objects that it refers to, as met."""
-    parts = [(first, schema), *_referred(schema)]
+    definitions = dict(schema.get("$defs", {}))
+    whole = {key: _named_apart(part, definitions) for key, part in schema.items() if key != "$defs"}
+    whole["$defs"] = definitions
+    parts = [(first, whole), *_referred(whole)]
     return "\n".join(_section(name, part) for name, part in parts if _told(part))
+
+
+def _named_apart(part: Any, definitions: Schema) -> Any:
+    """The part with each object inside it that has a name of its own put among the definitions."""
+    if isinstance(part, list):
+        return [_named_apart(item, definitions) for item in part]
+    if not isinstance(part, dict):
+        return part
+    inside = {key: _named_apart(value, definitions) for key, value in part.items()}
+    if "title" not in part or not isinstance(part.get("properties"), dict):
+        return inside
+    definitions[part["title"]] = inside
+    return {"$ref": f"#/$defs/{part['title']}"}
 
 
 def _told(schema: Schema) -> bool:

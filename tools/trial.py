@@ -39,10 +39,7 @@ def study() -> Study:
 @cache
 def published() -> tuple[Published, ...]:
     """The values of its reference tables."""
-    folder, metrics = study().folder, INCAST.metrics
-    return tuple(
-        value for table in study().reference for value in read_reference(table, folder, metrics)
-    )
+    return read_reference(study(), INCAST.metrics)
 
 
 def plan(

@@ -1,19 +1,119 @@
-"""Carry out what a results folder lacks: the walk from a plan to its records."""
+"""Carry out what a results folder lacks: the walk from a plan to its records, round by round."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 
+from netstudy.analysis.cells import pool_study
+from netstudy.analysis.growth import GrownLoop, deciding_metrics, grown_loops
 from netstudy.errors import TestbedError
+from netstudy.plan import make_plan, make_round
+from netstudy.plan.loops import CaseTreatment
+from netstudy.plan.planned import canonical
 from netstudy.store.environment import utc_now
 from netstudy.store.files import storage
-from netstudy.store.folder import CAPTURES, Folder
+from netstudy.store.folder import CAPTURES, Folder, joined
+from netstudy.study.vocabulary import PUBLISHED
 from netstudy.testbed.base import Testbed
-from netstudy.wire import EngineRecord, ProgressRecord, Record, Run, RunRecord
+from netstudy.units import parse_scale
+from netstudy.wire import EngineRecord, Plan, ProgressRecord, Record, Run, RunRecord
 
 OnProgress = Callable[[ProgressRecord | RunRecord], None]
+OnRound = Callable[[int, int], None]
+"""Called before a further round with its number and how many of its runs have no record."""
+
+
+class Rounds:
+    """The further rounds of a study in which a factor grows, from its folder alone.
+
+    A round is a function of the study, of what was asked for, and of the records before it; it
+    holds the next level of each outer loop that goes on. Levels come one a round, since a level
+    without a valid run ends its loop: no further one is certain to be needed.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        """Raises StudyError when the folder's study cannot be read."""
+        invocation = folder.invocation()
+        self._folder = folder
+        self._study = folder.study()
+        self._planned = make_plan(
+            self._study,
+            seed=invocation.seed,
+            only=invocation.levels_kept(self._study),
+            scale=parse_scale(invocation.scale or 1),
+        )
+        self._plan = folder.plan()
+        self._records: dict[str, RunRecord] = {}
+
+    def next(self) -> Plan | None:
+        """The plan of the next round; None: every loop has ended. No run may be missing."""
+        wanted = [
+            CaseTreatment(one.loop.case, one.next, one.next)
+            for one in self._loops()
+            if one.next is not None
+        ]
+        if not wanted:
+            return None
+        plan = make_round(self._planned, wanted)
+        self._plan = joined([self._plan, plan])
+        return plan
+
+    def left(self, again: Container[str]) -> Plan:
+        """What may still be run: planned runs without a record or to be made `again`, and those of
+        levels that may follow them."""
+        missing = {run.id for run in self._folder.missing(self._plan.runs)}
+        planned = {run.id for run in self._plan.runs}
+        following = {
+            canonical(treatment)
+            for one in self._loops()
+            for treatment in (one.loop.steps if _is_open(one, again) else one.left)
+        }
+        whole = self._planned.whole_plan
+        runs = tuple(
+            run
+            for run in whole.runs
+            if run.id in missing
+            or run.id in again
+            or (run.id not in planned and canonical(run.treatment) in following)
+        )
+        return whole.model_copy(update={"runs": runs})
+
+    def _loops(self) -> tuple[GrownLoop, ...]:
+        growing = {loop.case for loop in self._planned.loops}
+        runs = [run for run in self._plan.runs if growing & set(run.cases)]
+        unread = [run for run in runs if run.id not in self._records]
+        self._records |= {found.run: found for found in self._folder.records(unread)}
+        plan = self._plan.model_copy(update={"runs": tuple(runs)})
+        records, series = [*self._records.values()], self._folder.series
+        metrics = deciding_metrics(self._study, plan)
+        cells = pool_study(self._study, plan, records, series)
+        return grown_loops(self._study, self._planned.loops, cells, metrics)
+
+
+def _is_open(one: GrownLoop, again: Container[str]) -> bool:
+    """Whether runs of a loop are made again, so that it may go on where it had ended."""
+    return any(run.id in again for row in one.rows for run in row.planned)
+
+
+def left_to_do(folder: Folder, again: Container[str]) -> Plan:
+    """What a folder may still need: the runs without a record, those to be made `again`, and, where
+    a factor grows, those that may follow."""
+    rounds = rounds_of(folder)
+    if rounds is not None:
+        return rounds.left(again)
+    plan = folder.plan()
+    missing = {run.id for run in folder.missing(plan.runs)}
+    runs = tuple(run for run in plan.runs if run.id in missing or run.id in again)
+    return plan.model_copy(update={"runs": runs})
+
+
+def rounds_of(folder: Folder) -> Rounds | None:
+    """The further rounds of a folder; None where no factor of its study grows."""
+    if folder.invocation().testbed == PUBLISHED:
+        return None  # its runs were made elsewhere
+    return Rounds(folder) if folder.study().grows else None
 
 
 def execute(
@@ -22,21 +122,24 @@ def execute(
     *,
     threads: int | None = None,
     on_progress: OnProgress | None = None,
+    rounds: Rounds | None = None,
+    on_round: OnRound | None = None,
 ) -> Counter[str]:
-    """Carry out the runs that the folder lacks and keep each record as it comes.
+    """Carry out the runs that the folder lacks and keep each record as it comes; then, where
+    factors grow, round after round what the records call for.
 
     Returns how many of these runs ended with each status. The caller holds the folder
     (`folder.writing()`). Raises StudyError when a record cannot be written and TestbedError when
     the testbed fails; what was finished before is kept, and calling again does the remainder.
     """
-    missing = folder.missing()
-    walk = _Walk(folder, {run.id: run for run in missing}, on_progress)
-    if missing:
-        plan = folder.plan().model_copy(update={"runs": tuple(missing)})
-        captures = folder.path / CAPTURES
-        testbed.run(plan, threads=threads, on_record=walk.on_record, captures=captures)
-    if walk.waiting:
-        raise TestbedError(f"{len(walk.waiting)} runs have no record, {min(walk.waiting)} first")
+    walk = _Walk(folder, testbed, threads, on_progress)
+    walk.carry_out(folder.plan())
+    while rounds is not None and (plan := rounds.next()) is not None:
+        with storage(folder.path):
+            number = folder.begin_round(plan)
+        if on_round is not None:
+            on_round(number, len(folder.missing(plan.runs)))
+        walk.carry_out(plan)
     return walk.statuses
 
 
@@ -45,9 +148,26 @@ class _Walk:
     """The runs under way: each is waited for until its record is on the disk."""
 
     folder: Folder
-    waiting: dict[str, Run]
+    testbed: Testbed
+    threads: int | None
     on_progress: OnProgress | None
+    waiting: dict[str, Run] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)
+
+    def carry_out(self, plan: Plan) -> None:
+        """The runs of a plan that have no record yet."""
+        missing = self.folder.missing(plan.runs)
+        self.waiting = {run.id: run for run in missing}
+        if missing:
+            self.testbed.run(
+                plan.model_copy(update={"runs": tuple(missing)}),
+                threads=self.threads,
+                on_record=self.on_record,
+                captures=self.folder.path / CAPTURES,
+            )
+        if self.waiting:
+            first = min(self.waiting)
+            raise TestbedError(f"{len(self.waiting)} runs have no record, {first} first")
 
     def on_record(self, record: Record, line: bytes) -> None:
         if isinstance(record, EngineRecord):
@@ -74,12 +194,21 @@ def carry_out(
     *,
     threads: int | None,
     on_progress: OnProgress | None,
+    on_round: OnRound | None = None,
     machine: Mapping[str, str] | None = None,
 ) -> Counter[str]:
-    """`execute` as one session: its machine, start and end are noted in the folder."""
+    """`execute` with all rounds as one session: its machine, start and end are noted in the
+    folder."""
     with storage(folder.path):
         folder.begin_session(utc_now(), machine)
-    statuses = execute(folder, testbed, threads=threads, on_progress=on_progress)
+    statuses = execute(
+        folder,
+        testbed,
+        threads=threads,
+        on_progress=on_progress,
+        rounds=rounds_of(folder),
+        on_round=on_round,
+    )
     with storage(folder.path):
         folder.end_session(utc_now())
     return statuses

@@ -186,6 +186,20 @@ def parse_whole_percent(text: object) -> int:
     return _whole(text, PERCENT, "percent")
 
 
+def quantity(text: str) -> tuple[str, Fraction] | None:
+    """A number with or without a unit as (kind, value in the base unit): "1MB" and "1 MB" are the
+    same; the kind of a bare number is empty. None: it is no quantity, or its unit is unknown."""
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        return None
+    number, unit = Fraction(match["number"]), match["unit"]
+    if unit is None:
+        return "", number
+    spelt = unit.strip().replace(_GREEK_MU, _MICRO_SIGN)
+    worths = ((one.name, one.units[spelt]) for one in _DIMENSIONS if spelt in one.units)
+    return next(((name, number * worth) for name, worth in worths), None)
+
+
 def format_in(dimension: Dimension, value: int) -> str:
     """Write a quantity of the base unit in the unit that makes it shortest, exactly."""
     return _shortest(value, dimension)

@@ -475,7 +475,38 @@ class Request(Wire):
     """Whether each request has a connection of its own."""
 
 
-Workload = Annotated[Incast | Transfer | Request, Field(discriminator="kind")]
+class PublishedValue(Wire):
+    """A value that somebody published of a run."""
+
+    metric: str
+    """As the study names it."""
+    value: float
+    rounding: float = Field(gt=0)
+    """One unit of the last digit that the source gives."""
+    row: str
+    """File and line that it stands in."""
+
+
+class Published(Wire):
+    """A run that was carried out elsewhere: what is known of it is what was published.
+
+    Its network has no nodes and it has no phases, since neither is known.
+    """
+
+    kind: Literal["published"] = "published"
+    of: str
+    """The workload that was carried out, as studies name it."""
+    source: tuple[str, ...]
+    """Who measured it, and where it is published."""
+    given: tuple[PublishedValue, ...] = Field(min_length=1)
+
+    @property
+    def roles(self) -> Roles:
+        """Nobody that is known of."""
+        return Roles.model_construct(client=(), server=())
+
+
+Workload = Annotated[Incast | Transfer | Request | Published, Field(discriminator="kind")]
 
 
 class Probe(Wire):
@@ -580,7 +611,7 @@ class Run(Wire):
     probe: Probe | None = None
     """Small requests beside the workload; None: there are none."""
     phases: tuple[Phase, ...]
-    """In order; one of them is the measuring phase."""
+    """In order; one of them is the measuring phase. Empty where they are not known."""
     instruments: tuple[Instrument, ...] = ()
 
     def until(self, kind: PhaseKind) -> UntilCount | UntilTime | None:
@@ -858,7 +889,7 @@ class RunRecord(Wire):
     checks: tuple[Check, ...] = ()
     nodes: dict[str, RecordNode] = {}
     phases: tuple[PhaseTimes, ...] = ()
-    """One of them is the measuring phase, unless the run failed."""
+    """One of them is the measuring phase, unless the run failed, or was carried out elsewhere."""
     samples: Samples = Samples()
     edges: tuple[Edge, ...] = ()
     counters: dict[str, Readings] = {}
@@ -874,11 +905,33 @@ class RunRecord(Wire):
     """What the run was made on, such as `kernel` and `testbed`; empty for the simulator."""
     scaled_by: str | None = None
     """What all link rates of the study were multiplied by, such as `1/20`; None: nothing."""
+    published: dict[str, float] = {}
+    """Metric -> its value, where the run was carried out elsewhere and published."""
+    published_rounding: dict[str, float] = {}
+    """Metric -> one unit of the last digit of its published value."""
 
     @property
     def measure(self) -> PhaseTimes | None:
         """The measuring phase; None: the run did not get there."""
-        return next((phase for phase in self.phases if phase.kind == "measure"), None)
+        return self.phase("measure")
+
+    def phase(self, kind: PhaseKind) -> PhaseTimes | None:
+        """A phase of that kind; None: the run had none, or did not get there."""
+        return next((phase for phase in self.phases if phase.kind == kind), None)
+
+    def edges_of(self, kind: PhaseKind) -> tuple[int | None, int | None]:
+        """Which edges a phase of that kind starts and ends with, by their place in `edges`; where
+        one phase follows another, a single edge is both. None: counters were not read there."""
+        names = {edge.name: place for place, edge in enumerate(self.edges)}
+        kinds = [phase.kind for phase in self.phases]
+        if kind not in kinds:
+            return None, None
+        place = kinds.index(kind)
+        before = f"{kinds[place - 1]}-end" if place else ""
+        after = f"{kinds[place + 1]}-start" if place + 1 < len(kinds) else ""
+        start = names.get(f"{kind}-start", names.get(before))
+        end = names.get(f"{kind}-end", names.get(after))
+        return start, end
 
     @property
     def bytes_received(self) -> int | None:
@@ -886,15 +939,14 @@ class RunRecord(Wire):
         table = self.samples.connection
         return None if table is None else sum(table.bytes_received)
 
-    def growth(self, readings: Readings) -> dict[str, int]:
-        """How counters grew over the measuring phase; a maximum is that of the run so far.
+    def growth(self, readings: Readings, phase: PhaseKind = "measure") -> dict[str, int]:
+        """How counters grew over a phase; a maximum is that of the run so far.
 
         A counter that was not read at one of the edges is not there: missing is not zero.
         """
-        names = [edge.name for edge in self.edges]
-        if MEASURE_START not in names or MEASURE_END not in names:
+        first, last = self.edges_of(phase)
+        if first is None or last is None:
             return {}
-        first, last = names.index(MEASURE_START), names.index(MEASURE_END)
         pairs = {name: (values[first], values[last]) for name, values in readings.items()}
         return {
             name: end if name in MAXIMA else end - start

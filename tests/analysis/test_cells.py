@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.workloads import VOCABULARY, WORKLOADS
+from netstudy.analysis.workloads import METRICS, VOCABULARY, WORKLOADS
 from netstudy.analysis.workloads.incast import (
     COMPLETION,
     COMPLETION_P50,
@@ -97,7 +97,7 @@ def test_bad_runs_are_named_and_leave_the_numbers_alone() -> None:
 
 def test_a_cell_without_a_run_has_no_values() -> None:
     row = pooled(FakeFolder(incast_plan([5], replicates=1), [])).rows[0]
-    assert row.estimates == {}
+    assert all(row.estimate(metric) is None for metric in METRICS)
 
 
 def without_connections(full: RunRecord) -> Samples:

@@ -178,8 +178,8 @@ def test_figures_and_metrics_may_be_named_and_nothing_else() -> None:
     with pytest.raises(ValueError, match="unknown metric"):
         agreed_metric("godput")
     one_cell = table(A)
-    with pytest.raises(StudyError, match="neither run gives throughput_mbps"):
-        two_runs(one_cell, one_cell, Bands({"throughput_mbps": Band.parse("1 %")}))
+    with pytest.raises(StudyError, match="neither run gives etr_per_s"):
+        two_runs(one_cell, one_cell, Bands({"etr_per_s": Band.parse("1 %")}))
 
 
 def test_the_same_folder_agrees_with_itself() -> None:

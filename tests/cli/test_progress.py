@@ -84,6 +84,9 @@ def test_runs_that_were_there_before_are_counted_as_done() -> None:
             assert under_way == ""
             seen.append((done, packets, planned))
 
+        def begin(self, done: int, runs: int, title: str) -> None:
+            raise AssertionError("no further round begins")
+
     meter = Meter(Spy(), done_before=30)
     meter.on_progress(ProgressRecord(runs_done=2, runs=16, packets=50, packets_planned=400))
     assert seen == [(32, 50, 400)]

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from netstudy.analysis.layout import Panel, layout
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.workloads.incast import COMPLETION, FAIRNESS, GOODPUT, INCAST
 from netstudy.report.charts import NARROW, WIDE, Size, metric_chart, svg
 from netstudy.wire import Plan
@@ -94,3 +95,26 @@ def test_a_named_factor_along_x_has_points_and_no_line() -> None:
 def test_the_same_data_give_the_same_drawing() -> None:
     drawn = metric_chart(panel_of(incast_plan([1, 2], iterations=80)), COMPLETION, INCAST)
     assert svg(drawn, WIDE) == svg(drawn, WIDE)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_levels_along_x_are_written_out_and_not_in_powers_of_ten(size: Size) -> None:
+    text = svg(
+        metric_chart(panel_of(incast_plan([2, 20, 200], iterations=20)), COMPLETION, INCAST), size
+    )
+    labels = re.findall(r"<text[^>]*>([^<]*)</text>", text)
+    assert {"2", "20", "200"} <= set(labels)
+    assert not [label for label in labels if re.search(r"\de[+−-]?\d", label)]
+
+
+@pytest.mark.parametrize("metric", [*INCAST.metrics, *INCAST.further], ids=lambda m: m.name)
+@pytest.mark.parametrize("iterations", [3, 200])
+def test_every_metric_can_be_drawn_with_many_samples_and_with_too_few(
+    metric: Metric, iterations: int
+) -> None:
+    """Three iterations show no 99th percentile: all its points are missing."""
+    panel = panel_of(incast_plan([2, 4], iterations=iterations))
+    text = svg(metric_chart(panel, metric, INCAST), WIDE)
+    values = [cell.value(metric) for cell in panel.cells.values()]
+    points = [m for m in marks(text, "symbol")]
+    assert bool(points) == any(value is not None for value in values)

@@ -21,10 +21,17 @@ HEADER = (
 
 def test_csv_has_the_agreed_columns_and_a_row_a_cell(found: StudyResult) -> None:
     lines = to_csv(found.cells).splitlines()
-    assert lines[0] == HEADER
+    assert lines[0].startswith(f"{HEADER},")
     assert len(lines) == 1 + 8
     assert lines[1].startswith("arista-7124s,4 MB,1,")
     assert lines[-1].startswith("nexus-5010,4 MB,9,")
+
+
+def test_csv_has_the_metrics_of_nodes_that_were_measured_under_their_names(
+    found: StudyResult,
+) -> None:
+    columns = to_csv(found.cells).splitlines()[0].removeprefix(f"{HEADER},").split(",")
+    assert columns == ["client.goodput_mbps", "server.goodput_mbps", "switch@client.port_drops"]
 
 
 def test_csv_carries_every_digit(found: StudyResult) -> None:

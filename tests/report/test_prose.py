@@ -193,7 +193,7 @@ def test_published_values_that_are_no_numbers_are_warned_of(tmp_path: Path) -> N
     path = folder.path / "reference" / "incast_4mb_mtu9000.csv"
     path.write_text(path.read_text().replace("5456.0", "about 5456"))
     found = [str(s) for s in warnings(analyse(folder))]
-    assert any("could not convert string to float: 'about 5456'" in s for s in found)
+    assert any('3: goodput_mbps_arista_7124s "about 5456" is not a number' in s for s in found)
 
 
 def test_a_figure_that_cannot_be_drawn_is_warned_of(tmp_path: Path) -> None:

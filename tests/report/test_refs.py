@@ -73,5 +73,6 @@ def test_levels_are_counted_in_words_that_fit_the_factor() -> None:
 def test_levels_are_spanned_over_those_that_exist() -> None:
     all_levels = (1, 2, 4, 8, 16, 23)
     assert spans([1, 4, 8, 16], all_levels) == ["1", "4 to 16"]
-    assert spans([2, 4], all_levels) == ["2 and 4"]
+    assert spans([2, 4], all_levels) == ["2", "4"]
+    assert listed(spans([1, 4, 8], [1, 2, 4, 8, 9])) == "1, 4 and 8"
     assert spans([], all_levels) == []

@@ -100,10 +100,12 @@ def test_whole_and_divided_blocks_of_one_study_are_told_apart() -> None:
     assert "asks 2 servers at once for 4 MB each or their shares of 10 MB and asks again" in (
         str(sentence)
     )
-    words = INCAST_PAGE.illustration_alt(both)
+    drawn = INCAST_PAGE.illustration
+    assert drawn is not None
+    words = drawn.alt(both)
     assert "block of 4 MB from each server or block of 10 MB divided over the servers" in words
     for line in ("block of 4 MB from each server", "or block of 10 MB divided over the servers"):
-        assert line in INCAST_PAGE.illustration(both)
+        assert line in drawn.svg(both)
 
 
 def test_a_closed_loop_is_called_one(requests: Folder) -> None:
@@ -119,6 +121,7 @@ def test_a_probe_is_told_idle_and_loaded(loaded: Folder) -> None:
     assert "for 2 s before the workload begins it is alone" in description(doc)
     assert "while the network is idle" in observed(doc)
     (panel,) = doc.cases[0].panels
+    assert panel.results is not None
     heads = [group.heading for group in panel.results.groups]
     assert heads[-3:] == [
         "Median probe latency, idle",

@@ -98,7 +98,7 @@ def test_a_value_that_does_not_fit(old: str, new: str, said: str, refusal: Refus
         ("few", '7:12: factors.servers: "few" is one level; a factor is a list of levels or a '
                 "range such as 1..23"),
         ("1..", "7:12: factors.servers: 1.. has no end; write 1..23, or "
-                "{grow: 1.., until: no gain}"),
+                "{grow: 1.., until: no gain, at most: 64}"),
         ("3..1", "7:12: factors.servers: 3..1 runs backwards; did you mean 1..3?"),
         ("1..1000000000", "7:12: factors.servers: 1..1000000000 has 1,000,000,000 levels; "
                           "a factor may have 10,000"),
@@ -122,6 +122,24 @@ def test_a_value_that_does_not_fit(old: str, new: str, said: str, refusal: Refus
         ("{grow: 1.., until: no gains}", '7:31: factors.servers.until: "no gains" is not known '
                                          'here; did you mean "no gain"?'),
         ("{grow: 1.., confirm: 0}", "7:33: factors.servers.confirm: must be at least 1, not 0"),
+        ("{grow: 1..}", "7:19: factors.servers.grow: 1.. has no end; say the last level, as in "
+                        "{grow: 1.., at most: 64}"),
+        ("{grow: 4.., at most: 3}", "7:33: factors.servers.at most: is below the first level of "
+                                    "4.."),
+        ("{grow: [1, 2], at most: 2}", "7:36: factors.servers.at most: bounds a range without an "
+                                       "end; a list ends with its last level"),
+        ("{grow: 1.., at most: 3, of: godput_mbps}",
+         '7:40: factors.servers.of: "godput_mbps" is an unknown metric; '
+         'did you mean "goodput_mbps"?'),
+        ("{grow: 1.., at most: 3, of: nobody.cpu_pct}\nnoise: 1 %",
+         '7:40: factors.servers.of: "nobody.cpu_pct": no host "nobody"; '
+         'known: client, server'),
+        ("{grow: 1.., at most: 3}",
+         "7:3: factors.servers: cannot grow: one replicate and no noise tell no gain from chance; "
+         "say noise, such as noise: 2 %, or replicates: 3"),
+        ("{grow: 1.., at most: 3}\n  more: {grow: [1, 2]}\nnoise: 1 %",
+         "8:3: factors.more: grows, as servers does; one factor of a case may grow, so list its "
+         "levels"),
     ],
 )  # fmt: skip
 def test_levels_that_are_none(levels: str, said: str, refusal: Refusal) -> None:

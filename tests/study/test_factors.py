@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from netstudy.documents.source import read_text
 from netstudy.study import Case, Study, level_text
-from netstudy.study.levels import read_levels
+from netstudy.study.levels import Growth, read_levels
 from netstudy.study.treatments import count_treatments, treatments
 from netstudy.wire import Level, Treatment
 
@@ -72,15 +72,13 @@ def test_a_named_level_has_fields_and_a_description() -> None:
     assert level.fields == {"block": "4 MB", "striped": False, "mtu": 9000}
 
 
-def test_an_outer_loop_lists_its_levels_or_its_start() -> None:
+def test_an_outer_loop_has_the_levels_of_its_list_or_those_up_to_its_last() -> None:
     listed = read_levels({"grow": [5, 10, 20], "until": "no gain", "confirm": 2})
     assert [level.name for level in listed.levels] == [5, 10, 20]
-    assert listed.growth is not None
-    assert (listed.growth.confirm, listed.growth.open_ended) == (2, False)
-    endless = read_levels({"grow": "1.."})
-    assert [level.name for level in endless.levels] == [1]
-    assert endless.growth is not None
-    assert endless.growth.open_ended
+    assert listed.growth == Growth("no gain", 2, open_ended=False, at_most=None, of=None)
+    endless = read_levels({"grow": "2..", "at most": 5, "of": "requests_per_s"})
+    assert [level.name for level in endless.levels] == [2, 3, 4, 5]
+    assert endless.growth == Growth("no gain", 1, True, 5, "requests_per_s")
 
 
 def rows(study: Study, case: int = 0) -> list[str]:
@@ -95,11 +93,14 @@ GRID = """\
 study: grid
 question: How do levels combine?
 factors:
-  a: [x, y]
+  a: [{name: x, block: 1 MB}, {name: y, block: 2 MB}]
   b: [1, 2, 3]
-topology: {client: {}, server: {}}
-workload: {incast: {block: 1 MB, iterations: 1}}
+topology: {client: {}, server: {count: "${b}"}}
+workload: {incast: {block: "${block}", iterations: 1}}
 """
+
+
+USES_C = ("iterations: 1}", 'iterations: 1, request: "${request}"}')
 
 
 def test_the_full_product_varies_the_last_factor_fastest(small: Small) -> None:
@@ -117,7 +118,13 @@ def test_a_hole_with_an_exclamation_mark_means_every_other_level(small: Small) -
 
 
 def test_zipped_factors_go_first_with_first(small: Small) -> None:
-    zipped = (("  b: [1, 2, 3]", "  b: [1, 2]\n  c: [p, q]\nzip: [[a, c]]"),)
+    zipped = (
+        (
+            "  b: [1, 2, 3]",
+            "  b: [1, 2]\n  c: [{name: p, request: 1 B}, {name: q, request: 2 B}]\nzip: [[a, c]]",
+        ),
+        USES_C,
+    )
     assert rows(small(*zipped, text=GRID)) == ["x 1 p", "x 2 p", "y 1 q", "y 2 q"]
 
 
@@ -187,5 +194,11 @@ def case_sizes(case: Case) -> tuple[int, int]:
 
 
 def test_treatments_are_counted_without_expanding_them(small: Small) -> None:
-    zipped = (("  b: [1, 2, 3]", "  b: 1..50\n  c: [p, q]\nzip: [[a, c]]"),)
+    zipped = (
+        (
+            "  b: [1, 2, 3]",
+            "  b: 1..50\n  c: [{name: p, request: 1 B}, {name: q, request: 2 B}]\nzip: [[a, c]]",
+        ),
+        USES_C,
+    )
     assert case_sizes(small(*zipped, text=GRID).cases[0]) == (100, 100)

@@ -89,7 +89,8 @@ def test_the_fields_of_a_fixed_level_are_those_of_its_factor(small: Small) -> No
 
 def test_a_wire_speed_switch_for_a_fixed_number_of_hosts_can_be_watched(small: Small) -> None:
     study = small(
-        held("clients: 2"),
+        ("  switch: [generic-shallow, generic-deep]\n", ""),
+        (LEVELS, "fixed: {clients: 2}\n"),
         ("  switch: \"${switch}\"\n", ""),
         ("client: {profile: host-10g}", 'client: {profile: host-10g, count: "${clients}"}'),
         (', count: "${servers}"', ""),

@@ -128,17 +128,18 @@ def test_a_choice_that_leaves_nothing_is_refused(small: Small) -> None:
 def test_cases_share_the_run_where_their_treatments_coincide() -> None:
     planned = make_plan(load(ROOT / "studies/trade"))
     shared = [run for run in planned.runs if len(run.cases) > 1]
-    assert len(planned.runs) == 3 * len({cell.run_ids for cell in planned.cells})
-    common = {"release": "b", "disk": "ram", "buffers": 16, "cpus": 8, "users": 60}
+    assert planned.most.runs == 3 * len({cell.run_ids for cell in planned.cells})
+    common = {"release": "b", "disk": "disk", "buffers": 16, "cpus": 8, "users": 60}
     found = [run for run in shared if run.treatment == common]
     assert [run.replicate for run in found] == [1, 2, 3]
-    assert found[0].cases == ("disk", "buffers", "scaling")
+    assert found[0].cases == ("disk", "buffers")  # scaling grows up to it, or ends before
     cells = [cell for cell in planned.cells if found[0].id in cell.run_ids]
     assert [(cell.case, cell.treatment) for cell in cells] == [
-        ("disk", {"disk": "ram", "users": 60}),
+        ("disk", {"disk": "disk", "users": 60}),
         ("buffers", {"buffers": 16}),
-        ("scaling", {"cpus": 8, "users": 60}),
     ]
+    others = {run.cases for run in shared if run.treatment == common | {"buffers": 128}}
+    assert others == {("buffers", "scaling")}
 
 
 def only_run(study: Study, **levels: int) -> wire.Run:
@@ -359,7 +360,7 @@ def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
     study = load(ROOT / "studies/incast")
     assert unsupported(study, "sim") == []
     (said,) = unsupported(study, "moon")
-    assert said == "This version has no testbed moon; it has sim, netns, netns-kernel."
+    assert said == "This version has no testbed moon; it has sim, netns, netns-kernel, published."
     planned = make_plan(study)
     assert (len(planned.cells), planned.estimate.runs) == (46, 46 * study.replicates)
 
@@ -376,8 +377,6 @@ def test_every_testbed_that_studies_can_name_is_there() -> None:
         ("zones", "A transfer with protocol: ftp is not carried out yet."),
         ("zones", "A transfer with to: ram is not carried out yet."),
         ("gigabit", "A transfer with data path: copying or sendfile is not carried out yet."),
-        ("gigabit", "The factor clients cannot grow with the results yet; list its levels "
-                    "instead."),
         ("gigabit", "The instrument snmp cannot be read yet; ports reads a switch's own "
                     "counters."),
         ("trade", "The cpus of host app cannot be simulated yet."),
@@ -406,9 +405,13 @@ def test_a_sink_that_discards_is_carried_out_and_a_disk_is_named(small: Small) -
     assert unsupported(study, "sim") == ["A transfer with to: disk is not carried out yet."]
 
 
-def test_a_growing_factor_is_said_to_be_open(small: Small) -> None:
-    planned = make_plan(small(("servers: 1..3", "servers: {grow: [1, 2], until: no gain}")))
-    assert planned.open_ended == ("servers",)
+def test_a_growing_factor_is_planned_up_to_its_first_level(small: Small) -> None:
+    growing = "servers: {grow: [1, 2, 4], until: no gain}\nnoise: 2 %"
+    planned = make_plan(small(("servers: 1..3", growing)))
+    assert {run.treatment["servers"] for run in planned.plan.runs} == {1}
+    assert {run.treatment["servers"] for run in planned.whole_plan.runs} == {1, 2, 4}
+    assert (planned.estimate.runs, planned.most.runs, planned.rounds_at_most) == (2, 6, 3)
+    assert [loop.held["switch"] for loop in planned.loops] == ["generic-shallow", "generic-deep"]
 
 
 @pytest.mark.parametrize(

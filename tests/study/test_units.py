@@ -24,6 +24,7 @@ from netstudy.units import (
     parse_processor_share,
     parse_rate,
     parse_size,
+    quantity,
 )
 
 
@@ -220,3 +221,18 @@ def test_headers_are_those_of_the_standards() -> None:
     assert 1500 - header_bytes(timestamps=True) == 1448
     assert 1500 - header_bytes(timestamps=False) == 1460
     assert 1500 + FRAMING_BYTES == 8 + (14 + 1500 + 4) + 12
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [("1MB", "1 MB"), ("1000 MB", "1 GB"), ("60.0", "60"), ("10 Gbit/s", "10000Mbit/s"),
+     ("1000 us", "1 ms")],
+)  # fmt: skip
+def test_a_quantity_is_the_same_however_it_is_written(text: str, same: str) -> None:
+    assert quantity(text) == quantity(same) is not None
+
+
+def test_quantities_of_different_kinds_differ_and_words_are_none() -> None:
+    assert quantity("1 MB") != quantity("1000000")
+    assert quantity("1 s") != quantity("1000000000 B")
+    assert [quantity(text) for text in ("1GbE", "none", "1 MB/s", "")] == [None] * 4

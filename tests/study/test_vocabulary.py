@@ -2,32 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import pytest
 
-from netstudy.analysis.workloads import METRICS
-from netstudy.study.vocabulary import STANDARD_FIGURES, split_metric
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.nodes.formulas import FORMULAS
+from netstudy.analysis.nodes.places import Kind
+from netstudy.analysis.workloads import METRICS, VOCABULARY, WORKLOADS
+from netstudy.analysis.workloads.probe import FURTHER
+from netstudy.study.vocabulary import (
+    HOST_METRICS,
+    LINK_METRICS,
+    MACHINE_METRICS,
+    PROBE_METRICS,
+    STANDARD_FIGURES,
+    SWITCH_METRICS,
+    TCP_METRICS,
+    Scope,
+    split_metric,
+)
+from netstudy.study.workloads import Workload
 
 
 @pytest.mark.parametrize(
-    ("text", "scope", "base"),
+    ("text", "scope", "base", "statistic"),
     [
-        ("completion_ms_p99", None, "completion_ms"),
-        ("goodput_mbps", None, "goodput_mbps"),
-        ("app.cpu_pct", "app", "cpu_pct"),
-        ("switch.port_mbps_mean", "switch", "port_mbps"),
-        ("client.goodput_mbps", "client", "goodput_mbps"),
+        ("completion_ms_p99", None, "completion_ms", "p99"),
+        ("goodput_mbps", None, "goodput_mbps", None),
+        ("app.cpu_pct", Scope("app"), "cpu_pct", None),
+        ("client-3.cpu_pct_max", Scope("client-3"), "cpu_pct", "max"),
+        ("a.zone1.goodput_mbps", Scope("a.zone1"), "goodput_mbps", None),
+        ("app@client.send_mbps", Scope("app", "client"), "send_mbps", None),
+        ("app.packet_bytes_mean", Scope("app"), "packet_bytes_mean", None),
+        ("switch.port_mbps_mean", Scope("switch"), "port_mbps", "mean"),
+        ("switch@server.port_in_mbps", Scope("switch", "server"), "port_in_mbps", None),
+        ("left@right.port_drops", Scope("left", "right"), "port_drops", None),
+        ("link.utilisation_pct", Scope("link"), "utilisation_pct", None),
+        ("machine.softirq_pct_p99", Scope("machine"), "softirq_pct", "p99"),
+        ("client.goodput_mbps", Scope("client"), "goodput_mbps", None),
     ],
 )
 def test_a_metric_has_a_place_a_base_and_a_statistic(
-    text: str, scope: str | None, base: str
+    text: str, scope: Scope | None, base: str, statistic: str | None
 ) -> None:
     found = split_metric(text)
-    assert (found.scope, found.base) == (scope, base)
+    assert (found.scope, found.base, found.statistic) == (scope, base, statistic)
+    assert found.phase == "measure"
 
 
-@pytest.mark.parametrize("text", ["", "completion", "app.", ".cpu_pct", "app.response_ms", "a.b.c"])
-def test_what_is_no_metric_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"metric|measured"):
+def test_a_metric_of_a_node_may_be_of_another_phase() -> None:
+    assert split_metric("app.cpu_pct in warm-up").phase == "warm-up"
+    for text in ("goodput_mbps in warm-up", "app.cpu_pct in warmup", "app.cpu_pct in"):
+        with pytest.raises(ValueError, match=r"phase|is not the name"):
+            split_metric(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "is not the name of a metric"),
+        ("completion", "is an unknown metric"),
+        ("app.", "is not the name of a metric"),
+        (".cpu_pct", "is not the name of a metric"),
+        ("app.response_ms", "is an unknown metric"),
+        ("a.b.c.cpu_pct", "is not the name of a metric"),
+        ("cpu_pct", "is measured at a host; name it, as in server.cpu_pct"),
+        ("port_drops", "is measured at a switch; name its port"),
+        ("app@client.cpu_pct", "is not counted by interface; write app.cpu_pct"),
+        ("app.segments_retransmitted_p99", "is one number a phase and has no p99"),
+        ("machine.send_mbps", "is an unknown metric"),
+    ],
+)
+def test_what_is_no_metric_is_refused_with_the_reason(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
         split_metric(text)
 
 
@@ -35,3 +83,35 @@ def test_a_study_may_name_every_metric_and_figure_that_the_analysis_has() -> Non
     for metric in METRICS:
         assert split_metric(metric.name).scope is None
     assert {metric.figure for metric in METRICS} == set(STANDARD_FIGURES)
+
+
+@pytest.mark.parametrize("kind", WORKLOADS)
+def test_the_study_knows_which_metrics_and_statistics_each_workload_measures(kind: str) -> None:
+    spec, analysis = Workload.kinds()[kind], WORKLOADS[kind]
+    assert measured((*analysis.metrics, *analysis.further)) == promised(spec.metrics)
+    assert [metric.figure for metric in analysis.metrics] == list(spec.figures)
+
+
+def test_the_study_knows_what_probes_and_samplers_measure() -> None:
+    found = (*VOCABULARY["probe"], *VOCABULARY["tcp"], *FURTHER)
+    assert measured(found) == promised({**PROBE_METRICS, **TCP_METRICS})
+
+
+@pytest.mark.parametrize("kind", FORMULAS)
+def test_every_quantity_of_a_node_has_a_formula(kind: Kind) -> None:
+    known = {
+        "host": set(HOST_METRICS) - {"goodput_mbps"},  # from tables of the workload
+        "switch": set(SWITCH_METRICS),
+        "link": set(LINK_METRICS),
+        "machine": set(MACHINE_METRICS),
+    }
+    assert set(FORMULAS[kind]) == known[kind]
+
+
+def measured(metrics: Iterable[Metric]) -> set[tuple[str, str | None]]:
+    names = [split_metric(metric.name) for metric in metrics]
+    return {(name.base, name.statistic) for name in names}
+
+
+def promised(known: Mapping[str, tuple[str, ...]]) -> set[tuple[str, str | None]]:
+    return {(base, one) for base, statistics in known.items() for one in statistics or (None,)}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.analysis.growth import loops_in
 from netstudy.store import Folder
 from netstudy.store.folder import CAPTURES
 from netstudy.store.nodes import read_node
@@ -78,6 +79,22 @@ def test_a_study_comes_to_its_sealed_folder(place: Path, user: User, testbed: st
     assert "What every node ran on" in (folder.path / "report.md").read_text()
     table = run(user, "export", folder.path, "--csv").splitlines()
     assert len(table) == 1 + len(records)
+
+
+@pytest.mark.one_user
+def test_a_growing_study_goes_from_round_to_round(place: Path, user: User) -> None:
+    growing = {"servers: [2]": "servers: {grow: [1, 2, 3], confirm: 2}"}
+    folder = begun(place, changed(growing) + "noise: 5 %\n")
+    give(place, user)
+    ended = user.output("-m", "tests.testbed.go_on", str(folder.path))
+    (one,) = loops_in(folder)
+    assert one.ending is not None, ended
+    levels = [step.level for step in one.judged.steps]
+    assert levels == [1, 2, 3] or one.ending == "no valid run"
+    assert [run_.treatment["servers"] for run_ in folder.plan().runs] == levels
+    assert folder.rounds() == len(levels)
+    assert folder.is_done(), ended
+    assert folder.changed_since_sealed() == []
 
 
 def run(user: User, *arguments: str | Path) -> str:

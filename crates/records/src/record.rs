@@ -360,4 +360,10 @@ pub struct RunRecord {
     /// What all link rates of the study were multiplied by, such as `1/20`; none: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<String>,
+    /// Metric and its value, where the run was carried out elsewhere and published.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub published: BTreeMap<String, f64>,
+    /// Metric and one unit of the last digit of its published value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub published_rounding: BTreeMap<String, f64>,
 }

@@ -24,7 +24,7 @@ fn each_example_is_written_as_it_was_read() {
 
 #[test]
 fn a_run_of_real_machines_says_what_it_was_made_on_and_how_far_it_can_be_trusted() {
-    let [real, failed, _] = &runs()[..] else { panic!("three runs") };
+    let [real, failed, ..] = &runs()[..] else { panic!("two runs and more") };
     assert_eq!(real.samples.iteration.as_ref().expect("samples").dropped_packets, None);
     let exceeded: Vec<_> = real.limits.iter().filter(|limit| limit.exceeded).collect();
     assert_eq!(exceeded[0].name, "frames lost in the backlog queue");
@@ -52,4 +52,11 @@ fn the_example_plans_are_read() {
         assert_eq!(again["runs"][0]["phases"], written["runs"][0]["phases"]);
         assert_eq!(again["runs"][0]["instruments"], written["runs"][0]["instruments"]);
     }
+}
+
+#[test]
+fn a_run_that_was_published_has_values_by_the_name_of_the_metric() {
+    let published = &runs()[3];
+    assert_eq!(published.published["completion_ms_mean"].to_string(), "31");
+    assert_eq!(published.published_rounding["completion_ms_mean"].to_string(), "0.1");
 }

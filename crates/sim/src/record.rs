@@ -78,6 +78,8 @@ fn empty(run: &records::Run) -> RunRecord {
         reconciliation: Vec::new(),
         environment: BTreeMap::new(),
         scaled_by: None,
+        published: BTreeMap::new(),
+        published_rounding: BTreeMap::new(),
     }
 }
 

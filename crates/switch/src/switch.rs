@@ -298,19 +298,19 @@ impl<'a> Switches<'a> {
         let to = addresses::destination(&buffer[..bytes])
             .and_then(|mac| self.checked.addresses.host(mac))
             .filter(|&to| self.checked.leads(from, to as usize));
-        let came = &mut self.came[from.far().number()];
-        came.frames += 1;
-        came.bytes += u64::from(frame::wire_bytes(bytes as u32));
         let Some(to) = to else {
-            came.unaddressed += 1;
+            self.note_came(from.far(), bytes as u32);
+            self.came[from.far().number()].unaddressed += 1;
             return;
         };
         if cut_off || bytes > socket_bytes_max {
+            self.note_came(from.far(), bytes as u32);
             self.losses.too_long += 1;
             return;
         }
         let subject_to_marks = frame::is_subject_to_marks(&buffer[..bytes]);
         let Some(slot) = self.pool.take(buffer) else {
+            self.note_came(from.far(), bytes as u32);
             self.losses.without_buffer += 1;
             return;
         };
@@ -319,6 +319,13 @@ impl<'a> Switches<'a> {
         let frame = Frame { slot, bytes: bytes as u32, to, subject_to_marks, marked: false };
         let (begins, ends) = self.crosses(host, sent, frame.bytes);
         self.send_over(from, begins, ends, frame);
+    }
+
+    /// A frame came to an end of a link.
+    fn note_came(&mut self, end: CableEnd, bytes: u32) {
+        let came = &mut self.came[end.number()];
+        came.frames += 1;
+        came.bytes += u64::from(frame::wire_bytes(bytes));
     }
 
     /// When the first and the last bit leave of a frame that a host handed over at `sent`: at once, or
@@ -338,7 +345,10 @@ impl<'a> Switches<'a> {
     fn send_over(&mut self, from: CableEnd, begins: Time, ends: Time, frame: Frame) {
         let (to, delay) = (from.far(), self.checked.topology.link(from).delay());
         match self.checked.topology.attachment(to) {
-            Attachment::Interface(host) => self.outbox.put(host, ends + delay, frame),
+            Attachment::Interface(host) => {
+                self.note_came(to, frame.bytes);
+                self.outbox.put(host, ends + delay, frame);
+            }
             Attachment::SwitchPort { .. } => {
                 let header = self.checked.judges_after(to).map_or(ends, |after| begins + after);
                 let at = header.min(ends) + delay;
@@ -392,12 +402,8 @@ impl<'a> Switches<'a> {
         let egress = topology.switches()[switch].egress(frame.to as usize);
         let egress = egress.expect("there is a way to whom a frame was taken in for");
         let frame_bytes = frame::wire_bytes(frame.bytes);
-        if let Attachment::SwitchPort { .. } = topology.attachment(end.far()) {
-            // What comes from a host was counted when it was received.
-            let came = &mut self.came[end.number()];
-            came.frames += 1;
-            came.bytes += u64::from(frame_bytes);
-        }
+        // A host hands frames over before its line has carried them: they count when they are here.
+        self.note_came(end, frame.bytes);
         let latency = Duration::from_ns(self.checked.plan.switches[switch].latency_ns);
         let arrival =
             Arrival { now: self.now, ready: self.now + latency, ingress, egress, frame_bytes };

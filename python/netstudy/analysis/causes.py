@@ -248,8 +248,7 @@ def _accounts(panel: Panel, waiting: Waiting) -> tuple[TimeAccount, ...]:
 def _account(cell: CellRow | None, waiting: Waiting) -> Account | None:
     if cell is None:
         return None
-    values = {name: estimate.value for name, estimate in cell.estimates.items()}
-    return waiting.account(cell.planned[0], values)
+    return waiting.account(cell.planned[0], cell.value)
 
 
 def _min_rto_ms(cells: Sequence[CellRow], workload: WorkloadAnalysis) -> float | None:

@@ -6,15 +6,17 @@ that was planned and is not there. A value that was not measured is None, never 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
+from netstudy.analysis.nodes import node_metrics
 from netstudy.analysis.reasons import reasons
 from netstudy.analysis.samples import RunSample, SeriesReader
-from netstudy.analysis.workloads import WorkloadAnalysis, metrics_of, workload_of
+from netstudy.analysis.workloads import WorkloadAnalysis, further_of, metrics_of, workload_of
 from netstudy.analysis.workloads.base import Counted
 from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
@@ -39,20 +41,23 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class CellRow:
-    """One treatment: its runs, what is wrong with the others, and an estimate a metric."""
+    """One treatment: its runs, and what is wrong with the others."""
 
     treatment: Treatment
     cases: tuple[str, ...]
     planned: tuple[Run, ...]
     runs: tuple[RunSample, ...]
     problems: tuple[Problem, ...]
-    estimates: Mapping[str, Estimate]
     counted: Counted
     """What its runs have many of."""
+    _known: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
 
     def estimate(self, metric: Metric) -> Estimate | None:
-        """The estimate of a metric, or None when it was not measured."""
-        return self.estimates.get(metric.name)
+        """The estimate of a metric, or None when it was not measured; found when it is first asked
+        for."""
+        if metric.name not in self._known:
+            self._known[metric.name] = metric.reading.estimate(self.runs)
+        return self._known[metric.name]
 
     def value(self, metric: Metric) -> float | None:
         """The value of a metric, or None when it was not measured."""
@@ -71,8 +76,23 @@ class CellTable:
     workload: WorkloadAnalysis
     """The laws of reading that its runs have in common."""
     metrics: tuple[Metric, ...]
-    """All that its runs give: those of the workload, then those of what is beside it."""
+    """Those of the workload, then those of what is beside it."""
+    further: tuple[Metric, ...]
+    """Other statistics of what its runs sample, for a study that names them."""
+    asked: tuple[Metric, ...]
+    """Those that the study names beyond `metrics`: of nodes, or other statistics."""
+    of_nodes: tuple[Metric, ...]
+    """Those of its hosts, switches, links and machine."""
     rows: tuple[CellRow, ...]
+
+    @property
+    def vocabulary(self) -> tuple[Metric, ...]:
+        """Those that a study may name without a node."""
+        return (*self.metrics, *self.further)
+
+    def measured(self, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+        """Those of which some cell has a value."""
+        return tuple(m for m in metrics if any(row.estimate(m) is not None for row in self.rows))
 
     def of_case(self, case: str) -> tuple[CellRow, ...]:
         """The cells that a test case uses."""
@@ -86,15 +106,23 @@ class CellTable:
 
 def cell_table(folder: Folder) -> CellTable:
     """The cells of a results folder, finished or not; named levels in the order of its study."""
-    return pool_study(folder.study(), folder.plan(), folder.records(), folder.series)
+    study, plan, records = folder.study(), folder.plan(), folder.records()
+    return pool_study(study, plan, records, folder.series, with_nodes=not folder.is_version1())
 
 
 def pool_study(
-    study: Study, plan: Plan, records: Sequence[RunRecord], series: SeriesReader | None = None
+    study: Study,
+    plan: Plan,
+    records: Sequence[RunRecord],
+    series: SeriesReader | None = None,
+    *,
+    with_nodes: bool = True,
 ) -> CellTable:
-    """The cells of a study that was carried out, named levels in its order."""
+    """The cells of a study that was carried out, named levels in its order. `with_nodes` adds the
+    metrics of all nodes: exports of folders of version 1 stay as they were."""
     order = {name: factor.names for name, factor in study.factors.items()}
-    return pool(plan, records, order, series)
+    table = pool(plan, records, order, series, asked=study.named_metrics)
+    return table if with_nodes else replace(table, of_nodes=())
 
 
 def pool(
@@ -102,19 +130,41 @@ def pool(
     records: Sequence[RunRecord],
     levels: Mapping[str, Sequence[Level]] | None = None,
     series: SeriesReader | None = None,
+    asked: Iterable[str] = (),
 ) -> CellTable:
     """Pools records into cells. Without `levels`, named levels stand in the order of the plan;
-    `series` reads what was sampled in a run, where the records do not have it."""
+    `series` reads what was sampled in a run, where the records do not have it; `asked` names
+    metrics that a study wants beside those of its workload."""
     by_run = {record.run: record for record in records}
     factors = _factors(plan, levels or {})
-    groups: dict[tuple[tuple[str, Level], ...], list[Run]] = {}
+    groups: dict[tuple[object, ...], list[Run]] = {}
     for run in plan.runs:
-        groups.setdefault(_key(run.treatment), []).append(run)
-    workload, metrics = workload_of(plan), metrics_of(plan)
-    rows = [_row(runs, by_run, workload, metrics, series) for runs in groups.values()]
+        groups.setdefault((run.cases, _key(run.treatment)), []).append(run)
+    workload = workload_of(plan)
+    rows = [_row(runs, by_run, workload, series) for runs in groups.values()]
     rows.sort(key=lambda row: _position(row.treatment, factors))
     cases = dict.fromkeys(case for run in plan.runs for case in run.cases)
-    return CellTable(plan.study, factors, tuple(cases), workload, metrics, tuple(rows))
+    metrics, further = metrics_of(plan), further_of(plan)
+    return CellTable(
+        study=plan.study,
+        factors=factors,
+        cases=tuple(cases),
+        workload=workload,
+        metrics=metrics,
+        further=further,
+        asked=tuple(_asked(asked, metrics, further)),
+        of_nodes=node_metrics(plan),
+        rows=tuple(rows),
+    )
+
+
+def _asked(
+    names: Iterable[str], metrics: Sequence[Metric], further: Sequence[Metric]
+) -> Iterator[Metric]:
+    for name in dict.fromkeys(names):
+        metric = metric_named(name, (*metrics, *further))
+        if metric is not None and metric not in metrics:
+            yield metric
 
 
 def _key(treatment: Treatment) -> tuple[tuple[str, Level], ...]:
@@ -148,7 +198,6 @@ def _row(
     planned: list[Run],
     records: Mapping[str, RunRecord],
     workload: WorkloadAnalysis,
-    metrics: Sequence[Metric],
     series: SeriesReader | None,
 ) -> CellRow:
     samples: list[RunSample] = []
@@ -160,14 +209,12 @@ def _row(
         else:
             samples.append(outcome)
     cases = dict.fromkeys(case for run in planned for case in run.cases)
-    found = ((metric.name, metric.reading.estimate(samples)) for metric in metrics)
     return CellRow(
         treatment=planned[0].treatment,
         cases=tuple(cases),
         planned=tuple(planned),
         runs=tuple(samples),
         problems=tuple(problems),
-        estimates={name: estimate for name, estimate in found if estimate is not None},
         counted=workload.counted,
     )
 

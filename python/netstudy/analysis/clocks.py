@@ -13,12 +13,12 @@ import numpy as np
 
 from netstudy.analysis.ideal import split
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
-from netstudy.wire import MEASURE_END, MEASURE_START, RunRecord
+from netstudy.wire import PhaseKind, RunRecord
 
 
 @dataclass(frozen=True)
 class Window:
-    """The measuring phase by one clock."""
+    """A phase by one clock."""
 
     clock: str
     start_ns: int
@@ -31,27 +31,30 @@ def clock_of(record: RunRecord, node: str) -> str | None:
     return None if known is None else known.clock
 
 
-def window_of(run: RunSample, node: str) -> Window | None:
-    """The measuring phase by the clock of a node; None where nothing tells it."""
-    record, phase = run.record, run.record.measure
+def window_of(run: RunSample, node: str, phase: PhaseKind = "measure") -> Window | None:
+    """A phase by the clock of a node; None where nothing tells it."""
+    record, times = run.record, run.record.phase(phase)
     clock = clock_of(record, node)
-    if phase is None or clock is None:
+    if times is None or clock is None:
         return None
     if clock == clock_of(record, split(run.planned.workload.roles.client[0])[0]):
-        return Window(clock, phase.start_ns, phase.end_ns)
-    names, read_at = [edge.name for edge in record.edges], record.nodes[node].read_at_ns
-    if read_at is None or MEASURE_START not in names or MEASURE_END not in names:
+        return Window(clock, times.start_ns, times.end_ns)
+    start, end = record.edges_of(phase)
+    read_at = record.nodes[node].read_at_ns
+    if read_at is None or start is None or end is None:
         return None
-    return Window(clock, read_at[names.index(MEASURE_START)], read_at[names.index(MEASURE_END)])
+    return Window(clock, read_at[start], read_at[end])
 
 
-def inside(run: RunSample, series: Sampled, column: str) -> tuple[Floats, Floats] | None:
-    """What a sampler read in the measuring phase: times in s from its start, and values.
+def inside(
+    run: RunSample, series: Sampled, column: str, phase: PhaseKind = "measure"
+) -> tuple[Floats, Floats] | None:
+    """What a sampler read in a phase: times in s from its start, and values.
 
     Samples that could not be read are left out. None where there is no such column, or where its
     times cannot be placed.
     """
-    values, window = series.columns.get(column), window_of(run, series.node)
+    values, window = series.columns.get(column), window_of(run, series.node, phase)
     if values is None or window is None:
         return None
     at = series.at_ns

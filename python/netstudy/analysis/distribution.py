@@ -30,6 +30,7 @@ class Histogram:
     value_ns: NDArray[np.int64]
     """Highest latency of each bucket, ascending."""
     requests: NDArray[np.int64]
+    min_ns: int
     max_ns: int
     sum_ns: int
     unanswered: int
@@ -67,6 +68,7 @@ def merged(parts: Iterable[RequestHistogram]) -> Histogram | None:
     return Histogram(
         value_ns=buckets,
         requests=requests,
+        min_ns=min((part.min_ns for part in answered), default=0),
         max_ns=max((part.max_ns for part in answered), default=0),
         sum_ns=sum(part.sum_ns for part in found),
         unanswered=sum(part.unanswered for part in found),

@@ -25,7 +25,7 @@ BATCH_MIN_SIZE = 5
 LAG_ONE_QUANTILE = 1.645
 """One-sided 5 % point of the normal: batches more correlated than chance are made longer."""
 
-Unit = Literal["run", "batch", "none"]
+Unit = Literal["run", "batch", "rounding", "none"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class Interval:
 class Estimate:
     """A value and the variance of that value, with its degrees of freedom.
 
-    `unit` says what was repeated: independent runs, batches of one run, or nothing.
+    `unit` says what was repeated: independent runs, batches of one run, or nothing; and of nothing
+    but its rounding is known where that is all that a source tells.
     """
 
     value: float
@@ -56,6 +57,8 @@ class Estimate:
     df: float
     n: int
     unit: Unit
+    rounding: float | None = None
+    """One unit of the last digit, where the value is not known more exactly."""
 
     @property
     def interval(self) -> Interval | None:

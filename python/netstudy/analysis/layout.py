@@ -87,7 +87,8 @@ def _panels(
 ) -> tuple[Panel, ...]:
     groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
     for row in rows:
-        fixed = tuple((f, v) for f, v in row.treatment.items() if f not in (x, series))
+        held = (f for f in factors if f in row.treatment and f not in (x, series))
+        fixed = tuple((f, row.treatment[f]) for f in held)  # however the run orders them
         groups.setdefault(fixed, []).append(row)
     return tuple(
         _panel(dict(fixed), members, factors, x, series) for fixed, members in groups.items()

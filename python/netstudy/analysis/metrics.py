@@ -126,14 +126,3 @@ SERVER_TCP = "TCP counters of the servers"
 SENDER_TCP = "TCP counters of the ends that send data"
 PROBE_CLOCK = "clock of the client, over connections of the probe's own"
 TCP_INFO = "TCP_INFO of the connections"
-
-
-def metric_named(name: str, among: Sequence[Metric]) -> Metric | None:
-    """The metric of that name; a name without a statistic means the mean."""
-    by_name = {metric.name: metric for metric in among}
-    return by_name.get(name) or by_name.get(f"{name}_mean")
-
-
-def figure_named(name: str, among: Sequence[Metric]) -> Metric | None:
-    """The metric whose figure has that name."""
-    return next((metric for metric in among if metric.figure == name), None)

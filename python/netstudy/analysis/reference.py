@@ -1,16 +1,15 @@
 """Published measurements beside the study's own: read, matched to cells, held against their law.
 
 A value is matched to the cells that were measured at the same levels; a factor that the published
-table does not name may have any level. Where a workload fixes the product of two metrics, as with
-goodput x completion time = bytes, a published row in which they disagree beyond rounding is told.
+table does not name may have any level. Repetitions of a cell enter with their mean. Where a
+workload fixes the product of two metrics, as with goodput x completion time = bytes, a published
+row in which they disagree beyond rounding is told.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.agreement import (
@@ -24,17 +23,16 @@ from netstudy.analysis.agreement import (
 )
 from netstudy.analysis.bootstrap import resampled
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import Metric, metric_named
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
 from netstudy.analysis.testbed import Here
 from netstudy.analysis.workloads.base import Identity
-from netstudy.errors import StudyError
 from netstudy.study.levels import level_text
+from netstudy.study.published import published_values
 from netstudy.wire import Level, Treatment
 
 if TYPE_CHECKING:
-    from netstudy.study.outcome import Reference
-
-NO_VALUE = {"", "-", "–"}
+    from netstudy.study import Study
 
 
 @dataclass(frozen=True)
@@ -42,15 +40,17 @@ class Published:
     """One published value: what was measured, at which levels, to which rounding."""
 
     metric: Metric
-    levels: Mapping[str, str]
+    levels: Mapping[str, Level]
     value: float
     rounding: float
     """One unit of the last digit that is given: a source may have rounded or cut."""
+    case: str | None = None
+    """The test case that it belongs to; None: every case that has its levels."""
 
     def is_of(self, treatment: Treatment) -> bool:
         """Whether it was measured at the levels of a treatment."""
         return all(
-            factor in treatment and level_text(treatment[factor]) == level
+            factor in treatment and level_text(treatment[factor]) == level_text(level)
             for factor, level in self.levels.items()
         )
 
@@ -85,34 +85,17 @@ class PanelReference:
         return tuple(one for one in self.agreements if one.metric == metric)
 
 
-def read_reference(
-    reference: Reference, folder: Path, metrics: Sequence[Metric]
-) -> tuple[Published, ...]:
-    """The values of a reference file beside its study. Raises StudyError for what is no number.
+def read_reference(study: Study, metrics: Sequence[Metric]) -> tuple[Published, ...]:
+    """The values that a study's reference data give of some metrics.
 
-    That the file and its columns are there was checked when the study was read.
+    What could be wrong with them was checked when the study was read.
     """
-    with (folder / reference.file).open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file, restval=""))
-    try:
-        return tuple(value for row in rows for value in _values(row, reference, metrics))
-    except ValueError as error:
-        raise StudyError(f"the reference data {reference.file}: {error}") from error
-
-
-def _values(
-    row: Mapping[str, str], reference: Reference, metrics: Sequence[Metric]
-) -> Iterator[Published]:
-    levels = {factor: row[column].strip() for factor, column in reference.factors.items()}
-    for column, meaning in reference.columns.items():
-        metric = metric_named(meaning.metric, metrics)
-        text = row[column].strip()
-        if metric is None or text in NO_VALUE:
-            continue
-        fixed = {**reference.at, **meaning.at}
-        named = {factor: level_text(level) for factor, level in fixed.items()}
-        decimals = len(text.partition(".")[2])
-        yield Published(metric, {**levels, **named}, float(text), 10.0**-decimals)
+    found = ((metric_named(one.metric, metrics), one) for one in published_values(study))
+    return tuple(
+        Published(metric, one.levels, one.value, one.rounding, one.case)
+        for metric, one in found
+        if metric is not None
+    )
 
 
 def beside(
@@ -165,9 +148,14 @@ def _agreement(
     return agreement(metric, level, rows)
 
 
-def _find(published: Iterable[Published], metric: Metric, treatment: Treatment) -> Published | None:
-    found = (value for value in published if value.metric == metric and value.is_of(treatment))
-    return next(found, None)
+def _find(published: Sequence[Published], metric: Metric, treatment: Treatment) -> Published | None:
+    """The value of a cell, the mean of those that repeat it; None where none was published."""
+    found = [one for one in published if one.metric == metric and one.is_of(treatment)]
+    if not found:
+        return None
+    same = [one for one in found if one.levels == found[0].levels]
+    mean = sum(one.value for one in same) / len(same)
+    return replace(found[0], value=mean, rounding=max(one.rounding for one in same))
 
 
 def _laws(

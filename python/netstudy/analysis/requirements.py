@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.intervals import Estimate
-from netstudy.analysis.metrics import Metric, metric_named
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
 from netstudy.study.levels import level_text
 from netstudy.study.outcome import Bound
 from netstudy.study.selection import select
@@ -80,7 +81,7 @@ def check(study: Study, cells: CellTable) -> tuple[CheckedRequirement, ...]:
 def _checked(study: Study, requirement: Requirement, table: CellTable) -> CheckedRequirement:
     bound = Bound.of(requirement.that)
     at = {name: select(study.factors[name], wanted) for name, wanted in requirement.at.items()}
-    metric = metric_named(bound.metric, table.metrics)
+    metric = metric_named(bound.metric, table.vocabulary)
     held = tuple(_held(cell, metric, bound) for cell in _speaks_of(at, table.rows))
     return CheckedRequirement(bound, metric, requirement.at, held)
 

@@ -87,7 +87,7 @@ def _named(
 
 def workload_settings(run: Run) -> Settings:
     """What the workload is, who takes part, how long its phases are, and what is beside it."""
-    work = {name: value for name, value in run.workload.model_dump().items() if name != "roles"}
+    work = run.workload.model_dump(exclude={"roles", "given"})  # who it is, and what came of it
     phases = {
         phase.kind: phase.until.model_dump(exclude={"kind"})
         for phase in run.phases
@@ -96,14 +96,24 @@ def workload_settings(run: Run) -> Settings:
     probe = {} if run.probe is None else {"probe": run.probe.model_dump()}
     roles = {
         name: " ".join(dict.fromkeys(group_of(run.network, member).name for member in members))
-        for name, members in run.workload.roles.model_dump().items()
+        for name, members in _roles(run).items()
     }
     return flat({**roles, **work, "phases": phases, **probe})
 
 
+def _roles(run: Run) -> dict[str, tuple[str, ...]]:
+    found = run.workload.roles
+    return {name: members for name in ("client", "server") if (members := getattr(found, name))}
+
+
 def settings_of(run: Run) -> Settings:
-    """The settings of a run's switches, groups, links and workload, under their names."""
+    """The settings of a run's switches, groups, links and workload, under their names.
+
+    Of a run that was carried out elsewhere nothing is known.
+    """
     network = run.network
+    if not network.nodes:
+        return {}
     links = {f"link {name}": settings for name, settings in link_settings(network).items()}
     parts = {**switch_settings(network), **group_settings(network), **links}
     found = {

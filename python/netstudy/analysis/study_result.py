@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
+from netstudy.analysis.growth import GrownLoop, loops_of
 from netstudy.analysis.layout import Layout, Panel, layout
-from netstudy.analysis.metrics import Metric, figure_named, metric_named
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.reference import (
     PanelReference,
     Published,
@@ -22,9 +24,10 @@ from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResul
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
-from netstudy.errors import StudyError
 from netstudy.study.not_reported import not_reported
-from netstudy.wire import Level, Plan, RunRecord
+from netstudy.study.outcome import Table
+from netstudy.study.treatments import reasoned_holes
+from netstudy.wire import Level, Plan, RunRecord, Treatment
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
@@ -66,6 +69,21 @@ class CaseResult:
     description: str | None
     layout: Layout
     panels: tuple[PanelResult, ...]
+    loops: tuple[GrownLoop, ...]
+    """Its growing factor at each combination of the others; none where no factor grows."""
+    holes: tuple[tuple[Treatment, str], ...]
+    """Treatments that are not run, with the reason that the study gives."""
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A standard figure that the report shows."""
+
+    metric: Metric
+    title: str | None = None
+    """What stands above it; None: the report finds words."""
+    case: str | None = None
+    """The test case it shows; None: all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +98,7 @@ class Warnings:
     """Cells with fewer runs than recommended."""
     warm_up: tuple[tuple[CellRow, WarmUp], ...]
     reference: tuple[str, ...]
-    """Reference data that could not be read, and why."""
+    """What is wrong with the reference data, whose values are left out there."""
     contradicted: tuple[OrderAgreement, ...]
     """Published orders of two levels that the study turns round in most rows."""
     exceeded: tuple[LimitFound, ...]
@@ -90,6 +108,8 @@ class Warnings:
     not_shown: tuple[str, ...]
     """Parts of the study that this version's report leaves out, by path: comparisons, tables,
     figures, conclusions."""
+    left_out: tuple[str, ...]
+    """Parts of the study that were left out by name when it was carried out."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""
@@ -104,6 +124,7 @@ class Warnings:
                 self.exceeded,
                 self.disagreeing,
                 self.not_shown,
+                self.left_out,
             )
         )
 
@@ -116,14 +137,16 @@ class StudyResult:
     title: str | None
     question: str
     expectation: str | None
+    noise_pct: float | None
+    """The study's own noise; None: it declares none."""
     comparing: Comparing | None
     cells: CellTable
     cases: tuple[CaseResult, ...]
     headline: tuple[Metric, ...]
     """The columns of the main table."""
-    table_title: str | None
-    """What stands above it; None: the report finds words."""
-    figures: tuple[Metric, ...]
+    tables: tuple[Table, ...]
+    """The tables that the study asks for; none: the main table stands alone."""
+    figures: tuple[ShownFigure, ...]
     requirements: tuple[CheckedRequirement, ...]
     """What the study requires of its outcome, and what became of it."""
     sources: tuple[str, ...]
@@ -142,35 +165,46 @@ class StudyResult:
 def analyse(folder: Folder) -> StudyResult:
     """Reads a results folder, finished or not, and finds what it says."""
     study, plan, records = folder.study(), folder.plan(), folder.records()
-    cells = pool_study(study, plan, records, folder.series)
+    with_nodes = not folder.is_version1()
+    cells = pool_study(study, plan, records, folder.series, with_nodes=with_nodes)
     testbed = _testbed(folder, records)
     comparing, not_compared = _comparing(study, cells)
-    published, unread, unpublished = _published(study, cells.metrics)
+    published = () if testbed.published else read_reference(study, cells.vocabulary)
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
+    loops = loops_of(folder, study, plan, cells)
     cases = tuple(
-        _case(cells, case, comparing, published, testbed.here)
+        _case(cells, case, comparing, published, testbed.here, loops)
         for case in study.cases
         if case.name in cells.cases
     )
-    not_shown = (*not_compared, *not_tabled, *not_drawn, *unpublished)
-    not_shown += not_reported(study, {case.name: case.layout.axes for case in cases})
+    not_shown = (*not_compared, *not_tabled, *not_drawn)
+    not_shown += _not_of_this_run(study, cells.vocabulary)
+    not_shown += not_reported(study)
     return StudyResult(
         study=study.study,
         title=study.report.title,
         question=study.question,
         expectation=study.expectation,
+        noise_pct=study.noise_pct,
         comparing=comparing,
         cells=cells,
         cases=cases,
         headline=headline,
-        table_title=_table_title(study),
+        tables=study.report.tables,
         figures=figures,
         requirements=check(study, cells),
         sources=tuple(reference.source for reference in study.reference),
         plan=plan,
         testbed=testbed,
-        warnings=_warnings(cells, cases, testbed, unread, not_shown),
+        warnings=_warnings(
+            cells,
+            cases,
+            testbed,
+            folder.reference_problems(),
+            not_shown,
+            tuple(folder.invocation().without),
+        ),
     )
 
 
@@ -186,7 +220,7 @@ def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[
     asked = study.compare
     if asked is None:
         return None, ()
-    known, unknown = _known(asked.on, cells.metrics)
+    known, unknown = _known(asked.on, cells.vocabulary)
     comparing = Comparing(
         asked.factor, asked.base, asked.noise_pct, known or cells.workload.compared_on
     )
@@ -203,24 +237,15 @@ def _known(
     return tuple(known.values()), unknown
 
 
-def _published(
-    study: Study, metrics: Sequence[Metric]
-) -> tuple[tuple[Published, ...], tuple[str, ...], tuple[str, ...]]:
-    """The published values, the data that cannot be read, and the columns of unknown metrics."""
-    values: list[Published] = []
-    unread: list[str] = []
-    for reference in study.reference:
-        try:
-            values.extend(read_reference(reference, study.folder, metrics))
-        except StudyError as error:
-            unread.append(str(error))
-    not_shown = (
-        f"{column} of {reference.file}: {holds.metric}"
+def _not_of_this_run(study: Study, metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """The columns of reference data whose metrics are none of this workload's."""
+    return tuple(
+        f"{column} of {reference.file}: {metric}"
         for reference in study.reference
         for column, holds in reference.columns.items()
-        if metric_named(holds.metric, metrics) is None
+        for metric in holds.metric.metrics
+        if metric_named(metric, metrics) is None
     )
-    return tuple(values), tuple(unread), tuple(not_shown)
 
 
 def _headline(
@@ -233,26 +258,25 @@ def _headline(
         for name in (table.cell or table.columns)
         if name not in study.factors
     )
-    known, unknown = _known(names, cells.metrics)
+    known, unknown = _known(names, cells.vocabulary)
     return known or headline_of(plan), unknown
-
-
-def _table_title(study: Study) -> str | None:
-    """That of the only table; where a study asks for several, the main table is none of them."""
-    tables = study.report.tables
-    return tables[0].title if len(tables) == 1 else None
 
 
 def _figures(
     study: Study, plan: Plan, cells: CellTable
-) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
-    """The metrics to draw, and the standard figures of metrics that the workload does not have."""
+) -> tuple[tuple[ShownFigure, ...], tuple[str, ...]]:
+    """The figures to draw, and the standard figures of metrics that the workload does not have."""
     if not study.report.figures:
-        return figures_of(plan), ()
-    names = [one.name for one in study.report.figures if one.name is not None]
-    found = [(name, figure_named(name, cells.metrics)) for name in names]
-    known = tuple(metric for _, metric in found if metric is not None)
-    return known, tuple(name for name, metric in found if metric is None)
+        return tuple(map(ShownFigure, figures_of(plan))), ()
+    known: list[ShownFigure] = []
+    unknown: list[str] = []
+    for one in study.report.figures:
+        metric = None if one.name is None else figure_named(one.name, cells.metrics)
+        if metric is not None:
+            known.append(ShownFigure(metric, one.title, one.case))
+        elif one.name is not None:
+            unknown.append(one.name)
+    return tuple(known), tuple(unknown)
 
 
 def _case(
@@ -261,13 +285,17 @@ def _case(
     comparing: Comparing | None,
     published: Sequence[Published],
     here: Here,
+    loops: Sequence[GrownLoop],
 ) -> CaseResult:
     laid = layout(cells, case.name, comparing.factor if comparing else None)
+    published = [one for one in published if one.case in (None, case.name)]
     return CaseResult(
         name=case.name,
         description=case.description,
         layout=laid,
         panels=tuple(_panel(panel, cells, comparing, published, here) for panel in laid.panels),
+        loops=tuple(one for one in loops if one.loop.case == case.name),
+        holes=tuple(reasoned_holes(case)),
     )
 
 
@@ -283,7 +311,13 @@ def _panel(
     noise = comparing.noise_pct if comparing else None
     workload = cells.workload
     reference = beside(
-        panel, published, base, noise, here, metrics=cells.metrics, law=workload.identity
+        panel,
+        published,
+        base,
+        noise,
+        here,
+        metrics=(*cells.metrics, *cells.asked),
+        law=workload.identity,
     )
     return PanelResult(
         panel=panel,
@@ -320,8 +354,9 @@ def _warnings(
     cells: CellTable,
     cases: Sequence[CaseResult],
     testbed: TestbedResult,
-    unread: tuple[str, ...],
+    unread: Sequence[str],
     not_shown: tuple[str, ...],
+    left_out: tuple[str, ...],
 ) -> Warnings:
     references = [found.reference for case in cases for found in case.panels if found.reference]
     return Warnings(
@@ -329,7 +364,7 @@ def _warnings(
         empty_cells=tuple(row for row in cells.rows if not row.runs),
         few_runs=tuple(row for row in cells.rows if len(row.runs) < RUNS_RECOMMENDED),
         warm_up=alarms(cells),
-        reference=unread,
+        reference=tuple(unread),
         contradicted=tuple(
             one
             for reference in references
@@ -339,4 +374,5 @@ def _warnings(
         exceeded=testbed.exceeded,
         disagreeing=testbed.disagreeing,
         not_shown=not_shown,
+        left_out=left_out,
     )

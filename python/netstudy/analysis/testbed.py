@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 from netstudy.units import parse_scale
 from netstudy.wire import DISTURBED_ATTEMPTS, Reconciliation, RunRecord, TestbedLimit, Treatment
 
-Here = Literal["simulated", "measured here"]
+Here = Literal["simulated", "measured here", "published"]
 """What the values of a study are called beside published ones."""
 _OR = " or "
 
@@ -105,6 +105,8 @@ class TestbedResult:
     name: str
     simulated: bool
     """Whether its values come from a model, as the records of runs say."""
+    published: bool
+    """Whether its values were published elsewhere, and nothing was carried out here."""
     limits: tuple[LimitFound, ...]
     """Those that were exceeded first."""
     checks: tuple[CheckFound, ...]
@@ -121,6 +123,8 @@ class TestbedResult:
     @property
     def here(self) -> Here:
         """What its values are called."""
+        if self.published:
+            return "published"
         return "simulated" if self.simulated else "measured here"
 
     @property
@@ -170,6 +174,7 @@ def gather_testbed(
     return TestbedResult(
         name=name,
         simulated=any(record.mode is not None for record in records),
+        published=any(record.published for record in records),
         limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
         checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
         scaled_by=_OR.join(scales) or scale,

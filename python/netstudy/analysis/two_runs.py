@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.intervals import Estimate, Interval, student_interval
-from netstudy.analysis.metrics import Metric, figure_named, metric_named
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.ratio import welch_df
 from netstudy.analysis.settings import settings_of
 from netstudy.errors import StudyError
@@ -149,8 +150,9 @@ def two_runs(a: CellTable, b: CellTable, bands: Bands) -> TwoRuns:
     """
     names = {metric.name for metric in a.metrics}
     either = (*a.metrics, *(metric for metric in b.metrics if metric.name not in names))
-    by_metric = _by_metric(bands.named, either)
-    metrics = tuple(m for m in either if m.exported or m in by_metric)
+    by_metric = _by_metric(bands.named, (*either, *a.further, *b.further))
+    exported = [m for m in (*either, *_asked(a, b)) if m.exported or m in by_metric]
+    metrics = tuple(dict.fromkeys((*exported, *by_metric)))
     apart = tuple(_apart(a, b))
     shared = tuple(name for name in a.factors if name in b.factors)
     matched_by = tuple(name for name in shared if name not in {one.factor for one in apart})
@@ -176,6 +178,12 @@ def two_runs(a: CellTable, b: CellTable, bands: Bands) -> TwoRuns:
         only_b=tuple(row for key, rows in of_b.items() if key not in of_a for row in rows),
         settings=tuple(_settings(pairs)),
     )
+
+
+def _asked(a: CellTable, b: CellTable) -> Iterator[Metric]:
+    """The metrics that either study names beyond those of its workload."""
+    yield from a.asked
+    yield from b.asked
 
 
 def _by_metric(named: Mapping[str, Band], among: Sequence[Metric]) -> dict[Metric, Band]:
@@ -227,6 +235,8 @@ def _settings(pairs: Sequence[CellPair]) -> Iterator[Setting]:
     found: dict[str, tuple[dict[Any, None], dict[Any, None]]] = {}
     for pair in pairs:
         left, right = settings_of(pair.a.planned[0]), settings_of(pair.b.planned[0])
+        if not left or not right:
+            continue  # nothing is known of one of them
         for path in dict.fromkeys((*left, *right)):
             if left.get(path) != right.get(path):
                 sides = found.setdefault(path, ({}, {}))

@@ -3,7 +3,9 @@
 A pair of cells differs in the level of the compared factor alone. "same" is an equivalence inside
 the study's noise band, "different" a ratio outside the band whose test rejects after Holm; all
 else is undecided, with the number of runs that would probably decide it. One run a cell decides
-nothing: what differs between runs has not been seen.
+nothing: what differs between runs has not been seen. Of published values that nobody repeated only
+the rounding is known; they are held against the noise band as they stand, and differ from it where
+rounding cannot be the cause.
 """
 
 from __future__ import annotations
@@ -57,6 +59,8 @@ class Comparison:
     """Runs to add to each cell of an undecided pair; None when more than a thousand, or decided."""
     within_one_run: bool
     """The uncertainty comes from batches of one run: it leaves out what differs between runs."""
+    by_rounding: bool
+    """Nothing but the rounding of a value is known of its uncertainty."""
 
     @property
     def change_pct(self) -> float | None:
@@ -159,8 +163,12 @@ def _judge(
     compared: int,
 ) -> Comparison:
     a, b = test.a, test.b
-    within = any(e is not None and e.unit != "run" for e in (a, b))
-    outcome = "undecided" if within and a and b else _outcome(a, b, differ, same, noise)
+    rounded = any(e is not None and e.unit == "rounding" for e in (a, b))
+    within = not rounded and any(e is not None and e.unit != "run" for e in (a, b))
+    if rounded and a and b:
+        outcome = _by_rounding(a, b, noise)
+    else:
+        outcome = "undecided" if within and a and b else _outcome(a, b, differ, same, noise)
     undecided = outcome == "undecided" and a is not None and b is not None
     return Comparison(
         x=test.x,
@@ -173,8 +181,11 @@ def _judge(
         noise_pct=_largest(aa_noise_pct(e) for e in (a, b)),
         outcome=outcome,
         winner=_winner(a, b, metric, levels) if outcome == "different" else None,
-        more_runs=_more_runs(a, b, noise, compared) if undecided and a and b else None,
+        more_runs=_more_runs(a, b, noise, compared)
+        if undecided and not rounded and a and b
+        else None,
         within_one_run=within,
+        by_rounding=rounded,
     )
 
 
@@ -201,6 +212,16 @@ def _outcome(
     return "undecided"
 
 
+def _by_rounding(a: Estimate, b: Estimate, noise: float | None) -> Outcome:
+    """Different outside the noise band, the same inside, whatever the digits beyond the last."""
+    gap, band = abs(a.value - b.value), (noise or 0.0) * abs(b.value)
+    slack = (a.rounding or 0.0) + (1 + (noise or 0.0)) * (b.rounding or 0.0)
+    if gap - slack > band:
+        return "different"
+    is_same = gap + slack <= band or a.value == b.value == 0
+    return "same" if is_same else "undecided"
+
+
 def _winner(
     a: Estimate | None, b: Estimate | None, metric: Metric, levels: tuple[Level, Level]
 ) -> Level | None:
@@ -211,11 +232,20 @@ def _winner(
 
 
 def aa_noise_pct(estimate: Estimate | None) -> float | None:
-    """t(.975) s √(2/n) in % of the mean: by how much two series of n equal runs may differ."""
-    if estimate is None or estimate.unit != "run" or not estimate.value:
+    """The A/A noise in % of the mean."""
+    noise = aa_noise(estimate)
+    if noise is None or estimate is None or not estimate.value:
+        return None
+    return 100 * noise / abs(estimate.value)
+
+
+def aa_noise(estimate: Estimate | None) -> float | None:
+    """t(.975) s √(2/n), in the unit of the mean: by how much two series of n equal runs may
+    differ. None where runs were not repeated."""
+    if estimate is None or estimate.unit != "run":
         return None
     spread = math.sqrt(2 * (estimate.variance or 0.0))
-    return 100 * student_quantile(1 - ALPHA / 2, estimate.df) * spread / abs(estimate.value)
+    return student_quantile(1 - ALPHA / 2, estimate.df) * spread
 
 
 def _largest(values: Iterable[float | None]) -> float | None:

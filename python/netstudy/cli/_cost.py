@@ -9,8 +9,9 @@ from netstudy.cli._output import duration
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
-    from netstudy.plan import PlannedStudy
+    from netstudy.plan import Estimate, PlannedStudy
     from netstudy.testbed.base import Testbed
+    from netstudy.wire import Run
 
 _NS_PER_S = 1e9
 
@@ -27,17 +28,36 @@ class Cost:
 
 
 def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
-    """The plan's cost on a testbed."""
-    from netstudy.store.create import disk_bytes
+    """The cost of the plan, which is its first round where a factor grows, on a testbed."""
+    return _cost(planned.estimate, planned.wired, planned, testbed, threads)
 
-    estimate = planned.estimate
+
+def most(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
+    """What all rounds together cost at most."""
+    return _cost(planned.most, planned.possible, planned, testbed, threads)
+
+
+def _cost(
+    estimate: Estimate,
+    runs: tuple[Run, ...] | None,
+    planned: PlannedStudy,
+    testbed: Testbed,
+    threads: int | None,
+) -> Cost:
+    from netstudy.store.create import disk_bytes
+    from netstudy.wire import Plan
+
     packets, record_bytes = estimate.packets, estimate.record_bytes
+    disk = None
+    if runs is not None and record_bytes is not None:
+        plan = Plan(study=planned.study.study, seed=planned.seed, runs=runs)
+        disk = disk_bytes(plan, record_bytes)
     return Cost(
         runs=estimate.runs,
         packets=packets,
         per_hop_runs=estimate.per_hop_runs,
         seconds=None if packets is None else testbed.seconds(estimate, threads=threads),
-        disk_bytes=None if record_bytes is None else disk_bytes(planned.plan, record_bytes),
+        disk_bytes=disk,
     )
 
 

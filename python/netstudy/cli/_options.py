@@ -39,9 +39,21 @@ Set = Annotated[
     typer.Option("--set", metavar="PATH=VALUE", help="Another value, for this run only."),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="The study's own short form.")]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="PATH",
+        help="Leave a part of the study out, such as conclude.bottleneck or figures[1].",
+    ),
+]
 TestbedName = Annotated[
     str | None,
-    typer.Option("--testbed", help="Where to run: sim, netns or netns-kernel. [default: sim]"),
+    typer.Option(
+        "--testbed",
+        help="Where to run: sim, netns or netns-kernel; published: the study's reference data "
+        "in place of runs. [default: sim]",
+    ),
 ]
 Form = Annotated[
     str | None,

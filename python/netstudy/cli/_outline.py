@@ -7,7 +7,7 @@ count from the least to the most, a word beside the others that it takes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,10 +20,14 @@ Line = tuple[str, str]
 """What it is about, and what is said."""
 
 
-def outline(runs: Iterable[wire.Run]) -> list[Line]:
+def outline(runs: Sequence[wire.Run]) -> list[Line]:
     """Lines about networks, workload, phases, probe and samplers of some runs."""
+    from netstudy import wire
     from netstudy.plan.workloads import lowering_of
 
+    published = [run.workload for run in runs if isinstance(run.workload, wire.Published)]
+    if published:
+        return list(_published(published))
     distinct = list({id(run.network): run for run in runs}.values())
     networks = [run.network for run in distinct]
     lines = [*_hosts(networks), *_zones(networks), *_switches(networks), *_links(networks)]
@@ -32,6 +36,15 @@ def outline(runs: Iterable[wire.Run]) -> list[Line]:
     lines += _varying("phases", (_phases(run, unit) for run in distinct))
     lines += _varying("probe", (_probe(run) for run in distinct if run.probe))
     return lines + [("sample", said) for said in _samplers(distinct)]
+
+
+def _published(works: list[wire.Published]) -> Iterator[Line]:
+    """What was published, of which runs nothing else is known."""
+    yield "workload", _either(work.of for work in works)
+    for source in _names(source for work in works for source in work.source):
+        yield "source", source
+    metrics = _names(one.metric for work in works for one in work.given)
+    yield "values", f"{sum(len(work.given) for work in works):,}: {', '.join(metrics)}"
 
 
 def _hosts(networks: list[wire.Network]) -> Iterator[Line]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netstudy.errors import StudyError
+from netstudy.study.vocabulary import PUBLISHED
 
 if TYPE_CHECKING:
     from netstudy.plan import PlannedStudy
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from netstudy.study import Study
 
 DEFAULT_TESTBED = "sim"
+"""The testbed that carries nothing out: its runs were carried out elsewhere."""
+_CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates")
+"""Keys of a study that say how it is carried out."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Asked:
     testbed: str | None = None
     form: str | None = None
     scale: str | None = None
+    without: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -46,18 +51,25 @@ class Prepared:
         """What this version cannot carry out, one sentence each."""
         from netstudy.plan import unsupported
 
-        return unsupported(self.study, self.invocation.testbed)
+        found = [*unsupported(self.study, self.invocation.testbed), *self._not_grown()]
+        if self.invocation.testbed == PUBLISHED:
+            from netstudy.analysis.not_given import not_given
 
-    def notes(self) -> list[str]:
-        """That, and what the report will leave out."""
-        from netstudy.plan import left_out_of_the_report
+            found += not_given(self.study, self.planned.plan)
+        return found
 
-        return [*self.unsupported(), *left_out_of_the_report(self.study, self.planned.cells)]
+    def _not_grown(self) -> list[str]:
+        """Growing factors that the metrics of this workload cannot decide."""
+        if not self.planned.loops or self.planned.possible is None:
+            return []
+        from netstudy.analysis.growth import refusals
+
+        return refusals(self.study, self.planned.whole_plan)
 
 
 def prepare(asked: Asked) -> Prepared:
     """Load the study, apply what was asked for, and make the plan. Raises StudyError."""
-    from netstudy.plan import make_plan
+    from netstudy.plan import make_plan, published_plan
     from netstudy.store import Invocation
     from netstudy.study import load, parse_only
     from netstudy.units import parse_scale
@@ -73,16 +85,31 @@ def prepare(asked: Asked) -> Prepared:
         quick=asked.quick,
         form=form,
         scale=_scale(as_written, asked.scale, form),
+        without=list(asked.without),
     )
     study = invocation.applied_to(as_written)
     invocation = invocation.model_copy(update={"only": parse_only(asked.only, study)})
-    planned = make_plan(
-        study,
-        seed=invocation.seed,
-        only=invocation.levels_kept(study),
-        scale=parse_scale(invocation.scale or 1),
-    )
+    only = invocation.levels_kept(study)
+    if testbed == PUBLISHED:
+        _refuse_without_effect(asked, invocation.scale)
+        planned = published_plan(study, seed=invocation.seed, only=only)
+    else:
+        scale = parse_scale(invocation.scale or 1)
+        planned = make_plan(study, seed=invocation.seed, only=only, scale=scale)
     return Prepared(as_written, study, planned, invocation)
+
+
+def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
+    """Options that say how runs are carried out change nothing of published ones."""
+    refused = [] if scale is None else [f"--scale {scale}"]
+    for option in asked.overrides:
+        key = option.partition("=")[0].strip().partition(".")[0]
+        refused += [f"--set {option}"] if key in _CARRIED_OUT else []
+    if refused:
+        raise StudyError(
+            f"{', '.join(refused)}: says how runs are carried out, and those of --testbed "
+            f"{PUBLISHED} were carried out elsewhere"
+        )
 
 
 def _form(study: Study, asked: str | None, testbed: str) -> str | None:

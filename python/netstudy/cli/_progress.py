@@ -27,6 +27,9 @@ class Shown(Protocol):
     def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
         """Show the runs done, the packets of this session and a second, and how far the run is."""
 
+    def begin(self, done: int, runs: int, title: str) -> None:
+        """Begin anew with a further round: the runs done, all that there are now, and its name."""
+
 
 class Meter:
     """Counts what is done and hands it to what shows it."""
@@ -35,7 +38,15 @@ class Meter:
         """`done_before` runs were there when this session started."""
         self._shown = shown
         self._before = done_before
+        self._there = done_before
         self._start_s = time.monotonic()
+
+    def on_round(self, number: int, runs: int) -> None:
+        """Take in that a further round begins, with so many runs to do."""
+        self._before = self._there
+        self._start_s = time.monotonic()
+        say(f"round {number}: {runs} runs to do, {self._there} are there")
+        self._shown.begin(self._there, self._there + runs, f"round {number}")
 
     def on_progress(self, record: ProgressRecord | RunRecord) -> None:
         """Take in one record of the testbed."""
@@ -44,7 +55,9 @@ class Meter:
             done = self._before + record.runs_done
             planned, under_way = record.packets_planned, _under_way(record)
             self._shown.show(done, record.packets, planned, rate, under_way)
-        elif record.status != "ok":
+            return
+        self._there += 1
+        if record.status != "ok":
             say(f"run {record.run} ({treatment(record)}) {record.status}: {explain(record)}")
 
 
@@ -54,7 +67,7 @@ def meter(runs: int, done_before: int) -> Iterator[Meter]:
     if sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         with _bar() as progress:
             task = progress.add_task(
-                "", total=1, done=done_before, runs=runs, under_way="", speed=""
+                "", total=1, done=done_before, runs=runs, round="", under_way="", speed=""
             )
             yield Meter(_Bar(progress, task), done_before)
     else:
@@ -67,7 +80,7 @@ def _bar() -> Progress:
 
     return progress.Progress(
         progress.BarColumn(),
-        progress.TextColumn("{task.fields[done]}/{task.fields[runs]} runs"),
+        progress.TextColumn("{task.fields[round]}{task.fields[done]}/{task.fields[runs]} runs"),
         progress.TextColumn("{task.fields[under_way]}"),
         progress.TextColumn("{task.fields[speed]}"),
         progress.TimeElapsedColumn(),
@@ -95,6 +108,11 @@ class _Bar:
         self._progress = progress
         self._task = task
 
+    def begin(self, done: int, runs: int, title: str) -> None:
+        self._progress.reset(
+            self._task, total=1, done=done, runs=runs, round=f"{title}, ", under_way="", speed=""
+        )
+
     def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
         self._progress.update(
             self._task,
@@ -110,7 +128,11 @@ class _Bar:
 class _Lines:
     def __init__(self, runs: int) -> None:
         self._runs = runs
+        self._round = ""
         self._next = 1
+
+    def begin(self, done: int, runs: int, title: str) -> None:  # noqa: ARG002  # told by `show`
+        self._runs, self._round, self._next = runs, title, 1
 
     def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
         if packets * _LINES < planned * self._next:
@@ -118,5 +140,5 @@ class _Lines:
         self._next = packets * _LINES // max(planned, 1) + 1
         left = duration((planned - packets) / rate) if rate else "unknown"
         runs = f"{done}/{self._runs} runs"
-        parts = (runs, under_way, _speed(rate), f"{left} left")
+        parts = (self._round, runs, under_way, _speed(rate), f"{left} left")
         say(", ".join(part for part in parts if part))

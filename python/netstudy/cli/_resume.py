@@ -74,6 +74,7 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
         "overrides": pairs(asked.overrides, "--set") or None,
         "form": asked.form,
         "scale": None if asked.scale is None else scale_text(asked.scale),
+        "without": list(asked.without) or None,
         "only": parse_only(asked.only, folder.study()) if asked.only else None,
     }
     return [

@@ -17,6 +17,11 @@ def state(folder: Folder) -> str:
     return "running" if folder.is_running() else "unfinished"
 
 
+def rounds_begun(rounds: int) -> str:
+    """How many rounds a study whose factors grow has begun; others may follow."""
+    return f"{rounds} round{'s' if rounds > 1 else ''}"
+
+
 def treatment(run: Run | RunRecord) -> str:
     """The levels and the replicate of a run."""
     levels = [f"{factor}={level}" for factor, level in run.treatment.items()]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from netstudy.cli import _options as options
 from netstudy.cli._output import duration, megabytes
 from netstudy.cli._prepare import Asked, prepare
+from netstudy.study.vocabulary import PUBLISHED
 
 if TYPE_CHECKING:
     from netstudy.cli._prepare import Prepared
@@ -25,6 +26,7 @@ def command(
     only: options.Only = None,
     overrides: options.Set = None,
     quick: options.Quick = False,
+    without: options.Without = None,
     threads: options.Threads = None,
     json: options.Json = False,
 ) -> None:
@@ -32,7 +34,9 @@ def command(
 
     --json prints the plan itself: the document that the engine reads on its standard input.
     """
-    asked = Asked(study, seed, only or (), overrides or (), quick, testbed, form, scale)
+    asked = Asked(
+        study, seed, only or (), overrides or (), quick, testbed, form, scale, without or ()
+    )
     show_plan(prepare(asked), threads, json=json)
 
 
@@ -52,30 +56,90 @@ def _print_summary(prepared: Prepared, threads: int | None) -> None:
 
 
 def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str]]:
-    from netstudy.cli._cost import cost
+    from netstudy.cli._cost import cost, most
     from netstudy.cli._outline import outline
     from netstudy.testbed import named
 
     planned = prepared.planned
-    estimate = cost(planned, named(prepared.invocation.testbed), threads)
+    testbed = named(prepared.invocation.testbed)
+    first, whole = cost(planned, testbed, threads), most(planned, testbed, threads)
     yield "study", f"{prepared.study.study}, seed {planned.seed}"
-    yield "runs", f"{estimate.runs:,}: {_replicates(prepared)}"
-    yield "packets", "not known" if estimate.packets is None else f"{estimate.packets:,}"
-    yield "time", "not known" if estimate.seconds is None else f"about {duration(estimate.seconds)}"
-    if estimate.per_hop_runs:
-        yield "mode", f"one event a hop for {estimate.per_hop_runs:,} runs: slower"
-    disk = estimate.disk_bytes
+    yield "runs", _runs(prepared, first.runs, whole.runs)
+    yield "packets", _at_most(_count(first.packets), _count(whole.packets))
+    yield "time", _at_most(_time(first.seconds), _time(whole.seconds))
+    if whole.per_hop_runs:
+        yield "mode", f"one event a hop for {whole.per_hop_runs:,} runs: slower"
+    disk = whole.disk_bytes
     yield "disk", "not known" if disk is None else f"at most {megabytes(disk)}"
     for factor, levels in _levels(prepared).items():
         yield "factor", f"{factor}: {', '.join(levels)}"
-    yield from outline(planned.wired or ())
-    for part in prepared.notes():
+    for case, said in _growing(prepared):
+        yield "grows", f"{case}{said}"
+    yield from outline(planned.possible or ())
+    if prepared.invocation.testbed == PUBLISHED:
+        yield from _matched(prepared)
+    for part in prepared.unsupported():
         yield "note", part
 
 
+def _matched(prepared: Prepared) -> Iterator[tuple[str, str]]:
+    """Names of the published data that are written otherwise in the study; cells they leave out."""
+    from netstudy.plan import not_published
+    from netstudy.study import level_text
+    from netstudy.study.published import read_published
+
+    study = prepared.study
+    for index in range(len(study.reference)):
+        for factor, text, level in read_published(study, index).matched:
+            yield "level", f"{factor}: {text} is {level_text(level)}"
+    missing = not_published(study, prepared.planned)
+    if missing:
+        yield "note", f"{missing:,} cells of the study have no published value in this run."
+
+
+def _count(packets: int | None) -> str:
+    return "not known" if packets is None else f"{packets:,}"
+
+
+def _time(seconds: float | None) -> str:
+    return "not known" if seconds is None else f"about {duration(seconds)}"
+
+
+def _at_most(first: str, whole: str) -> str:
+    """What the first round takes, and what all of them take where there are more."""
+    return first if first == whole else f"{first} in the first round, at most {whole} in all"
+
+
+def _runs(prepared: Prepared, first: int, whole: int) -> str:
+    planned = prepared.planned
+    if not planned.loops:
+        return f"{first:,}: {_replicates(prepared)}"
+    rounds = planned.rounds_at_most
+    return (
+        f"{first:,} in the first round, at most {whole:,} in {rounds:,} rounds: at most "
+        f"{_replicates(prepared)}"
+    )
+
+
+def _growing(prepared: Prepared) -> Iterator[tuple[str, str]]:
+    """What ends each growing factor."""
+    study = prepared.study
+    for case in study.cases if prepared.planned.loops else ():
+        factor = case.growing
+        if factor is None or factor.growth is None:
+            continue
+        of, confirm = factor.growth.of or "throughput", factor.growth.confirm
+        levels = "1 level" if confirm == 1 else f"{confirm} levels, one after the other,"
+        verb = "does" if confirm == 1 else "do"
+        named = f"{case.name}: " if len(study.cases) > 1 else ""
+        yield named, f"{factor.name} until {levels} {verb} not gain in {of}"
+
+
 def _replicates(prepared: Prepared) -> str:
-    replicates = prepared.study.replicates
-    each = "1 replicate" if replicates == 1 else f"{replicates} replicates"
+    counts = [len(cell.run_ids) for cell in prepared.planned.cells]
+    low, high = min(counts), max(counts)
+    times = f"{high}" if low == high else f"{low} to {high}"
+    each = f"{times} replicate" if high == 1 else f"{times} replicates"
     return f"{len(prepared.planned.cells):,} cells, {each} of each"
 
 

@@ -14,7 +14,7 @@ from netstudy.cli import _options as options
 from netstudy.cli._output import output, print_json, say
 from netstudy.cli._prepare import Asked, Prepared, prepare
 from netstudy.cli._progress import meter
-from netstudy.cli._words import continue_with
+from netstudy.cli._words import continue_with, rounds_begun
 from netstudy.errors import MISSED, NetstudyError, StudyError, TestbedError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def command(
     overrides: options.Set = None,
     results: options.Results = options.RESULTS,
     quick: options.Quick = False,
+    without: options.Without = None,
     threads: options.Threads = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and touch nothing.")
@@ -72,7 +73,9 @@ def command(
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input, 3 the testbed failed,
     or a run failed or is invalid.
     """
-    asked = Asked(study, seed, only or (), overrides or (), quick, testbed, form, scale)
+    asked = Asked(
+        study, seed, only or (), overrides or (), quick, testbed, form, scale, without or ()
+    )
     if dry_run:
         from netstudy.cli.plan import show_plan
 
@@ -83,7 +86,7 @@ def command(
 
 
 def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
-    from netstudy.cli._cost import check_time, cost
+    from netstudy.cli._cost import check_time, most
     from netstudy.store import Folder
     from netstudy.testbed import named
 
@@ -92,8 +95,8 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
     prepared = prepare(asked)
     _refuse_unsupported(prepared.unsupported())
     testbed = named(prepared.invocation.testbed)
-    machine = _examined(testbed, prepared.planned.plan)
-    check_time(cost(prepared.planned, testbed, manner.threads), max_time)
+    machine = _examined(testbed, prepared.planned.whole_plan)
+    check_time(most(prepared.planned, testbed, manner.threads), max_time)
     testbed.check()
     return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)
 
@@ -101,12 +104,14 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
 def _new_folder(prepared: Prepared, results: Path) -> Folder:
     from netstudy.hardware import HardwareLibrary
     from netstudy.store import create, gather
+    from netstudy.store.create import disk_bytes
     from netstudy.store.environment import utc_now
 
-    written, plan = prepared.written, prepared.planned.plan
-    files = gather(written, prepared.study, plan, HardwareLibrary.default(written.folder))
-    record_bytes = prepared.planned.estimate.record_bytes or 0
-    return create(results, plan, prepared.invocation, files, record_bytes, utc_now())
+    written, planned = prepared.written, prepared.planned
+    whole, library = planned.whole_plan, HardwareLibrary.default(written.folder)
+    files = gather(written, prepared.study, whole, library)
+    needed = disk_bytes(whole, planned.most.record_bytes or 0)
+    return create(results, planned.plan, prepared.invocation, files, needed, utc_now())
 
 
 def _examined(testbed: Testbed, plan: Plan) -> Mapping[str, str]:
@@ -173,11 +178,10 @@ def _carry_out(
 
 def _remainder_examined(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
     """As of a fresh run, before anything is made: the machine, or its load, may be another now."""
-    again = {record.run for record in _made_again(folder, testbed)}
-    missing = {run.id for run in folder.missing()}
-    plan = folder.plan()
-    left = tuple(run for run in plan.runs if run.id in again | missing)
-    return _examined(testbed, plan.model_copy(update={"runs": left})) if left else {}
+    from netstudy.execute import left_to_do
+
+    left = left_to_do(folder, {record.run for record in _made_again(folder, testbed)})
+    return _examined(testbed, left) if left.runs else {}
 
 
 def _made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
@@ -203,7 +207,12 @@ def _run_missing(
     say(f"{folder.path}: {missing} runs to do" + (f", {done} are there" if done else ""))
     with meter(runs, done) as shown:
         return carry_out(
-            folder, testbed, threads=threads, on_progress=shown.on_progress, machine=machine
+            folder,
+            testbed,
+            threads=threads,
+            on_progress=shown.on_progress,
+            on_round=shown.on_round,
+            machine=machine,
         )
 
 
@@ -216,7 +225,8 @@ def _kept(folder: Folder) -> str:
     runs = len(folder.plan().runs)
     there = runs - len(folder.missing())
     again = continue_with(folder)
-    return f"{there} of {runs} runs are kept in {folder.path}; continue with: {again}"
+    rounds = f" of {rounds_begun(folder.rounds())}" if folder.rounds() > 1 else ""
+    return f"{there} of {runs} runs{rounds} are kept in {folder.path}; continue with: {again}"
 
 
 def _end(folder: Folder, published: Published, manner: Manner) -> int:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from netstudy.cli import _options as options
 from netstudy.cli._output import print_json
-from netstudy.cli._words import continue_with, explain, state, treatment
+from netstudy.cli._words import continue_with, explain, rounds_begun, state, treatment
+from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
@@ -23,7 +24,9 @@ def command(
     results: options.Results = options.RESULTS,
     json: options.Json = False,
 ) -> None:
-    """Tell how far a run of a study is: done, missing, failed and invalid runs."""
+    """Tell how far a run of a study is: done, missing, failed and invalid runs; where a factor
+    grows, which levels were tried and what ended it.
+    """
     from netstudy.store import Results
 
     folder = Results(results).resolve(run, done=False)
@@ -43,6 +46,8 @@ def _status(folder: Folder) -> dict[str, Any]:
         "runs": len(records) + len(missing),
         "done": len(records),
         "continue": continue_with(folder) if state(folder) == "unfinished" else None,
+        "rounds": folder.rounds(),
+        "growth": _growth(folder),
         "missing": [{"run": run.id, "treatment": treatment(run)} for run in missing],
         **{
             status: [
@@ -55,8 +60,47 @@ def _status(folder: Folder) -> dict[str, Any]:
     }
 
 
+def _growth(folder: Folder) -> list[dict[str, Any]]:
+    """Each growing factor at each combination of the others; none where no factor grows."""
+    if not _grows(folder):
+        return []
+    from netstudy.analysis.growth import loops_in
+    from netstudy.report.prose.grow import ending_text
+
+    return [
+        {
+            "case": one.loop.case,
+            "factor": one.loop.factor.name,
+            "at": one.loop.held,
+            "metric": one.metric.name,
+            "tried": [
+                {"level": step.level, "value": step.estimate and step.estimate.value}
+                for step in one.judged.steps
+            ],
+            "best": one.judged.best and one.judged.best.level,
+            "ending": one.ending,
+            "told": ending_text(one),
+        }
+        for one in loops_in(folder)
+    ]
+
+
+def _grows(folder: Folder) -> bool:
+    """Whether a factor grows; not where this version cannot read the study and has one round."""
+    try:
+        return folder.study().grows
+    except StudyError:
+        if folder.rounds() > 1:
+            raise
+        return False
+
+
 def _tell(told: dict[str, Any]) -> None:
-    print(f"{told['folder']}: {told['state']}, {told['done']} of {told['runs']} runs")
+    rounds = f", {rounds_begun(told['rounds'])}" if told["growth"] else ""
+    print(f"{told['folder']}: {told['state']}, {told['done']} of {told['runs']} runs{rounds}")
+    for one in told["growth"]:
+        held = "".join(f" {name}={level}" for name, level in one["at"].items())
+        print(f"  grows    {one['factor']}{held}: {one['told']}")
     for status in ("failed", "invalid"):
         for run in told[status]:
             print(f"  {status}  {run['run']}  {run['treatment']}: {run['error']}")

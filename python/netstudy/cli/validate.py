@@ -42,7 +42,7 @@ def _check(path: Path) -> dict[str, Any]:
         prepared = prepare(Asked(path))
     except StudyError as error:
         return {"path": str(path), "ok": False, "errors": str(error).splitlines(), "notes": []}
-    notes = prepared.notes()
+    notes = prepared.unsupported()
     return {"path": str(path), "ok": True, "errors": [], "notes": notes}
 
 

@@ -343,6 +343,7 @@ MtuSize = Annotated[int | Ref, Typed(Mtu())]
 Count = Annotated[int | Ref, Typed(Whole(1))]
 """A whole number from 1."""
 CountValue = Annotated[int, Typed(Whole(1), refs=False)]
+WholeValue = Annotated[int, Typed(Whole(0), refs=False)]
 Count0 = Annotated[int | Ref, Typed(Whole(0))]
 """A whole number from 0."""
 SeedValue = Annotated[int, Typed(Whole(0, 2**63 - 1), refs=False)]

@@ -26,15 +26,18 @@ def listed(words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A file, or a command-line option, and the line and column in it (from 1; 0: it has none)."""
+    """A file, or a command-line option, and the line and column in it (from 1; 0: it has none).
+
+    A line of a table has no column: its fields have names.
+    """
 
     source: str
     line: int = 0
     column: int = 0
 
     def __str__(self) -> str:
-        """`file:line:column`."""
-        return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
+        """`file:line:column`, as far as it has them."""
+        return ":".join(str(part) for part in (self.source, self.line, self.column) if part)
 
 
 @dataclass(frozen=True, order=True)

@@ -87,6 +87,19 @@ class Document:
         _put(twin.data, path, value, from_)
         return twin
 
+    def without(self, path: Path) -> Document:
+        """A copy without one part; the items behind one of a list move up. Raises KeyError where
+        nothing stands there."""
+        *above, last = path
+        inside = _at(self.data, tuple(above))
+        if not _has(inside, last):
+            raise KeyError(dotted(path))
+        twin = Document(self.name, self.text, copy.deepcopy(self.data))
+        del _at(twin.data, tuple(above))[last]
+        twin.values = _moved_up(_outside(self.values, path), path)
+        twin.keys = _moved_up(_outside(self.keys, path), path)
+        return twin
+
 
 def read(path: FilePath, name: str | None = None) -> Document:
     """Read a file. Raises DocumentError for a missing, unreadable or malformed one."""
@@ -247,6 +260,28 @@ def _decimal(text: str) -> float | str:
 
 def _outside(places: dict[Path, Place], path: Path) -> dict[Path, Place]:
     return {known: place for known, place in places.items() if known[: len(path)] != path}
+
+
+def _moved_up(places: dict[Path, Place], gone: Path) -> dict[Path, Place]:
+    """Places after an item of a list is gone."""
+    *above, last = gone
+    if not isinstance(last, int):
+        return places
+    depth = len(above)
+
+    def now(path: Path) -> Path:
+        key = path[depth] if len(path) > depth and path[:depth] == tuple(above) else None
+        return (
+            (*above, key - 1, *path[depth + 1 :]) if isinstance(key, int) and key > last else path
+        )
+
+    return {now(path): place for path, place in places.items()}
+
+
+def _has(inside: Any, key: str | int) -> bool:
+    if isinstance(inside, list):
+        return isinstance(key, int) and 0 <= key < len(inside)
+    return isinstance(inside, dict) and key in inside
 
 
 def _numbered(data: Any, path: Path) -> Path:

@@ -5,26 +5,35 @@ one a replicate, so that a drift of the testbed does not fall on one level alone
 hash of its treatment and replicate, its seed a hash of these and the plan's seed: leaving runs out
 (`--only`) or changing a value (`--set`) shifts no other run. The same study and seed give the same
 plan, byte for byte; the order comes from hashes too, not from a library's random generator.
+
+A factor that grows makes rounds: a plan holds what depends on no records, and `make_round` makes
+each further one from the levels that the records call for.
 """
 
 from __future__ import annotations
 
 from netstudy.plan.estimate import is_per_hop, useful_packets
-from netstudy.plan.make import make_plan
+from netstudy.plan.loops import OuterLoop, outer_loops
+from netstudy.plan.make import make_plan, make_round
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
-from netstudy.plan.support import left_out_of_the_report, unsupported
+from netstudy.plan.published import not_published, published_plan
+from netstudy.plan.support import unsupported
 from netstudy.study import parse_only
 
 __all__ = [
     "Cell",
     "Estimate",
+    "OuterLoop",
     "PlannedRun",
     "PlannedStudy",
     "is_per_hop",
-    "left_out_of_the_report",
     "make_plan",
+    "make_round",
+    "not_published",
+    "outer_loops",
     "parse_only",
+    "published_plan",
     "run_id",
     "run_seed",
     "unsupported",

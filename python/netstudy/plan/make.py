@@ -9,6 +9,7 @@ from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan.estimate import estimate_of
+from netstudy.plan.loops import CaseTreatment, case_treatments, first_round, outer_loops
 from netstudy.plan.lower import Resolver
 from netstudy.plan.planned import (
     Cell,
@@ -20,9 +21,8 @@ from netstudy.plan.planned import (
     run_id,
     run_seed,
 )
-from netstudy.plan.support import is_lowered, not_on_the_wire, open_ended
-from netstudy.study import Study, level_text
-from netstudy.study.treatments import treatments
+from netstudy.plan.support import is_lowered, not_on_the_wire
+from netstudy.study import Study
 from netstudy.wire import Level, Treatment
 
 UNSCALED = Fraction(1)
@@ -36,59 +36,69 @@ def make_plan(
     hardware: HardwareLibrary | None = None,
     scale: Fraction = UNSCALED,
 ) -> PlannedStudy:
-    """Lay a study out.
+    """Lay a study out: its first round, and all that further rounds may add.
 
     `seed` defaults to the study's own, `only` (factor -> levels) to everything, `hardware` to the
     library beside the study; `scale` multiplies all link rates. Raises StudyError for what does not
     fit together, with its place.
     """
     seed = study.seed if seed is None else seed
-    cells = _cells(study, only or {})
-    if not cells:
+    found = case_treatments(study, only or {})
+    if not found:
         raise StudyError("nothing is left to run: no treatment has all the levels of --only")
-    runs = _in_blocks(_runs(study, cells, seed), seed)
+    loops = outer_loops(study, only or {})
     resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
     if is_lowered(study):
-        for _, _, treatment in cells:
-            resolver.lower(treatment)  # in the study's order, so that its first mistake is told
-    wired = None if not_on_the_wire(study) else tuple(_wired(resolver, runs))
+        for one in found:
+            resolver.lower(one.whole)  # in the study's order, so that its first mistake is told
+    runs = whole = _in_blocks(_runs(study, found, seed), seed)
+    wired = possible = None if not_on_the_wire(study) else tuple(_wired(resolver, whole))
+    estimate = most = _estimate(len(whole), possible)
+    if loops:
+        runs = _in_blocks(_runs(study, first_round(found, loops), seed), seed)
+        wired = None if possible is None else _with_cases(possible, runs)
+        estimate = _estimate(len(runs), wired)
     return PlannedStudy(
         study=study,
         seed=seed,
-        cells=tuple(_numbered(cells, study)),
+        cells=tuple(_numbered(found, study)),
         runs=tuple(runs),
-        estimate=_not_estimated(len(runs)) if wired is None else estimate_of(wired),
-        open_ended=open_ended(study),
+        estimate=estimate,
+        most=most,
+        loops=loops,
         wired=wired,
+        possible=possible,
     )
 
 
-def _cells(
-    study: Study, only: Mapping[str, Sequence[Level]]
-) -> list[tuple[str, Treatment, Treatment]]:
-    """Case, the levels of its factors, and the whole treatment with what is fixed."""
-    wanted = {name: {level_text(level) for level in levels} for name, levels in only.items()}
-    return [
-        (case.name, {factor.name: whole[factor.name] for factor in case.factors}, whole)
-        for case in study.cases
-        for whole in treatments(case)
-        if all(level_text(whole[name]) in wanted[name] for name in wanted.keys() & whole.keys())
-    ]
+def make_round(planned: PlannedStudy, wanted: Iterable[CaseTreatment]) -> wire.Plan:
+    """A further round: the runs of some treatments, in the order of any plan.
+
+    A run that an earlier round has is in this one too, with the cases that want it now.
+    """
+    study, seed = planned.study, planned.seed
+    runs = _in_blocks(_runs(study, wanted, seed), seed)
+    chosen = _with_cases(planned.whole_plan.runs, runs)
+    return wire.Plan(study=study.study, seed=seed, runs=chosen)
 
 
-def _numbered(cells: Iterable[tuple[str, Treatment, Treatment]], study: Study) -> Iterable[Cell]:
+def _with_cases(possible: Iterable[wire.Run], runs: Iterable[PlannedRun]) -> tuple[wire.Run, ...]:
+    """The runs, each with the cases that want it in this round."""
+    by_id = {run.id: run for run in possible}
+    return tuple(by_id[run.id].model_copy(update={"cases": run.cases}) for run in runs)
+
+
+def _numbered(found: Iterable[CaseTreatment], study: Study) -> Iterable[Cell]:
     replicates = range(1, study.replicates + 1)
-    for case, treatment, whole in cells:
+    for case, treatment, whole in found:
         yield Cell(case, treatment, tuple(run_id(whole, replicate) for replicate in replicates))
 
 
-def _runs(
-    study: Study, cells: Iterable[tuple[str, Treatment, Treatment]], seed: int
-) -> list[PlannedRun]:
+def _runs(study: Study, found: Iterable[CaseTreatment], seed: int) -> list[PlannedRun]:
     """One run a treatment and replicate, shared by the cases in which the treatment stands."""
     whole_by_text: dict[str, Treatment] = {}
     cases_by_text: dict[str, list[str]] = {}
-    for case, _, whole in cells:
+    for case, _, whole in found:
         text = canonical(whole)
         whole_by_text.setdefault(text, whole)
         cases_by_text.setdefault(text, []).append(case)
@@ -121,8 +131,10 @@ def _wired(resolver: Resolver, runs: Iterable[PlannedRun]) -> Iterable[wire.Run]
         )
 
 
-def _not_estimated(runs: int) -> Estimate:
-    """The estimate of a plan that cannot be carried out."""
+def _estimate(runs: int, wired: Sequence[wire.Run] | None) -> Estimate:
+    """What so many runs take; of those that cannot be carried out, little is known."""
+    if wired is not None:
+        return estimate_of(wired)
     return Estimate(
         runs=runs,
         packets=None,

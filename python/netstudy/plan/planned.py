@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan.support import not_on_the_wire
 from netstudy.study import Study
 from netstudy.wire import Treatment
+
+if TYPE_CHECKING:
+    from netstudy.plan.loops import OuterLoop
 
 
 @dataclass(frozen=True)
@@ -61,20 +65,40 @@ class PlannedStudy:
     study: Study
     seed: int
     cells: tuple[Cell, ...]
+    """Every cell that may be run; which ones of a growing factor are, the results decide."""
     runs: tuple[PlannedRun, ...]
-    """In the order in which they are to be made."""
+    """Those of the first round, in the order in which they are to be made: all of them where no
+    factor grows."""
     estimate: Estimate
-    open_ended: tuple[str, ...]
-    """Factors that an outer loop grows: further runs depend on the results."""
+    """What the first round takes."""
+    most: Estimate
+    """What all rounds together take at most."""
+    loops: tuple[OuterLoop, ...]
+    """The outer loops, whose further rounds depend on the records; none where no factor grows."""
     wired: tuple[wire.Run, ...] | None = field(repr=False)
+    possible: tuple[wire.Run, ...] | None = field(repr=False)
+    """Every run that may be made."""
 
     @property
     def plan(self) -> wire.Plan:
-        """What the engine reads. Raises StudyError where this version cannot carry it out."""
-        if self.wired is None:
+        """What the engine reads first. Raises StudyError where this version cannot carry it out."""
+        return self._plan_of(self.wired)
+
+    @property
+    def whole_plan(self) -> wire.Plan:
+        """Every run that may be made in any round. Raises StudyError as `plan` does."""
+        return self._plan_of(self.possible)
+
+    @property
+    def rounds_at_most(self) -> int:
+        """How many rounds there may be: one level of each loop in each."""
+        return max((len(loop.steps) for loop in self.loops), default=1)
+
+    def _plan_of(self, runs: tuple[wire.Run, ...] | None) -> wire.Plan:
+        if runs is None:
             reasons = "; ".join(not_on_the_wire(self.study))
             raise StudyError(f"this version cannot carry out {self.study.study}: {reasons}")
-        return wire.Plan(study=self.study.study, seed=self.seed, runs=self.wired)
+        return wire.Plan(study=self.study.study, seed=self.seed, runs=runs)
 
 
 def run_id(treatment: Treatment, replicate: int) -> str:

@@ -5,21 +5,15 @@ A part that would have no effect is named too: a study must not be run as if it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from netstudy.documents.problems import listed
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
-from netstudy.study.axes import axes
 from netstudy.study.not_reported import not_reported
 from netstudy.study.procedure import SnmpPoll
 from netstudy.study.topology import Host, Link
-from netstudy.study.vocabulary import TESTBEDS
-from netstudy.wire import Level
-
-if TYPE_CHECKING:
-    from netstudy.plan.planned import Cell
+from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
@@ -27,31 +21,15 @@ def unsupported(study: Study, testbed: str) -> list[str]:
     there = testbed in TESTBEDS
     has = ", ".join(TESTBEDS)
     missing = [] if there else [f"This version has no testbed {testbed}; it has {has}."]
+    if testbed == PUBLISHED:
+        return [*missing, *_not_reported(study)]  # no run is carried out
     return [
         *missing,
         *not_on_the_wire(study),
         *_not_carried_out(study),
         *_not_simulated(study, testbed),
+        *_not_reported(study),
     ]
-
-
-def left_out_of_the_report(study: Study, cells: Iterable[Cell]) -> list[str]:
-    """What the report of these cells will leave out, in a sentence; empty when it has it all.
-
-    The study can be carried out all the same: what was measured is kept.
-    """
-    compared = study.compare.factor if study.compare else None
-    levels: dict[str, dict[str, dict[Level, None]]] = {}
-    for cell in cells:
-        found = levels.setdefault(cell.case, {})
-        for factor, level in cell.treatment.items():
-            found.setdefault(factor, {})[level] = None
-    laid_out = {
-        case: axes({factor: tuple(seen) for factor, seen in factors.items()}, compared)
-        for case, factors in levels.items()
-    }
-    parts = not_reported(study, laid_out)
-    return [f"The report does not carry out {listed(list(parts))} yet."] if parts else []
 
 
 def _not_carried_out(study: Study) -> Iterator[str]:
@@ -66,10 +44,9 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
             yield f"The cpu_quota of host {name} needs a testbed of real hosts, such as netns."
 
 
-def open_ended(study: Study) -> tuple[str, ...]:
-    """Factors that an outer loop grows, so that their runs depend on the results."""
-    growing = [factor.name for case in study.cases for factor in case.factors if factor.growth]
-    return tuple(dict.fromkeys(growing))
+def _not_reported(study: Study) -> Iterator[str]:
+    for part in not_reported(study):
+        yield f"The report does not carry out {part} yet; leave it out with --without {part}."
 
 
 def is_lowered(study: Study) -> bool:
@@ -83,7 +60,6 @@ def not_on_the_wire(study: Study) -> list[str]:
         *_workload(study),
         *_links(study),
         *_hosts(study),
-        *_loop(study),
         *_instruments(study),
     ]
 
@@ -120,11 +96,6 @@ def _host_extras(host: Host) -> list[str]:
     own = [key for key in ("cpus", "memory", "data") if getattr(host, key)]
     has_buffers = host.nic is not None and host.nic.buffers is not None
     return own + (["nic.buffers"] if has_buffers else [])
-
-
-def _loop(study: Study) -> Iterator[str]:
-    for name in open_ended(study):
-        yield f"The factor {name} cannot grow with the results yet; list its levels instead."
 
 
 def _instruments(study: Study) -> Iterator[str]:

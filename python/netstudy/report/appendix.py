@@ -92,7 +92,10 @@ def appendix(
 
 
 def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
-    """Every value that the plan sets: switches, hosts, links and workload, one column each."""
+    """Every value that the plan sets: switches, hosts, links and workload, one column each; nothing
+    of runs that were carried out elsewhere, where the plan sets none."""
+    if not any(run.network.nodes for run in runs):
+        return
     switches: dict[str, list[Settings]] = {}
     for run in runs:
         several = len(run.network.switches) > 1
@@ -103,11 +106,14 @@ def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
             switches.setdefault(name, []).append(settings)
     if switches:
         yield _settings("switch", "Switch", switches)
-    yield _settings("hosts", "Hosts", _gathered([group_settings(run.network) for run in runs]))
-    yield _settings("links", "Links", _gathered([link_settings(run.network) for run in runs]))
     work = [workload_settings(run) for run in runs]
-    yield _settings("workload", "Workload", {runs[0].workload.kind: work})
-    for title, settings in (("Phases", _phases(runs)), ("Instruments", _instruments(runs))):
+    for title, settings in (
+        ("Hosts", _gathered([group_settings(run.network) for run in runs])),
+        ("Links", _gathered([link_settings(run.network) for run in runs])),
+        ("Workload", {str(runs[0].workload.kind): work}),
+        ("Phases", _phases(runs)),
+        ("Instruments", _instruments(runs)),
+    ):
         if settings:
             yield _settings(title.lower(), title, settings)
 
@@ -234,7 +240,8 @@ def _profile_names(runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
 
 def _nic_names(study: Study, runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
     """As the study names them, of hosts and of links: the plan has their figures alone."""
-    for treatment in {str(run.treatment): run.treatment for run in runs}.values():
+    known = [run for run in runs if run.network.nodes]
+    for treatment in {str(run.treatment): run.treatment for run in known}.values():
         topology = resolve(study.topology, study.levels_of(treatment))
         hosts, links = topology.groups.values(), topology.all_links
         for nic in (*(host.nic for host in hosts), *(link.nic for link in links)):

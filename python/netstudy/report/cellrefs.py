@@ -6,6 +6,7 @@ from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Estimate, Interval
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, VerdictTable
+from netstudy.analysis.workloads.published import decimals_of
 from netstudy.report.numbers import counted, level_text, number_text, p_text, with_unit
 from netstudy.report.refs import Name, Number
 from netstudy.wire import Level, Treatment
@@ -26,13 +27,22 @@ def cell_number(cell: CellRow | None, metric: Metric, *, unit: bool = False) -> 
     estimate = cell.estimate(metric) if cell else None
     if cell is None or estimate is None:
         return None
-    text = number_text(estimate.value, metric.decimals)
+    text = number_text(estimate.value, _decimals(estimate, metric))
     source = f"{metric.name}, {treatment_text(cell.treatment)}; {_basis(cell, estimate, metric)}"
     return Number(estimate.value, with_unit(text, metric.unit) if unit else text, source)
 
 
+def _decimals(estimate: Estimate, metric: Metric) -> int:
+    """No more than the value has."""
+    if estimate.rounding is None:
+        return metric.decimals
+    return min(metric.decimals, decimals_of(estimate.rounding))
+
+
 def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
     """From how many runs and samples, and how sure."""
+    if estimate.unit == "rounding":
+        return f"published to {estimate.rounding:g}"
     samples = sum(cell.counted.of(run) for run in cell.runs)
     basis = f"{len(cell.runs)} runs, {samples} {cell.counted.noun}s"
     if estimate.interval is None:

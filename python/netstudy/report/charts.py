@@ -77,12 +77,14 @@ class Drawn:
     rules: Sequence[Mapping[str, Any]] = ()
 
 
-def metric_chart(panel: Panel, metric: Metric, workload: WorkloadAnalysis) -> Drawn:
-    """A metric against x, one line a level of the series."""
+def metric_chart(
+    panel: Panel, metric: Metric, workload: WorkloadAnalysis, title: str | None = None
+) -> Drawn:
+    """A metric against x, one line a level of the series; `title` is the study's own."""
     points = [point for level in panel.series_levels for point in _points(panel, level, metric)]
     intervals = any(point["low"] is not None for point in points)
     return Drawn(
-        title=_title(metric.title, panel),
+        title=_held(title, panel) if title else _title(metric.title, panel),
         subtitle=_subtitle(metric, "bars: 95 % interval" if intervals else ""),
         x=panel.x or panel.series or "",
         x_numeric=panel.x_numeric,
@@ -350,7 +352,7 @@ def _x(drawn: Drawn, size: Size) -> alt.X:
     step = max(1, -(-len(levels) // (size.width // 28)))
     span = levels[-1] - levels[0] or 1
     scale = alt.Scale(domain=[levels[0] - span * 0.02, levels[-1] + span * 0.02], nice=False)
-    axis = alt.Axis(values=_ticks(levels, step), format="~", grid=False)
+    axis = alt.Axis(values=_ticks(levels, step), format=",~f", grid=False)
     return alt.X("x:Q", title=drawn.x, scale=scale, axis=axis)
 
 

@@ -12,11 +12,12 @@ from netstudy.analysis.curves import Curves, curves_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
-from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
+from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
 from netstudy.analysis.testbed import Here
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.report import charts
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
+from netstudy.report.asked_tables import asked_tables
 from netstudy.report.cellrefs import level_name, treatment_text
 from netstudy.report.drawings import test_bed, test_bed_alt
 from netstudy.report.methods import methods, samples_of
@@ -24,13 +25,14 @@ from netstudy.report.numbers import level_text
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.describe import case_description
 from netstudy.report.prose.explain import chain, limits
+from netstudy.report.prose.grow import growth_sentences, growth_table, steps_table
 from netstudy.report.prose.observe import observations
 from netstudy.report.prose.published import against_published, fitted_note
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point, in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table, reference_table
-from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import (
     Group,
@@ -42,6 +44,8 @@ from netstudy.report.tables import (
 )
 from netstudy.report.testbed_tables import Evidence, agreement_evidence, limits_evidence
 from netstudy.report.workloads import page_of
+from netstudy.report.workloads.base import WorkloadPage
+from netstudy.wire import Run
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
@@ -80,8 +84,10 @@ class PanelSection:
 
     id: str
     heading: str
-    results: Table
-    detail: Table
+    results: Table | None
+    """None: the study's own tables show it."""
+    detail: Table | None
+    """The metrics that the results leave out, where there are any."""
     figures: tuple[Figure, ...]
     observations: tuple[Sentence, ...]
     verdicts: tuple[Table, ...]
@@ -104,7 +110,17 @@ class CaseSection:
     id: str
     name: str
     description: tuple[Sentence, ...]
+    tables: tuple[Table, ...]
+    """Those that the study asks for; none: each panel has one."""
+    growth: Evidence | None
+    """How its growing factor came to its end; None where none grows."""
     panels: tuple[PanelSection, ...]
+
+    @property
+    def results(self) -> tuple[Table, ...]:
+        """The study's own tables, else the main one of each panel."""
+        found = (panel.results for panel in self.panels)
+        return self.tables or tuple(table for table in found if table is not None)
 
 
 @dataclass(frozen=True)
@@ -121,8 +137,9 @@ class Document:
     requirements: Table | None
     summary: tuple[Point, ...]
     key_figure: Figure | None
-    bed: Figure
-    workload: Figure
+    bed: Figure | None
+    """The test bed; None where nothing is known of it."""
+    workload: Figure | None
     cases: tuple[CaseSection, ...]
     sources: tuple[str, ...]
     fitted: Sentence | None
@@ -141,8 +158,7 @@ class Document:
 
     def figures(self) -> Iterator[Figure]:
         """Every figure of the report, once."""
-        yield self.bed
-        yield self.workload
+        yield from (figure for figure in (self.bed, self.workload) if figure is not None)
         for case in self.cases:
             for panel in case.panels:
                 yield from panel.figures
@@ -152,8 +168,9 @@ class Document:
 def document(folder: Folder, result: StudyResult) -> Document:
     """Puts together everything that the report shows."""
     runs = [run for cell in result.cells.rows for run in cell.planned]
+    metrics = (*result.cells.metrics, *result.cells.asked)
     testbed = result.testbed
-    added = appendix(folder, runs, testbed.environment, result.cells.metrics, testbed.nodes)
+    added = appendix(folder, runs, testbed.environment, metrics, testbed.nodes)
     page = page_of(result.cells.workload)
     cases = tuple(_case(case, index, result) for index, case in enumerate(result.cases))
     return Document(
@@ -161,19 +178,14 @@ def document(folder: Folder, result: StudyResult) -> Document:
         title=_title(result),
         question=result.question,
         expectation=result.expectation,
-        provenance=_provenance(folder),
+        provenance=_provenance(folder, result),
         warnings=tuple(warnings(result)),
         problems=_problems(result),
         requirements=requirements_table(result.requirements) if result.requirements else None,
         summary=tuple(summary(result)),
         key_figure=_key_figure(cases),
-        bed=Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs)),
-        workload=Figure(
-            "workload",
-            page.illustration_alt(runs),
-            say("{text}", text=Name(page.caption)),
-            page.illustration(runs),
-        ),
+        bed=_bed(runs),
+        workload=_workload(page, runs),
         cases=cases,
         sources=result.sources,
         fitted=fitted_note(fitted_figures(added.profiles)),
@@ -186,15 +198,37 @@ def document(folder: Folder, result: StudyResult) -> Document:
     )
 
 
+def _bed(runs: Sequence[Run]) -> Figure | None:
+    """The network of the runs, where it is known."""
+    if not any(run.network.nodes for run in runs):
+        return None
+    return Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs))
+
+
+def _workload(page: WorkloadPage, runs: Sequence[Run]) -> Figure | None:
+    if page.illustration is None:
+        return None
+    drawn = page.illustration
+    caption = say("{text}", text=Name(drawn.caption))
+    return Figure("workload", drawn.alt(runs), caption, drawn.svg(runs))
+
+
 def _title(result: StudyResult) -> str:
     """The study's own, and the scale: rates that are not the study's must not be taken for them."""
     title, scale = result.title or result.question, result.testbed.scaled_by
     return f"{title} (all link rates × {scale})" if scale else title
 
 
-def _provenance(folder: Folder) -> Sentence:
+def _provenance(folder: Folder, result: StudyResult) -> Sentence:
     """Where the numbers come from, in one line."""
     invocation, engine = folder.invocation(), folder.engine()
+    if result.testbed.published:
+        return say(
+            "Published values, from {sources}; netstudy {version}, results {folder}.",
+            sources=join([Name(source) for source in result.sources]),
+            version=Name(invocation.versions.get("netstudy", "unknown")),
+            folder=Name(folder.path.name),
+        )
     return say(
         "Testbed {testbed}, seed {seed}, netstudy {version}, engine {engine}; results {folder}.",
         testbed=Name(invocation.testbed),
@@ -232,33 +266,48 @@ def _problems(result: StudyResult) -> Table | None:
 def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
     many = len(result.cases) > 1
     prefix = f"case{index + 1}" if many else "results"
+    tables = tuple(asked_tables(result, case, prefix))
     return CaseSection(
         id=prefix,
         name=f"Test case {case.name}" if many else "Test case",
         description=tuple(case_description(case, result.comparing)),
+        tables=tables,
+        growth=_growth(case, prefix, result.noise_pct) if case.loops else None,
         panels=tuple(
-            _panel(found, f"{prefix}-{number}" if len(case.panels) > 1 else prefix, result)
+            _panel(
+                found,
+                f"{prefix}-{number}" if len(case.panels) > 1 else prefix,
+                result,
+                case.name,
+                is_tabled=bool(tables),
+            )
             for number, found in enumerate(case.panels, start=1)
         ),
     )
 
 
-def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
+def _growth(case: CaseResult, key: str, noise_pct: float | None) -> Evidence:
+    tables = (growth_table(case, f"{key}-growth"), steps_table(case, f"{key}-steps"))
+    return Evidence(tuple(growth_sentences(case, noise_pct)), tables)
+
+
+def _panel(
+    found: PanelResult, key: str, result: StudyResult, case: str, *, is_tabled: bool
+) -> PanelSection:
     panel = found.panel
     held = in_panel(panel)
-    title = result.table_title or "Results"
+    rest = _rest(result)
     return PanelSection(
         id=key,
         heading=", ".join(f"{f} {level_text(level)}" for f, level in panel.fixed.items()),
-        results=results_table(panel, result.headline, f"{key}-table", _caption(title, panel)),
-        detail=results_table(
-            panel,
-            _rest(result),
-            f"{key}-detail",
-            _caption("All other metrics", panel),
-        ),
+        results=None
+        if is_tabled
+        else results_table(panel, result.headline, f"{key}-table", _caption("Results", panel)),
+        detail=results_table(panel, rest, f"{key}-detail", _caption("All other metrics", panel))
+        if rest
+        else None,
         figures=(
-            *(_figure(found, metric, key) for metric in result.figures),
+            *(_figure(found, one, key) for one in result.figures if one.case in (None, case)),
             *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
         ),
         observations=tuple(observations(found)),
@@ -285,7 +334,8 @@ def _panel(found: PanelResult, key: str, result: StudyResult) -> PanelSection:
 
 def _rest(result: StudyResult) -> list[Metric]:
     """What the main table leaves out: no metric is promised and then not tabled."""
-    return [metric for metric in result.cells.metrics if metric not in result.headline]
+    known = (*result.cells.metrics, *result.cells.asked)
+    return [metric for metric in known if metric not in result.headline]
 
 
 def _caption(what: str, panel: Panel) -> Sentence:
@@ -302,9 +352,9 @@ def _verdict_caption(table: VerdictTable, held: Sentence) -> Sentence:
     )
 
 
-def _figure(found: PanelResult, metric: Metric, key: str) -> Figure:
-    panel = found.panel
-    drawn = charts.metric_chart(panel, metric, found.workload)
+def _figure(found: PanelResult, shown: ShownFigure, key: str) -> Figure:
+    panel, metric = found.panel, shown.metric
+    drawn = charts.metric_chart(panel, metric, found.workload, shown.title)
     name = f"{metric.figure}" if key == "results" else f"{key}-{metric.figure}"
     return Figure(name, _alt(panel, metric), None, drawn)
 

@@ -39,8 +39,18 @@ def _columns(table: CellTable) -> list[str]:
 
 
 def exported(table: CellTable) -> tuple[Metric, ...]:
-    """The metrics that have a column."""
-    return tuple(metric for metric in table.metrics if metric.exported)
+    """The metrics that have a column: those of the workload, those that the study names, and those
+    of nodes that were measured anywhere."""
+    return tuple(dict.fromkeys((*_named(table), *table.measured(table.of_nodes))))
+
+
+def _named(table: CellTable) -> tuple[Metric, ...]:
+    """Those of the workload and those that the study names."""
+    return (*(metric for metric in table.metrics if metric.exported), *table.asked)
+
+
+def _all(table: CellTable) -> tuple[Metric, ...]:
+    return tuple(dict.fromkeys((*table.metrics, *exported(table))))
 
 
 def _cases(table: CellTable) -> list[str]:
@@ -69,7 +79,7 @@ def as_data(table: CellTable) -> dict[str, Any]:
     return {
         "study": table.study,
         "factors": {name: list(levels) for name, levels in table.factors.items()},
-        "cells": [_cell(row, table.metrics) for row in table.rows],
+        "cells": [_cell(row, _all(table)) for row in table.rows],
     }
 
 
@@ -119,8 +129,9 @@ def _metric(row: CellRow, metric: Metric) -> dict[str, Any] | None:
 
 
 def to_markdown(table: CellTable) -> str:
-    """The same rows as a pipe table, rounded for reading."""
-    metrics = exported(table)
+    """The same rows as a pipe table, rounded for reading, without the metrics of nodes that the
+    study does not name."""
+    metrics = _named(table)
     groups = (*(Group(name) for name in table.factors), *(Group(m.name) for m in metrics))
     rows = tuple(
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from netstudy.study import levels
@@ -26,6 +27,15 @@ def number_text(value: float, decimals: int) -> str:
     if float(text.replace(",", "")) == 0:
         text = f"{value:.{SMALLEST}f}" if abs(value) < 10**-SMALLEST else f"{value:.1g}"
     return text.replace("-", "−")
+
+
+def significant_text(value: float, digits: int) -> str:
+    """A value with so many significant digits, never in powers of ten."""
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    exponent = math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(0, digits - 1 - exponent)}f}".replace("-", "−")
 
 
 def with_unit(text: str, unit: str) -> str:
@@ -62,17 +72,18 @@ def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[st
     for level in of:
         if level in chosen:
             run.append(level)
-        elif run:
-            found.append(_span(run))
+        else:
+            found += _span(run)
             run = []
-    return [*found, _span(run)] if run else found
+    return [*found, *_span(run)]
 
 
-def _span(run: Sequence[Level | None]) -> str:
-    ends = [level_text(run[0]), level_text(run[-1])]
-    if len(run) == 1:
-        return ends[0]
-    return f"{ends[0]} and {ends[1]}" if len(run) == 2 else f"{ends[0]} to {ends[1]}"
+def _span(run: Sequence[Level | None]) -> list[str]:
+    """The ends of a long run in one; levels of a short one each alone, so that a list of spans has
+    one "and" in it."""
+    if len(run) < 3:
+        return [level_text(level) for level in run]
+    return [f"{level_text(run[0])} to {level_text(run[-1])}"]
 
 
 def listed(texts: Sequence[str], last: str = "and") -> str:

@@ -53,7 +53,7 @@ def _sections(doc: Document, figure: Figure | None) -> list[str]:
         *shown,
         *_points(doc.summary),
         *_warnings(doc.warnings),
-        *(pipe_table(panel.results) for case in doc.cases for panel in case.panels),
+        *(pipe_table(table) for case in doc.cases for table in case.results),
         *([f"Expected beforehand: {text(doc.expectation)}"] if doc.expectation else []),
         text(doc.provenance),
         f"```sh\n{doc.appendix.commands[0]}\n```",

@@ -58,6 +58,8 @@ class Table:
     rows: tuple[tuple[Value, ...], ...]
     stub: int = 1
     sortable: bool = True
+    notes: tuple[str, ...] = ()
+    """Sentences under it, each with the mark that stands in a cell."""
 
     @property
     def starts(self) -> frozenset[int]:
@@ -143,6 +145,8 @@ def verdict_text(row: Comparison) -> str:
                 else "different"
             )
         case "undecided":
+            if row.by_rounding:
+                return "undecided"
             more = ">1000" if row.more_runs is None else str(row.more_runs)
             return f"undecided, {more} more runs"
         case "same":

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from netstudy.report.asked_tables import asked_tables
 from netstudy.report.plaintext import text_table
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
@@ -29,11 +30,16 @@ WIDTH = 100
 def print_summary(result: StudyResult, console: Console) -> None:
     """Prints one table a panel, the verdict in sentences, and what speaks against trusting it."""
     for case in result.cases:
-        for found in case.panels:
-            title = f"Test case {case.name}" if len(result.cases) > 1 else result.study
-            caption = say("{title}{held}", title=Name(title), held=in_panel(found.panel))
-            table = results_table(found.panel, result.headline, "results", caption)
+        own = asked_tables(result, case, "results")
+        for table in own:
             print_table(console, table)
+        for found in case.panels:
+            if not own:
+                title = f"Test case {case.name}" if len(result.cases) > 1 else result.study
+                caption = say("{title}{held}", title=Name(title), held=in_panel(found.panel))
+                print_table(
+                    console, results_table(found.panel, result.headline, "results", caption)
+                )
             if found.reference is not None:
                 _print_agreement(console, found.panel, found.reference)
     if result.requirements:
@@ -58,7 +64,8 @@ def _print_agreement(console: Console, panel: Panel, reference: PanelReference) 
 def print_table(console: Console, table: Table) -> None:
     """A caption and a table under it."""
     _print(console, str(table.caption), style="bold")
-    _print(console, f"{text_table(table, WIDTH)}\n")
+    notes = "".join(f"\n{note}" for note in table.notes)
+    _print(console, f"{text_table(table, WIDTH)}{notes}\n")
 
 
 def print_sentences(console: Console, sentences: Iterable[Sentence]) -> None:

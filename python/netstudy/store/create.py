@@ -34,18 +34,18 @@ def create(
     plan: Plan,
     invocation: Invocation,
     files: Mapping[str, bytes],
-    record_bytes: int,
+    needed_bytes: int,
     now: datetime,
 ) -> Folder:
     """Make `results/<study>/<UTC time>/` for the plan and let `latest` lead to it.
 
     `files` holds the study and what belongs to it, by path inside the folder (`gather`), and
-    `record_bytes` is the estimated size of the records. Raises StudyError when the folder cannot be
-    made or the results would not fit; nothing is left then.
+    `needed_bytes` is the space that all of it takes at most (`disk_bytes`). Raises StudyError when
+    the folder cannot be made or the results would not fit; nothing is left then.
     """
     parent = results / plan.study
     with storage(parent), _parents(parent), _aside(parent) as aside:
-        _check_space(parent, disk_bytes(plan, record_bytes))
+        _check_space(parent, needed_bytes)
         _fill(aside, plan, invocation, files)
         folder = _place(aside, parent, now)
         try:

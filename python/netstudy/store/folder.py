@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ReadT = TypeVar("ReadT")
 
 STUDY, PLAN, INVOCATION = "study.yaml", "plan.json", "invocation.json"
+ROUNDS = "rounds"
+"""Plans of the rounds after the first, `2.json` and so on, where a factor grows."""
 ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
 RECORDS, DONE = "records.jsonl", "DONE"
 CAPTURES = "captures"
@@ -55,12 +57,34 @@ class Folder:
         """The study as it was carried out: as it was then, with this run's overrides."""
         from netstudy.study import load
 
-        return self.invocation().applied_to(load(self.path / STUDY))
+        return self.invocation().applied_to(load(self.path / STUDY, was_carried_out=True))
+
+    def reference_problems(self) -> list[str]:
+        """What is wrong with the reference data that it keeps: of a study that an older version
+        carried out, or where they were changed since."""
+        from netstudy.study import load
+        from netstudy.study.checks.outcome import reference_problems
+
+        written = load(self.path / STUDY, was_carried_out=True)
+        return [str(problem) for problem in reference_problems(written)]
 
     def plan(self) -> Plan:
-        """The runs that the folder is for, in order."""
+        """The runs that the folder is for so far, in order: those of all rounds, each once."""
         text = self._read(PLAN)
-        return self._parsed(PLAN, lifted_plan if is_version1(text) else Plan.model_validate_json)
+        first = self._parsed(PLAN, lifted_plan if is_version1(text) else Plan.model_validate_json)
+        further = [self._parsed(name, Plan.model_validate_json) for name in self._further_rounds()]
+        return joined([first, *further]) if further else first
+
+    def rounds(self) -> int:
+        """How many rounds have a plan: one, and more where a factor grows."""
+        return 1 + len(self._further_rounds())
+
+    def begin_round(self, plan: Plan) -> int:
+        """Keep the plan of one more round, and say which it is. What is there stays as it is."""
+        number = self.rounds() + 1
+        (self.path / ROUNDS).mkdir(exist_ok=True)
+        write_atomic(self.path / ROUNDS / f"{number}.json", to_json(plan).encode() + b"\n")
+        return number
 
     def invocation(self) -> Invocation:
         """How it was asked for."""
@@ -75,21 +99,22 @@ class Folder:
         if not (self.path / ENGINE).exists():
             return None
         return self._parsed(
-            ENGINE, lifted_engine if self._is_version1() else EngineRecord.model_validate_json
+            ENGINE, lifted_engine if self.is_version1() else EngineRecord.model_validate_json
         )
 
-    def records(self) -> list[RunRecord]:
-        """The records of the runs that are there, in the plan's order; missing ones are absent.
+    def records(self, runs: Iterable[Run] | None = None) -> list[RunRecord]:
+        """The records of these runs, else of all, in the plan's order; missing ones are absent.
 
         They are without their series, which `series` reads of one run at a time: those of 100 runs
         of seven minutes take more than a gigabyte of memory (decision 0006).
         """
-        old = self._is_version1()
-        return [self._record(run, old=old) for run in self.plan().runs if self._has(run)]
+        old = self.is_version1()
+        chosen = self.plan().runs if runs is None else runs
+        return [self._record(run, old=old) for run in chosen if self._has(run)]
 
     def series(self, run: str) -> tuple[Series, ...]:
         """What was sampled in a run. Raises StudyError when there is no record of it."""
-        if self._is_version1():
+        if self.is_version1():
             return ()
         return self._parsed(f"{RUNS}/{run}.json", RunRecord.model_validate_json).series
 
@@ -97,13 +122,14 @@ class Folder:
         """The records as they were written, in the plan's order."""
         return (self._read(f"{RUNS}/{run.id}.json") for run in self.plan().runs if self._has(run))
 
-    def missing(self) -> list[Run]:
-        """The runs that have no record yet, in the plan's order.
+    def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
+        """The runs of these, else of all, that have no record yet, in the plan's order. Where a
+        factor grows, none may be missing and a further round follow (`execute.Rounds`).
 
         A failed or invalid run has a record: a plan gives the same outcome each time, so it is
         kept and not run again.
         """
-        return [run for run in self.plan().runs if not self._has(run)]
+        return [run for run in (self.plan().runs if runs is None else runs) if not self._has(run)]
 
     def set_aside(self, records: Sequence[RunRecord]) -> None:
         """Make these runs missing again; what is there of them is kept beside the others.
@@ -212,6 +238,11 @@ class Folder:
         files = (path for path in self.path.rglob("*") if path.is_file())
         return sorted(str(path.relative_to(self.path)) for path in files if path.name not in own)
 
+    def _further_rounds(self) -> list[str]:
+        """Names of the plans of the second round and those after it."""
+        there = len(list((self.path / ROUNDS).glob("*.json")))
+        return [f"{ROUNDS}/{number}.json" for number in range(2, there + 2)]
+
     def _run_path(self, run: str) -> Path:
         return self.path / RUNS / f"{run}.json"
 
@@ -230,7 +261,7 @@ class Folder:
             advice = "remove the file and resume, and the run is carried out again"
             raise StudyError(f"{error}; {advice}") from error
 
-    def _is_version1(self) -> bool:
+    def is_version1(self) -> bool:
         """A folder is of one version as a whole: an engine goes on with what it began alone."""
         return is_version1(self._read(PLAN))
 
@@ -263,3 +294,15 @@ class Folder:
     def _write_json(self, name: str, value: dict[str, Any]) -> None:
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         write_atomic(self.path / name, text.encode())
+
+
+def joined(plans: Sequence[Plan]) -> Plan:
+    """The runs of all rounds; one that several rounds list belongs to the cases of all of them."""
+    runs: dict[str, Run] = {}
+    for plan in plans:
+        for run in plan.runs:
+            known = runs.setdefault(run.id, run)
+            cases = tuple(dict.fromkeys((*known.cases, *run.cases)))
+            if cases != known.cases:
+                runs[run.id] = known.model_copy(update={"cases": cases})
+    return plans[0].model_copy(update={"runs": tuple(runs.values())})

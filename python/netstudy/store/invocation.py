@@ -33,15 +33,19 @@ class Invocation(BaseModel):
     """The testbed in whose form the study was carried out; None: as it stands."""
     scale: str | None = None
     """What all link rates were multiplied by; None: they are the study's."""
+    without: list[str] = []
+    """Parts of the study that were left out by name (`--without`)."""
     versions: dict[str, str] = {"netstudy": __version__}
 
     def applied_to(self, study: Study) -> Study:
-        """The study in its testbed's form, its short form and with the overrides, as asked for."""
-        from netstudy.study import apply_overrides, in_form, quick_form
+        """The study in its testbed's form and its short form, with the overrides and without the
+        parts that were left out, as asked for."""
+        from netstudy.study import apply_overrides, in_form, quick_form, without_parts
 
         formed = in_form(study, self.form) if self.form else study
         chosen = quick_form(formed) if self.quick else formed
-        return apply_overrides(chosen, self.overrides) if self.overrides else chosen
+        changed = apply_overrides(chosen, self.overrides) if self.overrides else chosen
+        return without_parts(changed, self.without) if self.without else changed
 
     def levels_kept(self, study: Study) -> dict[str, Sequence[Level]]:
         """Factor -> the levels that are run: the form's, then the short form's, then `--only`."""

@@ -96,9 +96,11 @@ def _age(path: Path) -> tuple[str, int]:
 
 def _checked(folder: Folder, *, done: bool) -> Folder:
     if done and not folder.is_done():
-        there = len(folder.plan().runs) - len(folder.missing())
+        runs, rounds = folder.plan().runs, folder.rounds()
+        there = f"{len(runs) - len(folder.missing(runs))} of {len(runs)} runs"
+        there += f" of {rounds} rounds so far" if rounds > 1 else ""
         raise StudyError(
-            f"{folder.path} is not finished: {there} of {len(folder.plan().runs)} runs are there. "
+            f"{folder.path} is not finished: {there} are there. "
             f"Finish it with: netstudy run {folder.path} --resume"
         )
     return folder

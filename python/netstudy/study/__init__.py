@@ -8,7 +8,7 @@ from __future__ import annotations
 from netstudy.study.checks.network import profiles_named
 from netstudy.study.file import json_schema
 from netstudy.study.levels import FactorLevel, Growth, level_text
-from netstudy.study.loader import apply_overrides, in_form, load, quick_form
+from netstudy.study.loader import apply_overrides, in_form, load, quick_form, without_parts
 from netstudy.study.model import MAIN_CASE, Case, Factor, Study
 from netstudy.study.outcome import Compare, Figure, Reference, Report, Table
 from netstudy.study.selection import form_only, parse_only, quick_only, select
@@ -36,4 +36,5 @@ __all__ = [
     "quick_form",
     "quick_only",
     "select",
+    "without_parts",
 ]

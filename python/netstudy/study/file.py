@@ -32,7 +32,9 @@ from netstudy.study.topology import Topology
 from netstudy.study.workloads import Workload
 
 Hole = dict[NameValue, LevelChoice]
-"""Factor -> levels, or `!level` for all others; a cell is left out where every factor matches."""
+"""Factor -> levels, or `!level` for all others; a cell is left out where every factor matches.
+`because` gives the reason, as tables show it."""
+BECAUSE = "because"
 
 
 class Design(Model):
@@ -47,7 +49,8 @@ class Design(Model):
     zip: tuple[tuple[NameValue, ...], ...] = ()
     """Groups of factors that vary together, first level with first; each needs as many levels."""
     holes: tuple[Hole, ...] = ()
-    """Treatments that are not run: factor to level, levels, or `!level` for every other one."""
+    """Treatments that are not run: factor to level, levels, or `!level` for every other one, and
+    `because: …` for the reason."""
 
 
 class Quick(Model):

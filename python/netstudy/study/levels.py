@@ -11,18 +11,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from netstudy.documents.fields import CountValue
 from netstudy.documents.shapes import OneOrMore
 from netstudy.documents.source import Written
 from netstudy.documents.validation import Model, describe, fault, raise_faults
+from netstudy.study.vocabulary import Measured
 from netstudy.wire import Level
 
 LEVELS_MAX = 10_000
 """Levels that one factor may have: more cannot be looked at, and would fill the memory."""
 
+_AT_MOST = "at most"
+"""The key of the last level of an open-ended range."""
 _RANGE = re.compile(r"(\d{1,18})\.\.(\d{1,18})?")
 
 
@@ -43,9 +46,13 @@ class Growth:
 
     until: Literal["no gain"]
     confirm: int
-    """Further levels without gain that must confirm the end."""
+    """Levels without gain, one after the other, that end it."""
     open_ended: bool
-    """Whether the levels go on without a bound (`1..`); then only the first is listed."""
+    """Whether the levels were written without an end (`1..`); then `at_most` is the last."""
+    at_most: int | None = None
+    """The last level of an open-ended range; None for a list, which ends with its own last."""
+    of: str | None = None
+    """The metric that must gain; None: the workload's throughput."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,13 @@ class Levels:
 
 @dataclass(frozen=True)
 class _Growing:
-    levels: tuple[FactorLevel, ...]
-    open_ended: bool
+    """The levels of an outer loop as they are written: a list, or the start of an open range."""
+
+    listed: tuple[FactorLevel, ...]
+    start: int | None
+    """Where a range without an end begins; None for a list."""
+    text: str
+    """As the file has it."""
 
 
 def level_text(level: Level) -> str:
@@ -102,14 +114,27 @@ def range_levels(first: int, last: int) -> range:
 
 def _grown(value: dict[str, Any]) -> Levels:
     spec = GrowthSpec.model_validate(value)
-    return Levels(spec.grow.levels, Growth(spec.until, spec.confirm, spec.grow.open_ended))
+    growth = Growth(spec.until, spec.confirm, spec.grow.start is not None, spec.at_most, spec.of)
+    if spec.grow.start is None:
+        if spec.at_most is not None:
+            raise fault("bounds a range without an end; a list ends with its last level", _AT_MOST)
+        return Levels(spec.grow.listed, growth)
+    if spec.at_most is None:
+        text = spec.grow.text
+        raise fault(
+            f"{text} has no end; say the last level, as in {{grow: {text}, {_AT_MOST}: 64}}", "grow"
+        )
+    if spec.at_most < spec.grow.start:
+        raise fault(f"is below the first level of {spec.grow.text}", _AT_MOST)
+    levels = range_levels(spec.grow.start, spec.at_most)
+    return Levels(tuple(FactorLevel(number) for number in levels), growth)
 
 
 def _read_growing(value: object) -> _Growing:
     bounds = count_range(value)
     if bounds is not None and bounds[1] is None:
-        return _Growing((FactorLevel(bounds[0]),), open_ended=True)
-    return _Growing(_named_once(_read_list(value)), open_ended=False)
+        return _Growing((), bounds[0], str(value))
+    return _Growing(_named_once(_read_list(value)), None, str(value))
 
 
 def _read_list(value: object) -> list[FactorLevel]:
@@ -146,8 +171,13 @@ def _whole_range(text: str) -> range:
         )
     first, last = bounds
     if last is None:
-        raise fault(f"{text} has no end; write 1..23, or {{grow: {text}, until: no gain}}")
+        raise fault(f"{text} has no end; write 1..23, or {_grow_text(text)}")
     return range_levels(first, last)
+
+
+def _grow_text(text: object) -> str:
+    """How levels without an end may be written."""
+    return f"{{grow: {text}, until: no gain, {_AT_MOST}: 64}}"
 
 
 def _read_item(item: object, index: int, *, as_text: bool) -> Iterator[FactorLevel]:
@@ -157,7 +187,7 @@ def _read_item(item: object, index: int, *, as_text: bool) -> Iterator[FactorLev
     bounds = count_range(item)
     if bounds is not None:
         if bounds[1] is None:
-            raise fault(f"{item} has no end; write {{grow: {item}, until: no gain}}")
+            raise fault(f"{item} has no end; write {_grow_text(item)}")
         yield from (FactorLevel(number) for number in range_levels(bounds[0], bounds[1]))
         return
     yield FactorLevel(_plain(item, as_text=as_text), item=index)
@@ -250,14 +280,21 @@ class GrowthSpec(Model):
     grow: Annotated[_Growing, _Read(_read_growing, {"anyOf": [_LIST, _GROWING_TEXT]})]
     """The levels in order: a list, a range `1..8`, or `1..` without an end."""
     until: Literal["no gain"] = "no gain"
-    """When to stop: throughput no longer grows by more than the noise."""
+    """When to stop: a level no longer gains. It gains where its value, of all its replicates, is
+    better than the best before it by more than `noise`; without a declared noise, by more than two
+    series of identical runs would differ (A/A noise)."""
     confirm: CountValue = 1
-    """How many further levels without gain confirm the end."""
+    """How many levels without gain, one after the other, end it; one that gains starts the count
+    anew."""
+    at_most: CountValue | None = Field(default=None, alias="at most")
+    """The last level of a range without an end, which needs it; a list ends with its own last."""
+    of: Measured | None = None
+    """The metric that must gain; without it the workload's throughput."""
 
 
 FACTOR_SCHEMA: dict[str, Any] = {
     "description": "A list of levels, a range such as 1..23, or an outer loop that grows.",
-    "anyOf": [_LIST, _RANGE_TEXT, GrowthSpec.model_json_schema()],
+    "anyOf": [_LIST, _RANGE_TEXT, GrowthSpec.model_json_schema(by_alias=True)],
 }
 
 LevelValue = Annotated[Level, _Read(_plain, _SCALAR)]

@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from netstudy.documents.nearest import did_you_mean
-from netstudy.documents.problems import DocumentError, Place, Problem, fail, raise_problems
+from netstudy.documents.problems import (
+    DocumentError,
+    Place,
+    Problem,
+    fail,
+    raise_problems,
+)
+from netstudy.documents.problems import (
+    Path as Inside,
+)
 from netstudy.documents.source import Document, parse_value, read
 from netstudy.documents.validation import validate
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
-from netstudy.study.checks import problems_of, problems_of_extras
+from netstudy.study.checks import problems_of
 from netstudy.study.checks.design import quick_problems
+from netstudy.study.checks.outcome import reference_problems
 from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
+from netstudy.study.not_reported import not_reported
 from netstudy.study.selection import form_only
 from netstudy.study.vocabulary import TESTBEDS
 
 
-def load(path: Path, *, hardware: HardwareLibrary | None = None) -> Study:
+def load(
+    path: Path, *, hardware: HardwareLibrary | None = None, was_carried_out: bool = False
+) -> Study:
     """Read a study from a `study.yaml` or the folder that holds one.
 
-    Files that the study names (reference data, profiles of its own) are looked up beside it.
+    Files that the study names (reference data, profiles of its own) are looked up beside it. One
+    that was carried out is read as it was, whatever it asks of its report.
     Raises StudyError with `file:line:column` for every problem found.
     """
     file = path / "study.yaml" if path.is_dir() else path
     if path.is_dir() and not file.exists():
         fail(Problem(Place(str(path)), "", "the folder has no study.yaml"))
-    study = _checked(file, read(file), hardware)
-    raise_problems([*problems_of_extras(study), *_form_problems(study, hardware)])
+    study = _checked(file, read(file), hardware, was_carried_out=was_carried_out)
+    if not was_carried_out:
+        extras = (*quick_problems(study), *reference_problems(study))
+        raise_problems([*extras, *_form_problems(study, hardware)])
     return study
 
 
@@ -47,7 +64,10 @@ def apply_overrides(
     document = study.document
     for path, value in overrides.items():
         document = _overridden(document, path, value)
-    return _checked(study.path, document, hardware)
+    changed = _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
+    if any(path.partition(".")[0] == "reference" for path in overrides):
+        raise_problems(reference_problems(changed))
+    return changed
 
 
 def quick_form(study: Study, *, hardware: HardwareLibrary | None = None) -> Study:
@@ -70,7 +90,72 @@ def in_form(study: Study, name: str, *, hardware: HardwareLibrary | None = None)
         document = document.overridden(tuple(path.split(".")), value, place)
     quick = written.get("quick", {})
     document = document.overridden(("quick",), quick, study.document.place((*inside, "quick")))
-    return _checked(study.path, document, hardware)
+    return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
+
+
+def without_parts(
+    study: Study, parts: Sequence[str], *, hardware: HardwareLibrary | None = None
+) -> Study:
+    """The study as if some parts had not been written: `figures[1]`, `tables[0].normalise`,
+    `conclude.bottleneck`. The result is checked like a file. Raises StudyError naming the option.
+    """
+    paths = [path for part in parts for path in _paths_of(study, part)]
+    document = study.document
+    for path in sorted(set(paths), key=_last_first, reverse=True):
+        document = document.without(path)
+    return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
+
+
+def _last_first(path: Inside) -> tuple[tuple[bool, int, str], ...]:
+    """Items of lists by their number: the later ones go first, so that the others stay in place."""
+    return tuple(
+        (isinstance(key, int), key if isinstance(key, int) else 0, str(key)) for key in path
+    )
+
+
+def _paths_of(study: Study, part: str) -> list[Inside]:
+    """Where a part stands that is named as messages and options name it; a conclusion is named by
+    its kind too, which means all of that kind."""
+    source = f"--without {part}"
+    keys = [key for key in re.split(r"\.|\[(\d+)\]", part.strip()) if key]
+    if not keys:
+        raise StudyError("name a part by its path, such as conclude.bottleneck", source)
+    data = study.document.data
+    if keys[0] == "conclude" and isinstance(data.get("conclude"), dict):
+        data = {**data, "conclude": [data["conclude"]]}
+    found = _inside(data, keys)
+    if not found:
+        known = not_reported(study)
+        raise StudyError(f"the study has no such part{did_you_mean(part, known)}", source)
+    return found if data is study.document.data else [("conclude",)]
+
+
+def _inside(data: object, keys: Sequence[str]) -> list[Inside]:
+    """Every place that keys lead to."""
+    if not keys:
+        return [()]
+    key, rest = keys[0], keys[1:]
+    if isinstance(data, dict):
+        return [(key, *path) for path in _inside(data[key], rest)] if key in data else []
+    if isinstance(data, list):
+        places = [int(key)] if key.isdigit() else _of_kind(data, key)
+        return [
+            (place, *path)
+            for place in places
+            if place < len(data)
+            for path in _inside(data[place], rest)
+        ]
+    is_lone_item = key in ("0", data)
+    return _inside(data, rest) if is_lone_item else []
+
+
+def _of_kind(items: Sequence[object], kind: str) -> list[int]:
+    """The items that are a word, or a map with that key."""
+    return [
+        index
+        for index, item in enumerate(items)
+        if item == kind or (isinstance(item, dict) and kind in item)
+    ]
 
 
 def _form_problems(study: Study, hardware: HardwareLibrary | None) -> Iterator[Problem]:
@@ -98,7 +183,9 @@ def _overridden(document: Document, path: str, value: object) -> Document:
     return document.overridden(keys, parsed, source)
 
 
-def _checked(file: Path, document: Document, hardware: HardwareLibrary | None) -> Study:
-    study = Study(file, document, validate(document, StudyFile))
+def _checked(
+    file: Path, document: Document, hardware: HardwareLibrary | None, *, was_carried_out: bool
+) -> Study:
+    study = Study(file, document, validate(document, StudyFile), was_carried_out)
     raise_problems(problems_of(study, hardware or HardwareLibrary.default(study.folder)))
     return study

@@ -12,9 +12,10 @@ from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path
 from netstudy.documents.source import Document
 from netstudy.study.agreement import Band
-from netstudy.study.file import Design, Form, Hole, Quick, StudyFile
+from netstudy.study.file import BECAUSE, Design, Form, Hole, Quick, StudyFile
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.outcome import (
+    Bound,
     Compare,
     Conclusion,
     Figure,
@@ -23,8 +24,15 @@ from netstudy.study.outcome import (
     Requirement,
     Table,
 )
-from netstudy.study.procedure import Instrument, Procedure
+from netstudy.study.procedure import Instrument, Procedure, TcpSampler
 from netstudy.study.topology import Topology
+from netstudy.study.vocabulary import (
+    PROBE_FIGURES,
+    PROBE_METRICS,
+    STANDARD_FIGURES,
+    TCP_FIGURES,
+    TCP_METRICS,
+)
 from netstudy.study.workloads import Workload
 from netstudy.wire import Level
 
@@ -74,12 +82,23 @@ class Case:
     """Levels held in this case, those of the whole study included."""
     zip: tuple[tuple[str, ...], ...] = ()
     holes: tuple[Hole, ...] = ()
+    reasons: tuple[str | None, ...] = ()
+    """Why each hole is one; None: the study gives no reason."""
     path: Path = ()
     """Where the file has it; empty for the one case of plain factors."""
 
     def factor(self, name: str) -> Factor | None:
         """The factor of this name, or None."""
         return next((factor for factor in self.factors if factor.name == name), None)
+
+    @property
+    def growing(self) -> Factor | None:
+        """The factor that an outer loop grows, or None."""
+        return next((factor for factor in self.factors if factor.growth), None)
+
+    def zipped_with(self, name: str) -> tuple[str, ...]:
+        """The factors that vary together with one, itself included."""
+        return next((names for names in self.zip if name in names), (name,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +109,8 @@ class Study:
     """The file it was read from."""
     document: Document = field(repr=False)
     file: StudyFile = field(repr=False)
+    was_carried_out: bool = False
+    """Whether it is that of a results folder: what an earlier version let pass is not refused."""
 
     @property
     def study(self) -> str:
@@ -115,6 +136,40 @@ class Study:
     def workload(self) -> Workload:
         """What the hosts do; with references that a treatment fills in."""
         return self.file.workload
+
+    @property
+    def metrics(self) -> Mapping[str, tuple[str, ...]]:
+        """What its workload, the probe beside it and the sampler of its connections measure, with
+        the statistics of each."""
+        probe = PROBE_METRICS if self._is_probed else {}
+        return {**self.workload.spec.metrics, **probe, **(TCP_METRICS if self._is_sampled else {})}
+
+    @property
+    def figures_known(self) -> tuple[str, ...]:
+        """The standard figures that show these."""
+        probe = PROBE_FIGURES if self._is_probed else ()
+        return (*self.workload.spec.figures, *probe, *(TCP_FIGURES if self._is_sampled else ()))
+
+    @property
+    def _is_probed(self) -> bool:
+        return self.workload.probe is not None
+
+    @property
+    def _is_sampled(self) -> bool:
+        return any(isinstance(one, TcpSampler) for one in self.instruments)
+
+    @cached_property
+    def named_metrics(self) -> tuple[str, ...]:
+        """Every metric that its outcome names, once, in the order of the file's parts."""
+        found = [
+            *(self.compare.on if self.compare else ()),
+            *(name for table in self.report.tables for name in table.metrics(self.factors)),
+            *(name for figure in self.report.figures for name in figure.metrics),
+            *(name for conclusion in self.conclude for name in conclusion.metrics),
+            *(Bound.of(one.that).metric for one in self.require),
+            *(name for name in self.agreement if name not in STANDARD_FIGURES),
+        ]
+        return tuple(dict.fromkeys(found))
 
     @property
     def procedure(self) -> Procedure:
@@ -240,6 +295,11 @@ class Study:
                 found.setdefault(name, {}).setdefault(level_text(held), FactorLevel(held))
         return {name: Factor(name, tuple(levels.values())) for name, levels in found.items()}
 
+    @property
+    def grows(self) -> bool:
+        """Whether some runs depend on the results of others."""
+        return any(case.growing for case in self.cases)
+
     def levels_of(self, treatment: Mapping[str, Level]) -> dict[str, Level]:
         """What `${…}` stands for in a treatment: factors, `factor.field`, and plain fields."""
         values: dict[str, Level] = {}
@@ -292,7 +352,25 @@ class Study:
             for key, level in (self.file.fixed | design.fixed).items()
             if key not in design.factors
         }
-        return Case(name, design.description, factors, fixed, design.zip, design.holes, path)
+        return Case(
+            name=name,
+            description=design.description,
+            factors=factors,
+            fixed=fixed,
+            zip=design.zip,
+            holes=tuple(_without_reason(hole) for hole in design.holes),
+            reasons=tuple(_reason(hole) for hole in design.holes),
+            path=path,
+        )
+
+
+def _without_reason(hole: Hole) -> Hole:
+    return {name: levels for name, levels in hole.items() if name != BECAUSE}
+
+
+def _reason(hole: Hole) -> str | None:
+    given = hole.get(BECAUSE)
+    return None if given is None else " ".join(map(level_text, given))
 
 
 def _placed(path: Path, items: Iterable[ItemT]) -> Iterator[tuple[Path, ItemT]]:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema, core_schema
 
 from netstudy.documents.fields import (
     Choice,
+    CountValue,
     NameValue,
     PercentValue,
     Scalar,
     SwitchedValue,
     Text,
     Typed,
+    WholeValue,
     WordsValue,
 )
 from netstudy.documents.shapes import ByKey, OneOrMore, Short
-from netstudy.documents.validation import Model, fault
+from netstudy.documents.validation import Model, describe, fault
 from netstudy.study.levels import LevelChoice, LevelValue
 from netstudy.study.vocabulary import STANDARD_FIGURES, Measured, split_metric
 
@@ -46,6 +49,50 @@ class Compare(Model):
     """Metrics to compare on, the deciding one first; without them the workload's own."""
 
 
+FIRST_ROW = "first row"
+
+
+class FirstRow:
+    """Lets the first row of a table be written so; any other is named by its levels."""
+
+    def _named(self, value: object) -> object:
+        if isinstance(value, str) and value != FIRST_ROW:
+            raise fault(f'must be "{FIRST_ROW}" or the levels of a row, not {describe(value)}')
+        return {} if value == FIRST_ROW else value
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Put an empty map for the first row."""
+        return core_schema.no_info_before_validator_function(self._named, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """The words, or the map."""
+        return {"anyOf": [{"const": FIRST_ROW}, handler(schema)]}
+
+
+class Normal(Model):
+    """What a column is shown in percent of."""
+
+    row: Annotated[dict[NameValue, LevelValue], FirstRow()] = Field(default_factory=dict)
+    """The base row: `first row`, or the levels of its factors."""
+    by: Measured | None = None
+    """The metric whose value in that row is 100 %; without it the column's own."""
+
+
+class EmptyCell(Model):
+    """Why cells of a table have no value."""
+
+    because: WordsValue
+    """The reason, as it stands under the table."""
+    at: dict[NameValue, LevelValue] = Field(default_factory=dict)
+    """The levels of the row, and of the columns where factors make them; without it every row."""
+    column: Measured | None = None
+    """The metric; without it every one."""
+
+
 class Table(Model):
     """A table: one row a combination of the row factors."""
 
@@ -54,15 +101,37 @@ class Table(Model):
     case: WordsValue | None = None
     """The test case it shows; without it the only one, or all."""
     rows: FactorNames
-    """Factors that make the rows."""
+    """Factors that make the rows. Others that vary make a table for each of their levels; one that
+    grows is shown at its best level."""
     columns: Annotated[tuple[Column, ...], OneOrMore()]
-    """Metrics, or factors whose levels make the columns of `cell`."""
+    """Metrics, and factors whose level stands in the row; with `cell`, factors whose levels make
+    the columns."""
     cell: Metrics = ()
     """What stands in the cells when columns are factors; several make a two-level header."""
     show: Literal["mean", "every replicate"] = "mean"
-    """Whether replicates are averaged or all shown."""
-    normalise: dict[Measured, Literal["first row"]] = Field(default_factory=dict)
-    """Columns shown in percent of a base row."""
+    """Whether replicates are averaged or all shown, a row each."""
+    heads: dict[WordsValue, Annotated[tuple[Column, ...], OneOrMore()]] = Field(
+        default_factory=dict
+    )
+    """Headings above several columns: heading -> the columns below it, next to each other."""
+    titles: dict[Column, WordsValue] = Field(default_factory=dict)
+    """What columns are called, where it is not the name that the report has for them."""
+    normalise: dict[Measured, Annotated[Normal, Short("row", "`first row`")]] = Field(
+        default_factory=dict
+    )
+    """Columns shown in percent of a base row: `{etr_per_s: first row}`, or
+    `{itr_per_s: {by: etr_per_s, row: {release: a}}}`."""
+    decimals: dict[Measured, WholeValue] = Field(default_factory=dict)
+    """Decimals of a column, where they are not the metric's own."""
+    significant: dict[Measured, CountValue] = Field(default_factory=dict)
+    """Significant digits of a column, in place of decimals."""
+    empty: tuple[EmptyCell, ...] = ()
+    """Reasons for cells without a value."""
+
+    def metrics(self, factors: Container[str]) -> tuple[str, ...]:
+        """The metrics that it shows, where these are the factors of its study."""
+        columns = (name for name in self.columns if name not in factors)
+        return (*columns, *self.cell)
 
 
 FigureKind = Literal["lines", "bars", "time series", "size law"]
@@ -101,6 +170,11 @@ class Figure(Model):
     beside: Measured | None = None
     """A metric of another instrument, drawn for comparison."""
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that it draws; those of a standard figure are known by its name."""
+        return (*self.y, *(name for name in (self.y2, self.beside) if name is not None))
+
     @model_validator(mode="after")
     def _says_what(self) -> Figure:
         if self.name is not None:
@@ -129,28 +203,73 @@ class Report(Model):
     """Figures in their order."""
 
 
+class ReferenceMetric(Model):
+    """The metric that a column of the reference file holds: one, or another by row."""
+
+    name: Measured | None = None
+    """The metric, in its own unit, where all rows hold the same one."""
+    by: WordsValue | None = None
+    """The column that says which metric the row holds."""
+    names: dict[WordsValue, Measured] = Field(default_factory=dict)
+    """What stands in that column -> the metric."""
+
+    @model_validator(mode="after")
+    def _says_which(self) -> ReferenceMetric:
+        if self.by is None and self.names:
+            raise fault("needs by, the column that says which metric a row holds", "names")
+        if self.by is not None and not self.names:
+            raise fault("needs names, the metrics by what stands in that column", "by")
+        if (self.name is None) == (self.by is None):
+            raise fault("needs a metric, or by and names where rows hold different ones")
+        return self
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that its rows may hold."""
+        return (self.name,) if self.name else tuple(self.names.values())
+
+
 class ReferenceColumn(Model):
     """What one column of the reference file holds."""
 
-    metric: Measured
-    """The metric, in its own unit."""
+    metric: Annotated[ReferenceMetric, Short("name", "a metric")]
+    """The metric; or `by`, the column that names it, and `names`, the metrics."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Levels that the whole column was measured at."""
 
 
+class ReferenceLevels(Model):
+    """Where the reference file says at which level of a factor a row was measured."""
+
+    column: WordsValue
+    """The column."""
+    names: dict[WordsValue, LevelValue] = Field(default_factory=dict)
+    """What stands there -> the level, where the file names it otherwise."""
+
+
 class Reference(Model):
-    """Measurements from elsewhere, to be shown beside the study's own."""
+    """Measurements from elsewhere, to be shown beside the study's own or in their place."""
 
     file: WordsValue
     """A CSV file, relative to the study."""
     source: WordsValue
     """Who measured it, and where it is published."""
+    case: WordsValue | None = None
+    """The test case that it belongs to; without it every case that has the levels of a row."""
+    rows: dict[WordsValue, Annotated[tuple[LevelValue, ...], OneOrMore()]] = Field(
+        default_factory=dict
+    )
+    """Column -> what stands there in the rows that are taken, one or a list; without it all are."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Levels that the whole file was measured at."""
-    factors: dict[NameValue, WordsValue]
+    factors: dict[NameValue, Annotated[ReferenceLevels, Short("column")]] = Field(
+        default_factory=dict
+    )
     """Factor -> the column that holds its levels."""
+    repetition: WordsValue | None = None
+    """The column that numbers repetitions: rows of one cell are then its replicates."""
     columns: dict[WordsValue, ReferenceColumn]
-    """Column -> what it holds."""
+    """Column -> the metric that it holds."""
 
 
 _HOLDS: Mapping[str, Callable[[float, float], bool]] = {
@@ -221,6 +340,11 @@ class Conclusion(Model):
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Levels that it is drawn at."""
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that it names."""
+        return ()
+
 
 class Bottleneck(Conclusion):
     """Name what limits throughput, and rule the others out."""
@@ -265,6 +389,11 @@ class Limit(Conclusion):
     while_: ConditionText = Field(alias="while")
     """What must hold, such as response_ms_mean < 1000."""
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metric that is bounded, and that of the condition."""
+        return self.limit, Bound.of(self.while_).metric
+
 
 class Comparison(Conclusion):
     """Levels of a factor against a base level."""
@@ -275,6 +404,11 @@ class Comparison(Conclusion):
     """The level that the others are held against; without it the first."""
     on: Metrics = ()
     """Metrics to compare on."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics to compare on."""
+        return self.on
 
 
 class Extrapolation(Conclusion):
@@ -289,6 +423,11 @@ class Equivalence(Conclusion):
 
     equivalent: Measured
     """The metric that is compared."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metric that is compared."""
+        return (self.equivalent,)
 
 
 class Knee(Conclusion):

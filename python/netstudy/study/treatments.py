@@ -27,6 +27,18 @@ def treatments(case: Case) -> Iterator[Treatment]:
             yield ordered | dict(case.fixed)
 
 
+def reasoned_holes(case: Case) -> Iterator[tuple[Treatment, str]]:
+    """Treatments that are not run and the reason that the study gives; those without are left
+    out."""
+    holes = [(_hole(case, i), reason) for i, reason in enumerate(case.reasons) if reason]
+    for choice in product(*(_zipped(group) for group in _groups(case))) if holes else ():
+        chosen = {name: level for group in choice for name, level in group}
+        reason = next((why for hole, why in holes if _is_in(chosen, hole)), None)
+        if reason is not None:
+            ordered = {factor.name: chosen[factor.name] for factor in case.factors}
+            yield ordered | dict(case.fixed), reason
+
+
 def _groups(case: Case) -> list[list[Factor]]:
     """Factors that vary together, each group at the place of its first factor."""
     groups: list[list[Factor]] = []
@@ -34,7 +46,7 @@ def _groups(case: Case) -> list[list[Factor]]:
     for factor in case.factors:
         if factor.name in done:
             continue
-        names = next((names for names in case.zip if factor.name in names), (factor.name,))
+        names = case.zipped_with(factor.name)
         done.update(names)
         groups.append([found for found in case.factors if found.name in names])
     return groups

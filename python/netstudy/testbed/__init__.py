@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 def named(name: str) -> Testbed:
     """The testbed that `--testbed` names. Raises StudyError when there is none of that name."""
     from netstudy.testbed.netns.testbed import Netns, NetnsKernel
+    from netstudy.testbed.published import PublishedData
     from netstudy.testbed.sim import Sim
 
-    testbeds: dict[str, type[Testbed]] = {one.name: one for one in (Sim, Netns, NetnsKernel)}
+    known: tuple[type[Testbed], ...] = (Sim, Netns, NetnsKernel, PublishedData)
+    testbeds = {one.name: one for one in known}
     if name not in testbeds:
         there = ", ".join(testbeds)
         raise StudyError(f"there is no testbed '{name}' in this version; there are {there}")

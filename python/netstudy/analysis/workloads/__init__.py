@@ -7,10 +7,17 @@ from typing import Final
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.workloads.base import WorkloadAnalysis
 from netstudy.analysis.workloads.incast import INCAST
-from netstudy.analysis.workloads.probe import PROBE_METRICS, TCP_METRICS, beside, shown_beside
+from netstudy.analysis.workloads.probe import (
+    PROBE_METRICS,
+    TCP_METRICS,
+    beside,
+    further_beside,
+    shown_beside,
+)
+from netstudy.analysis.workloads.published import published
 from netstudy.analysis.workloads.request import REQUESTS
 from netstudy.analysis.workloads.transfer import TRANSFERS
-from netstudy.wire import Plan
+from netstudy.wire import Plan, Published
 
 __all__ = [
     "METRICS",
@@ -18,6 +25,7 @@ __all__ = [
     "WORKLOADS",
     "WorkloadAnalysis",
     "figures_of",
+    "further_of",
     "headline_of",
     "metrics_of",
     "workload_of",
@@ -42,7 +50,10 @@ METRICS: Final[tuple[Metric, ...]] = tuple(
 
 def workload_of(plan: Plan) -> WorkloadAnalysis:
     """The workload of a plan: all of its runs have the same."""
-    return WORKLOADS[plan.runs[0].workload.kind]
+    work = plan.runs[0].workload
+    if isinstance(work, Published):
+        return published(plan, WORKLOADS, METRICS)
+    return WORKLOADS[work.kind]
 
 
 def headline_of(plan: Plan) -> tuple[Metric, ...]:
@@ -53,6 +64,11 @@ def headline_of(plan: Plan) -> tuple[Metric, ...]:
 def figures_of(plan: Plan) -> tuple[Metric, ...]:
     """The figures of a study that names none."""
     return (*workload_of(plan).figures, *shown_beside(plan)[1:])
+
+
+def further_of(plan: Plan) -> tuple[Metric, ...]:
+    """Other statistics of what a plan's runs sample, for a study that names them."""
+    return (*workload_of(plan).further, *further_beside(plan))
 
 
 def metrics_of(plan: Plan) -> tuple[Metric, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from netstudy.analysis.distribution import Histogram
@@ -83,7 +83,7 @@ class Account:
 class Waiting:
     """What waiting for timeouts costs, as far as the samples of a workload tell."""
 
-    account: Callable[[Run, Mapping[str, float]], Account | None]
+    account: Callable[[Run, Callable[[Metric], float | None]], Account | None]
     """Of a cell, from its plan and the values of its metrics."""
     cost_ms: Callable[[Sequence[RunSample]], float | None]
     """Samples with a timeout minus those without, in one cell."""
@@ -104,6 +104,8 @@ class WorkloadAnalysis:
     """Told of first where nothing is compared."""
     compared_on: tuple[Metric, ...]
     """Compared where a study names none, the deciding one first."""
+    throughput: Metric
+    """What a growing factor must gain where a study names no metric."""
     chain: tuple[tuple[Metric, Metric], ...]
     """Causes and their effects, one after the other."""
     counted: Counted
@@ -123,6 +125,8 @@ class WorkloadAnalysis:
     """What shows whether the measuring phase still holds a warm-up."""
     bound: Callable[[Run], Bound | None]
     """The most that metrics in Mbit/s can be; None: it is not known."""
+    further: tuple[Metric, ...] = ()
+    """Other statistics of what is sampled, for a study that names them."""
     latencies: Callable[[Sequence[RunSample]], Histogram | None] | None = None
     """Of its own requests in the measuring phase, all runs together; None: it has none."""
     timeout_share: Metric | None = None

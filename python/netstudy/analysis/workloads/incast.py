@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from netstudy.analysis.samples import (
     BITS_PER_MEGABIT,
     NS_PER_MS,
     NS_PER_S,
+    Floats,
     RunSample,
     Terms,
     dropped_at_ports,
@@ -29,6 +30,7 @@ from netstudy.analysis.samples import (
     jain_index,
     one,
 )
+from netstudy.analysis.statistics import further
 from netstudy.analysis.workloads.base import (
     Account,
     Bound,
@@ -52,15 +54,20 @@ def iterations(run: RunSample) -> int:
     return 0 if times is None else int(times.size)
 
 
-def _completion(run: RunSample) -> Terms | None:
+def _times_ms(run: RunSample) -> Floats | None:
     times = run.column(TABLE, "completion_ns")
-    return None if times is None else each(times / NS_PER_MS)
+    return None if times is None else times / NS_PER_MS
+
+
+def _completion(run: RunSample) -> Terms | None:
+    times = _times_ms(run)
+    return None if times is None else each(times)
 
 
 def _completion_percentile(q: float) -> Pooled:
     def of(runs: Sequence[RunSample]) -> float | None:
-        times = [run.column(TABLE, "completion_ns") for run in runs]
-        return quantile(pooled([t / NS_PER_MS for t in times if t is not None]), q)
+        times = [_times_ms(run) for run in runs]
+        return quantile(pooled([t for t in times if t is not None]), q)
 
     return Pooled(of)
 
@@ -285,8 +292,8 @@ def _bits_of_iteration(run: Run) -> float:
     return ideal_of(run).payload_bytes * 8 / 1e3
 
 
-def _account(run: Run, values: Mapping[str, float]) -> Account | None:
-    completion, share = values.get(COMPLETION.name), values.get(TIMEOUT_SHARE.name)
+def _account(run: Run, value: Callable[[Metric], float | None]) -> Account | None:
+    completion, share = value(COMPLETION), value(TIMEOUT_SHARE)
     if completion is None:
         return None
     ideal = ideal_of(run)
@@ -343,6 +350,7 @@ INCAST = WorkloadAnalysis(
     figures=(COMPLETION, DROPS, RETRANSMISSIONS, GOODPUT),
     observed=(COMPLETION, DROPS, RETRANSMISSIONS),
     compared_on=(COMPLETION, DROPS, RETRANSMISSIONS, TIMEOUTS),
+    throughput=GOODPUT,
     chain=(
         (DROPS, RETRANSMISSIONS),
         (DROPS, TIMEOUTS),
@@ -351,6 +359,7 @@ INCAST = WorkloadAnalysis(
     ),
     counted=Counted("iteration", iterations),
     is_sampled=_is_sampled,
+    further=tuple(further(COMPLETION, _times_ms, ("p50", "p99"))),
     drops=DROPS,
     retransmissions=RETRANSMISSIONS,
     timeouts=TIMEOUTS,

@@ -6,10 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+import numpy as np
+
 from netstudy.analysis.clocks import inside
 from netstudy.analysis.distribution import Histogram
 from netstudy.analysis.metrics import PROBE_CLOCK, TCP_INFO, Metric, Pooled, RatioOfSums
 from netstudy.analysis.samples import NS_PER_US, Floats, RunSample, Sampled, Terms, one
+from netstudy.analysis.statistics import further, further_latencies
 from netstudy.analysis.workloads.request import latencies, percentile
 from netstudy.wire import Plan
 
@@ -77,6 +80,21 @@ def _percentiles(state: Literal["idle", "loaded"], of: Of, when: str) -> Iterato
         )
 
 
+def _mean(state: Literal["idle", "loaded"], of: Of) -> Metric:
+    def terms(run: RunSample) -> Terms | None:
+        found = of([run])
+        known = found is not None and found.count
+        return one(found.sum_ns / NS_PER_US, found.count) if found and known else None
+
+    return _metric(
+        f"probe_{state}_us_mean",
+        f"mean probe latency, {state}",
+        "sum of the times from when each probe was due to its answer ÷ answered probes",
+        RatioOfSums(terms),
+        PROBE_CLOCK,
+    )
+
+
 IDLE_P50, IDLE_P99 = _percentiles("idle", idle, "before the workload began")
 LOADED_P50, LOADED_P99 = _percentiles("loaded", loaded, "in the measuring phase")
 INCREASE_P50, INCREASE_P99 = (
@@ -109,11 +127,14 @@ def tcp_series(run: RunSample, column: str) -> Iterator[tuple[Sampled, Floats, F
             yield series, *found
 
 
-def _srtt(run: RunSample) -> Terms | None:
+def _srtt_values(run: RunSample) -> Floats | None:
     values = [column for _, _, column in tcp_series(run, SRTT)]
-    if not values:
-        return None
-    return one(float(sum(column.sum() for column in values)), sum(c.size for c in values))
+    return np.concatenate(values) if values else None
+
+
+def _srtt(run: RunSample) -> Terms | None:
+    values = _srtt_values(run)
+    return None if values is None else one(float(values.sum()), values.size)
 
 
 def _min_rtt(runs: Sequence[RunSample]) -> float | None:
@@ -146,6 +167,15 @@ PROBE_METRICS = (
     UNANSWERED,
 )
 TCP_METRICS = (SMOOTHED, MINIMUM)
+_IDLE, _LOADED = _mean("idle", idle), _mean("loaded", loaded)
+FURTHER = (
+    _IDLE,
+    *further_latencies(_IDLE, idle, ("p50", "p99")),
+    _LOADED,
+    *further_latencies(_LOADED, loaded, ("p50", "p99")),
+    *further(SMOOTHED, _srtt_values),
+)
+"""Other statistics of the same samples, for a study that names them."""
 
 
 def shown_beside(plan: Plan) -> tuple[Metric, ...]:
@@ -155,6 +185,11 @@ def shown_beside(plan: Plan) -> tuple[Metric, ...]:
 
 def _is_probed(plan: Plan) -> bool:
     return any(run.probe is not None for run in plan.runs)
+
+
+def further_beside(plan: Plan) -> tuple[Metric, ...]:
+    """Other statistics of what these measure, for a study that names them."""
+    return FURTHER if beside(plan) else ()
 
 
 def beside(plan: Plan) -> tuple[Metric, ...]:

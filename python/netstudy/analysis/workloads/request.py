@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from netstudy.analysis.distribution import Histogram, merged
 from netstudy.analysis.metrics import CLIENT_CLOCK, CLIENT_SOCKETS, Metric, Pooled, RatioOfSums
 from netstudy.analysis.samples import NS_PER_US, RunSample, Terms, dropped_at_ports, one
+from netstudy.analysis.statistics import further_latencies
 from netstudy.analysis.workloads.base import Counted, WorkloadAnalysis
 from netstudy.analysis.workloads.losses import losses_per_run, sent_again
 from netstudy.wire import PhaseKind, RunRecord
@@ -163,6 +164,7 @@ REQUESTS = WorkloadAnalysis(
     figures=(RATE, LATENCY_P50, LATENCY_P99),
     observed=(RATE, LATENCY_P50, RETRANSMISSIONS),
     compared_on=(LATENCY_P50, LATENCY_P99, RATE),
+    throughput=RATE,
     chain=((DROPS, RETRANSMISSIONS), (RETRANSMISSIONS, LATENCY_P99), (TIMEOUTS, LATENCY_P99)),
     counted=Counted("request", _requests),
     is_sampled=_is_sampled,
@@ -174,6 +176,7 @@ REQUESTS = WorkloadAnalysis(
     senders=lambda run: (*run.workload.roles.client, *run.workload.roles.server),
     course=lambda _: None,
     bound=lambda _: None,
+    further=tuple(further_latencies(LATENCY, of_requests, ("p50", "p90", "p99", "p999", "max"))),
     latencies=of_requests,
     tail=(LATENCY_P50, LATENCY_P99),
 )

@@ -21,6 +21,7 @@ from netstudy.analysis.samples import (
     jain_index,
     one,
 )
+from netstudy.analysis.statistics import further
 from netstudy.analysis.workloads.base import Bound, Counted, Course, WorkloadAnalysis
 from netstudy.analysis.workloads.losses import loss_metrics, losses_per_run, sent_again
 from netstudy.wire import Run, RunRecord, Transfer
@@ -290,6 +291,7 @@ TRANSFERS = WorkloadAnalysis(
     figures=(GOODPUT, DROPS, RETRANSMISSIONS, FAIRNESS),
     observed=(GOODPUT, DROPS, RETRANSMISSIONS),
     compared_on=(GOODPUT, DROPS, RETRANSMISSIONS, TIMEOUTS),
+    throughput=GOODPUT,
     chain=(
         (DROPS, RETRANSMISSIONS),
         (DROPS, TIMEOUTS),
@@ -298,6 +300,7 @@ TRANSFERS = WorkloadAnalysis(
     ),
     counted=Counted("transfer", _transfers),
     is_sampled=_is_sampled,
+    further=tuple(further(TRANSFER, _times, ("p50", "p99"))),
     drops=DROPS,
     retransmissions=RETRANSMISSIONS,
     timeouts=TIMEOUTS,

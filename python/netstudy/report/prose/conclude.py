@@ -258,6 +258,9 @@ def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     if not rows:
         return
     where = where_levels(panel, [row.x for row in rows])
+    if any(row.by_rounding for row in rows):
+        yield say("{where}: the published digits do not tell.", where=where)
+        return
     known = [row.more_runs for row in rows if row.more_runs is not None]
     if len(known) < len(rows):
         yield say(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netstudy.analysis.requirements import CheckedRequirement
-from netstudy.analysis.study_result import PanelResult, StudyResult
+from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.report.cellrefs import cell_number, count, treatment_text
 from netstudy.report.prose.conclude import deciding, verdict_points
 from netstudy.report.prose.explain import cause_summary
+from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations
 from netstudy.report.prose.published import published_summary
 from netstudy.report.prose.words import Point, point, things
@@ -24,8 +25,7 @@ def summary(result: StudyResult) -> list[Point]:
         *(
             Point(f"{one.lead}, {case.name}", one.sentences) if several else one
             for case in result.cases
-            for found in case.panels
-            for one in _panel_points(found)
+            for one in _case_points(case)
         ),
     ]
 
@@ -58,6 +58,13 @@ def _missed(one: CheckedRequirement) -> Sentence:
         value=value,
         where=Name(treatment_text(worst.cell.treatment)),
     )
+
+
+def _case_points(case: CaseResult) -> list[Point]:
+    return [
+        *point("Grown", map(loop_sentence, case.loops)),
+        *(one for found in case.panels for one in _panel_points(found)),
+    ]
 
 
 def _panel_points(found: PanelResult) -> list[Point]:

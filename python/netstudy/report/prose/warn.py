@@ -35,7 +35,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_empty(found.empty_cells, result.cells),
         *_few(found.few_runs, result),
         *_warm_up(result),
-        *(say("{text}.", text=Name(text[:1].upper() + text[1:])) for text in found.reference),
+        *(say("{text}.", text=Name(text)) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
         *map(limit_sentence, found.exceeded),
         *map(check_sentence, found.disagreeing),
@@ -43,7 +43,16 @@ def warnings(result: StudyResult) -> list[Sentence]:
             say("The study asks for “{text}”, which is not shown.", text=Name(text))
             for text in found.not_shown
         ),
+        *_left_out(found.left_out),
     ]
+
+
+def _left_out(parts: Sequence[str]) -> Iterator[Sentence]:
+    if parts:
+        yield say(
+            "Parts of the study were left out with --without: {parts}.",
+            parts=Name(listed(list(parts))),
+        )
 
 
 def _problems(result: StudyResult) -> Iterator[Sentence]:
@@ -101,6 +110,14 @@ def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
         return
     runs = [len(cell.runs) for cell in cells]
     low, high = min(runs), max(runs)
+    if result.testbed.published and high == 1:
+        yield say(
+            "{n} of {total} cells have one published value: how far another run would differ is "
+            "not known.",
+            n=count(len(cells), "cells with one published value"),
+            total=count(len(result.cells.rows), "cells"),
+        )
+        return
     yield say(
         "{n} of {total} cells have fewer than {wanted} runs ({runs}): with three "
         "against three no permutation test can reach the usual level, and the intervals are wide."

@@ -9,7 +9,7 @@ from netstudy.analysis.layout import Panel
 from netstudy.report.cellrefs import at, level_name
 from netstudy.report.numbers import counted, level_text, listed, spans
 from netstudy.report.refs import Name, Number, Sentence, join, say
-from netstudy.wire import Level
+from netstudy.wire import Level, Treatment
 
 NOTHING = Sentence(())
 
@@ -43,10 +43,14 @@ def on_level(panel: Panel, level: Level | None) -> Sentence:
 
 def in_panel(panel: Panel) -> Sentence:
     """The levels that a panel holds fixed: (configuration 4 MB); nothing without any."""
-    if not panel.fixed:
+    return held_levels(panel.fixed)
+
+
+def held_levels(held: Treatment) -> Sentence:
+    """Levels that are held, in brackets; nothing without any."""
+    if not held:
         return NOTHING
-    held = [Name(f"{f} {level_text(level)}") for f, level in panel.fixed.items()]
-    return say(" ({held})", held=join(held))
+    return say(" ({held})", held=join([Name(f"{f} {level_text(v)}") for f, v in held.items()]))
 
 
 def within(title: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from netstudy.report.workloads.base import WorkloadPage
 from netstudy.report.workloads.incast import INCAST
+from netstudy.report.workloads.published import PUBLISHED
 from netstudy.report.workloads.request import REQUESTS
 from netstudy.report.workloads.transfer import TRANSFERS
 
@@ -16,6 +17,7 @@ PAGES: Final[dict[str, WorkloadPage]] = {
     "incast": INCAST,
     "transfer": TRANSFERS,
     "request": REQUESTS,
+    "published": PUBLISHED,
 }
 """Kind -> its words and its picture."""
 

@@ -12,19 +12,26 @@ from netstudy.wire import Host, PhaseKind, Run, UntilCount, UntilTime, Zone
 
 
 @dataclass(frozen=True)
+class Illustration:
+    """A drawing of what a workload does."""
+
+    svg: Callable[[Sequence[Run]], str]
+    alt: Callable[[Sequence[Run]], str]
+    """The drawing in words."""
+    caption: str
+    """What it shows."""
+
+
+@dataclass(frozen=True)
 class WorkloadPage:
     """The words and the picture of a workload."""
 
     description: Callable[[Sequence[Run]], list[Sentence]]
     """What a run does, from the plan."""
-    illustration: Callable[[Sequence[Run]], str]
-    """The same as a drawing (SVG text)."""
-    illustration_alt: Callable[[Sequence[Run]], str]
-    """The drawing in words."""
-    caption: str
-    """What the drawing shows."""
     senders: str
     """Whose segments are counted that were sent again."""
+    illustration: Illustration | None = None
+    """The same as a drawing; None: it cannot be drawn."""
     one_observation: Sentence | None = None
     """That two metrics are one observation, where their product is fixed."""
 

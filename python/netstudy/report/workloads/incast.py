@@ -10,6 +10,7 @@ from netstudy.report.svg import FAINT, INK, Drawing
 from netstudy.report.workloads.base import (
     BAR_FILLS,
     DRAWN_HOSTS,
+    Illustration,
     WorkloadPage,
     members,
     role_name,
@@ -126,9 +127,7 @@ def _alt(runs: Sequence[Run]) -> str:
 
 INCAST = WorkloadPage(
     description=_description,
-    illustration=_illustration,
-    illustration_alt=_alt,
-    caption="One iteration.",
+    illustration=Illustration(_illustration, _alt, "One iteration."),
     senders="the servers",
     one_observation=say(
         "Goodput × completion time is the bytes of an iteration in every row: the two are one "

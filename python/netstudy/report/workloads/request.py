@@ -9,6 +9,7 @@ from netstudy.report.prose.words import number_range, things
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.svg import FAINT, Drawing
 from netstudy.report.workloads.base import (
+    Illustration,
     WorkloadPage,
     measured,
     members,
@@ -109,8 +110,6 @@ def _alt(runs: Sequence[Run]) -> str:
 
 REQUESTS = WorkloadPage(
     description=_description,
-    illustration=_illustration,
-    illustration_alt=_alt,
-    caption="One connection.",
+    illustration=Illustration(_illustration, _alt, "One connection."),
     senders="the ends that send data",
 )

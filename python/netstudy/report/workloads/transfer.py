@@ -10,6 +10,7 @@ from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.svg import FAINT, INK, Drawing
 from netstudy.report.workloads.base import (
     BAR_FILLS,
+    Illustration,
     WorkloadPage,
     measured,
     members,
@@ -127,8 +128,6 @@ def _alt(runs: Sequence[Run]) -> str:
 
 TRANSFERS = WorkloadPage(
     description=_description,
-    illustration=_illustration,
-    illustration_alt=_alt,
-    caption="The flows of one pair.",
+    illustration=Illustration(_illustration, _alt, "The flows of one pair."),
     senders="the senders",
 )

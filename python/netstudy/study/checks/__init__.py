@@ -11,22 +11,22 @@ from collections.abc import Iterator
 
 from netstudy.documents.problems import Problem
 from netstudy.hardware import HardwareLibrary
-from netstudy.study.checks.design import design_problems, quick_problems
+from netstudy.study.checks.design import design_problems, unused_problems
 from netstudy.study.checks.network import network_problems
-from netstudy.study.checks.outcome import outcome_problems, reference_problems
+from netstudy.study.checks.outcome import outcome_problems
 from netstudy.study.checks.workload import workload_problems
 from netstudy.study.model import Study
 
 
 def problems_of(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
-    """Every problem of a study whose parts are in shape."""
-    yield from design_problems(study)
-    yield from network_problems(study, hardware)
-    yield from workload_problems(study)
-    yield from outcome_problems(study)
-
-
-def problems_of_extras(study: Study) -> Iterator[Problem]:
-    """Problems of the short form and of reference data, which a changed study may leave behind."""
-    yield from quick_problems(study)
-    yield from reference_problems(study)
+    """Every problem of a study whose parts are in shape. That a factor is not used is told where
+    nothing else is wrong: it may be what another mistake leaves behind."""
+    found = [
+        *design_problems(study),
+        *network_problems(study, hardware),
+        *workload_problems(study),
+        *([] if study.was_carried_out else outcome_problems(study)),
+    ]
+    yield from found
+    if not found and not study.was_carried_out:
+        yield from unused_problems(study)

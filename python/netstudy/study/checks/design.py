@@ -39,6 +39,31 @@ def reference_scope(study: Study) -> list[tuple[Path, Ref]]:
     return [found for name, part in parts for found in references(part, (name,))]
 
 
+def unused_problems(study: Study) -> Iterator[Problem]:
+    """Factors that nothing refers to: their levels would be the same run, over and over. One of a
+    single level is a label."""
+    used = {ref.name.partition(".")[0] for _, ref in reference_scope(study)}
+    for factor in study.factors.values():
+        fields = {key for level in factor.levels for key in level.fields}
+        if len(factor.levels) < 2 or factor.name in used or fields & used:
+            continue
+        message = (
+            f"nothing uses this factor; write ${{{factor.name}}} where its level belongs, or "
+            "leave it out"
+        )
+        for path in _places_of(study, factor.name):
+            yield study.document.problem(path, message, of_key=True)
+
+
+def _places_of(study: Study, factor: str) -> Iterator[Path]:
+    """Where the file has a factor: in each case that varies it, else where it is held."""
+    varied = [found.path for case in study.cases if (found := case.factor(factor))]
+    yield from varied
+    if not varied:
+        held = (study.path_of_fixed(case, factor) for case in study.cases if factor in case.fixed)
+        yield from dict.fromkeys(held)
+
+
 def _case_problems(study: Study, case: Case) -> Iterator[Problem]:
     problem = study.document.problem
     if not case.factors:
@@ -48,6 +73,7 @@ def _case_problems(study: Study, case: Case) -> Iterator[Problem]:
             yield problem((*case.path, "fixed", name), "varies in this case; keep one of the two")
     yield from _zip_problems(study, case)
     yield from _hole_problems(study, case)
+    yield from _growth_problems(study, case)
 
 
 def _zip_problems(study: Study, case: Case) -> Iterator[Problem]:
@@ -89,6 +115,24 @@ def _hole_problems(study: Study, case: Case) -> Iterator[Problem]:
                 select(factor, wanted)
             except ValueError as error:
                 yield study.document.problem((*path, name), str(error))
+
+
+def _growth_problems(study: Study, case: Case) -> Iterator[Problem]:
+    """One factor of a case may grow, and only where a gain can be told from chance."""
+    first = case.growing
+    if first is None:
+        return
+    for factor in case.factors:
+        if factor.growth is None or factor == first:
+            continue
+        message = f"grows, as {first.name} does; one factor of a case may grow, so list its levels"
+        yield study.document.problem((*case.path, "factors", factor.name), message, of_key=True)
+    if study.noise_pct is None and study.replicates < 2:
+        message = (
+            "cannot grow: one replicate and no noise tell no gain from chance; say noise, such as "
+            "noise: 2 %, or replicates: 3"
+        )
+        yield study.document.problem((*case.path, "factors", first.name), message, of_key=True)
 
 
 def _no_factor(case: Case, name: str) -> str:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path as FilePath
+from collections.abc import Iterator, Sequence
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
-from netstudy.study.model import Case, Study, factor_names
+from netstudy.study.checks.metrics import metric_problems
+from netstudy.study.checks.names import (
+    at_problems,
+    case_problems,
+    cases_of,
+    factors_problems,
+    level_problems,
+    metrics_problems,
+    one_level_problems,
+)
+from netstudy.study.checks.tables import table_problems
+from netstudy.study.levels import level_text
+from netstudy.study.model import Study, factor_names
 from netstudy.study.outcome import (
     Bound,
     Comparison,
@@ -17,22 +27,18 @@ from netstudy.study.outcome import (
     Figure,
     Knee,
     Limit,
-    Reference,
     Requirement,
     Substitution,
-    Table,
 )
-from netstudy.study.selection import one_level, select
-from netstudy.study.topology import SWITCH
-from netstudy.study.vocabulary import WORKLOAD_METRICS, split_metric
-from netstudy.wire import Level
+from netstudy.study.published import PublishedFile, PublishedValue, levels_text, read_published
 
 
 def outcome_problems(study: Study) -> Iterator[Problem]:
     """What is wrong with what the study wants to see."""
     yield from _compare_problems(study)
+    yield from _growth_problems(study)
     for path, table in study.tables:
-        yield from _table_problems(study, path, table)
+        yield from table_problems(study, path, table)
     for path, figure in study.figures:
         yield from _figure_problems(study, path, figure)
     for index, conclusion in enumerate(study.conclude):
@@ -43,10 +49,26 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
 
 def reference_problems(study: Study) -> Iterator[Problem]:
     """What is wrong with the published data."""
+    listed = isinstance(study.document.data.get("reference"), list)
     for index, reference in enumerate(study.reference):
-        listed = isinstance(study.document.data["reference"], list)
-        at: Path = ("reference", index) if listed else ("reference",)
-        yield from _reference_problems(study, at, reference)
+        path: Path = ("reference", index) if listed else ("reference",)
+        for column, holds in reference.columns.items():
+            for metric in holds.metric.metrics:
+                yield from metric_problems(study, (*path, "columns", column, "metric"), metric)
+    files = [read_published(study, index) for index in range(len(study.reference))]
+    yield from (problem for file in files for problem in file.problems)
+    yield from _given_twice(files)
+
+
+def _given_twice(files: Sequence[PublishedFile]) -> Iterator[Problem]:
+    """Values of one cell that two files give; within a file they are told already."""
+    seen: dict[tuple[object, ...], PublishedValue] = {}
+    for value in (value for file in files for value in file.values):
+        levels = frozenset((name, level_text(level)) for name, level in value.levels.items())
+        first = seen.setdefault((value.case, value.metric, levels, value.repetition), value)
+        if first is not value:
+            message = f"gives {value.metric} at {levels_text(value.levels)}, as {first.row} does"
+            yield Problem(value.place, "", f"{message}; leave one of them out")
 
 
 def _compare_problems(study: Study) -> Iterator[Problem]:
@@ -58,177 +80,66 @@ def _compare_problems(study: Study) -> Iterator[Problem]:
         message = f'no factor "{compare.factor}"{did_you_mean(compare.factor, names)}'
         yield study.document.problem(("compare", "factor"), message)
         return
-    yield from _one_level_problems(study, ("compare", "base"), compare.factor, compare.base)
-    yield from _metrics_problems(study, ("compare", "on"), compare.on)
+    yield from one_level_problems(study, ("compare", "base"), compare.factor, compare.base)
+    yield from metrics_problems(study, ("compare", "on"), compare.on)
 
 
-def _table_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
-    cases = _cases(study, table.case)
-    yield from _case_problems(study, path, table.case)
-    yield from _factors_problems(study, (*path, "rows"), table.rows, cases)
-    yield from _metrics_problems(study, (*path, "cell"), table.cell)
-    across = [name for name in table.columns if name in factor_names(cases)]
-    for index, name in enumerate(table.columns):
-        if name not in across:
-            yield from _column_problems(study, (*path, "columns", index), name, cases)
-    if across and not table.cell and len(across) == len(table.columns):
-        yield study.document.problem(path, "columns are factors; cell must say what stands in them")
-    for name in table.normalise:
-        if name not in (*table.columns, *table.cell):
-            message = f"is not a column{did_you_mean(name, (*table.columns, *table.cell))}"
-            yield study.document.problem((*path, "normalise", name), message, of_key=True)
-
-
-def _column_problems(
-    study: Study, path: Path, name: str, cases: Sequence[Case]
-) -> Iterator[Problem]:
-    try:
-        yield from _scope_problems(study, path, name)
-    except ValueError:
-        known = [*factor_names(cases), *WORKLOAD_METRICS]
-        message = f'"{name}" is neither a factor nor a metric{did_you_mean(name, known)}'
-        yield study.document.problem(path, message)
+def _growth_problems(study: Study) -> Iterator[Problem]:
+    """The metric that decides whether a growing factor goes on."""
+    for case in study.cases:
+        for factor in case.factors:
+            if factor.growth and factor.growth.of is not None:
+                yield from metric_problems(study, (*factor.path, "of"), factor.growth.of)
 
 
 def _figure_problems(study: Study, path: Path, figure: Figure) -> Iterator[Problem]:
-    cases = _cases(study, figure.case)
-    yield from _case_problems(study, path, figure.case)
+    cases = cases_of(study, figure.case)
+    yield from case_problems(study, path, figure.case)
+    if figure.name is not None and figure.name not in study.figures_known:
+        hint = did_you_mean(figure.name, study.figures_known)
+        message = f'"{figure.name}" is no figure of the workload {study.workload.kind}{hint}'
+        yield study.document.problem(path, message)
     beside = (figure.beside,) if figure.beside else ()
     second = (figure.y2,) if figure.y2 else ()
     for key, metrics in (("y", figure.y), ("y2", second), ("beside", beside)):
-        yield from _metrics_problems(study, (*path, key), metrics)
+        yield from metrics_problems(study, (*path, key), metrics)
     axis = (figure.x,) if figure.x else ()
     panel = (figure.panel,) if figure.panel else ()
     for key, names in (("x", axis), ("series", figure.series), ("panel", panel)):
-        yield from _factors_problems(study, (*path, key), names, cases)
+        yield from factors_problems(study, (*path, key), names, cases)
 
 
 def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> Iterator[Problem]:
-    cases = _cases(study, conclusion.case)
-    yield from _case_problems(study, path, conclusion.case)
+    cases = cases_of(study, conclusion.case)
+    yield from case_problems(study, path, conclusion.case)
     for name, level in conclusion.at.items():
-        yield from _at_problems(study, (*path, "at", name), name, level)
+        yield from at_problems(study, (*path, "at", name), name, level)
     match conclusion:
         case Substitution():
-            yield from _factors_problems(
+            yield from factors_problems(
                 study, (*path, "substitution"), (conclusion.substitution,), cases
             )
         case Knee():
-            yield from _factors_problems(study, (*path, "knee"), (conclusion.knee,), cases)
+            yield from factors_problems(study, (*path, "knee"), (conclusion.knee,), cases)
         case Comparison():
-            yield from _factors_problems(study, (*path, "compare"), (conclusion.compare,), cases)
-            yield from _metrics_problems(study, (*path, "on"), conclusion.on)
+            yield from factors_problems(study, (*path, "compare"), (conclusion.compare,), cases)
+            yield from metrics_problems(study, (*path, "on"), conclusion.on)
             if conclusion.base is not None and conclusion.compare in study.factors:
                 base = (*path, "base")
-                yield from _one_level_problems(study, base, conclusion.compare, conclusion.base)
+                yield from one_level_problems(study, base, conclusion.compare, conclusion.base)
         case Limit():
-            yield from _metrics_problems(study, (*path, "limit"), (conclusion.limit,))
+            yield from metrics_problems(study, (*path, "limit"), (conclusion.limit,))
         case Equivalence():
-            yield from _metrics_problems(study, (*path, "equivalent"), (conclusion.equivalent,))
+            yield from metrics_problems(study, (*path, "equivalent"), (conclusion.equivalent,))
 
 
 def _requirement_problems(study: Study, path: Path, requirement: Requirement) -> Iterator[Problem]:
     short = isinstance(study.document.data["require"][path[-1]], str)
     that: Path = path if short else (*path, "that")
-    yield from _scope_problems(study, that, Bound.of(requirement.that).metric)
+    yield from metric_problems(study, that, Bound.of(requirement.that).metric)
     for name, levels in requirement.at.items():
         if name not in study.factors:
             message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
             yield study.document.problem((*path, "at", name), message, of_key=True)
         else:
-            yield from _level_problems(study, (*path, "at", name), name, levels)
-
-
-def _reference_problems(study: Study, path: Path, reference: Reference) -> Iterator[Problem]:
-    for name, level in reference.at.items():
-        yield from _at_problems(study, (*path, "at", name), name, level)
-    for column, holds in reference.columns.items():
-        for name, level in holds.at.items():
-            yield from _at_problems(study, (*path, "columns", column, "at", name), name, level)
-    for name in reference.factors:
-        if name not in study.factors:
-            message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
-            yield study.document.problem((*path, "factors", name), message, of_key=True)
-    yield from _file_problems(study, path, reference)
-
-
-def _file_problems(study: Study, path: Path, reference: Reference) -> Iterator[Problem]:
-    name = FilePath(reference.file)
-    if name.is_absolute() or ".." in name.parts:
-        yield study.document.problem((*path, "file"), "must lie in the study's own folder")
-        return
-    file = study.folder / name
-    try:
-        with file.open(encoding="utf-8", newline="") as lines:
-            header = next(csv.reader(lines), [])
-    except (OSError, UnicodeDecodeError):
-        yield study.document.problem((*path, "file"), f"cannot read {file}")
-        return
-    columns = [((*path, "factors", name), column) for name, column in reference.factors.items()]
-    columns += [((*path, "columns", column), column) for column in reference.columns]
-    for place, column in columns:
-        if column not in header:
-            message = f'{reference.file} has no column "{column}"{did_you_mean(column, header)}'
-            yield study.document.problem(place, message, of_key=True)
-
-
-def _cases(study: Study, name: str | None) -> Sequence[Case]:
-    found = [case for case in study.cases if case.name == name]
-    return found or study.cases
-
-
-def _case_problems(study: Study, path: Path, name: str | None) -> Iterator[Problem]:
-    names = [case.name for case in study.cases]
-    if name is not None and name not in names:
-        message = f'no case "{name}"{did_you_mean(name, names)}'
-        yield study.document.problem((*path, "case"), message)
-
-
-def _factors_problems(
-    study: Study, path: Path, wanted: Iterable[str], cases: Sequence[Case]
-) -> Iterator[Problem]:
-    names = factor_names(cases)
-    for index, name in enumerate(wanted):
-        if name not in names:
-            message = f'no factor "{name}"{did_you_mean(name, names)}'
-            yield study.document.problem((*path, index), message)
-
-
-def _at_problems(study: Study, path: Path, name: str, level: Level) -> Iterator[Problem]:
-    if name not in study.factors:
-        message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
-        yield study.document.problem(path, message, of_key=True)
-    else:
-        yield from _one_level_problems(study, path, name, level)
-
-
-def _one_level_problems(study: Study, path: Path, name: str, wanted: Level) -> Iterator[Problem]:
-    try:
-        one_level(study.factors[name], wanted)
-    except ValueError as error:
-        yield study.document.problem(path, str(error))
-
-
-def _level_problems(
-    study: Study, path: Path, name: str, wanted: Sequence[Level]
-) -> Iterator[Problem]:
-    try:
-        select(study.factors[name], wanted)
-    except ValueError as error:
-        yield study.document.problem(path, str(error))
-
-
-def _metrics_problems(study: Study, path: Path, metrics: Iterable[str]) -> Iterator[Problem]:
-    for index, metric in enumerate(metrics):
-        yield from _scope_problems(study, (*path, index), metric)
-
-
-def _scope_problems(study: Study, path: Path, metric: str) -> Iterator[Problem]:
-    """A metric of a host that the study does not have."""
-    scope = split_metric(metric).scope
-    known: Mapping[str, object] = study.topology.groups
-    if scope == SWITCH and study.topology.switch is None:
-        yield study.document.problem(path, f'"{metric}": the topology has no switch')
-    elif scope not in (None, SWITCH) and scope not in known:
-        hint = did_you_mean(str(scope), known)
-        yield study.document.problem(path, f'"{metric}": no host "{scope}"{hint}')
+            yield from level_problems(study, (*path, "at", name), name, levels)

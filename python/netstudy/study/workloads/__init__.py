@@ -57,6 +57,11 @@ class Workload(Model):
             raise fault(f"needs exactly one of {needed}; it has {found}")
         return self
 
+    @classmethod
+    def kinds(cls) -> dict[str, type[Spec]]:
+        """Every kind by its name."""
+        return {spec.__name__.lower(): spec for spec in (Incast, Transfer, Request, Transactions)}
+
     @property
     def kind(self) -> str:
         """The name of the kind."""

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 class Spec(Model):
     """A workload as a study writes it."""
 
+    metrics: ClassVar[Mapping[str, tuple[str, ...]]]
+    """What it measures, with the statistics that may follow each name; the mean may always."""
+    figures: ClassVar[tuple[str, ...]]
+    """The standard figures that show it."""
     counted: ClassVar[str | None] = None
     """The key that says how many of what it counts are measured; None: it counts nothing."""
     timed: ClassVar[bool]

@@ -21,6 +21,7 @@ from netstudy.documents.validation import Model, fault
 from netstudy.knobs import knobs
 from netstudy.study.places import Place, PlaceValue
 from netstudy.study.topology import Delay
+from netstudy.study.vocabulary import STATISTICS
 from netstudy.study.workloads.base import Spec
 
 RequestSize = Annotated[int | Ref, Typed(knobs(wire.Incast)["request"].scalar)]
@@ -48,6 +49,26 @@ class Jitter(Model):
 class Incast(Spec):
     """One client asks all servers at once for a block, waits for all of it, and repeats."""
 
+    metrics: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "completion_ms": STATISTICS,
+        "goodput_mbps": (),
+        "drops_per_iteration": (),
+        "retransmissions_per_iteration": (),
+        "timeouts_per_iteration": (),
+        "timeout_iterations_pct": (),
+        "fairness_index": (),
+    }
+    figures: ClassVar[tuple[str, ...]] = (
+        "completion",
+        "completion_p50",
+        "completion_p99",
+        "goodput",
+        "drops",
+        "retransmissions",
+        "timeouts",
+        "timeout_iterations",
+        "fairness",
+    )
     counted: ClassVar[str] = "iterations"
     timed: ClassVar[bool] = False
     one_client: ClassVar[bool] = True

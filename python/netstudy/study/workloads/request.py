@@ -17,6 +17,7 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.problems import Path, Problem
 from netstudy.study.places import Place, PlaceValue
+from netstudy.study.vocabulary import STATISTICS
 from netstudy.study.workloads.base import Spec
 
 if TYPE_CHECKING:
@@ -26,6 +27,27 @@ if TYPE_CHECKING:
 class Request(Spec):
     """Each pair of client and server exchanges requests and responses."""
 
+    metrics: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "requests_per_s": (),
+        "latency_us": STATISTICS,
+        "unanswered_pct": (),
+        "drops_per_run": (),
+        "retransmissions_per_run": (),
+        "timeouts_per_run": (),
+    }
+    figures: ClassVar[tuple[str, ...]] = (
+        "requests",
+        "latency",
+        "latency_p50",
+        "latency_p90",
+        "latency_p99",
+        "latency_p999",
+        "latency_max",
+        "unanswered",
+        "drops",
+        "retransmissions",
+        "timeouts",
+    )
     counted: ClassVar[str] = "requests"
     timed: ClassVar[bool] = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
@@ -18,6 +19,7 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.shapes import Word
 from netstudy.documents.validation import Model, fault
+from netstudy.study.vocabulary import STATISTICS
 from netstudy.study.workloads.base import Spec
 
 Arrivals = Annotated[str | Ref, Typed(Choice(("poisson", "uniform"), "a process of arrivals"))]
@@ -94,6 +96,15 @@ class Mix(Model):
 class Transactions(Spec):
     """Requests to an application with several tiers."""
 
+    metrics: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "response_ms": STATISTICS,
+        "etr_per_s": (),
+        "itr_per_s": (),
+        "etr_pct": (),
+        "itr_pct": (),
+        "errors": (),
+    }
+    figures: ClassVar[tuple[str, ...]] = ()
     timed: ClassVar[bool] = True
     has_application: ClassVar[bool] = True
 

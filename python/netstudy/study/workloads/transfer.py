@@ -21,6 +21,7 @@ from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
 from netstudy.study.levels import level_text
 from netstudy.study.places import Place, PlaceValue
+from netstudy.study.vocabulary import STATISTICS
 from netstudy.study.workloads.base import Spec
 
 if TYPE_CHECKING:
@@ -41,6 +42,36 @@ class Transfer(Spec):
     """Each pair of client and server moves bytes, one transfer after the other, on connections that
     stay open."""
 
+    metrics: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "goodput_mbps": (),
+        "goodput_get_mbps": (),
+        "goodput_put_mbps": (),
+        "transfer_s": STATISTICS,
+        "fairness_index": (),
+        "moved_mb_per_run": (),
+        "drops_per_gb": (),
+        "retransmissions_per_gb": (),
+        "timeouts_per_gb": (),
+        "drops_per_run": (),
+        "retransmissions_per_run": (),
+        "timeouts_per_run": (),
+    }
+    figures: ClassVar[tuple[str, ...]] = (
+        "goodput",
+        "goodput_get",
+        "goodput_put",
+        "transfer",
+        "transfer_p50",
+        "transfer_p99",
+        "fairness",
+        "moved",
+        "drops",
+        "retransmissions",
+        "timeouts",
+        "drops_per_run",
+        "retransmissions_per_run",
+        "timeouts_per_run",
+    )
     counted: ClassVar[str] = "repeats"
     timed: ClassVar[bool] = True
 

@@ -1,0 +1,208 @@
+"""Metrics of nodes: what hosts, interfaces, switch ports, links and the machine did in a phase.
+
+Counters are read at the edges of every phase, so that every run has the mean of each rate.
+Percentiles and extremes are those of the rates between two samples, where an instrument sampled
+the node. What was not counted is missing and never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Final
+
+import numpy as np
+
+from netstudy.analysis.distribution import pooled
+from netstudy.analysis.metrics import SOCKETS, Metric, Pooled, RatioOfSums, Reading
+from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Fraction, Rule
+from netstudy.analysis.nodes.goodput import goodput, goodput_by_second
+from netstudy.analysis.nodes.growth import between_samples, over_phase
+from netstudy.analysis.nodes.places import Kind, Place, neighbours, places
+from netstudy.analysis.samples import Floats, RunSample, Terms
+from netstudy.analysis.statistics import STATISTICS, Statistic
+from netstudy.study.vocabulary import (
+    LINK,
+    MACHINE,
+    MetricName,
+    Scope,
+    quantities_of,
+    split_metric,
+)
+from netstudy.wire import Plan
+
+__all__ = ["course", "node_metric", "node_metrics"]
+
+Course = tuple[Floats, Floats]
+"""Times in s from the start of the phase, each the end of an interval; and the values there."""
+
+GOODPUT, WATCHED = "goodput_mbps", "port_mbps"
+
+
+@lru_cache(maxsize=4096)
+def node_metric(text: str) -> Metric:
+    """The metric of a node that a study names; the mean where it names no statistic.
+
+    Raises ValueError for a name that is none.
+    """
+    name = split_metric(text)
+    assert name.scope is not None, f"{text} is measured at no node"
+    formula = _formula_of(name)
+    label = f"{formula.label} of {name.scope}"
+    statistic = _statistic_of(name)
+    kind = "" if statistic is None else f"{statistic.word} "
+    phase = "" if name.phase == "measure" else f", {name.phase}"
+    return Metric(
+        name=text,
+        label=f"{kind}{label}{phase}",
+        unit=formula.unit,
+        formula=_text(name, formula),
+        direction=formula.direction,
+        instruments=(formula.source,),
+        decimals=formula.decimals,
+        title=_title(f"{name.scope}: {kind}{formula.label}{phase}"),
+        figure=text,
+        reading=_reading(name, formula),
+    )
+
+
+def node_metrics(plan: Plan) -> tuple[Metric, ...]:
+    """All metrics of the groups, switches, links and the machine of a plan, in this order."""
+    return tuple(node_metric(name) for name in dict.fromkeys(_names(plan)))
+
+
+def course(run: RunSample, text: str) -> Course | None:
+    """How a metric of a node went on in a run; None where nothing sampled it."""
+    name = split_metric(text)
+    assert name.scope is not None, f"{text} is measured at no node"
+    found = _places(run, name.scope, name.base)
+    if name.base == GOODPUT:
+        return goodput_by_second(run, found) if found and name.phase == "measure" else None
+    formula = _formula_of(name)
+    for instrument in formula.sampled_by:
+        grown = between_samples(run, found, instrument, name.phase)
+        fractions = [formula.of(one) for one in grown]
+        value = _together(fractions, formula.rule)
+        if value is not None:
+            return grown[0].at_s, value[0] / value[1]
+    return None
+
+
+def _places(run: RunSample, scope: Scope, base: str) -> list[Place]:
+    """Those of the scope; `switch.port_mbps` is of the port that an instrument watches."""
+    found = places(run.planned.network, scope)
+    if base != WATCHED or scope.towards is not None:
+        return found
+    watched = {one.port for one in run.planned.instruments if one.node == scope.node}
+    return [
+        replace(place, lines=tuple(line for line in place.lines if line.port in watched))
+        for place in found
+    ]
+
+
+def _title(text: str) -> str:
+    return text[:1].upper() + text[1:] if text[:1].islower() and ":" not in text else text
+
+
+def _statistic_of(name: MetricName) -> Statistic | None:
+    """That of its samples; None: it is the mean of the phase."""
+    return None if name.statistic in (None, "mean") else STATISTICS[name.statistic]
+
+
+def _text(name: MetricName, formula: Formula) -> str:
+    statistic = _statistic_of(name)
+    if statistic is None:
+        return formula.text
+    what = statistic.word.removesuffix(" of the")
+    return f"{what} of the values between two samples: {formula.text}"
+
+
+def _formula_of(name: MetricName) -> Formula:
+    assert name.scope is not None, f"{name.text} is measured at no node"
+    if name.base == GOODPUT:
+        return _GOODPUT
+    kinds: tuple[Kind, ...] = ("host", "switch")
+    if name.scope.node in (LINK, MACHINE):
+        kinds = ("link",) if name.scope.node == LINK else ("machine",)
+    return next(FORMULAS[kind][name.base] for kind in kinds if name.base in FORMULAS[kind])
+
+
+def _reading(name: MetricName, formula: Formula) -> Reading:
+    statistic = _statistic_of(name)
+    if statistic is None:
+        return RatioOfSums(partial(_terms, name, formula))
+
+    def value(runs: Sequence[RunSample]) -> float | None:
+        found = [course(run, name.text) for run in runs]
+        return statistic.of(pooled([one[1] for one in found if one is not None]))
+
+    return Pooled(value, repeats=not statistic.is_extreme)
+
+
+def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
+    assert name.scope is not None, f"{name.text} is measured at no node"
+    found = _places(run, name.scope, name.base)
+    if name.base == GOODPUT:
+        return goodput(run, found) if found and name.phase == "measure" else None
+    grown = [over_phase(run, place, name.phase) for place in found]
+    fractions = [None if one is None else formula.of(one) for one in grown]
+    return _together(fractions, formula.rule)
+
+
+def _together(fractions: Sequence[Fraction | None], rule: Rule) -> Fraction | None:
+    """The fractions of several nodes as one; None where one of them is missing, or there are
+    none, or nothing to divide by."""
+    known = [one for one in fractions if one is not None]
+    if not known or len(known) < len(fractions):
+        return None
+    if rule == "ratio":
+        parts = np.sum([one[0] for one in known], axis=0), np.sum([one[1] for one in known], axis=0)
+        return parts if parts[1].all() else None
+    if not all(one[1].all() for one in known):
+        return None
+    values = [one[0] / one[1] for one in known]
+    weight = known[0][1]
+    return np.asarray(_PUT_TOGETHER[rule](np.array(values)) * weight), weight
+
+
+_PUT_TOGETHER: Final[Mapping[Rule, Callable[[Floats], Floats]]] = {
+    "sum": lambda values: np.asarray(values.sum(axis=0)),
+    "mean": lambda values: np.asarray(values.mean(axis=0)),
+    "largest": lambda values: np.asarray(values.max(axis=0)),
+}
+
+
+_GOODPUT = replace(
+    FORMULAS["host"]["network_mbps"],
+    label="goodput",
+    text="application bytes that the host received in the measuring phase × 8 ÷ its length",
+    direction="higher",
+    source=SOCKETS,
+)
+
+
+def _names(plan: Plan) -> Iterator[str]:
+    """Quantities of each group, of its interfaces where a host has several, of each switch by
+    what its ports lead to, of all links and of the machine."""
+    networks = list({id(run.network): run.network for run in plan.runs}.values())
+    for network in networks:
+        for group in dict.fromkeys(host.group for host in network.hosts):
+            yield from _of(group, ())
+            far = neighbours(network, group)
+            yield from _of(group, far if len(far) > 1 else ())
+    for network in networks:
+        for switch in network.switches:
+            yield from _of(switch.name, neighbours(network, switch.name), is_switch=True)
+    for name in (LINK, MACHINE):
+        yield from (f"{name}.{base}" for base in quantities_of(name))
+
+
+def _of(node: str, towards: Sequence[str], *, is_switch: bool = False) -> Iterator[str]:
+    known = quantities_of(node, is_switch=is_switch)
+    if not towards and not is_switch:
+        yield from (f"{node}.{base}" for base in known)
+    for one in towards:
+        for base, quantity in known.items():
+            if quantity.at_port and base != WATCHED:  # port_out_mbps says the same
+                yield f"{node}@{one}.{base}"

@@ -1,0 +1,399 @@
+"""The formulas of what is read at nodes: from the growth of counters to a number in its unit.
+
+A formula gives a numerator and a denominator of one node. Counters of a group's nodes are put
+together by the rule of the formula: a rate is the sum, a percentage the mean, a ratio of counters
+the ratio of their sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from netstudy.analysis.metrics import Direction
+from netstudy.analysis.nodes.growth import Growth
+from netstudy.analysis.nodes.places import Kind
+from netstudy.analysis.samples import BITS_PER_MEGABIT, NS_PER_S, Floats
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, FRAMING_BYTES
+from netstudy.wire import InstrumentKind
+
+BYTES_PER_MB = 1e6
+
+Fraction = tuple[Floats, Floats]
+"""Numerators and denominators, one entry an interval."""
+Rule = Literal["sum", "mean", "ratio", "largest"]
+"""How the nodes of a group are put together."""
+
+_SENT, _RECEIVED = "interface_bytes_sent", "interface_bytes_received"
+_PACKETS_OUT, _PACKETS_IN = "interface_packets_sent", "interface_packets_received"
+_GAP_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES
+"""Of a frame on the wire beyond what an interface counts: checksum, preamble and gap."""
+_SWITCH_GAP_BYTES = _GAP_BYTES - CHECK_SEQUENCE_BYTES
+"""The same beyond what a switch counts, which knows the checksum."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """How a quantity follows from counters."""
+
+    of: Callable[[Growth], Fraction | None]
+    rule: Rule
+    unit: str
+    label: str
+    """What a reader calls it, in the middle of a sentence, before `of app`."""
+    text: str
+    """The formula in words and signs."""
+    direction: Direction = "neutral"
+    decimals: int = 1
+    source: str = "counters of the interfaces"
+    sampled_by: tuple[InstrumentKind, ...] = ("host",)
+    """Instruments whose samples hold the counters, the first that were there."""
+
+
+def _rate(
+    *counters: str, scale: float, of_node: bool = False
+) -> Callable[[Growth], Fraction | None]:
+    def of(growth: Growth) -> Fraction | None:
+        found = growth.node(*counters) if of_node else growth.ports(*counters)
+        return None if found is None else (found * scale, growth.seconds)
+
+    return of
+
+
+def _count(*counters: str, of_node: bool = False) -> Callable[[Growth], Fraction | None]:
+    def of(growth: Growth) -> Fraction | None:
+        found = growth.node(*counters) if of_node else growth.ports(*counters)
+        return None if found is None else (found, np.ones(found.size))
+
+    return of
+
+
+def _longest_queue(growth: Growth) -> Fraction | None:
+    """A maximum of each port, and not a count."""
+    found = [growth.line(line, "queue_bytes_max") for line in growth.place.lines]
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    longest = np.max(known, axis=0)
+    return longest, np.ones(longest.size)
+
+
+def _packet_bytes(growth: Growth) -> Fraction | None:
+    octets, packets = growth.ports(_SENT, _RECEIVED), growth.ports(_PACKETS_OUT, _PACKETS_IN)
+    return None if octets is None or packets is None else (octets, packets)
+
+
+def _cpu(growth: Growth) -> Fraction | None:
+    busy = growth.node("host_cpu_ns")
+    if busy is None or growth.cpus is None:
+        return None
+    return busy * 100.0, growth.seconds * NS_PER_S * growth.cpus
+
+
+def _cpu_a_byte(growth: Growth) -> Fraction | None:
+    busy, octets = growth.node("host_cpu_ns"), growth.ports(_SENT, _RECEIVED)
+    return None if busy is None or octets is None else (busy, octets)
+
+
+def _utilisation(*directions: Literal["sends", "receives"]) -> Callable[[Growth], Fraction | None]:
+    """The fuller of the directions, of the fullest of the lines."""
+
+    def of(growth: Growth) -> Fraction | None:
+        shares = [
+            share
+            for line in growth.place.lines
+            for direction in directions
+            if (share := _share(growth, line.port, direction, getattr(line, f"{direction}_bps")))
+            is not None
+        ]
+        if len(shares) < len(directions) * len(growth.place.lines) or not shares:
+            return None
+        return np.max(shares, axis=0) * 100.0, np.ones(growth.seconds.size)
+
+    return of
+
+
+def _share(growth: Growth, port: str, direction: str, rate_bps: int) -> Floats | None:
+    """Bits on the wire by what the line carries, as a host or as a switch counted them."""
+    out = direction == "sends"
+    of_host = (_SENT, _PACKETS_OUT) if out else (_RECEIVED, _PACKETS_IN)
+    of_switch = (
+        ("bytes_forwarded", "frames_forwarded") if out else ("bytes_received", "frames_received")
+    )
+    for (octets_name, frames_name), gap in ((of_host, _GAP_BYTES), (of_switch, _SWITCH_GAP_BYTES)):
+        octets, frames = growth.read(port, octets_name), growth.read(port, frames_name)
+        if octets is not None and frames is not None:
+            return np.asarray((octets + gap * frames) * 8 / rate_bps / growth.seconds)
+    return None
+
+
+def _drops(queue: str, driver: str) -> Callable[[Growth], Fraction | None]:
+    """The queue's and the driver's; a queue that was counted for the host as a whole is that of
+    its ports where all of them are meant."""
+
+    def of(growth: Growth) -> Fraction | None:
+        queued, by_driver = growth.ports(queue), growth.ports(driver)
+        if queued is None and growth.place.are_all:
+            queued = growth.node(queue)
+        found = [part for part in (queued, by_driver) if part is not None]
+        return (np.asarray(np.sum(found, axis=0)), growth.seconds) if found else None
+
+    return of
+
+
+_BUSY = ("cpu_user_ms", "cpu_nice_ms", "cpu_system_ms", "cpu_irq_ms", "cpu_softirq_ms")
+_ALL = (*_BUSY, "cpu_steal_ms", "cpu_idle_ms", "cpu_iowait_ms")
+
+
+def _processors(*counters: str) -> Callable[[Growth], Fraction | None]:
+    """A share of the time of all processors of a machine."""
+
+    def of(growth: Growth) -> Fraction | None:
+        part, whole = growth.node(*counters), growth.node(*_ALL)
+        return None if part is None or whole is None else (part * 100.0, whole)
+
+    return of
+
+
+_TO_MBPS = 8 / BITS_PER_MEGABIT
+_SWITCH = "counters of the switch's ports"
+_NETWORK_TEXT = "bytes of the interfaces, Ethernet headers included × 8 ÷ time"
+
+
+def _traffic(*counters: str, label: str) -> Formula:
+    return Formula(_rate(*counters, scale=_TO_MBPS), "sum", "Mbit/s", label, _NETWORK_TEXT)
+
+
+def _packets(*counters: str, label: str) -> Formula:
+    text = "packets of the interfaces ÷ time"
+    return Formula(_rate(*counters, scale=1.0), "sum", "1/s", label, text, decimals=0)
+
+
+def _full(*directions: Literal["sends", "receives"], label: str) -> Formula:
+    text = "bits on the wire, preamble and gap included ÷ what the line carries in that time × 100"
+    return Formula(_utilisation(*directions), "mean", "%", label, text)
+
+
+def _disk_and_swap() -> dict[str, Formula]:
+    source = "/proc of the machine"
+    return {
+        "disk_mb_per_s": Formula(
+            _rate("disk_read_bytes", "disk_written_bytes", scale=1 / BYTES_PER_MB, of_node=True),
+            "sum",
+            "MB/s",
+            "disk traffic",
+            "bytes read and written ÷ time",
+            source=source,
+        ),
+        "swap_pages_per_s": Formula(
+            _rate("swapped_in_bytes", "swapped_out_bytes", scale=1 / 4096, of_node=True),
+            "sum",
+            "1/s",
+            "swapping",
+            "bytes swapped in and out ÷ 4,096 ÷ time",
+            direction="lower",
+            source=source,
+        ),
+    }
+
+
+_OF_HOSTS: Final[dict[str, Formula]] = {
+    "network_mbps": _traffic(_SENT, _RECEIVED, label="network traffic"),
+    "receive_mbps": _traffic(_RECEIVED, label="traffic received"),
+    "send_mbps": _traffic(_SENT, label="traffic sent"),
+    "packets_per_s": _packets(_PACKETS_OUT, _PACKETS_IN, label="packet rate"),
+    "receive_packets_per_s": _packets(_PACKETS_IN, label="rate of received packets"),
+    "send_packets_per_s": _packets(_PACKETS_OUT, label="rate of sent packets"),
+    "packet_bytes_mean": Formula(
+        _packet_bytes,
+        "ratio",
+        "B",
+        "mean packet size",
+        "bytes of the interfaces ÷ packets, received and sent",
+        decimals=0,
+    ),
+    "utilisation_pct": _full("sends", "receives", label="utilisation"),
+    "receive_utilisation_pct": _full("receives", label="utilisation, receiving"),
+    "send_utilisation_pct": _full("sends", label="utilisation, sending"),
+    "segments_retransmitted": Formula(
+        _count("segments_retransmitted", of_node=True),
+        "sum",
+        "segments",
+        "segments sent again",
+        "TCP segments sent again in the phase; mean over the runs",
+        direction="lower",
+        source="TCP counters of the host",
+    ),
+    "timeouts": Formula(
+        _count("timeouts", of_node=True),
+        "sum",
+        "timeouts",
+        "TCP timeouts",
+        "expiries of retransmission timers in the phase; mean over the runs",
+        direction="lower",
+        source="TCP counters of the host",
+    ),
+    "txdrop_per_s": Formula(
+        _drops("nic_queue_drops", "interface_send_drops"),
+        "sum",
+        "1/s",
+        "packets dropped when sending",
+        "packets that queue or driver of the interfaces dropped before they were sent ÷ time",
+        direction="lower",
+    ),
+    "rxdrop_per_s": Formula(
+        _drops("ring_drops", "interface_receive_drops"),
+        "sum",
+        "1/s",
+        "packets dropped when received",
+        "packets that ring or driver of the interfaces dropped ÷ time",
+        direction="lower",
+    ),
+    "cpu_pct": Formula(
+        _cpu,
+        "mean",
+        "%",
+        "CPU",
+        "processor time of the host (in namespaces that of its processes, in the simulator what "
+        "the model's costs take) ÷ time × processors that it may use × 100",
+        source="processor time of the host",
+    ),
+    "cpu_ns_per_byte": Formula(
+        _cpu_a_byte,
+        "ratio",
+        "ns",
+        "CPU a byte",
+        "processor time of the host ÷ bytes received and sent by its interfaces",
+        direction="lower",
+        decimals=3,
+        source="processor time of the host",
+    ),
+    **_disk_and_swap(),
+}
+
+
+def _of_port(
+    of: Callable[[Growth], Fraction | None],
+    rule: Rule,
+    unit: str,
+    label: str,
+    text: str,
+    *,
+    direction: Direction = "neutral",
+    decimals: int = 1,
+) -> Formula:
+    return Formula(
+        of, rule, unit, label, text, direction, decimals, _SWITCH, sampled_by=("ports", "snmp")
+    )
+
+
+_PORT_OUT = _of_port(
+    _rate("bytes_forwarded", scale=_TO_MBPS),
+    "sum",
+    "Mbit/s",
+    "traffic out",
+    "bytes of frames that left by the port, checksum included × 8 ÷ time",
+)
+_OF_SWITCHES: Final[dict[str, Formula]] = {
+    "port_mbps": _PORT_OUT,
+    "port_out_mbps": _PORT_OUT,
+    "port_in_mbps": _of_port(
+        _rate("bytes_received", scale=_TO_MBPS),
+        "sum",
+        "Mbit/s",
+        "traffic in",
+        "bytes of frames that came in by the port, checksum included × 8 ÷ time",
+    ),
+    "port_out_packets_per_s": _of_port(
+        _rate("frames_forwarded", scale=1.0),
+        "sum",
+        "1/s",
+        "frames out",
+        "frames that left by the port ÷ time",
+        decimals=0,
+    ),
+    "port_in_packets_per_s": _of_port(
+        _rate("frames_received", scale=1.0),
+        "sum",
+        "1/s",
+        "frames in",
+        "frames that came in by the port ÷ time",
+        decimals=0,
+    ),
+    "port_utilisation_pct": _of_port(
+        _utilisation("sends"),
+        "mean",
+        "%",
+        "utilisation, out",
+        "bits on the wire, preamble and gap included ÷ what the line carries in that time × 100",
+    ),
+    "port_drops": _of_port(
+        _count("frames_dropped"),
+        "sum",
+        "packets",
+        "dropped packets",
+        "frames that the port dropped in the phase; mean over the runs",
+        direction="lower",
+    ),
+    "port_marks": _of_port(
+        _count("frames_marked"),
+        "sum",
+        "packets",
+        "marked packets",
+        "frames that the port marked (ECN) in the phase; mean over the runs",
+    ),
+    "port_queue_bytes_max": _of_port(
+        _longest_queue,
+        "largest",
+        "B",
+        "longest queue",
+        "bytes in the port's queue at most, since the run began; mean over the runs",
+        direction="lower",
+        decimals=0,
+    ),
+}
+
+_OF_LINKS: Final[dict[str, Formula]] = {
+    "utilisation_pct": Formula(
+        _utilisation("sends"),
+        "largest",
+        "%",
+        "utilisation",
+        "bits on the wire, preamble and gap included ÷ what the line carries in that time × 100, "
+        "of the fullest link in its fuller direction",
+    )
+}
+
+
+def _of_machine(*counters: str, label: str, text: str) -> Formula:
+    return Formula(
+        _processors(*counters),
+        "ratio",
+        "%",
+        label,
+        f"{text} ÷ time of all processors of the machine × 100",
+        source="/proc/stat of the machine",
+    )
+
+
+_OF_MACHINES: Final[dict[str, Formula]] = {
+    "cpu_pct": _of_machine(*_BUSY, label="CPU", text="time not idle, not waiting, not stolen"),
+    "softirq_pct": _of_machine(
+        "cpu_softirq_ms", label="soft interrupts", text="time in soft interrupts"
+    ),
+    "steal_pct": _of_machine(
+        "cpu_steal_ms", label="stolen time", text="time that the hypervisor gave to others"
+    ),
+    **_disk_and_swap(),
+}
+
+FORMULAS: Final[Mapping[Kind, Mapping[str, Formula]]] = {
+    "host": _OF_HOSTS,
+    "switch": _OF_SWITCHES,
+    "link": _OF_LINKS,
+    "machine": _OF_MACHINES,
+}
+"""What a scope is -> its quantities, by the names of `study.vocabulary`."""

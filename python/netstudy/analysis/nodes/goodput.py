@@ -1,0 +1,55 @@
+"""Application bytes that a host received, by the tables of the workload's connections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from netstudy.analysis.nodes.places import Place
+from netstudy.analysis.samples import (
+    BITS_PER_MEGABIT,
+    NS_PER_S,
+    Floats,
+    RunSample,
+    Terms,
+    one,
+)
+
+
+def goodput(run: RunSample, places: Sequence[Place]) -> Terms | None:
+    """Megabits that the hosts received in the measuring phase, and its length."""
+    received, window = _received(run, "connection", places), run.measure_s
+    if received is None or not window:
+        return None
+    return one(float(received.sum()) * 8 / BITS_PER_MEGABIT, window)
+
+
+def goodput_by_second(run: RunSample, places: Sequence[Place]) -> tuple[Floats, Floats] | None:
+    """When each whole second of the measuring phase ends, in s from its start, and the Mbit/s."""
+    received, starts = _received(run, "second", places), run.column("second", "start_ns")
+    window = run.measure_s
+    if received is None or starts is None or not window:
+        return None
+    begin, place = np.unique(starts, return_inverse=True)
+    total = np.zeros(begin.size)
+    np.add.at(total, place, received)
+    is_whole = begin / NS_PER_S + 1 <= window
+    return begin[is_whole] / NS_PER_S + 1, total[is_whole] * 8 / BITS_PER_MEGABIT
+
+
+def _received(run: RunSample, table: str, places: Sequence[Place]) -> Floats | None:
+    """What each row brought the hosts: as clients, and as servers that are sent to."""
+    connections = run.record.samples.connection
+    to_client, to_server = run.column(table, "bytes_received"), run.column(table, "bytes_sent")
+    if connections is None or to_client is None or to_server is None:
+        return None
+    names = {place.node for place in places}
+    client, server = (
+        np.array([name.partition("@")[0] in names for name in column], dtype=np.float64)
+        for column in (connections.client, connections.server)
+    )
+    if table == "second":
+        rows = np.asarray(run.column("second", "connection"), dtype=np.int64)
+        client, server = client[rows], server[rows]
+    return np.asarray(to_client * client + to_server * server)

@@ -1,0 +1,141 @@
+"""How counters grew: over a phase, by its edges, or between the samples of an instrument.
+
+Both are the same to a formula: arrays of growths, with one entry a phase or one an interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from netstudy.analysis.clocks import inside
+from netstudy.analysis.nodes.places import Line, Place
+from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
+from netstudy.wire import InstrumentKind, PhaseKind, Readings
+
+Read = Callable[[str | None, str], Floats | None]
+"""The growth of a counter of a port, or of the node itself where the port is None."""
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """How the counters of one node grew."""
+
+    place: Place
+    at_s: Floats
+    """When each interval ends, from the start of the phase."""
+    seconds: Floats
+    """How long each interval is."""
+    read: Read
+    cpus: float | None
+    """Processors that the node may use; None: not known."""
+
+    def node(self, *counters: str) -> Floats | None:
+        """What the node counted under these names, together; None where one is missing."""
+        return self._sum((None, counter) for counter in counters)
+
+    def ports(self, *counters: str) -> Floats | None:
+        """The same of all its ports that are meant; None where it has none."""
+        return self._sum((line.port, each) for line in self.place.lines for each in counters)
+
+    def line(self, line: Line, *counters: str) -> Floats | None:
+        """The same of one port."""
+        return self._sum((line.port, counter) for counter in counters)
+
+    def _sum(self, wanted: Iterable[tuple[str | None, str]]) -> Floats | None:
+        found = [self.read(port, counter) for port, counter in wanted]
+        known = [one for one in found if one is not None]
+        if not known or len(known) < len(found):
+            return None
+        return np.asarray(np.sum(known, axis=0), dtype=np.float64)
+
+
+def over_phase(run: RunSample, place: Place, phase: PhaseKind) -> Growth | None:
+    """By the counters at both edges of a phase, over the time between these readings; None where
+    they were not read there."""
+    seconds = _between_edges(run, place.node, phase)
+    if not seconds:
+        return None
+    record = run.record
+
+    def read(port: str | None, counter: str) -> Floats | None:
+        counted: Readings = (
+            record.counters.get(place.node, {})
+            if port is None
+            else record.ports.get(place.node, {}).get(port, {})
+        )
+        grown = record.growth({counter: counted[counter]}, phase) if counter in counted else {}
+        return np.array([float(grown[counter])]) if counter in grown else None
+
+    length = np.array([seconds])
+    return Growth(place, length, length, read, _cpus(run, place.node))
+
+
+def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
+    """Time between the readings of a node at both edges of a phase, by its own clock."""
+    start, end = run.record.edges_of(phase)
+    if start is None or end is None:
+        return None
+    known = run.record.nodes.get(node)
+    read_at = None if known is None else known.read_at_ns
+    at = [edge.at_ns for edge in run.record.edges] if read_at is None else read_at
+    return (at[end] - at[start]) / NS_PER_S
+
+
+def between_samples(
+    run: RunSample, all_places: Iterable[Place], instrument: InstrumentKind, phase: PhaseKind
+) -> list[Growth]:
+    """By the samples of an instrument, at the times of the first place that it sampled.
+
+    Counters of other places are interpolated to these times: samplers of one interval do not tick
+    at the same instant. Empty where a place was not sampled, or fewer than twice.
+    """
+    wanted = list(all_places)
+    sampled = run.sampled(instrument)
+    at: Floats | None = None
+    found: list[Growth] = []
+    for place in wanted:
+        series = {one.port: one for one in sampled if one.node == place.node}
+        if not series:
+            return []
+        at = _times(run, series.values(), phase) if at is None else at
+        if at is None or at.size < 2:
+            return []
+        reader = _SampleReader(run, series, at, phase)
+        found.append(Growth(place, at[1:], np.diff(at), reader.read, _cpus(run, place.node)))
+    return found
+
+
+def _times(run: RunSample, series: Iterable[Sampled], phase: PhaseKind) -> Floats | None:
+    """The times of the samples in the phase, from its start."""
+    for one in series:
+        for column in one.columns:
+            found = inside(run, one, column, phase)
+            if found is not None and found[0].size:
+                return found[0]
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _SampleReader:
+    run: RunSample
+    series: dict[str | None, Sampled]
+    at_s: Floats
+    phase: PhaseKind
+
+    def read(self, port: str | None, counter: str) -> Floats | None:
+        """A node of one interface may have been sampled with it, as one."""
+        series = self.series.get(port)
+        if series is None or counter not in series.columns:
+            series = self.series.get(None)
+        found = None if series is None else inside(self.run, series, counter, self.phase)
+        if found is None or found[0].size < 2:
+            return None
+        return np.diff(np.interp(self.at_s, *found))
+
+
+def _cpus(run: RunSample, node: str) -> float | None:
+    known = run.record.nodes.get(node)
+    return None if known is None else known.cpus

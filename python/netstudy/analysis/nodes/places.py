@@ -1,0 +1,140 @@
+"""Where a metric is read: the nodes and the ports that a scope of a study means in a network."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from netstudy.study.vocabulary import LINK, MACHINE, Scope
+from netstudy.wire import Host, Link, Network, Port, Switch, Zone
+
+Kind = Literal["host", "switch", "link", "machine"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A port with the rates of its link."""
+
+    port: str
+    sends_bps: int
+    receives_bps: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node that counts, and those of its ports that are meant."""
+
+    node: str
+    lines: tuple[Line, ...]
+    are_all: bool
+    """Whether these are all of its ports, so that what the node itself counts is theirs."""
+
+
+def kind_of(network: Network, name: str) -> Kind | None:
+    """What a scope of that name is in a network; None: there is nothing of that name."""
+    if name in (LINK, MACHINE):
+        return "link" if name == LINK else "machine"
+    if any(switch.name == name for switch in network.switches):
+        return "switch"
+    return "host" if next(_endpoints(network, name), None) else None
+
+
+def places(network: Network, scope: Scope) -> list[Place]:
+    """The nodes of a scope, with the ports that lead where it says; those without any are left
+    out."""
+    if scope.node == MACHINE:
+        return [Place(MACHINE, (), are_all=True)]
+    if scope.node == LINK:
+        return [Place(port.node, (line,), are_all=False) for port, line in _each_line(network)]
+    found = (_place(network, node, scope.towards) for node in _nodes(network, scope.node))
+    return [place for place in found if place is not None]
+
+
+def neighbours(network: Network, name: str) -> list[str]:
+    """Where the ports of a host group or switch lead to: groups of hosts and names of switches."""
+    found = [
+        _group(network, far.node)
+        for node in _nodes(network, name)
+        for _, far, _ in _ports(network, node.name)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _nodes(network: Network, name: str) -> Iterator[Host | Zone | Switch]:
+    yield from _endpoints(network, name)
+    yield from (switch for switch in network.switches if switch.name == name)
+
+
+def _endpoints(network: Network, name: str) -> Iterator[Host | Zone]:
+    """The hosts of a group, or the one host or zone of that name."""
+    yield from (host for host in network.hosts if name in (host.name, host.group))
+    yield from (zone for zone in network.zones if zone.name == name)
+
+
+def _place(network: Network, node: Host | Zone | Switch, towards: str | None) -> Place | None:
+    """A zone has the interface of its host that its address belongs to."""
+    host, bound = (node.host, node.interface) if isinstance(node, Zone) else (node.name, None)
+    ports = list(_ports(network, host))
+    own = [port for port, _, _ in ports if bound in (None, port.name)]
+    chosen = own if towards is None else _towards(network, host, ports, towards)
+    lines = tuple(_line(port, far) for port, far, _ in ports if port in own and port in chosen)
+    if not lines and (towards is not None or isinstance(node, Switch)):
+        return None
+    return Place(node.name, lines, are_all=len(lines) == len(ports))
+
+
+def _towards(
+    network: Network, node: str, ports: Iterable[tuple[Port, Port, Link]], towards: str
+) -> list[Port]:
+    """The port of that name, or those that lead to what is called so on the shortest way."""
+    named = [port for port, _, _ in ports if port.name == towards]
+    if named and towards not in {_group(network, far.node) for _, far, _ in ports}:
+        return named
+    best: dict[str, tuple[int, Port]] = {}
+    for port, far, _ in ports:
+        for member, distance in _distances(network, node, far.node).items():
+            is_meant = towards in (member, _group(network, member))
+            if is_meant and distance < best.get(member, (1 << 30, port))[0]:
+                best[member] = (distance, port)
+    return [port for _, port in best.values()]
+
+
+def _distances(network: Network, node: str, first: str) -> dict[str, int]:
+    """Links from a neighbour of a node to every node behind it; hosts forward nothing."""
+    found, ahead = {first: 1}, deque([first])
+    switches = {switch.name for switch in network.switches}
+    while ahead:
+        here = ahead.popleft()
+        if here not in switches:
+            continue
+        for _, far, _ in _ports(network, here):
+            if far.node != node and far.node not in found:
+                found[far.node] = found[here] + 1
+                ahead.append(far.node)
+    return found
+
+
+def _ports(network: Network, node: str) -> Iterator[tuple[Port, Port, Link]]:
+    """Ports of a node, each with the other end of its link."""
+    for link in network.links:
+        for port, far in (link.ports, link.ports[::-1]):
+            if port.node == node:
+                yield port, far, link
+
+
+def _each_line(network: Network) -> Iterator[tuple[Port, Line]]:
+    """Both ends of every link."""
+    for link in network.links:
+        for port, far in (link.ports, link.ports[::-1]):
+            yield port, _line(port, far)
+
+
+def _line(port: Port, far: Port) -> Line:
+    return Line(port.name, port.rate_bps, far.rate_bps)
+
+
+def _group(network: Network, name: str) -> str:
+    node = network.node(name)
+    return node.group if isinstance(node, Host) else node.name

@@ -1,0 +1,179 @@
+"""The plan of what was carried out elsewhere: a run for each published cell, or repetition of it.
+
+Such a run has no network and no phases: the study's own say how its author would carry it out, and
+not how it was. Its workload holds the published values, so that the plan is all that its records
+are made of. A cell that the published data do not cover is not planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from netstudy import wire
+from netstudy.errors import StudyError
+from netstudy.plan.planned import (
+    Cell,
+    Estimate,
+    PlannedRun,
+    PlannedStudy,
+    canonical,
+    digest,
+    run_seed,
+)
+from netstudy.study import Case, Study, level_text
+from netstudy.study.published import PublishedValue, published_values, with_published_levels
+from netstudy.study.treatments import treatments
+from netstudy.wire import Level, Treatment
+
+_NETWORK = wire.Network(groups=(), nodes=(), links=())
+"""Nothing is known of it."""
+_Key = tuple[str, int, tuple[wire.PublishedValue, ...]]
+"""A treatment as text, a repetition, and what was published of it."""
+_RECORD_BYTES = 1_000
+"""Of a record without its values."""
+_VALUE_BYTES = 250
+
+
+def published_plan(
+    study: Study, *, seed: int | None = None, only: Mapping[str, Sequence[Level]] | None = None
+) -> PlannedStudy:
+    """Lay out the cells that the study's reference data give values of.
+
+    Raises StudyError when there are none, when the data leave the level of a factor open, and when
+    two of them give one value of a cell differently.
+    """
+    seed = study.seed if seed is None else seed
+    values = published_values(study)
+    if not study.reference:
+        raise StudyError("the study has no reference data, so there is nothing published of it")
+    runs = tuple(_runs(study, values, seed, only or {}))
+    if not runs:
+        raise StudyError("no published value is left: none is at a level of this run")
+    size = sum(_RECORD_BYTES + _VALUE_BYTES * len(_given(run)) for run in runs)
+    return PlannedStudy(
+        study=study,
+        seed=seed,
+        cells=tuple(_cells(study, runs)),
+        runs=tuple(
+            PlannedRun(run.id, run.cases, run.treatment, run.replicate, run.seed) for run in runs
+        ),
+        estimate=(estimate := Estimate(len(runs), 0, 0, 0, size, 0.0)),
+        most=estimate,
+        loops=(),
+        wired=runs,
+        possible=runs,
+    )
+
+
+def not_published(study: Study, planned: PlannedStudy) -> int:
+    """Cells of the study that the published data do not cover, levels left out of the run too."""
+    covered = {(cell.case, canonical(cell.treatment)) for cell in planned.cells}
+    own = (
+        (case.name, canonical({factor.name: whole[factor.name] for factor in case.factors}))
+        for case in _cases(study)
+        for whole in treatments(case)
+    )
+    return sum(key not in covered for key in own)
+
+
+def _runs(
+    study: Study, values: Sequence[PublishedValue], seed: int, only: Mapping[str, Sequence[Level]]
+) -> Iterator[wire.Run]:
+    """A run of several cases where they have the same treatment and the same values."""
+    found: dict[_Key, list[str]] = {}
+    sources: dict[_Key, tuple[str, ...]] = {}
+    wholes: dict[str, Treatment] = {}
+    for case in _cases(study):
+        for whole in treatments(case):
+            if not _is_kept(whole, only):
+                continue
+            text = canonical(whole)
+            wholes.setdefault(text, whole)
+            for repetition, read in _by_repetition(case, whole, values).items():
+                key = (text, repetition, tuple(map(_wired, read)))
+                found.setdefault(key, []).append(case.name)
+                sources[key] = tuple(dict.fromkeys(one.source for one in read))
+    for (text, repetition, given), cases in found.items():
+        yield wire.Run(
+            id=digest("published", text, repetition, *cases)[:12],
+            cases=tuple(cases),
+            treatment=wholes[text],
+            replicate=repetition,
+            seed=run_seed(wholes[text], repetition, seed),
+            network=_NETWORK,
+            workload=wire.Published(
+                of=study.workload.kind,
+                source=sources[text, repetition, given],
+                given=given,
+            ),
+            phases=(),
+        )
+
+
+def _cases(study: Study) -> Iterator[Case]:
+    """The test cases, with every level of an endless factor that was published."""
+    values = published_values(study)
+    for case in study.cases:
+        yield with_published_levels(case, (one for one in values if one.case in (None, case.name)))
+
+
+def _is_kept(whole: Treatment, only: Mapping[str, Sequence[Level]]) -> bool:
+    return all(
+        level_text(whole[name]) in set(map(level_text, levels))
+        for name, levels in only.items()
+        if name in whole
+    )
+
+
+def _by_repetition(
+    case: Case, whole: Treatment, values: Iterable[PublishedValue]
+) -> dict[int, list[PublishedValue]]:
+    """Repetition -> the values of a cell. Raises StudyError for a value that is not of one cell."""
+    found: dict[int, dict[str, PublishedValue]] = {}
+    for value in values:
+        if value.case not in (None, case.name) or not value.is_of(whole):
+            continue
+        _check_levels(case, value)
+        metrics = found.setdefault(value.repetition, {})
+        first = metrics.setdefault(value.metric, value)
+        if first != value:
+            raise StudyError(
+                f"gives {value.metric} of a cell that {first.place} gives too; leave one of them "
+                "out, or name the test case that each belongs to",
+                str(value.place),
+            )
+    return {number: list(metrics.values()) for number, metrics in sorted(found.items())}
+
+
+def _check_levels(case: Case, value: PublishedValue) -> None:
+    for factor in case.factors:
+        if factor.name not in value.levels and len(factor.levels) > 1:
+            raise StudyError(
+                f"does not say at which level of {factor.name} it was measured; name the column "
+                "in reference.factors, or the level in reference.at",
+                str(value.place),
+            )
+
+
+def _wired(value: PublishedValue) -> wire.PublishedValue:
+    return wire.PublishedValue(
+        metric=value.metric, value=value.value, rounding=value.rounding, row=value.row
+    )
+
+
+def _given(run: wire.Run) -> tuple[wire.PublishedValue, ...]:
+    assert isinstance(run.workload, wire.Published), "made above"
+    return run.workload.given
+
+
+def _cells(study: Study, runs: Sequence[wire.Run]) -> Iterator[Cell]:
+    for case in study.cases:
+        ids: dict[str, list[str]] = {}
+        levels: dict[str, Treatment] = {}
+        for run in runs:
+            if case.name in run.cases:
+                own = {factor.name: run.treatment[factor.name] for factor in case.factors}
+                ids.setdefault(canonical(own), []).append(run.id)
+                levels[canonical(own)] = own
+        for text, found in ids.items():
+            yield Cell(case.name, levels[text], tuple(found))

@@ -1,0 +1,312 @@
+"""Tables in the layout that a study asks for.
+
+Rows are the combinations of the row factors that have a cell, and those holes that the study gives
+a reason for. A factor that neither makes rows nor columns is held: each of its levels makes a table
+of its own, but one that grows stands at its best level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
+from netstudy.analysis.study_result import CaseResult, StudyResult
+from netstudy.report.cellrefs import cell_number, treatment_text
+from netstudy.report.numbers import level_text, number_text, significant_text
+from netstudy.report.prose.words import held_levels
+from netstudy.report.refs import Name, Number, say
+from netstudy.report.tables import Group, Table, Value, numeric_level
+from netstudy.study import outcome
+from netstudy.wire import Level, Treatment
+
+MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
+"""Beside an empty cell, and before its reason under the table."""
+Levels = tuple[Level, ...]
+Place = tuple[Levels, Levels]
+"""The levels of the row factors, and of the factors that make columns."""
+
+
+def asked_tables(result: StudyResult, case: CaseResult, key: str) -> list[Table]:
+    """The study's tables that show a test case, in its order; empty where it asks for none."""
+    wanted = [table for table in result.tables if _shows(table, case)]
+    layouts = [layout for table in wanted for layout in _layouts(table, case, result)]
+    many = len(layouts) > 1
+    return [
+        layout.table(f"{key}-table-{number}" if many else f"{key}-table")
+        for number, layout in enumerate(layouts, start=1)
+    ]
+
+
+def _shows(table: outcome.Table, case: CaseResult) -> bool:
+    return table.case in (None, case.name) and set(table.rows) <= set(case.layout.factors)
+
+
+def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Iterator[_Layout]:
+    factors = case.layout.factors
+    across = tuple(name for name in table.columns if name in factors) if table.cell else ()
+    rows = _rows(table, case, result)
+    placed = {*table.rows, *across, *(name for name in table.columns if name in factors)}
+    placed |= _grown(table, case)
+    groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
+    for row in rows:
+        held = tuple((f, level) for f, level in row.treatment.items() if f not in placed)
+        groups.setdefault(held, []).append(row)
+    for held, members in groups.items():
+        yield _Layout(table, case, result, dict(held), across, members)
+
+
+def _grown(table: outcome.Table, case: CaseResult) -> set[str]:
+    """The factors that grow and do not make the rows, which stand at their best level."""
+    return {loop.loop.factor.name for loop in case.loops} - set(table.rows)
+
+
+def _rows(table: outcome.Table, case: CaseResult, result: StudyResult) -> list[CellRow]:
+    cells = list(result.cells.of_case(case.name))
+    if not _grown(table, case):
+        return cells
+    best = [loop.best_row for loop in case.loops]
+    return [cell for cell in cells if any(cell is one for one in best)]
+
+
+@dataclass(eq=False)
+class _Layout:
+    """One table: what stands in which cell of it."""
+
+    asked: outcome.Table
+    case: CaseResult
+    result: StudyResult
+    held: Treatment
+    across: tuple[str, ...]
+    """Factors that make columns."""
+    cells: Sequence[CellRow]
+    reasons: list[str] = field(default_factory=list)
+    """Under the table, in the order of their marks."""
+
+    def table(self, table_id: str) -> Table:
+        """The whole table."""
+        stub = [Group(self._title(name)) for name in self.asked.rows]
+        if self._replicates:
+            stub.append(Group("replicate"))
+        rows = tuple(row for levels in self._row_levels for row in self._rows_of(levels))
+        held = say("{title}{held}", title=Name(self._caption), held=held_levels(self.held))
+        return Table(
+            table_id,
+            held,
+            (*stub, *self._groups),
+            rows,
+            stub=len(stub),
+            notes=tuple(f"{MARKS[i % 9]} {text}" for i, text in enumerate(self.reasons)),
+        )
+
+    @property
+    def _caption(self) -> str:
+        return self.asked.title or "Results"
+
+    @cached_property
+    def _metrics(self) -> Mapping[str, Metric]:
+        """The metrics by their names in the study; one that the runs cannot have is left out."""
+        names = (*self.asked.columns, *self.asked.cell)
+        names += tuple(normal.by for normal in self.asked.normalise.values() if normal.by)
+        known = self.result.cells.vocabulary
+        found = {name: metric_named(name, known) for name in names}
+        return {name: metric for name, metric in found.items() if metric is not None}
+
+    # ---- rows
+
+    @cached_property
+    def _by_place(self) -> Mapping[Place, CellRow]:
+        return {
+            (
+                self._levels(cell.treatment, self.asked.rows),
+                self._levels(cell.treatment, self.across),
+            ): cell
+            for cell in self.cells
+        }
+
+    @staticmethod
+    def _levels(treatment: Treatment, factors: Iterable[str]) -> Levels:
+        return tuple(treatment[name] for name in factors)
+
+    @cached_property
+    def _holes(self) -> Mapping[Place, str]:
+        """Holes of this table's held levels, with the reason that the study gives."""
+        return {
+            (self._levels(hole, self.asked.rows), self._levels(hole, self.across)): reason
+            for hole, reason in self.case.holes
+            if all(hole.get(name, level) == level for name, level in self.held.items())
+            and set(self.asked.rows) | set(self.across) <= set(hole)
+        }
+
+    @cached_property
+    def _row_levels(self) -> list[Levels]:
+        """Levels of the row factors in their order, those of the first factor outermost."""
+        found = dict.fromkeys(row for row, _ in (*self._by_place, *self._holes))
+        return sorted(found, key=lambda levels: self._position(self.asked.rows, levels))
+
+    @cached_property
+    def _column_levels(self) -> list[Levels]:
+        found = dict.fromkeys(column for _, column in (*self._by_place, *self._holes))
+        return sorted(found, key=lambda levels: self._position(self.across, levels))
+
+    def _position(self, factors: Iterable[str], levels: Levels) -> tuple[int, ...]:
+        known = self.result.cells.factors
+        return tuple(
+            known[name].index(level) if level in known[name] else len(known[name])
+            for name, level in zip(factors, levels, strict=True)
+        )
+
+    @cached_property
+    def _replicates(self) -> list[int]:
+        """The numbers of the replicates where each is shown; else none."""
+        if self.asked.show == "mean":
+            return []
+        return sorted({run.replicate for cell in self.cells for run in cell.runs})
+
+    def _rows_of(self, levels: Levels) -> Iterator[tuple[Value, ...]]:
+        """One row, or one a replicate."""
+        head = [
+            numeric_level(level, name) for name, level in zip(self.asked.rows, levels, strict=True)
+        ]
+        shown: list[int | None] = [*self._replicates] or [None]
+        for replicate in shown:
+            number = [] if replicate is None else [Number(replicate, str(replicate), "replicate")]
+            yield (*head, *number, *self._values(levels, replicate))
+
+    # ---- columns
+
+    @cached_property
+    def _groups(self) -> list[Group]:
+        if self.asked.cell:
+            subs = tuple(", ".join(map(level_text, levels)) for levels in self._column_levels)
+            return [self._group(name, subs) for name in self.asked.cell]
+        groups: list[Group] = []
+        headed = {name: head for head, names in self.asked.heads.items() for name in names}
+        for name in self.asked.columns:
+            head = headed.get(name)
+            if head is None:
+                groups.append(self._group(name))
+            elif self.asked.heads[head][0] == name:
+                groups.append(Group(head, columns=tuple(map(self._sub, self.asked.heads[head]))))
+        return groups
+
+    def _group(self, name: str, subs: tuple[str, ...] = ()) -> Group:
+        metric = self._metrics.get(name)
+        if metric is None:
+            return Group(self._title(name), columns=subs)
+        return Group(self._title(name), self._unit(name), self._note(name, metric), subs)
+
+    def _sub(self, name: str) -> str:
+        unit = self._unit(name)
+        return f"{self._title(name)} ({unit})" if unit else self._title(name)
+
+    def _title(self, name: str) -> str:
+        metric = self._metrics.get(name)
+        return self.asked.titles.get(name) or (name if metric is None else metric.title)
+
+    def _unit(self, name: str) -> str:
+        if name in self.asked.normalise:
+            return "%"
+        metric = self._metrics.get(name)
+        return "" if metric is None else metric.unit
+
+    def _note(self, name: str, metric: Metric) -> str:
+        """Which way is better, and what 100 % is."""
+        normal = self.asked.normalise.get(name)
+        if normal is None:
+            return metric.better
+        row = ", ".join(f"{f} {level_text(v)}" for f, v in normal.row.items()) or "first row"
+        by = self._metrics.get(normal.by) if normal.by else None
+        base = f"100 %: {by.label if by else metric.label}, {row}"
+        return "; ".join(part for part in (base, metric.better) if part)
+
+    # ---- cells
+
+    def _values(self, row: Levels, replicate: int | None) -> Iterator[Value]:
+        if self.asked.cell:
+            for name in self.asked.cell:
+                for column in self._column_levels:
+                    yield self._value(name, (row, column), replicate)
+            return
+        for name in self.asked.columns:
+            yield self._value(name, (row, ()), replicate)
+
+    def _value(self, name: str, place: Place, replicate: int | None) -> Value:
+        cell = self._by_place.get(place)
+        metric = self._metrics.get(name)
+        if metric is None:  # a factor whose level stands in the row
+            level = None if cell is None else cell.treatment.get(name)
+            return numeric_level(level, name)
+        value = self._number(name, metric, cell, replicate)
+        if value is not None:
+            normal = self.asked.normalise.get(name)
+            return value if normal is None else self._normalised(value, name, metric, place)
+        reason = self._reason(name, place)
+        return None if reason is None else Name(f"–{self._mark(reason)}")
+
+    def _number(
+        self, name: str, metric: Metric, cell: CellRow | None, replicate: int | None
+    ) -> Number | None:
+        if cell is None:
+            return None
+        if replicate is None:
+            found = cell_number(cell, metric)
+            return None if found is None else self._formatted(name, found, metric)
+        run = next((run for run in cell.runs if run.replicate == replicate), None)
+        value = None if run is None else metric.reading.of_run(run)
+        if value is None:
+            return None
+        source = f"{metric.name}, {treatment_text(cell.treatment)}, replicate {replicate}"
+        text = number_text(value, metric.decimals)
+        return self._formatted(name, Number(value, text, source), metric)
+
+    def _formatted(self, name: str, found: Number, metric: Metric) -> Number:
+        """With the digits that the study asks for."""
+        if name in self.asked.significant:
+            text = significant_text(found.value, self.asked.significant[name])
+        else:
+            text = number_text(found.value, self.asked.decimals.get(name, metric.decimals))
+        return Number(found.value, text, found.source)
+
+    def _normalised(self, found: Number, name: str, metric: Metric, place: Place) -> Value:
+        """In percent of the base row of the same column; None where that has no value."""
+        normal = self.asked.normalise[name]
+        base_metric = self._metrics[normal.by] if normal.by else metric
+        base = self._base(normal, base_metric, place[1])
+        if base is None or base.value == 0:
+            return None
+        value = 100.0 * found.value / base.value
+        source = f"{found.source}; in % of {base.source}"
+        digits = self.asked.decimals.get(name, 1)
+        if name in self.asked.significant:
+            return Number(value, significant_text(value, self.asked.significant[name]), source)
+        return Number(value, number_text(value, digits), source)
+
+    def _base(self, normal: outcome.Normal, metric: Metric, column: Levels) -> Number | None:
+        wanted = {name: level_text(level) for name, level in normal.row.items()}
+        for row in self._row_levels:
+            named = dict(zip(self.asked.rows, map(level_text, row), strict=True))
+            if all(named[name] == text for name, text in wanted.items()):
+                found = cell_number(self._by_place.get((row, column)), metric)
+                if found is not None or wanted:
+                    return found
+        return None
+
+    def _reason(self, name: str, place: Place) -> str | None:
+        """Why a cell has no value, where the study says so: of the cell itself, or of its hole."""
+        names = (*self.asked.rows, *self.across)
+        levels = dict(zip(names, map(level_text, (*place[0], *place[1])), strict=True))
+        levels |= {factor: level_text(level) for factor, level in self.held.items()}
+        for empty in self.asked.empty:
+            at = {factor: level_text(level) for factor, level in empty.at.items()}
+            if empty.column in (None, name) and all(levels.get(f) == v for f, v in at.items()):
+                return empty.because
+        return self._holes.get(place)
+
+    def _mark(self, reason: str) -> str:
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        return MARKS[self.reasons.index(reason) % len(MARKS)]

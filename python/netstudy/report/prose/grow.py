@@ -1,0 +1,169 @@
+"""How a growing factor came to its end: in sentences, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netstudy.analysis.growth import GrownLoop, Step
+from netstudy.analysis.study_result import CaseResult
+from netstudy.report.cellrefs import at, cell_number, count, plain, treatment_text
+from netstudy.report.numbers import counted, level_text, listed, spans
+from netstudy.report.prose.words import within
+from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.tables import Group, Table, Value, bare, numeric_level
+
+NO_VALUE = "no value"
+"""What stands for a level that none of its runs gives a value of."""
+
+
+def growth_sentences(case: CaseResult, noise_pct: float | None) -> list[Sentence]:
+    """What grew and by which rule, then one sentence a combination of the other factors."""
+    return [*_rule(case, noise_pct), *(loop_sentence(one) for one in case.loops)]
+
+
+def loop_sentence(one: GrownLoop) -> Sentence:
+    """The best level of a loop, and why it ended."""
+    where = treatment_text(one.loop.held)
+    best, row = one.judged.best, one.best_row
+    value = cell_number(row, one.metric, unit=True) if row is not None else None
+    if best is None or value is None:
+        return say("{where}{ending}.", where=_where(where), ending=Name(_capital(ending_text(one))))
+    return say(
+        "{where}{metric} is best at {level}, {value}. {ending}.",
+        where=_where(where),
+        metric=Name(within(one.metric.title) if where else one.metric.title),
+        level=at(one.loop.factor.name, best.level),
+        value=value,
+        ending=Name(_capital(ending_text(one))),
+    )
+
+
+def ending_text(one: GrownLoop) -> str:
+    """Why a loop ended, in words: for sentences, tables and `status`."""
+    steps, name = one.judged.steps, one.loop.factor.name
+    last = counted(name, level_text(steps[-1].level)) if steps else ""
+    match one.ending:
+        case "no gain":
+            after = [step for step in steps if _is_after(step, one)]
+            levels = f"level, {last}, gains" if len(after) == 1 else f"{len(after)} levels gain"
+            gained = one.judged.last_gain
+            since = counted(name, level_text(gained.level)) if gained else ""
+            return f"after {since} the next {levels} no more than the noise"
+        case "at most":
+            return f"it ended at {last}, the last that the study allows"
+        case "list ended":
+            return f"it ended at {last}, the last of the list"
+        case "no valid run":
+            return f"it ended at {last}, since no run of it is valid"
+        case "not measured":
+            return f"it ended at {last}, since its runs do not measure {one.metric.label}"
+        case None:
+            return f"it goes on after {last}" if last else "it has yet to begin"
+
+
+def growth_table(case: CaseResult, table_id: str) -> Table:
+    """One row a loop: what was tried, the best level with its value, the last gain, the end."""
+    loops = case.loops
+    factor, metric = loops[0].loop.factor.name, loops[0].metric
+    groups = (
+        *(Group(name) for name in loops[0].loop.held),
+        Group(f"{factor} tried"),
+        Group(f"best {factor}"),
+        Group(metric.title, metric.unit, metric.better),
+        Group("last gain at"),
+        Group("end"),
+    )
+    rows = tuple(_loop_row(one) for one in loops)
+    caption = say("How {factor} grew", factor=Name(factor))
+    return Table(table_id, caption, groups, rows, stub=len(loops[0].loop.held))
+
+
+def steps_table(case: CaseResult, table_id: str) -> Table:
+    """One row a level that was tried: how far it was ahead of the best before it."""
+    loops = case.loops
+    factor, metric = loops[0].loop.factor.name, loops[0].metric
+    groups = (
+        *(Group(name) for name in loops[0].loop.held),
+        Group(factor),
+        Group(metric.title, metric.unit, metric.better),
+        Group("Ahead of the best before", metric.unit),
+        Group("Noise", metric.unit),
+        Group("Gain"),
+    )
+    rows = tuple(row for one in loops for row in _step_rows(one))
+    caption = say("Levels of {factor}, as they were tried", factor=Name(factor))
+    return Table(table_id, caption, groups, rows, stub=len(loops[0].loop.held) + 1)
+
+
+def _rule(case: CaseResult, noise_pct: float | None) -> Iterator[Sentence]:
+    factor, metric = case.loops[0].loop.factor, case.loops[0].metric
+    growth = factor.growth
+    assert growth is not None, "the factor of a loop grows"
+    confirm = count(growth.confirm, "levels without gain that end the growth")
+    noise = (
+        Name("what two series of identical runs would differ by")
+        if noise_pct is None
+        else plain(noise_pct, 1, "%", "the study's noise, of the best before")
+    )
+    yield say(
+        "The factor {factor} grows, level after level, until {confirm} in a row {bring} no gain. A "
+        "gain is {metric} better than the best before by more than the noise, {noise}.",
+        factor=Name(factor.name),
+        confirm=say(
+            "{n} {noun}", n=confirm, noun=Name("level" if growth.confirm == 1 else "levels")
+        ),
+        bring=Name("brings" if growth.confirm == 1 else "bring"),
+        metric=Name(metric.label),
+        noise=noise,
+    )
+
+
+def _is_after(step: Step, one: GrownLoop) -> bool:
+    steps, gained = one.judged.steps, one.judged.last_gain
+    return gained is not None and steps.index(step) > steps.index(gained)
+
+
+def _loop_row(one: GrownLoop) -> tuple[Value, ...]:
+    judged, factor = one.judged, one.loop.factor.name
+    levels = [step.level for step in judged.steps]
+    best, gained = judged.best, judged.last_gain
+    return (
+        *_held(one),
+        Name(listed(spans(levels, [*one.loop.factor.names]))),
+        None if best is None else numeric_level(best.level, factor),
+        None if one.best_row is None else cell_number(one.best_row, one.metric),
+        None if gained is None else numeric_level(gained.level, factor),
+        Name(ending_text(one)),
+    )
+
+
+def _step_rows(one: GrownLoop) -> Iterator[tuple[Value, ...]]:
+    before: float | None = None
+    sign = -1 if one.metric.direction == "lower" else 1
+    for step, row in zip(one.judged.steps, one.rows, strict=True):
+        value = None if step.estimate is None else step.estimate.value
+        ahead = None if before is None or value is None else sign * (value - before)
+        what = f"{treatment_text(row.treatment)}, against the best before"
+        gain = ("yes" if step.gained else "no") if value is not None else NO_VALUE
+        yield (
+            *_held(one),
+            numeric_level(step.level, one.loop.factor.name),
+            cell_number(row, one.metric),
+            bare(ahead, one.metric, what),
+            bare(step.threshold, one.metric, f"noise, {what}"),
+            Name(gain),
+        )
+        if value is not None and (ahead is None or ahead > 0):
+            before = value
+
+
+def _held(one: GrownLoop) -> tuple[Value, ...]:
+    return tuple(numeric_level(level, name) for name, level in one.loop.held.items())
+
+
+def _where(text: str) -> Name:
+    return Name(f"With {text}: " if text else "")
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,0 +1,133 @@
+"""Checks of metrics: that the study measures them, and at nodes that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.problems import Path, Problem, listed
+from netstudy.study.model import Study
+from netstudy.study.procedure import PortSampler, SarSampler, SnmpPoll
+from netstudy.study.vocabulary import (
+    LINK,
+    MACHINE,
+    SWITCH,
+    MetricName,
+    Scope,
+    quantities_of,
+    split_metric,
+)
+
+
+def metric_problems(study: Study, path: Path, metric: str) -> Iterator[Problem]:
+    """What is wrong with the name of a metric in this study. Raises ValueError for a name that is
+    none anywhere."""
+    name = split_metric(metric)
+    wrong = _at_node(study, name, name.scope) if name.scope else _of_workload(study, name)
+    if wrong:
+        yield study.document.problem(path, wrong)
+
+
+def _of_workload(study: Study, name: MetricName) -> str | None:
+    measured, kind = study.metrics, study.workload.kind
+    if name.base not in measured:
+        hint = did_you_mean(name.base, measured) or f"; it measures {listed(list(measured))}"
+        return f'"{name.text}" is not measured by the workload {kind} of this study{hint}'
+    known = measured[name.base]
+    if name.statistic not in (None, "mean", *known):
+        has = f"; it has {listed(list(known))}" if known else ", it is one number a run"
+        return f'"{name.text}": {name.base} has no {name.statistic}{has}'
+    return None
+
+
+def _at_node(study: Study, name: MetricName, scope: Scope) -> str | None:
+    if scope.node in (LINK, MACHINE):
+        wrong = f"{scope.node} has no ports" if scope.towards else None
+        return wrong and f'"{name.text}": {wrong}'
+    topology = study.topology
+    is_switch = scope.node in topology.all_switches
+    if not is_switch and not _is_endpoint(study, scope.node):
+        if scope.node == SWITCH:
+            return f'"{name.text}": the topology has no switch of that name'
+        hint = did_you_mean(scope.node, [*topology.groups, *topology.all_switches])
+        return f'"{name.text}": no host "{scope.node}"{hint}'
+    known = quantities_of(scope.node, is_switch=is_switch)
+    if name.base not in known:
+        what = "switch" if is_switch else "host"
+        hint = did_you_mean(name.base, known)
+        return f'"{name.text}": {name.base} is not read at a {what}{hint}'
+    return _towards(study, name, scope, is_switch=is_switch) or _sampled(study, name, scope)
+
+
+def _is_endpoint(study: Study, node: str) -> bool:
+    """A group, one of its hosts such as client-3, or a zone such as a.zone1."""
+    groups = study.topology.groups
+    host, _, zone = node.partition(".")
+    group, _, number = host.rpartition("-")
+    has_host = host in groups or (group in groups and number.isdecimal() and int(number) > 0)
+    owner = groups.get(host) or groups.get(group)
+    return has_host and (not zone or (owner is not None and zone in (owner.zones or {})))
+
+
+def _towards(study: Study, name: MetricName, scope: Scope, *, is_switch: bool) -> str | None:
+    """A port leads to a host group or a switch; one of a host has a name as well."""
+    if scope.towards is None:
+        if name.base == "port_mbps" and not _watches_port(study, scope):
+            return f'"{name.text}": say which port, as in {scope.node}@server.port_out_mbps'
+        return None
+    topology = study.topology
+    known = [*topology.groups, *topology.all_switches]
+    if not is_switch:
+        known += _interfaces(study, scope.node)
+    if scope.towards in known or _is_endpoint(study, scope.towards):
+        return None
+    return f'"{name.text}": no host, switch or interface "{scope.towards}"' + did_you_mean(
+        scope.towards, known
+    )
+
+
+def _interfaces(study: Study, node: str) -> Iterable[str]:
+    host = study.topology.groups.get(node)
+    return () if host is None else host.interfaces or ()
+
+
+def _watches_port(study: Study, scope: Scope) -> bool:
+    """Whether instruments watch one port of a switch: that is meant where none is named."""
+    ports = {
+        one.port
+        for one in study.instruments
+        if (isinstance(one, PortSampler) and one.ports == scope.node)
+        or (isinstance(one, SnmpPoll) and one.snmp == scope.node)
+    }
+    return len(ports - {None}) == 1
+
+
+def _sampled(study: Study, name: MetricName, scope: Scope) -> str | None:
+    """A statistic of a course needs an instrument that reads it; a workload tells goodput by
+    itself."""
+    if not name.needs_samples or name.base == "goodput_mbps":
+        return None
+    wanted: Mapping[str, bool] = {
+        "ports": any(
+            (isinstance(one, PortSampler) and one.ports == scope.node)
+            or (isinstance(one, SnmpPoll) and one.snmp == scope.node)
+            for one in study.instruments
+        ),
+        "sar": any(
+            isinstance(one, SarSampler) and scope.node in (one.sar, *_members(one.sar, scope.node))
+            for one in study.instruments
+        ),
+    }
+    key = "ports" if scope.node in study.topology.all_switches else "sar"
+    if wanted[key]:
+        return None
+    group = scope.node.partition(".")[0]
+    return (
+        f'"{name.text}": {name.statistic} is of samples, and no instrument takes them; write '
+        f"instruments: [{{{key}: {group}, every: 1 s}}]"
+    )
+
+
+def _members(group: str, node: str) -> tuple[str, ...]:
+    host = node.partition(".")[0]
+    return (node,) if host == group or host.rpartition("-")[0] == group else ()

@@ -1,0 +1,129 @@
+"""Checks of tables: rows, columns, what stands in the cells, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.problems import Path, Problem
+from netstudy.study.checks.metrics import metric_problems
+from netstudy.study.checks.names import (
+    at_problems,
+    case_problems,
+    cases_of,
+    factors_problems,
+    metrics_problems,
+)
+from netstudy.study.model import Case, Study, factor_names
+from netstudy.study.outcome import Table
+
+
+def table_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
+    """What is wrong with a table."""
+    cases = cases_of(study, table.case)
+    yield from case_problems(study, path, table.case)
+    yield from factors_problems(study, (*path, "rows"), table.rows, cases)
+    yield from metrics_problems(study, (*path, "cell"), table.cell)
+    yield from _columns_problems(study, path, table, cases)
+    yield from _heads_problems(study, path, table)
+    yield from _formats_problems(study, path, table)
+    yield from _normal_problems(study, path, table, cases)
+    yield from _empty_problems(study, path, table)
+
+
+def _columns_problems(
+    study: Study, path: Path, table: Table, cases: Sequence[Case]
+) -> Iterator[Problem]:
+    factors = factor_names(cases)
+    across = [name for name in table.columns if name in factors]
+    for index, name in enumerate(table.columns):
+        place = (*path, "columns", index)
+        if name not in across:
+            yield from _column_problems(study, place, name, factors)
+        if name not in across and table.cell:
+            yield study.document.problem(
+                place, "stands beside factors that make the columns; put metrics into cell"
+            )
+        if name in table.rows:
+            yield study.document.problem(place, "makes the rows too; keep it in one of them")
+    if across and not table.cell and len(across) == len(table.columns):
+        message = "columns are factors; cell must say what stands in them"
+        yield study.document.problem(path, message)
+
+
+def _column_problems(
+    study: Study, path: Path, name: str, factors: Sequence[str]
+) -> Iterator[Problem]:
+    try:
+        yield from metric_problems(study, path, name)
+    except ValueError:
+        hint = did_you_mean(name, [*factors, *study.metrics])
+        message = f'"{name}" is neither a factor nor a metric{hint}'
+        yield study.document.problem(path, message)
+
+
+def _heads_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
+    """Headings stand above neighbours, and each column has one at most."""
+    problem = study.document.problem
+    if table.heads and table.cell:
+        yield problem((*path, "heads"), "the cell metrics are the headings here", of_key=True)
+        return
+    seen: set[str] = set()
+    for head, columns in table.heads.items():
+        place = (*path, "heads", head)
+        unknown = [name for name in columns if name not in table.columns]
+        for name in unknown:
+            message = f'"{name}" is not a column{did_you_mean(name, table.columns)}'
+            yield problem(place, message)
+        twice = seen & set(columns)
+        if twice:
+            yield problem(place, f'"{min(twice)}" stands below another heading too')
+        seen |= set(columns)
+        places = [table.columns.index(name) for name in columns if name not in unknown]
+        if places and places != list(range(places[0], places[0] + len(places))):
+            yield problem(place, "its columns must stand next to each other, in this order")
+
+
+def _formats_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
+    shown = (*table.columns, *table.cell)
+    for key, names in (
+        ("titles", table.titles),
+        ("decimals", table.decimals),
+        ("significant", table.significant),
+    ):
+        for name in names:
+            if name not in shown and not (key == "titles" and name in table.rows):
+                message = f"is not a column{did_you_mean(name, shown)}"
+                yield study.document.problem((*path, key, name), message, of_key=True)
+    for name in sorted(set(table.decimals) & set(table.significant)):
+        message = "has decimals too; keep one of the two"
+        yield study.document.problem((*path, "significant", name), message, of_key=True)
+
+
+def _normal_problems(
+    study: Study, path: Path, table: Table, cases: Sequence[Case]
+) -> Iterator[Problem]:
+    shown = (*table.columns, *table.cell)
+    for name, normal in table.normalise.items():
+        place = (*path, "normalise", name)
+        if name not in shown or name in factor_names(cases):
+            message = f"is not a column of a metric{did_you_mean(name, shown)}"
+            yield study.document.problem(place, message, of_key=True)
+        if normal.by is not None:
+            yield from metric_problems(study, (*place, "by"), normal.by)
+        for factor, level in normal.row.items():
+            yield from at_problems(study, (*place, "row", factor), factor, level)
+            if factor not in table.rows:
+                message = f"does not make the rows{did_you_mean(factor, table.rows)}"
+                yield study.document.problem((*place, "row", factor), message, of_key=True)
+
+
+def _empty_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
+    shown = (*table.columns, *table.cell)
+    for index, empty in enumerate(table.empty):
+        place = (*path, "empty", index)
+        for factor, level in empty.at.items():
+            yield from at_problems(study, (*place, "at", factor), factor, level)
+        if empty.column is not None and empty.column not in shown:
+            message = f'"{empty.column}" is not a column{did_you_mean(empty.column, shown)}'
+            yield study.document.problem((*place, "column"), message)

@@ -1,0 +1,65 @@
+"""Runs that were carried out elsewhere: their records are made of what was published of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from netstudy import __version__
+from netstudy.plan.planned import Estimate
+from netstudy.study.vocabulary import TestbedName
+from netstudy.testbed.base import Examination, OnRecord
+from netstudy.wire import EngineRecord, Plan, Published, Run, RunRecord, to_json
+
+SOURCE = "published in"
+"""What the environment of a record calls the source."""
+
+
+class PublishedData:
+    """Hands over the published values that a plan holds."""
+
+    __test__: ClassVar[bool] = False
+    name: ClassVar[TestbedName] = "published"
+    repeats_itself: ClassVar[bool] = True
+
+    def check(self) -> None:
+        """See Testbed.check: there is nothing that could be missing."""
+
+    def examine(self, plan: Plan) -> Examination:  # noqa: ARG002 (the same for every plan)
+        """See Testbed.examine: what is planned is what was published."""
+        return Examination()
+
+    def run(
+        self,
+        plan: Plan,
+        *,
+        threads: int | None,  # noqa: ARG002 (nothing takes time)
+        on_record: OnRecord,
+        captures: Path | None = None,  # noqa: ARG002 (nothing is captured)
+    ) -> None:
+        """See Testbed.run."""
+        head = EngineRecord(version=__version__, testbed=self.name)
+        on_record(head, to_json(head).encode() + b"\n")
+        for run in plan.runs:
+            record = record_of(run)
+            on_record(record, to_json(record).encode() + b"\n")
+
+    def seconds(self, estimate: Estimate, *, threads: int | None) -> float:  # noqa: ARG002
+        """See Testbed.seconds: reading takes none to speak of."""
+        return 0.0
+
+
+def record_of(run: Run) -> RunRecord:
+    """The record of a run that was carried out elsewhere."""
+    assert isinstance(run.workload, Published), "this testbed plans nothing else"
+    given = run.workload.given
+    return RunRecord(
+        run=run.id,
+        treatment=run.treatment,
+        replicate=run.replicate,
+        seed=run.seed,
+        status="ok",
+        environment={SOURCE: "; ".join(run.workload.source)},
+        published={one.metric: one.value for one in given},
+        published_rounding={one.metric: one.rounding for one in given},
+    )

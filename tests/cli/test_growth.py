@@ -1,0 +1,222 @@
+"""A study that grows, from the command line to its report, also when it is killed on its way."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netstudy.store import Folder, Results
+from tests.cli.conftest import Netstudy
+from tests.cli.test_kill import KILLED, content
+
+GROWING = """\
+study: fill
+question: How many clients fill a link of 100 Mbit/s?
+factors:
+  direction: [get, put]
+  clients: {grow: 1.., until: no gain, confirm: 1, at most: 8}
+topology:
+  hosts:
+    server: {profile: host-1g}
+    client: {profile: host-1g, count: "${clients}"}
+  switch: generic-deep
+  links:
+    - {between: [server, switch], rate: 100 Mbit/s, delay: 1 us}
+    - {between: [client, switch], rate: 40 Mbit/s, delay: 1 us}
+workload:
+  transfer: {direction: "${direction}"}
+procedure: {warmup: 50 ms, measure: 100 ms}
+replicates: 2
+noise: 2 %
+figures: [goodput]
+quick: {only: {clients: 2..4}, set: {replicates: 1}}
+"""
+WRITES = 40
+"""About as many files as the run below writes, one after the other."""
+
+
+@pytest.fixture
+def growing(here: Path, engine: Path) -> Path:
+    """The study above, in the folder to work in."""
+    del engine
+    path = here / "study.yaml"
+    path.write_text(GROWING)
+    return path
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, real_engine: Path) -> Path:
+    """The results folder of a run that nothing happened to."""
+    here = tmp_path_factory.mktemp("uninterrupted")
+    (here / "study.yaml").write_text(GROWING)
+    subprocess.run(
+        [sys.executable, "-m", "netstudy", "run", "study.yaml"],
+        cwd=here,
+        env={**os.environ, "NETSTUDY_ENGINE": str(real_engine)},
+        capture_output=True,
+        check=True,
+    )
+    return here / "results" / "fill" / "latest"
+
+
+def test_clients_grow_until_the_link_is_full(growing: Path, netstudy: Netstudy) -> None:
+    outcome = netstudy("run", growing)
+    assert outcome.code == 0, outcome.err
+    (folder,) = Results(Path("results")).folders()
+    told = json.loads(netstudy("status", "--json").out)
+    assert [one["at"] for one in told["growth"]] == [{"direction": "get"}, {"direction": "put"}]
+    for one in told["growth"]:
+        assert [step["level"] for step in one["tried"]] == [1, 2, 3, 4]
+        values = [step["value"] for step in one["tried"]]
+        assert values[1] == pytest.approx(2 * values[0], rel=0.03)
+        assert values[2] == pytest.approx(values[3], rel=0.02)
+        assert 90 < values[3] < 100
+        assert one["ending"] == "no gain"
+    assert told["rounds"] == 4
+    assert "round 4: 4 runs to do, 12 are there" in outcome.err
+    assert "Grown: With direction=get: goodput is best at" in outcome.out
+    assert folder.changed_since_sealed() == []
+    assert "rounds/4.json" in json.loads((folder.path / "DONE").read_text())["files"]
+    assert "How clients grew" in (folder.path / "report.md").read_text()
+    rows = netstudy("export", "--csv").out.splitlines()
+    assert len(rows) == 1 + 8
+    assert netstudy("compare", folder.path, folder.path).code == 0
+    assert "16/16" in netstudy("ls").out
+
+
+def test_a_plan_tells_of_the_first_round_and_of_the_most(growing: Path, netstudy: Netstudy) -> None:
+    told = netstudy("plan", growing).out
+    assert "runs     4 in the first round, at most 32 in 8 rounds: at most 16 cells" in told
+    assert "grows    clients until 1 level does not gain in throughput" in told
+    assert "at most" in told.split("packets")[1].split("\n")[0]
+    assert netstudy("run", growing, "--dry-run").out == told
+    plan = json.loads(netstudy("plan", growing, "--json").out)
+    assert {run["treatment"]["clients"] for run in plan["runs"]} == {1}
+    assert not Path("results").exists()
+
+
+def test_the_time_that_all_rounds_may_take_is_what_is_allowed(
+    growing: Path, netstudy: Netstudy
+) -> None:
+    refused = netstudy("run", growing, "--max-time", "1 ms")
+    assert refused.code == 2
+    assert "32 runs" in refused.err
+    assert not Path("results").exists()
+
+
+def test_quick_and_only_keep_levels_of_a_growing_factor(growing: Path, netstudy: Netstudy) -> None:
+    assert netstudy("run", growing, "--quick", "--only", "direction=put").code == 0
+    told = json.loads(netstudy("status", "--json").out)
+    assert [step["level"] for step in told["growth"][0]["tried"]] == [2, 3, 4]
+    assert netstudy("run", growing, "--only", "clients=1,3").code == 0
+    told = json.loads(netstudy("status", "--json").out)
+    assert [one["ending"] for one in told["growth"]] == ["at most", "at most"]
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        ("requests_per_s", 'of: "requests_per_s" is not measured by the workload transfer, whose '
+                           "throughput is goodput_mbps"),
+        ("min_rtt_us_min", 'of: "min_rtt_us_min" is not measured by the workload transfer'),
+    ],
+)  # fmt: skip
+def test_a_metric_that_cannot_decide_is_refused_before_anything_runs(
+    of: str, said: str, growing: Path, netstudy: Netstudy
+) -> None:
+    growing.write_text(GROWING.replace("at most: 8", f"at most: 8, of: {of}"))
+    assert said in netstudy("validate", growing).out
+    refused = netstudy("run", growing)
+    assert refused.code == 2
+    assert f"study.yaml:5:{GROWING.splitlines()[4].index('}') + 7}: factors.clients.{said}" in (
+        refused.err
+    )
+    assert not Path("results").exists()
+
+
+def test_an_unfinished_folder_says_how_far_its_rounds_are(
+    growing: Path, netstudy: Netstudy
+) -> None:
+    assert killed(growing, "/3.json:1:after")
+    told = netstudy("status").out
+    assert "unfinished, 8 of 12 runs, 3 rounds" in told
+    assert "clients direction=get: it goes on after 2" in told
+    refused = netstudy("export", "fill")
+    assert "8 of 12 runs of 3 rounds so far are there" in refused.err
+
+
+def killed(study: Path, instant: str) -> bool:
+    """Start or resume a run that kills itself at an instant; False: it came to its end before."""
+    known = Results(Path("results")).folders()
+    asked = [known[0].path, "--resume"] if known else [study.name]
+    process = subprocess.run(
+        [sys.executable, KILLED, "run", *asked],
+        env={**os.environ, "KILL_AT": instant},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode in (0, -signal.SIGKILL), process.stderr
+    return process.returncode != 0
+
+
+def finished(study: Path, netstudy: Netstudy) -> Folder:
+    """What `--resume` makes of what is there; without a folder, a run from the start."""
+    known = Results(Path("results")).folders()
+    arguments = [known[0].path, "--resume"] if known else [study.name]
+    outcome = netstudy("run", *arguments)
+    assert outcome.code == 0, outcome.err
+    (folder,) = Results(Path("results")).folders()
+    return folder
+
+
+def killed_at_random(seed: int, study: Path, uninterrupted: Path, netstudy: Netstudy) -> None:
+    """Kill a run before or after a random write of it, perhaps again, and let it end."""
+    chance = random.Random(seed)
+    instants: list[str] = []
+    while not instants or chance.random() < 0.4:
+        when = chance.choice(["before", "after"])
+        instants.append(f"/:{chance.randint(1, WRITES)}:{when}")
+        if not killed(study, instants[-1]):
+            break
+    folder = finished(study, netstudy)
+    said = f"seed {seed}, killed at {instants}"
+    assert content(folder.path) == content(uninterrupted), said
+    assert folder.changed_since_sealed() == [], said
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_growing_study_killed_at_random_ends_as_if_it_had_not_been(
+    seed: int, growing: Path, uninterrupted: Path, netstudy: Netstudy
+) -> None:
+    killed_at_random(seed, growing, uninterrupted, netstudy)
+
+
+@pytest.mark.slow
+def test_a_growing_study_is_killed_20_times_and_ends_as_if_it_had_not_been(
+    growing: Path, uninterrupted: Path, netstudy: Netstudy
+) -> None:
+    """Seeds differ from one time to the next; the one that fails is told."""
+    base = random.SystemRandom().randrange(10**6)
+    for seed in range(base, base + 20):
+        killed_at_random(seed, growing, uninterrupted, netstudy)
+        shutil.rmtree("results")
+
+
+@pytest.mark.parametrize(
+    "instant",
+    ["/rounds/:2:before", "/rounds/:2:after", "/runs/:13:before", "records.jsonl:1:before"],
+)
+def test_killed_at_the_edge_of_a_round_it_goes_on_with_the_same_one(
+    instant: str, growing: Path, uninterrupted: Path, netstudy: Netstudy
+) -> None:
+    assert killed(growing, instant)
+    assert content(finished(growing, netstudy).path) == content(uninterrupted)

@@ -1,0 +1,244 @@
+"""`--testbed published`: tables, verdicts and findings out of published data alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.workloads.incast import COMPLETION
+from netstudy.report.prose.summary import summary
+from netstudy.store import Folder
+from tests.cli.conftest import CHECKOUT, INCAST, Netstudy
+
+STUDIES = CHECKOUT / "studies"
+ONE_CELL = """\
+study: one
+question: How long does it take?
+factors:
+  size: [1 MB, 1 GB]
+  path: [a, b]
+topology:
+  hosts: {left: {profile: host-10g}, right: {profile: host-10g}}
+  links: [{between: [left, right], rate: 1 Gbit/s}]
+workload:
+  transfer: {clients: left, servers: right, size: "${size}", protocol: ftp}
+"""
+
+
+@pytest.fixture
+def published(netstudy: Netstudy, here: Path) -> Folder:
+    """The incast study out of its published data."""
+    outcome = netstudy("run", INCAST, "--testbed", "published")
+    assert outcome.code == 0, outcome.err
+    folder = Folder.at(here / "results" / "incast" / "latest")
+    assert folder is not None
+    return folder
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def written(folder: Path, reference: str, *lines: str) -> Path:
+    """A study of published data; its factor `path` is used by nothing but the data."""
+    (folder / "study.yaml").write_text(ONE_CELL + reference)
+    (folder / "data.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_every_published_value_is_exported_under_the_name_of_its_metric(
+    published: Folder, netstudy: Netstudy
+) -> None:
+    outcome = netstudy("export", published.path, "--csv")
+    found = {(row["switch"], row["servers"]): row for row in rows(outcome.out)}
+    source = rows((INCAST / "reference" / "incast_4mb_mtu9000.csv").read_text())
+    assert len(found) == 2 * len(source) == 46
+    for row in source:
+        for switch, column in (("arista-7124s", "arista_7124s"), ("nexus-5010", "nexus_5010")):
+            cell = found[switch, row["servers"]]
+            assert float(cell["goodput_mbps"]) == float(row[f"goodput_mbps_{column}"])
+            assert float(cell["completion_ms_mean"]) == float(row[f"completion_ms_{column}"])
+            assert float(cell["drops_per_iteration"]) == float(row[f"dropped_packets_{column}"])
+
+
+def test_the_verdict_follows_from_noise_and_rounding(published: Folder) -> None:
+    result: StudyResult = analyse(published)
+    (case,) = result.cases
+    (table,) = (v for v in case.panels[0].verdicts if v.metric.name == COMPLETION.name)
+    outcomes = {row.x: (row.outcome, row.winner) for row in table.rows}
+    assert outcomes[1] == ("undecided", None)  # 3.5 and 3.5 ms: a digit is 2.9 % of them
+    assert outcomes[4] == ("different", "arista-7124s")
+    assert outcomes[5] == ("different", "nexus-5010")
+    assert [(c.after, c.before) for c in table.crossovers] == [(4, 5)]
+    said = " ".join(str(point) for one in summary(result) for point in one.sentences)
+    assert "169.8\u00a0% slower" in said.replace(" %", "\u00a0%")
+
+
+def test_the_report_says_whose_values_they_are_and_nothing_of_simulated_hosts(
+    published: Folder,
+) -> None:
+    page = (published.path / "report.md").read_text()
+    assert "Published values, from Principled Technologies" in page
+    assert "What is known of the error of a value is its rounding." in page
+    assert "46 of 46 cells have one published value" in page
+    for word in ("simulated", "Test bed and workload", "Hardware profiles", "warm-up", "ucs-c200"):
+        assert word not in page
+    assert not (published.path / "figures" / "testbed.svg").exists()
+    assert (published.path / "figures" / "completion.svg").exists()
+
+
+def test_plan_and_records_are_made_of_the_data_alone(
+    published: Folder, netstudy: Netstudy, here: Path
+) -> None:
+    plan = json.loads((published.path / "plan.json").read_text())
+    assert plan == json.loads(netstudy("plan", INCAST, "--testbed", "published", "--json").out)
+    first: dict[str, Any] = plan["runs"][0]
+    assert first["network"] == {"groups": [], "nodes": [], "links": [], "shared_clock": False}
+    assert first["workload"]["kind"] == "published"
+    assert first["workload"]["given"][0]["row"] == "reference/incast_4mb_mtu9000.csv:2"
+    record = next(one for one in published.records() if one.run == first["id"])
+    assert record.status == "ok"
+    assert record.published == {
+        "goodput_mbps": 9044.0,
+        "drops_per_iteration": 0.0,
+        "retransmissions_per_iteration": 0.0,
+        "completion_ms_mean": 3.5,
+    }
+    assert set(record.published_rounding.values()) == {0.1}
+    assert netstudy("run", "--resume", here / "results" / "incast" / "latest").code == 0
+
+
+def test_the_published_data_stand_beside_runs_of_the_simulator(
+    published: Folder, netstudy: Netstudy, here: Path
+) -> None:
+    quick = ("--quick", "--only", "servers=1,2", "--set", "workload.incast.iterations=20")
+    assert netstudy("run", INCAST, *quick, "--results", here / "simulated").code == 0
+    outcome = netstudy("compare", published.path, here / "simulated" / "incast" / "latest")
+    assert outcome.code == 0, outcome.err
+    assert "Completion time" in outcome.out
+    assert "What the two plans set differently" not in outcome.out  # nothing is known of one
+
+
+def test_a_short_form_and_a_choice_of_levels_leave_rows_out(netstudy: Netstudy, here: Path) -> None:
+    options = ("--testbed", "published", "--quick", "--only", "switch=nexus-5010")
+    assert netstudy("run", INCAST, *options).code == 0
+    found = rows((here / "results" / "incast" / "latest" / "cells.csv").read_text())
+    assert [row["servers"] for row in found] == ["1", "2", "3", "4", "8", "16", "23"]
+
+
+def test_repetitions_are_replicates(netstudy: Netstudy, here: Path) -> None:
+    """Files by FTP from RAM disk to RAM disk: no other testbed carries that out yet."""
+    assert netstudy("run", STUDIES / "zones", "--testbed", "published").code == 0
+    folder = Folder.at(here / "results" / "zones" / "latest")
+    assert folder is not None
+    (cell,) = (
+        cell
+        for cell in analyse(folder).cells.rows
+        if cell.treatment == {"path": "same interface", "size": "1 GB"}
+    )
+    assert [run.record.published["transfer_s"] for run in cell.runs] == [6.7, 5.0, 4.9]
+    (metric,) = analyse(folder).cells.metrics
+    estimate = cell.estimate(metric)
+    assert estimate is not None
+    assert (round(estimate.value, 3), estimate.n, estimate.unit) == (5.533, 3, "run")
+    assert estimate.interval is not None
+
+
+def test_a_workload_that_is_not_carried_out_yet_has_its_published_tables(
+    netstudy: Netstudy, here: Path
+) -> None:
+    """One treatment stands in two tables, each with a base row of its own for its rates."""
+    options = ("--set", "figures=[]", "--set", "conclude=[]")
+    outcome = netstudy("run", STUDIES / "trade", "--testbed", "published", *options)
+    assert outcome.code == 0, outcome.err
+    found = rows((here / "results" / "trade" / "latest" / "cells.csv").read_text())
+    shared = {
+        row["cases"]: (row["app.cpu_pct"], row["etr_pct"])
+        for row in found
+        if (row["disk"], row["users"], row["buffers"], row["cpus"]) == ("disk", "60", "16", "8")
+    }
+    assert shared == {"disk": ("91.61", "111.0"), "buffers": ("91.61", "97.5")}
+    assert re.search(r"128 +92\.54 +18 +100\.0 +78\.56", outcome.out)
+    assert netstudy("report", here / "results" / "trade" / "latest").code == 0
+
+
+def test_what_the_data_do_not_give_is_refused_by_its_path(netstudy: Netstudy, here: Path) -> None:
+    outcome = netstudy("run", STUDIES / "ethernet", "--testbed", "published")
+    assert outcome.code == 2
+    for said in (
+        "compare.on asks for response_ms_mean, which the published data do not give.",
+        "figures[0] is a time series, and published values are no samples.",
+        "conclude.limit asks for response_ms_mean, which the published data do not give.",
+    ):
+        assert said in outcome.err
+    assert not (here / "results").exists()
+    standard = ("--set", "report.figures=[completion, completion_p99]")
+    outcome = netstudy("run", INCAST, "--testbed", "published", *standard)
+    assert outcome.code == 2
+    assert "report.figures[1] is completion_p99, which the published data" in outcome.err
+
+
+def test_the_plan_says_what_is_covered_and_which_names_were_mapped(netstudy: Netstudy) -> None:
+    outcome = netstudy("plan", STUDIES / "gigabit", "--testbed", "published")
+    assert outcome.code == 0, outcome.err
+    assert "clients: 1, 2, 4, 5" in outcome.out  # of a factor that grows without end
+    outcome = netstudy("plan", STUDIES / "zones", "--testbed", "published")
+    assert "level    size: 1MB is 1 MB" in outcome.out
+    assert "27: 9 cells, 3 replicates of each" in outcome.out
+    outcome = netstudy("plan", STUDIES / "ethernet", "--testbed", "published")
+    assert "2 cells of the study have no published value in this run." in outcome.out
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--scale", "1/10"), ("--set", "workload.incast.iterations=5"), ("--set", "replicates=2")],
+)
+def test_options_that_say_how_runs_are_made_are_refused(
+    option: tuple[str, str], netstudy: Netstudy, here: Path
+) -> None:
+    outcome = netstudy("run", INCAST, "--testbed", "published", *option)
+    assert outcome.code == 2
+    assert "those of --testbed published were carried out elsewhere" in outcome.err
+    assert not (here / "results").exists()
+
+
+def test_a_study_without_reference_data_has_nothing_published(
+    netstudy: Netstudy, study: Path
+) -> None:
+    outcome = netstudy("run", study, "--testbed", "published")
+    assert outcome.code == 2
+    assert "no reference data" in outcome.err
+
+
+def test_data_that_leave_a_level_open_are_refused_with_their_line(
+    netstudy: Netstudy, here: Path
+) -> None:
+    reference = (
+        "reference: {file: data.csv, source: me, factors: {size: size}, "
+        "columns: {s: {metric: transfer_s}}}\n"
+    )
+    folder = written(here, reference, "size,s", "1 MB,1")
+    outcome = netstudy("run", folder, "--testbed", "published")
+    assert outcome.code == 2
+    assert "data.csv:2: does not say at which level of path it was measured" in outcome.err
+
+
+def test_two_files_that_give_one_value_are_refused_by_validate(
+    netstudy: Netstudy, here: Path
+) -> None:
+    part = (
+        "{file: data.csv, source: me, at: {path: a}, factors: {size: size}, "
+        "columns: {s: {metric: transfer_s}}}"
+    )
+    folder = written(here, f"reference: [{part}, {part}]\n", "size,s", "1 MB,1")
+    outcome = netstudy("validate", folder)
+    assert outcome.code == 2
+    said = "data.csv:2: gives transfer_s at path a, size 1 MB, as data.csv:2 does; leave one"
+    assert said in outcome.err

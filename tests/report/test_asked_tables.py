@@ -1,0 +1,239 @@
+"""Tables come out as a study says: rows, columns, heads, replicates, base rows, digits, reasons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.workloads.incast import COMPLETION, GOODPUT
+from netstudy.errors import StudyError
+from netstudy.report.asked_tables import asked_tables
+from netstudy.report.document import document
+from netstudy.report.html import render_html
+from netstudy.report.markdown import pipe_table
+from netstudy.report.plaintext import text_table
+from netstudy.report.refs import Number
+from netstudy.report.tables import Table
+from netstudy.store import Folder
+from tests.report.results import from_text, study_text
+
+DESIGN = """\
+factors: {switch: [nexus-5010, arista-7124s], servers: [2, 4]}
+replicates: 3
+"""
+
+
+def results_of(folder: Path, asked: str, design: str = DESIGN) -> tuple[Folder, StudyResult]:
+    text = study_text(f"{design}tables: [{asked}]\n", switch='"${switch}"', servers='"${servers}"')
+    made = from_text(folder, text)
+    return made, analyse(made)
+
+
+def tables(folder: Path, asked: str, design: str = DESIGN) -> list[Table]:
+    _, result = results_of(folder, asked, design)
+    (case,) = result.cases
+    return asked_tables(result, case, "t")
+
+
+def cells(table: Table) -> list[list[str]]:
+    return [["" if value is None else str(value) for value in row] for row in table.rows]
+
+
+def heads(table: Table) -> list[tuple[str, tuple[str, ...]]]:
+    return [(group.heading, group.columns) for group in table.groups]
+
+
+def value(result: StudyResult, switch: str, servers: int) -> float:
+    row = next(
+        cell
+        for cell in result.cells.rows
+        if (cell.treatment["switch"], cell.treatment["servers"]) == (switch, servers)
+    )
+    found = row.value(COMPLETION)
+    assert found is not None
+    return found
+
+
+def test_columns_of_a_factor_hold_the_cell_metrics_each_under_its_own_head(tmp_path: Path) -> None:
+    asked = "{rows: servers, columns: switch, cell: [completion_ms_mean, goodput_mbps]}"
+    (table,) = tables(tmp_path, asked)
+    switches = ("nexus-5010", "arista-7124s")
+    assert heads(table) == [
+        ("servers", ()),
+        (COMPLETION.title, switches),
+        (GOODPUT.title, switches),
+    ]
+    assert [row[0] for row in cells(table)] == ["2", "4"]
+
+
+def test_rows_and_columns_may_be_swapped(tmp_path: Path) -> None:
+    _, result = results_of(tmp_path, "{rows: switch, columns: servers, cell: completion_ms_mean}")
+    (table,) = asked_tables(result, result.cases[0], "t")
+    assert [row[0] for row in cells(table)] == ["nexus-5010", "arista-7124s"]
+    assert table.groups[1].columns == ("2", "4")
+    for row, switch in zip(table.rows, ("nexus-5010", "arista-7124s"), strict=True):
+        for shown, servers in zip(row[1:], (2, 4), strict=True):
+            assert isinstance(shown, Number)
+            assert shown.value == value(result, switch, servers)
+
+
+def test_several_row_factors_make_a_row_a_combination_the_first_one_outermost(
+    tmp_path: Path,
+) -> None:
+    (table,) = tables(tmp_path, "{rows: [servers, switch], columns: completion_ms_mean}")
+    assert [row[:2] for row in cells(table)] == [
+        ["2", "nexus-5010"],
+        ["2", "arista-7124s"],
+        ["4", "nexus-5010"],
+        ["4", "arista-7124s"],
+    ]
+
+
+def test_a_factor_that_is_nowhere_makes_a_table_for_each_of_its_levels(tmp_path: Path) -> None:
+    both = tables(tmp_path, "{title: Time, rows: servers, columns: completion_ms_mean}")
+    assert [str(table.caption) for table in both] == [
+        "Time (switch nexus-5010)",
+        "Time (switch arista-7124s)",
+    ]
+    assert [table.id for table in both] == ["t-table-1", "t-table-2"]
+
+
+def test_every_replicate_is_a_row_of_its_own(tmp_path: Path) -> None:
+    _, result = results_of(
+        tmp_path,
+        "{rows: servers, columns: switch, cell: completion_ms_mean, show: every replicate}",
+    )
+    (table,) = asked_tables(result, result.cases[0], "t")
+    assert [row[:2] for row in cells(table)] == [
+        [servers, str(replicate)] for servers in ("2", "4") for replicate in (1, 2, 3)
+    ]
+    cell = result.cells.rows[0]
+    (run,) = (run for run in cell.runs if run.replicate == 2)
+    shown = table.rows[1][2]
+    assert isinstance(shown, Number)
+    assert shown.value == COMPLETION.reading.of_run(run)
+
+
+def test_a_column_in_percent_of_the_first_row_of_a_named_row_or_of_another_column(
+    tmp_path: Path,
+) -> None:
+    asked = """{rows: [switch, servers], columns: [completion_ms_mean, completion_ms_p50],
+      normalise: {completion_ms_mean: first row,
+        completion_ms_p50: {by: completion_ms_mean, row: {switch: arista-7124s, servers: 4}}}}"""
+    _, result = results_of(tmp_path, asked)
+    (table,) = asked_tables(result, result.cases[0], "t")
+    first, by = value(result, "nexus-5010", 2), value(result, "arista-7124s", 4)
+    assert [group.unit for group in table.groups] == ["", "", "%", "%"]
+    for row in table.rows:
+        switch, servers, mean, median = row
+        assert isinstance(mean, Number)
+        assert isinstance(median, Number)
+        own = value(result, str(switch), int(str(servers)))
+        assert mean.value == pytest.approx(100 * own / first)
+        assert "in % of completion_ms_mean, switch=arista-7124s, servers=4" in median.source
+    assert str(table.rows[0][2]) == "100.0"
+    assert by > 0
+
+
+def test_a_normalised_pivot_has_a_base_in_each_column(tmp_path: Path) -> None:
+    asked = """{rows: servers, columns: switch, cell: completion_ms_mean,
+      normalise: {completion_ms_mean: first row}}"""
+    (table,) = tables(tmp_path, asked)
+    assert [str(shown) for shown in table.rows[0][1:]] == ["100.0", "100.0"]
+
+
+def test_heads_stand_above_their_columns_and_columns_have_the_studys_titles(
+    tmp_path: Path,
+) -> None:
+    asked = """{rows: [switch, servers], columns: [completion_ms_mean, completion_ms_p99,
+      goodput_mbps], heads: {Time: [completion_ms_mean, completion_ms_p99]},
+      titles: {completion_ms_mean: mean, servers: number}}"""
+    (table,) = tables(tmp_path, asked)
+    assert heads(table) == [
+        ("switch", ()),
+        ("number", ()),
+        ("Time", ("mean (ms)", "99th percentile of the completion time (ms)")),
+        (GOODPUT.title, ()),
+    ]
+
+
+def test_digits_are_the_studys(tmp_path: Path) -> None:
+    asked = """{rows: [switch, servers], columns: [completion_ms_mean, goodput_mbps],
+      decimals: {completion_ms_mean: 4}, significant: {goodput_mbps: 2}}"""
+    (table,) = tables(tmp_path, asked)
+    for row in cells(table):
+        assert len(row[2].partition(".")[2]) == 4
+        assert len(row[3].replace(",", "").rstrip("0").replace(".", "").lstrip("0")) <= 2
+
+
+HOLED = DESIGN + ("holes: [{switch: arista-7124s, servers: 4, because: the switch was gone}]\n")
+
+
+def test_a_hole_with_a_reason_stands_in_the_table_and_the_reason_under_it(tmp_path: Path) -> None:
+    (table,) = tables(tmp_path, "{rows: [switch, servers], columns: goodput_mbps}", HOLED)
+    assert cells(table)[-1] == ["arista-7124s", "4", "–¹"]
+    assert table.notes == ("¹ the switch was gone",)
+
+
+def test_a_hole_without_a_reason_has_no_row(tmp_path: Path) -> None:
+    design = HOLED.replace(", because: the switch was gone", "")
+    (table,) = tables(tmp_path, "{rows: [switch, servers], columns: goodput_mbps}", design)
+    assert len(table.rows) == 3
+    assert table.notes == ()
+
+
+def test_an_empty_cell_has_the_reason_that_the_study_gives_and_a_measured_one_its_value(
+    tmp_path: Path,
+) -> None:
+    asked = """{rows: [switch, servers], columns: [server.cpu_pct, goodput_mbps],
+      empty: [{column: server.cpu_pct, because: nobody looked},
+              {at: {servers: 2}, because: late}]}"""
+    made, result = results_of(tmp_path, asked)
+    (table,) = asked_tables(result, result.cases[0], "t")
+    assert {row[2] for row in cells(table)} == {"–¹"}
+    assert all(isinstance(row[3], Number) for row in table.rows)
+    assert table.notes == ("¹ nobody looked",)
+    assert "¹ nobody looked" in render_html(document(made, result))
+
+
+@pytest.mark.parametrize("render", [pipe_table, lambda table: text_table(table, 100)])
+def test_they_are_rendered_as_any_other(render, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (table,) = tables(tmp_path, "{rows: switch, columns: servers, cell: completion_ms_mean}")
+    assert "arista-7124s" in render(table)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("{rows: servers, columns: [switch, goodput_mbps], cell: completion_ms_mean}",
+         "columns.1: stands beside factors that make the columns; put metrics into cell"),
+        ("{rows: servers, columns: switch}", "cell must say what stands in them"),
+        ("{rows: servers, columns: [servers, goodput_mbps]}", "makes the rows too"),
+        ("{rows: servers, columns: goodput_mbps, normalise: {completion_ms: first row}}",
+         "normalise.completion_ms: is not a column of a metric"),
+        ("{rows: servers, columns: goodput_mbps, normalise: {goodput_mbps: last row}}",
+         'must be "first row" or the levels of a row'),
+        ("{rows: servers, columns: goodput_mbps, normalise: {goodput_mbps: {row: {servers: 9}}}}",
+         'no level "9"'),
+        ("{rows: servers, columns: goodput_mbps, normalise: "
+         "{goodput_mbps: {row: {switch: nexus-5010}}}}", "does not make the rows"),
+        ("{rows: servers, columns: [goodput_mbps, drops_per_iteration, completion_ms], "
+         "heads: {a: [goodput_mbps, completion_ms]}}", "must stand next to each other"),
+        ("{rows: servers, columns: goodput_mbps, heads: {a: goodput}}",
+         '"goodput" is not a column'),
+        ("{rows: servers, columns: goodput_mbps, decimals: {goodput_mbps: 1}, "
+         "significant: {goodput_mbps: 1}}", "has decimals too"),
+        ("{rows: servers, columns: goodput_mbps, empty: [{at: {servers: 2}}]}", "because"),
+        ("{rows: servers, columns: goodput_mbps, empty: [{column: drops, because: x}]}",
+         '"drops" is'),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_in_a_table_is_refused_with_its_place(
+    asked: str, why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(StudyError) as caught:
+        tables(tmp_path, asked)
+    assert why in str(caught.value)
+    assert "study.yaml:" in str(caught.value)

@@ -128,7 +128,8 @@ def test_quick_and_only_keep_levels_of_a_growing_factor(growing: Path, netstudy:
         ({}, "requests_per_s", "is not measured by the workload transfer"),
         (
             {
-                'transfer: {direction: "${direction}"}': "request: {request: 100 B, response: 1 kB}",
+                'transfer: {direction: "${direction}"}': "request: {request: 1 kB}",
+                "figures: [goodput]\n": "",
                 "  direction: [get, put]\n": "",
                 "noise: 2 %\n": "",
             },

@@ -158,7 +158,7 @@ def test_a_metric_that_cannot_decide_is_refused_before_anything_runs(
 def test_an_unfinished_folder_says_how_far_its_rounds_are(
     growing: Path, netstudy: Netstudy
 ) -> None:
-    assert killed(growing, "/3.json:1:after")
+    assert killed(growing, "/.3.json:1:after")
     told = netstudy("status").out
     assert "unfinished, 8 of 12 runs, 3 rounds" in told
     assert "clients direction=get: it goes on after 2" in told

@@ -21,6 +21,7 @@ from netstudy.report.prose.words import held_levels
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.study import outcome
+from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Treatment
 
 MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
@@ -53,7 +54,7 @@ def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Ite
     placed |= _grown(table, case)
     groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
     for row in rows:
-        held = tuple((f, level) for f, level in row.treatment.items() if f not in placed)
+        held = tuple((f, row.treatment[f]) for f in factors if f in row.treatment.keys() - placed)
         groups.setdefault(held, []).append(row)
     for held, members in groups.items():
         yield _Layout(table, case, result, dict(held), across, members)
@@ -132,10 +133,10 @@ class _Layout:
         return tuple(treatment[name] for name in factors)
 
     @cached_property
-    def _holes(self) -> Mapping[Place, str]:
+    def _holes(self) -> Mapping[Place, tuple[Treatment, str]]:
         """Holes of this table's held levels, with the reason that the study gives."""
         return {
-            (self._levels(hole, self.asked.rows), self._levels(hole, self.across)): reason
+            (self._levels(hole, self.asked.rows), self._levels(hole, self.across)): (hole, reason)
             for hole, reason in self.case.holes
             if all(hole.get(name, level) == level for name, level in self.held.items())
             and set(self.asked.rows) | set(self.across) <= set(hole)
@@ -152,10 +153,14 @@ class _Layout:
         found = dict.fromkeys(column for _, column in (*self._by_place, *self._holes))
         return sorted(found, key=lambda levels: self._position(self.across, levels))
 
-    def _position(self, factors: Iterable[str], levels: Levels) -> tuple[int, ...]:
+    def _position(self, factors: Iterable[str], levels: Levels) -> tuple[float, ...]:
+        """Numbers by their size, others in the order of the study; a hole may be at a level that
+        no cell has."""
         known = self.result.cells.factors
         return tuple(
-            known[name].index(level) if level in known[name] else len(known[name])
+            float(level)
+            if is_numeric((*known[name], level))
+            else float((*known[name], level).index(level))
             for name, level in zip(factors, levels, strict=True)
         )
 
@@ -238,8 +243,9 @@ class _Layout:
         cell = self._by_place.get(place)
         metric = self._metrics.get(name)
         if metric is None:  # a factor whose level stands in the row
-            level = None if cell is None else cell.treatment.get(name)
-            return numeric_level(level, name)
+            hole = self._holes.get(place)
+            treatment = cell.treatment if cell else hole[0] if hole else {}
+            return numeric_level(treatment.get(name), name)
         value = self._number(name, metric, cell, replicate)
         if value is not None:
             normal = self.asked.normalise.get(name)
@@ -304,7 +310,8 @@ class _Layout:
             at = {factor: level_text(level) for factor, level in empty.at.items()}
             if empty.column in (None, name) and all(levels.get(f) == v for f, v in at.items()):
                 return empty.because
-        return self._holes.get(place)
+        hole = self._holes.get(place)
+        return None if hole is None else hole[1]
 
     def _mark(self, reason: str) -> str:
         if reason not in self.reasons:

@@ -302,7 +302,10 @@ class _Layout:
         return None
 
     def _reason(self, name: str, place: Place) -> str | None:
-        """Why a cell has no value, where the study says so: of the cell itself, or of its hole."""
+        """Why a cell has no value, where the study says so: it is a hole, or of the cell itself."""
+        hole = self._holes.get(place)
+        if hole is not None:
+            return hole[1]
         names = (*self.asked.rows, *self.across)
         levels = dict(zip(names, map(level_text, (*place[0], *place[1])), strict=True))
         levels |= {factor: level_text(level) for factor, level in self.held.items()}
@@ -310,8 +313,7 @@ class _Layout:
             at = {factor: level_text(level) for factor, level in empty.at.items()}
             if empty.column in (None, name) and all(levels.get(f) == v for f, v in at.items()):
                 return empty.because
-        hole = self._holes.get(place)
-        return None if hole is None else hole[1]
+        return None
 
     def _mark(self, reason: str) -> str:
         if reason not in self.reasons:

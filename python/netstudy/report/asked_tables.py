@@ -100,7 +100,10 @@ class _Layout:
             (*stub, *self._groups),
             rows,
             stub=len(stub),
-            notes=tuple(f"{MARKS[i % 9]} {text}" for i, text in enumerate(self.reasons)),
+            notes=(
+                *self._bases,
+                *(f"{MARKS[i % len(MARKS)]} {text}" for i, text in enumerate(self.reasons)),
+            ),
         )
 
     @property
@@ -218,14 +221,26 @@ class _Layout:
         metric = self._metrics.get(name)
         return "" if metric is None else metric.unit
 
-    def _note(self, name: str, metric: Metric) -> str:
-        """Which way is better, and what 100 % is."""
-        normal = self.asked.normalise.get(name)
-        if normal is None:
-            return metric.better
+    @property
+    def _bases(self) -> Iterator[str]:
+        """What 100 % is, of columns below a heading, which have no room for it."""
+        for names in self.asked.heads.values():
+            for name in names:
+                metric = self._metrics.get(name)
+                if metric is not None and name in self.asked.normalise:
+                    yield f"{self._title(name)}: {self._base_text(name, metric)}"
+
+    def _base_text(self, name: str, metric: Metric) -> str:
+        normal = self.asked.normalise[name]
         row = ", ".join(f"{f} {level_text(v)}" for f, v in normal.row.items()) or "first row"
         by = self._metrics.get(normal.by) if normal.by else None
-        base = f"100 %: {by.label if by else metric.label}, {row}"
+        return f"100 % is {by.label if by else metric.label}, {row}"
+
+    def _note(self, name: str, metric: Metric) -> str:
+        """Which way is better, and what 100 % is."""
+        if name not in self.asked.normalise:
+            return metric.better
+        base = self._base_text(name, metric)
         return "; ".join(part for part in (base, metric.better) if part)
 
     # ---- cells

@@ -156,18 +156,32 @@ def test_a_full_line_is_used_by_a_hundred_per_cent() -> None:
     assert value(record, "client.utilisation_pct") == pytest.approx(100.0, abs=1e-3)
 
 
-def test_the_link_is_as_full_as_its_fullest_direction() -> None:
+def test_the_link_is_as_full_as_its_fullest_direction_by_what_came_to_its_far_end() -> None:
+    """A frame of 1,518 bytes has 20 more on the wire, preamble and gap."""
+    ends = ("client", "server-1", "server-2", "server-3")
     ports: dict[str, Any] = {
-        "client": interface(sent=1_000, packets=1),
-        **{f"server-{n}": interface(sent=1_000_000 * n, packets=1) for n in (1, 2, 3)},
+        **{name: interface(sent=9_000_000, received=500, packets=1) for name in ends},
         "switch": {
-            name: frames(bytes_forwarded=0, frames_forwarded=0)
-            for name in ("client", "server-1", "server-2", "server-3")
+            name: frames(bytes_received=1_000_000 * at, frames_received=at)
+            for at, name in enumerate(ends)
         },
     }
-    rate = (3_000_000 + FRAMING_BYTES - 14) * 8 / 2
+    rate = (3_000_000 + 3 * 20) * 8 / 2
     expected = 100 * rate / 10_000_000_000
     assert value(counted(ports=ports), "link.utilisation_pct") == pytest.approx(expected)
+
+
+def test_what_waits_in_a_port_has_not_left_between_two_samples() -> None:
+    """A megabyte was forwarded in a second, half of which is still in the queue."""
+    samples = Series(
+        node="switch",
+        port="client",
+        instrument="ports",
+        at_ns=(0, 1_000_000_000),
+        values={"bytes_forwarded": (0, 1_000_000), "queue_bytes": (0, 500_000)},
+    )
+    record = counted(series=(samples,))
+    assert value(record, "switch@client.port_out_mbps_max") == pytest.approx(4.0)
 
 
 def test_the_machine_tells_its_soft_interrupts_beside_its_busy_share() -> None:

@@ -156,13 +156,20 @@ def test_a_full_line_is_used_by_a_hundred_per_cent() -> None:
     assert value(record, "client.utilisation_pct") == pytest.approx(100.0, abs=1e-3)
 
 
-def test_the_link_is_as_full_as_its_fullest_direction_by_what_came_to_its_far_end() -> None:
-    """A frame of 1,518 bytes has 20 more on the wire, preamble and gap."""
+def test_the_link_is_as_full_as_its_fullest_direction_as_the_switch_counted_it() -> None:
+    """A frame of 1,518 bytes has 20 more on the wire, preamble and gap. What hosts handed over is
+    not asked for."""
     ends = ("client", "server-1", "server-2", "server-3")
     ports: dict[str, Any] = {
         **{name: interface(sent=9_000_000, received=500, packets=1) for name in ends},
         "switch": {
-            name: frames(bytes_received=1_000_000 * at, frames_received=at)
+            name: frames(
+                bytes_received=1_000_000 * at,
+                frames_received=at,
+                bytes_forwarded=4_000_000,
+                frames_forwarded=1,
+                queue_bytes=3_500_000,
+            )
             for at, name in enumerate(ends)
         },
     }

@@ -91,7 +91,7 @@ impl Processors {
 }
 
 /// What the port of a switch counts.
-pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 10] {
+pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 11] {
     let (port, received, pauses) = (&end.port, &end.port_received, &end.pauses);
     [
         ("frames_received", received.frames),
@@ -103,6 +103,7 @@ pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 10] {
         ("frames_marked", port.frames_marked),
         ("pauses_sent", pauses.pauses_sent),
         ("pauses_received", pauses.pauses_received),
+        ("queue_bytes", end.queue_bytes),
         ("queue_bytes_max", end.queue_bytes_max),
     ]
 }

@@ -242,7 +242,6 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     let end = &snapshot.ends[end];
                     let counted = counters::of_port(end).map(|(name, value)| (name, Some(value)));
                     subject.push(counted);
-                    subject.push([("queue_bytes", Some(end.queue_bytes))]);
                 }
                 &Source::Connection(end) => {
                     let counted = &snapshot.connections[end.connection()].ends[end.side()];

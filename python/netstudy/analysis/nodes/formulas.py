@@ -294,7 +294,7 @@ def _of_port(
 
 def _left(growth: Growth) -> Fraction | None:
     """A frame counts as forwarded once the port has taken it: what is in the queue has not left
-    yet. Between two samples that makes a difference, over a phase next to none."""
+    yet, where the queue is known."""
     forwarded, queued = growth.ports("bytes_forwarded"), growth.ports("queue_bytes")
     if forwarded is None:
         return None
@@ -370,12 +370,12 @@ _OF_SWITCHES: Final[dict[str, Formula]] = {
 
 _OF_LINKS: Final[dict[str, Formula]] = {
     "utilisation_pct": Formula(
-        _utilisation("receives"),
+        _utilisation("sends", "receives"),
         "largest",
         "%",
         "utilisation",
         "bits on the wire, preamble and gap included ÷ what the line carries in that time × 100, "
-        "of the fullest link in its fuller direction, as its far end counted them",
+        "of the fullest link in its fuller direction, as a switch at its end counted them",
     )
 }
 

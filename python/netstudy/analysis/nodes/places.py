@@ -47,7 +47,7 @@ def places(network: Network, scope: Scope) -> list[Place]:
     if scope.node == MACHINE:
         return [Place(MACHINE, (), are_all=True)]
     if scope.node == LINK:
-        return [Place(port.node, (line,), are_all=False) for port, line in _each_line(network)]
+        return [Place(port.node, (line,), are_all=False) for port, line in _each_end(network)]
     found = (_place(network, node, scope.towards) for node in _nodes(network, scope.node))
     return [place for place in found if place is not None]
 
@@ -124,11 +124,14 @@ def _ports(network: Network, node: str) -> Iterator[tuple[Port, Port, Link]]:
                 yield port, far, link
 
 
-def _each_line(network: Network) -> Iterator[tuple[Port, Line]]:
-    """Both ends of every link."""
+def _each_end(network: Network) -> Iterator[tuple[Port, Line]]:
+    """The ends of every link at a switch, which knows both directions; both where there is none."""
+    switches = {switch.name for switch in network.switches}
     for link in network.links:
+        known = [port for port in link.ports if port.node in switches] or link.ports
         for port, far in (link.ports, link.ports[::-1]):
-            yield port, _line(port, far)
+            if port in known:
+                yield port, _line(port, far)
 
 
 def _line(port: Port, far: Port) -> Line:

@@ -21,9 +21,15 @@ from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.cast import Part
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
-from netstudy.testbed.real.process import NodeError, NodeProcess, answered, ready
+from netstudy.testbed.real.processes import (
+    NodeError,
+    NodeProcess,
+    Running,
+    Transcript,
+    answered,
+    ready,
+)
 from netstudy.testbed.real.progress import UnderWay
-from netstudy.testbed.real.running import Running, Transcript
 from netstudy.testbed.workloads import traffic_of
 
 Agent = NodeProcess[agent_wire.AgentRecord]

@@ -11,7 +11,7 @@ from pathlib import Path
 from netstudy import wire
 from netstudy.testbed.netns.layout import Layout
 from netstudy.testbed.real.cast import Cast, Part, cast_of
-from netstudy.testbed.real.patience import Patience
+from netstudy.testbed.real.progress import Patience
 from netstudy.testbed.workloads import traffic_of
 
 SILENCE_S = 20.0

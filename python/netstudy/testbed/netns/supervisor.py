@@ -35,9 +35,8 @@ from netstudy.testbed.netns.runner import OnProgress, carry_out
 from netstudy.testbed.netns.setting import SILENCE_S, Setting, processors
 from netstudy.testbed.real.assemble import disturbance, failed_record, run_record
 from netstudy.testbed.real.captures import keep, set_aside
-from netstudy.testbed.real.process import NodeError
+from netstudy.testbed.real.processes import NodeError, Transcript
 from netstudy.testbed.real.progress import Progress
-from netstudy.testbed.real.running import Transcript
 
 _DISTURBED = "disturbed"
 """In the name of an attempt's capture, with a number: what came of it does not count."""

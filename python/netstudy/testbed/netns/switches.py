@@ -25,8 +25,7 @@ from netstudy.testbed.real.evidence import (
     SwitchEvidence,
     UserSpaceSwitches,
 )
-from netstudy.testbed.real.process import NodeProcess, answered, ready
-from netstudy.testbed.real.running import Running
+from netstudy.testbed.real.processes import NodeProcess, Running, answered, ready
 from netstudy.units import CHECK_SEQUENCE_BYTES
 
 _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchRecord)

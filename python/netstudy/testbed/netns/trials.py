@@ -47,7 +47,7 @@ from netstudy.testbed.real.counters import growth, summed
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.judge import path_limits
 from netstudy.testbed.real.laws import port_growth
-from netstudy.testbed.real.process import NodeError
+from netstudy.testbed.real.processes import NodeError
 from netstudy.testbed.workloads import traffic_of
 from netstudy.units import FRAMING_BYTES, header_bytes
 from netstudy.wire import Network, Plan

@@ -14,10 +14,10 @@ from netstudy import wire
 from netstudy.testbed.netns.casting import agent_plan
 from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
 from netstudy.testbed.netns.layout import Layout
-from netstudy.testbed.netns.network import in_namespace
-from netstudy.testbed.netns.quota import quotas
+from netstudy.testbed.netns.namespaces import in_namespace
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch, RunSwitch
+from netstudy.testbed.netns.tuning import quotas
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.cast import Part
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence

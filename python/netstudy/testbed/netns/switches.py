@@ -12,10 +12,8 @@ from pydantic import TypeAdapter
 
 from netstudy import wire
 from netstudy.testbed.netns.layout import SWITCHES, Interface, Layout
-from netstudy.testbed.netns.namespaces import within
-from netstudy.testbed.netns.network import in_namespace
-from netstudy.testbed.netns.priority import keep_before_others
-from netstudy.testbed.netns.programs import run_program
+from netstudy.testbed.netns.namespaces import in_namespace, run_program, within
+from netstudy.testbed.netns.tuning import keep_before_others
 from netstudy.testbed.real import switch_wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.evidence import (

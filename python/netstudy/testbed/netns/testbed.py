@@ -33,7 +33,7 @@ class Netns:
 
     def check(self) -> None:
         """See Testbed.check: the engine is there, and the kernel lets us make namespaces."""
-        from netstudy.testbed.netns.capabilities import kernel
+        from netstudy.testbed.netns.kernel import kernel
 
         find_engine()
         here = kernel()
@@ -44,7 +44,7 @@ class Netns:
 
     def examine(self, plan: wire.Plan) -> Examination:
         """See Testbed.examine: what is possible here at all is tried."""
-        from netstudy.testbed.netns.capabilities import kernel
+        from netstudy.testbed.netns.kernel import kernel
         from netstudy.testbed.netns.refusals import refusals
         from netstudy.testbed.netns.trials import examine
 

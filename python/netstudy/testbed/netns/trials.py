@@ -25,8 +25,7 @@ from netstudy.plan.paths import Routes
 from netstudy.plan.workloads import lowering_of
 from netstudy.testbed.base import Examination
 from netstudy.testbed.engine import find_engine
-from netstudy.testbed.netns.capabilities import kernel
-from netstudy.testbed.netns.kernel import Kernel
+from netstudy.testbed.netns.kernel import Kernel, kernel
 from netstudy.testbed.netns.layout import Switching, make_layout
 from netstudy.testbed.netns.limits import (
     Ceiling,

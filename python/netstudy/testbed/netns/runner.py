@@ -107,9 +107,9 @@ async def carry_out(
 
 async def _in_time(crew: _Crew) -> Evidence:
     """Lead the processes through the run, within the run's time limit."""
-    limit_s = crew.setting.patience.run_s
+    limit_s = crew.setting.time_limits.run_s
     try:
-        async with asyncio.timeout(limit_s + crew.setting.patience.start_s):
+        async with asyncio.timeout(limit_s + crew.setting.time_limits.start_s):
             await _unless_one_ends(_led(crew), crew.processes)
             return await _gathered(crew)
     except TimeoutError:
@@ -201,7 +201,7 @@ async def _led(crew: _Crew) -> None:
 async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
     """Wait for the end of a phase of every client, as long as it gives signs of life; then until
     nothing is under way any more."""
-    limit_s = crew.setting.patience.client_silence_s
+    limit_s = crew.setting.time_limits.client_silence_s
     ended = [
         await agent.expect(
             agent_wire.PhaseRecord, lambda record: record.name == name, silence_limit_s=limit_s
@@ -307,7 +307,7 @@ async def _start_switch(setting: Setting, running: Running) -> RunSwitch:
         setting.layout,
         setting.engine,
         cpu=setting.processors.switch,
-        time_limit_ms=setting.patience.run_ms,
+        time_limit_ms=setting.time_limits.run_ms,
         running=running,
     )
 

@@ -109,7 +109,7 @@ class UnderWay:
 
 
 @dataclass(frozen=True)
-class Patience:
+class TimeLimits:
     """Time limits of one run and of the silences in it."""
 
     run: wire.Run

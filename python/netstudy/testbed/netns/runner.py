@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from netstudy import wire
-from netstudy.testbed.netns.casting import agent_plan
+from netstudy.testbed.netns.agent_plan import agent_plan
 from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
 from netstudy.testbed.netns.layout import Layout
 from netstudy.testbed.netns.namespaces import in_namespace
@@ -24,7 +24,7 @@ from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.processes import (
     NodeError,
     NodeProcess,
-    Running,
+    RunProcesses,
     Transcript,
     answered,
     ready,
@@ -88,20 +88,20 @@ async def carry_out(
     token = secrets.token_hex(16)
     async with AsyncExitStack() as stack:
         groups = stack.enter_context(quotas(setting.quotas))
-        running = Running(stack, transcript)
-        switch = await _start_switch(setting, running)
-        agents = await _start_agents(setting, token, running)
+        processes = RunProcesses(stack, transcript)
+        switch = await _start_switch(setting, processes)
+        agents = await _start_agents(setting, token, processes)
         for part, agent in agents.items():
             if (group := groups.get(setting.layout.host_of(part.node).node)) is not None:
                 group.write_text(str(agent.process.pid))
         crew = _Crew(setting, switch, agents, UnderWay(setting.run))
         for part, agent in crew.clients.items():
-            agent.heard = crew.under_way.listener(part.endpoint, on_progress)
+            agent.on_record = crew.under_way.listener(part.endpoint, on_progress)
         try:
             return await _in_time(crew)
         except NodeError as error:
-            reasons = "; ".join([error.message, *running.standing_still()])
-            await running.hear_out()
+            reasons = "; ".join([error.message, *processes.stopped_by_signals()])
+            await processes.collect_last_records()
             raise NodeError(error.node, _with_names(reasons, setting.layout)) from error
 
 
@@ -297,7 +297,7 @@ async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
     return await answered(agent, agent.finish(agent_wire.EndRecord))
 
 
-async def _start_switch(setting: Setting, running: Running) -> RunSwitch:
+async def _start_switch(setting: Setting, processes: RunProcesses) -> RunSwitch:
     if not setting.layout.switched:
         return NoSwitch()
     if setting.layout.switching == "kernel":
@@ -308,11 +308,11 @@ async def _start_switch(setting: Setting, running: Running) -> RunSwitch:
         setting.engine,
         cpu=setting.processors.switch,
         time_limit_ms=setting.time_limits.run_ms,
-        running=running,
+        processes=processes,
     )
 
 
-async def _start_agents(setting: Setting, token: str, running: Running) -> dict[Part, Agent]:
+async def _start_agents(setting: Setting, token: str, processes: RunProcesses) -> dict[Part, Agent]:
     """The servers and observers, then the clients, which have to know where servers listen."""
     listening: dict[Part, tuple[agent_wire.Endpoint, ...]] = {}
 
@@ -321,7 +321,7 @@ async def _start_agents(setting: Setting, token: str, running: Running) -> dict[
         plan = agent_plan(setting, part, token, listening)
         command = [*in_namespace(host.node), str(setting.engine), "agent"]
         name = setting.process_name(part)
-        agent = await running.start(name, command, plan, agent_wire.AGENT_RECORD)
+        agent = await processes.start(name, command, plan, agent_wire.AGENT_RECORD)
         said = await ready(agent, agent_wire.ReadyRecord)
         if part.role == "server" and not said.listening:
             raise NodeError(name, "does not say where it listens")

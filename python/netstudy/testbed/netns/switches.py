@@ -23,7 +23,7 @@ from netstudy.testbed.real.evidence import (
     SwitchEvidence,
     UserSpaceSwitches,
 )
-from netstudy.testbed.real.processes import NodeProcess, Running, answered, ready
+from netstudy.testbed.real.processes import NodeProcess, RunProcesses, answered, ready
 from netstudy.units import CHECK_SEQUENCE_BYTES
 
 _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchRecord)
@@ -60,14 +60,14 @@ class EngineSwitch:
         *,
         cpu: int | None,
         time_limit_ms: int,
-        running: Running,
+        processes: RunProcesses,
     ) -> EngineSwitch:
         """Start it in its namespace as one of the run's processes. Raises NodeError."""
         plan = switch_plan(run, layout, cpu, time_limit_ms)
         command = [*in_namespace(SWITCHES), str(engine), "switch"]
-        process = await running.start(SWITCH, command, plan, _RECORD)
+        process = await processes.start(SWITCH, command, plan, _RECORD)
         await ready(process, switch_wire.SwitchReady)
-        running.accompany(keep_before_others(process.process.pid))
+        processes.accompany(keep_before_others(process.process.pid))
         return cls(process)
 
     async def snapshot(self, name: str) -> None:

@@ -67,7 +67,7 @@ class NodeProcess(Generic[RecordT]):
     """Records that arrived while another kind was awaited."""
     last: RecordT | None = None
     """Its latest record."""
-    heard: Callable[[RecordT], None] = lambda _: None
+    on_record: Callable[[RecordT], None] = lambda _: None
     """Called with each record as it is read."""
 
     @classmethod
@@ -167,7 +167,7 @@ class NodeProcess(Generic[RecordT]):
         if record.kind == "error":
             raise NodeError(self.node, str(getattr(record, "message", "failed")))
         self.last = record
-        self.heard(record)
+        self.on_record(record)
         return record
 
     async def _line(self, silence_limit_s: float | None) -> bytes:
@@ -176,7 +176,7 @@ class NodeProcess(Generic[RecordT]):
             async with asyncio.timeout(silence_limit_s):
                 return await self.process.stdout.readline()
         except TimeoutError:
-            said = f"has said nothing for {silence_limit_s:g} s; last heard: {in_words(self.last)}"
+            said = f"has said nothing for {silence_limit_s:g} s; last heard: {described(self.last)}"
             raise NodeError(self.node, said) from None
 
     async def _end(self) -> str:
@@ -205,7 +205,7 @@ async def ready(process: NodeProcess[Any], kind: type[OneT]) -> OneT:
         raise NodeError(process.node, f"is not ready after {START_S:.0f} s") from None
 
 
-def in_words(record: _Record | None) -> str:
+def described(record: _Record | None) -> str:
     """Describes a process's last message, for timeout errors; None: it has sent none."""
     match record:
         case None:
@@ -218,7 +218,7 @@ def in_words(record: _Record | None) -> str:
             return f"'{record.kind}'"
 
 
-class Running:
+class RunProcesses:
     """The processes of the current run."""
 
     def __init__(self, stack: AsyncExitStack, transcript: Transcript) -> None:
@@ -241,15 +241,15 @@ class Running:
         """Run a background task until the run ends."""
         self._stack.push_async_callback(_end, asyncio.ensure_future(work))
 
-    def standing_still(self) -> list[str]:
+    def stopped_by_signals(self) -> list[str]:
         """Names the processes stopped by a signal: the likely reason why others time out."""
         found = [(process.node, process.stopped_by) for process in self._processes]
         return [f"{node} stands still, stopped by {name}" for node, name in found if name]
 
-    async def hear_out(self) -> None:
+    async def collect_last_records(self) -> None:
         """After a failure, let the processes that still run write their final records."""
         able = [process for process in self._processes if process.stopped_by is None]
-        await asyncio.gather(*map(_hear_out, able))
+        await asyncio.gather(*map(_collect_last_records, able))
 
 
 async def _end(work: asyncio.Future[None]) -> None:
@@ -258,7 +258,7 @@ async def _end(work: asyncio.Future[None]) -> None:
         await work
 
 
-async def _hear_out(process: NodeProcess[Any]) -> None:
+async def _collect_last_records(process: NodeProcess[Any]) -> None:
     await process.send(StopCommand())
     with suppress(NodeError, TimeoutError):  # the reason of the failure is known
         await asyncio.wait_for(process.finish(EndRecord), GRACE_S)

@@ -90,13 +90,13 @@ class UnderWay:
     ) -> Callable[[Any], None]:
         """A callback for a client's records that reports the run's progress to `tell`."""
 
-        def heard(record: object) -> None:
+        def on_record(record: object) -> None:
             if isinstance(record, ProgressRecord) and tell is not None:
                 self._samples[client] = record.samples
                 self._since_ns = self._since_ns or record.at_ns
                 tell(self._now(record.at_ns))
 
-        return heard
+        return on_record
 
     def _now(self, at_ns: int) -> wire.RunUnderWay:
         length = self._lengths[self._phase]

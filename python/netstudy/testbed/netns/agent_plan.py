@@ -1,4 +1,4 @@
-"""What each agent of a run is told: its part, where it finds the others, what it reads."""
+"""The plan of each agent of a run: its role, the addresses of its peers, its instruments."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from netstudy.testbed.real.cast import Part
 from netstudy.testbed.workloads import traffic_of
 
 PROGRESS_MS = 1_000
-"""Between two signs of life of a client, which cost it some microseconds each."""
+"""Interval of a client's progress records, which cost it some microseconds each."""
 
 Listening = Mapping[Part, tuple[agent_wire.Endpoint, ...]]
-"""Where servers that are ready listen."""
+"""The endpoints that ready servers listen on."""
 
 
 def agent_plan(

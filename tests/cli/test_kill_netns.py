@@ -14,7 +14,7 @@ import pytest
 
 from netstudy.store import Results
 from netstudy.testbed.leftovers import working_for
-from netstudy.testbed.netns.capabilities import kernel
+from netstudy.testbed.netns.kernel import kernel
 from tests.cli.conftest import SMALL_STUDY, Netstudy, start
 from tests.skips import or_skip
 from tests.testbed.processes import descendants, namespaces_of

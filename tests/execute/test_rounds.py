@@ -17,7 +17,7 @@ from netstudy.report.document import document
 from netstudy.report.prose.grow import ending_text
 from netstudy.store import Folder
 from netstudy.study.vocabulary import TestbedName
-from netstudy.testbed.base import Examination, OnRecord
+from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.wire import Level, Plan, Run, RunRecord, to_json
 from tests.report.results import from_text, results, study_text
 from tests.report.synthetic import failed, from_samples
@@ -44,7 +44,7 @@ class ByHand:
     def check(self) -> None:
         pass
 
-    def examine(self, plan: Plan) -> Examination:
+    def preflight(self, plan: Plan) -> Preflight:
         raise AssertionError(f"nobody asks of {plan.study}")
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:

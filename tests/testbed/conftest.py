@@ -22,7 +22,7 @@ import pytest
 from netstudy.errors import TestbedError
 from netstudy.testbed.engine import ENGINE_VARIABLE, find_engine
 from netstudy.testbed.netns import sandbox
-from netstudy.testbed.netns.programs import find_program
+from netstudy.testbed.netns.namespaces import find_program
 from tests.skips import or_skip
 
 CHECKOUT = Path(__file__).parents[2]

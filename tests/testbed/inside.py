@@ -19,11 +19,17 @@ from threading import Thread
 from typing import Any
 
 from netstudy.errors import TestbedError
-from netstudy.testbed.netns import steering
+from netstudy.testbed.netns import tuning
 from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Address, Layout, make_links
-from netstudy.testbed.netns.namespaces import FOLDER, within
-from netstudy.testbed.netns.network import in_namespace, network
-from netstudy.testbed.netns.programs import program, run_batch, run_program
+from netstudy.testbed.netns.namespaces import (
+    FOLDER,
+    in_namespace,
+    program,
+    run_batch,
+    run_program,
+    within,
+)
+from netstudy.testbed.netns.network import network
 from netstudy.testbed.netns.sandbox import enter
 from tests.testbed.networks import LINUX_6, layout, star
 
@@ -177,7 +183,7 @@ def receiving() -> Any:
 
 def receiving_before_linux_6_3() -> Any:
     """The same on a kernel that has no sysctl for it."""
-    steering.DEFAULT_MASK = Path("/proc/no-such-sysctl")
+    tuning.RPS_DEFAULT_MASK = Path("/proc/no-such-sysctl")
     try:
         return receiving()
     except TestbedError as error:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from netstudy.testbed.netns.capabilities import kernel
+from netstudy.testbed.netns.kernel import kernel
 from netstudy.testbed.netns.layout import Address
-from netstudy.testbed.netns.network import in_namespace, network
+from netstudy.testbed.netns.namespaces import in_namespace
+from netstudy.testbed.netns.network import network
 from netstudy.testbed.netns.sandbox import enter
 from tests.testbed.networks import direct, layout
 from tests.testbed.switched import carried

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 from netstudy import wire
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.layout import SWITCHES, Address, Layout
-from netstudy.testbed.netns.namespaces import within
-from netstudy.testbed.netns.network import in_namespace, network
+from netstudy.testbed.netns.namespaces import in_namespace, within
+from netstudy.testbed.netns.network import network
 from netstudy.testbed.netns.switches import switch_plan
 from netstudy.testbed.real.switch_wire import SwitchPlan, SwitchRecord, SwitchSnapshot
 from tests.testbed.networks import BUFFER, LINUX_6, layout, star

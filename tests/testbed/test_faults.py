@@ -14,8 +14,8 @@ import pytest
 
 from netstudy.store import Folder
 from netstudy.store.folder import CAPTURE, CAPTURES
-from netstudy.testbed.netns.capabilities import kernel
-from netstudy.testbed.netns.programs import program
+from netstudy.testbed.netns.kernel import kernel
+from netstudy.testbed.netns.namespaces import program
 from netstudy.wire import DISTURBED_ATTEMPTS
 from tests.skips import or_skip
 from tests.testbed.front import (

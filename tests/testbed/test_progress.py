@@ -43,8 +43,8 @@ def told(run: wire.Run, signs: list[tuple[str, int, int] | None]) -> list[int]:
             under_way.next_phase()
             continue
         client, at_ms, samples = sign
-        heard = under_way.listener(client, lambda now: done.append(now.done))
-        heard(ProgressRecord(at_ns=at_ms * 1_000_000, samples=samples, bytes=0))
+        on_record = under_way.listener(client, lambda now: done.append(now.done))
+        on_record(ProgressRecord(at_ns=at_ms * 1_000_000, samples=samples, bytes=0))
     return done
 
 

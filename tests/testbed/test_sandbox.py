@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.testbed.netns.programs import find_program
+from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.sandbox import effective_capabilities
 from tests.testbed.conftest import User
 from tests.testbed.processes import descendants, namespaces_of

@@ -10,7 +10,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.testbed.engine import find_engine
-from netstudy.testbed.netns.programs import find_program
+from netstudy.testbed.netns.namespaces import find_program
 from tests.skips import or_skip
 from tests.testbed.carried_out import (
     a_run,

@@ -30,10 +30,9 @@ from rich.console import Console
 
 from netstudy.store.environment import host
 from netstudy.testbed.engine import find_engine
-from netstudy.testbed.netns.namespaces import within
-from netstudy.testbed.netns.offloads import set_offloads
-from netstudy.testbed.netns.programs import find_program, run_batch
+from netstudy.testbed.netns.namespaces import find_program, run_batch, within
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
+from netstudy.testbed.netns.tuning import set_offloads
 from netstudy.testbed.real import wire
 from netstudy.wire import UntilCount, to_json
 from tools.bench.transfers import OURS, THEIRS, Cell, Comparison, Transfer, json_line, table, write

@@ -24,8 +24,8 @@ from typing import Any
 from netstudy import wire
 from netstudy.testbed.netns.layout import Address, Layout
 from netstudy.testbed.netns.namespaces import within
-from netstudy.testbed.netns.priority import keep_before_others
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
+from netstudy.testbed.netns.tuning import keep_before_others
 from netstudy.units import FRAMING_BYTES, header_bytes
 from tests.testbed.networks import LINUX_6
 from tests.testbed.switched import switched

@@ -116,7 +116,7 @@ def _new_folder(prepared: Prepared, results: Path) -> Folder:
 
 def _examined(testbed: Testbed, plan: Plan) -> Mapping[str, str]:
     """What the testbed measured of the machine, having said it. Raises StudyError on refusals."""
-    found = testbed.examine(plan)
+    found = testbed.preflight(plan)
     _refuse_unsupported(found.refusals)
     for name, value in found.machine.items():
         say(f"{name}: {value}")

@@ -16,13 +16,13 @@ OnRecord = Callable[[Record, bytes], None]
 
 
 @dataclass(frozen=True)
-class Examination:
-    """What a testbed says of a plan before it carries it out."""
+class Preflight:
+    """A testbed's verdict on a plan before it carries it out."""
 
     refusals: tuple[str, ...] = ()
-    """What it cannot do of the plan, one sentence each; empty when it can do all."""
+    """Unsupported parts of the plan, one sentence each."""
     machine: Mapping[str, str] = field(default_factory=dict)
-    """What it measured of the machine meanwhile, by name; kept with the results."""
+    """Measurements of the machine, by name; kept with the results."""
 
 
 class Testbed(Protocol):
@@ -36,7 +36,7 @@ class Testbed(Protocol):
     def check(self) -> None:
         """Raise TestbedError when the testbed cannot be used at all, before anything is made."""
 
-    def examine(self, plan: Plan) -> Examination:
+    def preflight(self, plan: Plan) -> Preflight:
         """Whether the testbed, and the machine under it, can do all of a plan."""
 
     def run(

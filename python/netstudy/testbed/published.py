@@ -8,7 +8,7 @@ from typing import ClassVar
 from netstudy import __version__
 from netstudy.plan.planned import Estimate
 from netstudy.study.vocabulary import TestbedName
-from netstudy.testbed.base import Examination, OnRecord
+from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.wire import EngineRecord, Plan, Published, Run, RunRecord, to_json
 
 SOURCE = "published in"
@@ -25,9 +25,9 @@ class PublishedData:
     def check(self) -> None:
         """See Testbed.check: there is nothing that could be missing."""
 
-    def examine(self, plan: Plan) -> Examination:  # noqa: ARG002 (the same for every plan)
-        """See Testbed.examine: what is planned is what was published."""
-        return Examination()
+    def preflight(self, plan: Plan) -> Preflight:  # noqa: ARG002 (the same for every plan)
+        """See Testbed.preflight: what is planned is what was published."""
+        return Preflight()
 
     def run(
         self,

@@ -8,7 +8,7 @@ from typing import ClassVar
 from netstudy.plan.planned import Estimate
 from netstudy.store.environment import cores
 from netstudy.study.vocabulary import TestbedName
-from netstudy.testbed.base import Examination, OnRecord
+from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.wire import Plan
 
@@ -30,9 +30,9 @@ class Sim:
         """See Testbed.check: the engine must be there."""
         find_engine()
 
-    def examine(self, plan: Plan) -> Examination:  # noqa: ARG002 (the same for every plan)
-        """See Testbed.examine: the plan says nothing that cannot be simulated."""
-        return Examination()
+    def preflight(self, plan: Plan) -> Preflight:  # noqa: ARG002 (the same for every plan)
+        """See Testbed.preflight: the plan says nothing that cannot be simulated."""
+        return Preflight()
 
     def run(
         self,

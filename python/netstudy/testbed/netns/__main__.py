@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from netstudy.errors import NetstudyError, TestbedError
-from netstudy.testbed.netns.capabilities import kernel
+from netstudy.testbed.netns.kernel import kernel
 from netstudy.testbed.netns.sandbox import enter
 from netstudy.testbed.netns.setting import SILENCE_S
 from netstudy.testbed.netns.supervisor import supervise

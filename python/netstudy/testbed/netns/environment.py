@@ -19,10 +19,9 @@ from netstudy.store.environment import cpu_name, memory_bytes
 from netstudy.store.nodes import Interface, Machine, NodeEnvironment, Tuning
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Host, interface_settings
-from netstudy.testbed.netns.namespaces import within
-from netstudy.testbed.netns.offloads import driver, offloads
-from netstudy.testbed.netns.programs import run_batch, run_program
+from netstudy.testbed.netns.namespaces import run_batch, run_program, within
 from netstudy.testbed.netns.setting import Setting
+from netstudy.testbed.netns.tuning import driver, offloads
 
 Tuned = Mapping[str, list[Tuning]]
 """Namespace -> what was changed in it. Namespaces that are not there are not watched."""

@@ -1,13 +1,56 @@
-"""What the kernel here is: the facts that decide what the namespace testbed can do on it."""
+"""What this machine's kernel can do for the namespace testbed, found by trials in a sandbox.
+
+`kernel()` starts this module as a program in a sandbox of its own. The program tries each
+capability on interfaces that vanish with it, and prints those that worked.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from netstudy.errors import TestbedError
+from netstudy.testbed.netns.namespaces import run_program
+from netstudy.testbed.netns.sandbox import enter, sandbox_command
+
+_MODULE = "netstudy.testbed.netns.kernel"
+_TIME_LIMIT_S = 20
+_CLOCK_MONOTONIC_COARSE = 6  # linux/time.h; its resolution is a tick
+
+_HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
+_SYSCTLS = Path("/proc/sys/net")
+_SYSCTL_FOLDERS = ("core", "ipv4", "ipv6/conf/all", "ipv6/conf/default", "bridge")
+
+CONGESTION_CONTROLS = ("reno", "cubic", "bic", "dctcp", "bbr")
+"""Congestion controls to try; the first three and dctcp are names that a study may use."""
+
+QDISCS = {
+    "bfifo": "limit 10000b",
+    "pfifo": "limit 10",
+    "tbf": "rate 1mbit burst 10000b limit 10000b",
+    "htb": "",
+    "netem": "delay 1ms",
+    "red": "limit 100000 avpkt 1000",
+    "codel": "",
+    "fq_codel": "",
+    "fq": "",
+    "prio": "",
+    "sfq": "",
+}
+"""Queue disciplines to try, with the parameters that `tc` requires."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel, as far as its TCP and its queues matter; found out by `capabilities`."""
+    """Version and capabilities of a kernel: its TCP, queue disciplines and links."""
 
     release: str
     """As `uname -r` prints it."""
@@ -16,13 +59,13 @@ class Kernel:
     sysctls: frozenset[str]
     """Files below /proc/sys/net that a new namespace may write, by their path from there."""
     congestion_controls: frozenset[str]
-    """Those that a socket could be given."""
+    """Congestion controls that a socket accepts."""
     hystart: bool
-    """Whether its cubic has HyStart switched on, which is one switch for the whole machine."""
+    """Whether cubic uses HyStart: one switch for the whole machine."""
     qdiscs: frozenset[str]
-    """Queue disciplines that an interface could be given."""
+    """Queue disciplines that an interface accepts."""
     links: frozenset[str]
-    """Kinds of links that could be made: veth, bridge."""
+    """Kinds of links that can be made: veth, bridge."""
     packet_sockets: bool
     """Whether a program may receive and send frames (AF_PACKET)."""
     source_routes: bool
@@ -36,5 +79,103 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """Linux 6.18: how a sentence calls it."""
+        """Linux 6.18, for sentences."""
         return "Linux {}.{}".format(*self.version)
+
+
+@cache
+def kernel() -> Kernel:
+    """The kernel of this machine; probed once in a process.
+
+    Raises TestbedError when namespaces cannot be made at all, with the reason.
+    """
+    command = sandbox_command([sys.executable, "-m", _MODULE])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT_S)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["it failed without a word"])[-1]
+        raise TestbedError(f"no namespaces can be made here: {last}")
+    found = json.loads(done.stdout)
+    sets = {name: frozenset(value) for name, value in found.items() if isinstance(value, list)}
+    return Kernel(**{**found, **sets})
+
+
+def _probe() -> Kernel:
+    """Try each capability; in a sandbox."""
+    enter()
+    links = frozenset(kind for kind, made in (("veth", _veth()), ("bridge", _bridge())) if made)
+    return Kernel(
+        release=platform.release(),
+        tick_ns=round(time.clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9),
+        sysctls=frozenset(_writable_sysctls()),
+        congestion_controls=frozenset(filter(_has_control, CONGESTION_CONTROLS)),
+        hystart=_hystart(),
+        qdiscs=frozenset(filter(_has_qdisc, QDISCS)) if "veth" in links else frozenset(),
+        links=links,
+        packet_sockets=_packet_sockets(),
+        source_routes=_works("ip", "rule", "add", "from", "10.77.0.1", "lookup", "1000"),
+    )
+
+
+def _veth() -> bool:
+    return _works("ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
+
+
+def _bridge() -> bool:
+    return _works("ip", "link", "add", "b0", "type", "bridge")
+
+
+def _has_qdisc(kind: str) -> bool:
+    """Whether an interface accepts a queue discipline; the next try replaces it."""
+    return _works("tc", "qdisc", "replace", "dev", "v0", "root", kind, *QDISCS[kind].split())
+
+
+def _works(name: str, *arguments: str) -> bool:
+    try:
+        run_program(name, *arguments)
+    except TestbedError:
+        return False
+    return True
+
+
+def _has_control(name: str) -> bool:
+    """Whether a socket accepts a congestion control; the sysctl refuses some of them."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError:
+            return False
+    return True
+
+
+def _hystart() -> bool:
+    try:
+        return _HYSTART.read_text().strip() != "0"
+    except OSError:
+        return True  # the kernel's default: `hystart = 1`, net/ipv4/tcp_cubic.c
+
+
+def _packet_sockets() -> bool:
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()
+    except OSError:
+        return False
+    return True
+
+
+def _writable_sysctls() -> list[str]:
+    files = [path for folder in _SYSCTL_FOLDERS for path in _files(_SYSCTLS / folder)]
+    return [str(path.relative_to(_SYSCTLS)) for path in files if os.access(path, os.W_OK)]
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+
+
+def _main() -> None:
+    found = asdict(_probe())
+    sets = {name: sorted(value) for name, value in found.items() if isinstance(value, frozenset)}
+    json.dump({**found, **sets}, sys.stdout)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,10 +1,10 @@
-"""What this machine reaches with a network of a study, and whether the study asks for more.
+"""The highest link rate that this machine carries for a network, and whether a study exceeds it.
 
-A run beyond that would measure the machine. So the network is tried before: the same hosts, links
-and switches, with buffers that nothing is lost in, and the run's own traffic, shortened. Where the
-rates that the study asks for are not carried, lower ones are tried.
+A run above that rate would measure the machine. The capacity probe therefore tries the network
+first: the same hosts, links and switches, with buffers large enough to lose nothing, and the run's
+own traffic, shortened. If the machine does not carry the study's rates, lower ones are tried.
 
-The search and the decision are here, and pure; `trials` does the trying.
+The search and the decision are here, and pure; `capacity_probe` carries out the trials.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from netstudy.units import format_rate
 from netstudy.wire import Network, Plan, Run
 
 _CARRIED = 0.9
-"""Share of the goodput of an ideal link at which a rate counts as carried: the rest is for TCP to
-begin."""
+"""Share of the goodput of an ideal link at which a rate counts as carried: the rest is for TCP's
+slow start."""
 _NEAR = 0.5
-"""A machine below that share was not merely disturbed."""
+"""Below that share, interference alone does not explain the shortfall: no second trial."""
 _CAUTION = 0.9
-"""A machine that does not carry a rate is tried next with this share of what it carried."""
+"""After a rate that is not carried, the next trial asks for this share of the carried rate."""
 _STEP = 0.7
-"""What is tried next is at most this share of a rate that was not reached."""
+"""The next trial asks for at most this share of a rate that was not reached."""
 _TRIALS_MAX = 7
 
 
 @dataclass(frozen=True)
 class Trial:
-    """How one try went, with the fastest link at a rate."""
+    """The result of one trial, with the fastest link at a rate."""
 
     rate_bps: int
     """Of the fastest link."""
     goodput_bps: float
     """What applications received."""
     ideal_bps: float
-    """What they would receive over links of that rate if nothing but these took time."""
+    """What they would receive if the links of that rate were the only limit."""
     packets_per_s: float
     """Frames that switches forwarded or interfaces received, acknowledgments included."""
     lateness_us_p99: float | None
-    """How late the switch let frames go; None: the kernel is the switch and does not say."""
+    """How late the switch forwarded frames; None: the kernel is the switch and does not tell."""
     in_time: bool
     """Whether the switch kept to its times and lost nothing."""
     why: str | None = None
-    """Why it did not."""
+    """The reason if it did not."""
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The most that this machine was seen to carry for one network."""
+    """The highest rate that this machine carried for one network."""
 
     best: Trial | None
-    """The fastest trial that was carried, of two equal ones the one in time; None: none was."""
+    """The carried trial of the highest rate, of two equal ones the one in time; None if none."""
     trials: tuple[Trial, ...]
     """Every trial, in order."""
 
@@ -64,9 +64,9 @@ Try = Callable[[int], Trial]
 def find_ceiling(network: Network, attempt: Try) -> Ceiling:
     """The ceiling, searched from the rate that the network asks for downwards.
 
-    A machine that carries that rate is not asked for more, so the usual case takes one trial. One
-    that is not far from it may have been disturbed: it gets a second try. Where the rate is out of
-    reach, the one to be named instead is one that is carried in time, if there is any.
+    If the machine carries that rate, no higher one is tried: the usual case takes one trial. A
+    machine that comes near it may have suffered interference and gets a second trial. If the rate
+    is out of reach, the search goes on to a rate that is carried in time, if there is one.
     """
     wanted_bps = fastest_bps(network)
     trials = [attempt(wanted_bps)]
@@ -93,7 +93,7 @@ def carried(trial: Trial) -> bool:
 
 
 def _lower(trial: Trial) -> int:
-    """The rate to try next: less than what was carried, and less than what was tried."""
+    """The rate to try next, below both the carried rate and the last one tried."""
     rate_bps = trial.goodput_bps * trial.rate_bps / trial.ideal_bps
     return _two_digits(min(_CAUTION * rate_bps, _STEP * trial.rate_bps))
 

@@ -1,18 +1,38 @@
-"""Named network namespaces, as `ip netns` keeps them, and work inside one of them."""
+"""Named network namespaces, as `ip netns` keeps them, and the programs of the system that set them
+up: iproute2's, and util-linux's `unshare` and `nsenter`.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from netstudy.errors import TestbedError
+
 FOLDER = Path("/run/netns")
-"""Where `ip netns` keeps the names; the sandbox puts an empty folder of its own there."""
+"""Where `ip netns` keeps the names; the sandbox mounts an empty folder of its own there."""
 
 _CLONE_NEWNET = 0x4000_0000  # linux/sched.h
 _OWN = Path("/proc/thread-self/ns/net")
+
+PACKAGES = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "bridge": "iproute2",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "mount": "mount",
+    "umount": "mount",
+}
+"""Program -> the package that contains it in Debian and its descendants."""
+
+_MORE_PLACES = ("/usr/sbin", "/sbin")
+"""Folders of administration programs, which an ordinary user's PATH may lack."""
 
 
 def namespace(name: str) -> Path:
@@ -22,7 +42,7 @@ def namespace(name: str) -> Path:
 
 @contextmanager
 def within(name: str) -> Iterator[None]:
-    """Be in a namespace for the block: the calling thread alone, and the processes it starts.
+    """Enter a namespace for the block: only the calling thread, and the processes it starts.
 
     The kernel keeps the namespace per thread, so other threads stay where they are. /proc/net and
     /proc/sys/net show the namespace of the thread that opens them; /sys does not follow.
@@ -36,6 +56,47 @@ def within(name: str) -> Iterator[None]:
             _set(own)
     finally:
         os.close(own)
+
+
+def in_namespace(name: str) -> list[str]:
+    """The words to put before a command to run it in a namespace.
+
+    Not `ip netns exec`, which puts a new /sys over the control groups.
+    """
+    return [program("nsenter"), f"--net={namespace(name)}", "--"]
+
+
+def find_program(name: str) -> str | None:
+    """The full path of a program; None when the machine does not have it."""
+    places = os.pathsep.join([os.environ.get("PATH", os.defpath), *_MORE_PLACES])
+    return shutil.which(name, path=places)
+
+
+def program(name: str) -> str:
+    """The full path of a program. Raises TestbedError that says how to install it."""
+    found = find_program(name)
+    if found is None:
+        raise TestbedError(f"there is no program '{name}' here: {install(name)}")
+    return found
+
+
+def install(name: str) -> str:
+    """The command that installs a program."""
+    return f"sudo apt-get install {PACKAGES[name]}"
+
+
+def run_program(name: str, *arguments: str) -> str:
+    """Run a program; its standard output. Raises TestbedError with its standard error."""
+    return _checked([program(name), *arguments])
+
+
+def run_batch(name: str, commands: Iterable[str]) -> str:
+    """Run many commands of `ip`, `tc` or `bridge` in one process, in order; its standard output.
+
+    Raises TestbedError with the first command that fails; the ones after it do not run.
+    """
+    lines = list(commands)
+    return _checked([program(name), "-batch", "-"], lines) if lines else ""
 
 
 def _enter(path: Path) -> None:
@@ -52,3 +113,25 @@ def _set(descriptor: int) -> None:
     if libc.setns(descriptor, _CLONE_NEWNET) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"setns: {os.strerror(number)}")
+
+
+def _checked(command: Sequence[str], lines: Sequence[str] = ()) -> str:
+    done = subprocess.run(
+        command, input="".join(f"{line}\n" for line in lines), capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise TestbedError(f"`{_failed(command, lines, done.stderr)}`: {_complaint(done.stderr)}")
+    return done.stdout
+
+
+def _failed(command: Sequence[str], lines: Sequence[str], errors: str) -> str:
+    """The command that failed; in a batch, the line that iproute2 names: `Command failed -:3`."""
+    _, _, number = errors.strip().rpartition("Command failed -:")
+    if lines and number.isdigit():
+        return f"{Path(command[0]).name} {lines[int(number) - 1]}"
+    return " ".join(command)
+
+
+def _complaint(errors: str) -> str:
+    lines = [line for line in errors.strip().splitlines() if not line.startswith("Command failed")]
+    return "; ".join(lines) or "it failed without a word"

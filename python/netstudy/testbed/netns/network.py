@@ -11,10 +11,8 @@ from netstudy.store.nodes import Tuning
 from netstudy.testbed.netns import kernel_path, layout
 from netstudy.testbed.netns.environment import Tuned, noted_batch
 from netstudy.testbed.netns.layout import SWITCHES, Host, Layout
-from netstudy.testbed.netns.namespaces import FOLDER, namespace, within
-from netstudy.testbed.netns.offloads import set_offloads
-from netstudy.testbed.netns.programs import program, run_batch
-from netstudy.testbed.netns.steering import steer, steer_new
+from netstudy.testbed.netns.namespaces import FOLDER, run_batch, within
+from netstudy.testbed.netns.tuning import set_offloads, steer, steer_new
 
 _SYSCTLS = Path("/proc/sys/net")
 
@@ -32,14 +30,6 @@ def network(plan: Layout, tuned: Tuned | None = None) -> Iterator[None]:
             yield
         finally:
             _remove(plan)
-
-
-def in_namespace(name: str) -> list[str]:
-    """The words to put before a command that is to run in a namespace.
-
-    Not `ip netns exec`, which puts a new /sys over the control groups.
-    """
-    return [program("nsenter"), f"--net={namespace(name)}", "--"]
 
 
 @contextmanager

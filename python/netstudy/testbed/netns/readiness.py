@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netstudy.errors import TestbedError
-from netstudy.testbed.netns.capabilities import QDISCS, kernel
-from netstudy.testbed.netns.kernel import Kernel
-from netstudy.testbed.netns.programs import PACKAGES, find_program
+from netstudy.testbed.netns.kernel import QDISCS, Kernel, kernel
+from netstudy.testbed.netns.namespaces import PACKAGES, find_program
 from netstudy.testbed.netns.sandbox import may_make_namespaces
 
 _NOBODY = 65_534

@@ -11,19 +11,25 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from netstudy import wire
-from netstudy.testbed.netns.casting import agent_plan
+from netstudy.testbed.netns.agent_plan import agent_plan
 from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
 from netstudy.testbed.netns.layout import Layout
-from netstudy.testbed.netns.network import in_namespace
-from netstudy.testbed.netns.quota import quotas
+from netstudy.testbed.netns.namespaces import in_namespace
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch, RunSwitch
+from netstudy.testbed.netns.tuning import quotas
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.cast import Part
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
-from netstudy.testbed.real.process import NodeError, NodeProcess, answered, ready
+from netstudy.testbed.real.processes import (
+    NodeError,
+    NodeProcess,
+    RunProcesses,
+    Transcript,
+    answered,
+    ready,
+)
 from netstudy.testbed.real.progress import UnderWay
-from netstudy.testbed.real.running import Running, Transcript
 from netstudy.testbed.workloads import traffic_of
 
 Agent = NodeProcess[agent_wire.AgentRecord]
@@ -82,28 +88,28 @@ async def carry_out(
     token = secrets.token_hex(16)
     async with AsyncExitStack() as stack:
         groups = stack.enter_context(quotas(setting.quotas))
-        running = Running(stack, transcript)
-        switch = await _start_switch(setting, running)
-        agents = await _start_agents(setting, token, running)
+        processes = RunProcesses(stack, transcript)
+        switch = await _start_switch(setting, processes)
+        agents = await _start_agents(setting, token, processes)
         for part, agent in agents.items():
             if (group := groups.get(setting.layout.host_of(part.node).node)) is not None:
                 group.write_text(str(agent.process.pid))
         crew = _Crew(setting, switch, agents, UnderWay(setting.run))
         for part, agent in crew.clients.items():
-            agent.heard = crew.under_way.listener(part.endpoint, on_progress)
+            agent.on_record = crew.under_way.listener(part.endpoint, on_progress)
         try:
             return await _in_time(crew)
         except NodeError as error:
-            reasons = "; ".join([error.message, *running.standing_still()])
-            await running.hear_out()
+            reasons = "; ".join([error.message, *processes.stopped_by_signals()])
+            await processes.collect_last_records()
             raise NodeError(error.node, _with_names(reasons, setting.layout)) from error
 
 
 async def _in_time(crew: _Crew) -> Evidence:
     """Lead the processes through the run, within the run's time limit."""
-    limit_s = crew.setting.patience.run_s
+    limit_s = crew.setting.time_limits.run_s
     try:
-        async with asyncio.timeout(limit_s + crew.setting.patience.start_s):
+        async with asyncio.timeout(limit_s + crew.setting.time_limits.start_s):
             await _unless_one_ends(_led(crew), crew.processes)
             return await _gathered(crew)
     except TimeoutError:
@@ -195,7 +201,7 @@ async def _led(crew: _Crew) -> None:
 async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
     """Wait for the end of a phase of every client, as long as it gives signs of life; then until
     nothing is under way any more."""
-    limit_s = crew.setting.patience.client_silence_s
+    limit_s = crew.setting.time_limits.client_silence_s
     ended = [
         await agent.expect(
             agent_wire.PhaseRecord, lambda record: record.name == name, silence_limit_s=limit_s
@@ -291,7 +297,7 @@ async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
     return await answered(agent, agent.finish(agent_wire.EndRecord))
 
 
-async def _start_switch(setting: Setting, running: Running) -> RunSwitch:
+async def _start_switch(setting: Setting, processes: RunProcesses) -> RunSwitch:
     if not setting.layout.switched:
         return NoSwitch()
     if setting.layout.switching == "kernel":
@@ -301,12 +307,12 @@ async def _start_switch(setting: Setting, running: Running) -> RunSwitch:
         setting.layout,
         setting.engine,
         cpu=setting.processors.switch,
-        time_limit_ms=setting.patience.run_ms,
-        running=running,
+        time_limit_ms=setting.time_limits.run_ms,
+        processes=processes,
     )
 
 
-async def _start_agents(setting: Setting, token: str, running: Running) -> dict[Part, Agent]:
+async def _start_agents(setting: Setting, token: str, processes: RunProcesses) -> dict[Part, Agent]:
     """The servers and observers, then the clients, which have to know where servers listen."""
     listening: dict[Part, tuple[agent_wire.Endpoint, ...]] = {}
 
@@ -315,7 +321,7 @@ async def _start_agents(setting: Setting, token: str, running: Running) -> dict[
         plan = agent_plan(setting, part, token, listening)
         command = [*in_namespace(host.node), str(setting.engine), "agent"]
         name = setting.process_name(part)
-        agent = await running.start(name, command, plan, agent_wire.AGENT_RECORD)
+        agent = await processes.start(name, command, plan, agent_wire.AGENT_RECORD)
         said = await ready(agent, agent_wire.ReadyRecord)
         if part.role == "server" and not said.listening:
             raise NodeError(name, "does not say where it listens")

@@ -19,8 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from netstudy.errors import TestbedError
-from netstudy.testbed.netns.namespaces import FOLDER
-from netstudy.testbed.netns.programs import program, run_program
+from netstudy.testbed.netns.namespaces import FOLDER, program, run_program
 
 _NEEDED = (1 << 12) | (1 << 21)  # CAP_NET_ADMIN, CAP_SYS_ADMIN: linux/capability.h
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from netstudy import wire
 from netstudy.testbed.netns.layout import Layout
 from netstudy.testbed.real.cast import Cast, Part, cast_of
-from netstudy.testbed.real.patience import Patience
+from netstudy.testbed.real.progress import TimeLimits
 from netstudy.testbed.workloads import traffic_of
 
 SILENCE_S = 20.0
@@ -64,9 +64,9 @@ class Setting:
                     yield Part(name, "observer")
 
     @cached_property
-    def patience(self) -> Patience:
-        """How long the run and its silences may be."""
-        return Patience(self.run, self.silence_s)
+    def time_limits(self) -> TimeLimits:
+        """Time limits of the run and of silences in it."""
+        return TimeLimits(self.run, self.silence_s)
 
     @property
     def quotas(self) -> dict[str, float]:

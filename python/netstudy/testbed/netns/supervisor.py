@@ -29,15 +29,14 @@ from netstudy.testbed.netns.environment import (
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import NAMES, Switching, make_layout
 from netstudy.testbed.netns.network import network
-from netstudy.testbed.netns.priority import prefer_this_process
 from netstudy.testbed.netns.refusals import notes
 from netstudy.testbed.netns.runner import OnProgress, carry_out
 from netstudy.testbed.netns.setting import SILENCE_S, Setting, processors
+from netstudy.testbed.netns.tuning import prefer_this_process
 from netstudy.testbed.real.assemble import disturbance, failed_record, run_record
 from netstudy.testbed.real.captures import keep, set_aside
-from netstudy.testbed.real.process import NodeError
+from netstudy.testbed.real.processes import NodeError, Transcript
 from netstudy.testbed.real.progress import Progress
-from netstudy.testbed.real.running import Transcript
 
 _DISTURBED = "disturbed"
 """In the name of an attempt's capture, with a number: what came of it does not count."""

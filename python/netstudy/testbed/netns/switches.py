@@ -12,10 +12,8 @@ from pydantic import TypeAdapter
 
 from netstudy import wire
 from netstudy.testbed.netns.layout import SWITCHES, Interface, Layout
-from netstudy.testbed.netns.namespaces import within
-from netstudy.testbed.netns.network import in_namespace
-from netstudy.testbed.netns.priority import keep_before_others
-from netstudy.testbed.netns.programs import run_program
+from netstudy.testbed.netns.namespaces import in_namespace, run_program, within
+from netstudy.testbed.netns.tuning import keep_before_others
 from netstudy.testbed.real import switch_wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.evidence import (
@@ -25,8 +23,7 @@ from netstudy.testbed.real.evidence import (
     SwitchEvidence,
     UserSpaceSwitches,
 )
-from netstudy.testbed.real.process import NodeProcess, answered, ready
-from netstudy.testbed.real.running import Running
+from netstudy.testbed.real.processes import NodeProcess, RunProcesses, answered, ready
 from netstudy.units import CHECK_SEQUENCE_BYTES
 
 _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchRecord)
@@ -63,14 +60,14 @@ class EngineSwitch:
         *,
         cpu: int | None,
         time_limit_ms: int,
-        running: Running,
+        processes: RunProcesses,
     ) -> EngineSwitch:
         """Start it in its namespace as one of the run's processes. Raises NodeError."""
         plan = switch_plan(run, layout, cpu, time_limit_ms)
         command = [*in_namespace(SWITCHES), str(engine), "switch"]
-        process = await running.start(SWITCH, command, plan, _RECORD)
+        process = await processes.start(SWITCH, command, plan, _RECORD)
         await ready(process, switch_wire.SwitchReady)
-        running.accompany(keep_before_others(process.process.pid))
+        processes.accompany(keep_before_others(process.process.pid))
         return cls(process)
 
     async def snapshot(self, name: str) -> None:

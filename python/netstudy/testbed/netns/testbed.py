@@ -11,7 +11,7 @@ from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.plan.planned import Estimate
 from netstudy.study.vocabulary import TestbedName
-from netstudy.testbed.base import Examination, OnRecord
+from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.testbed.netns.layout import NAMES, Switching
 
@@ -33,7 +33,7 @@ class Netns:
 
     def check(self) -> None:
         """See Testbed.check: the engine is there, and the kernel lets us make namespaces."""
-        from netstudy.testbed.netns.capabilities import kernel
+        from netstudy.testbed.netns.kernel import kernel
 
         find_engine()
         here = kernel()
@@ -42,17 +42,17 @@ class Netns:
                 f"{here.name} here lacks veth links or packet sockets; netstudy doctor says more"
             )
 
-    def examine(self, plan: wire.Plan) -> Examination:
-        """See Testbed.examine: what is possible here at all is tried."""
-        from netstudy.testbed.netns.capabilities import kernel
+    def preflight(self, plan: wire.Plan) -> Preflight:
+        """See Testbed.preflight: a plan without unsupported parts is probed for capacity."""
+        from netstudy.testbed.netns.capacity_probe import preflight
+        from netstudy.testbed.netns.kernel import kernel
         from netstudy.testbed.netns.refusals import refusals
-        from netstudy.testbed.netns.trials import examine
 
         said = refusals(plan, self.switching, kernel())
         if said:
-            return Examination(refusals=tuple(said))
+            return Preflight(refusals=tuple(said))
         self.check()
-        return examine(plan, self.switching)
+        return preflight(plan, self.switching)
 
     def run(
         self,

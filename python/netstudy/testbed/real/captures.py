@@ -9,7 +9,7 @@ from pathlib import Path
 
 from netstudy.store.files import storage, write_atomic
 from netstudy.store.folder import CAPTURE
-from netstudy.testbed.real.running import Transcript
+from netstudy.testbed.real.processes import Transcript
 
 
 def keep(path: Path, transcript: Transcript) -> None:

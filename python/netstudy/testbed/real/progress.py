@@ -1,31 +1,45 @@
-"""How far a testbed is that makes the runs of a plan one after the other."""
+"""Progress of the runs of a plan, one after the other, and the time that each may take."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from netstudy import wire
+from netstudy.plan.estimate import estimate_of
+from netstudy.testbed.real.processes import START_S
 from netstudy.testbed.real.wire import ProgressRecord
 from netstudy.testbed.workloads import traffic_of
 
+_SLOWDOWN = 50
+"""How many times slower than its links a workload may be: goodput can collapse that far."""
+_EACH_S = 2.0
+"""Added for each sample of a phase: time for a series of retransmission timeouts."""
+_TAIL_S = 60.0
+"""Added to each phase: time to complete the transfers under way at its end."""
+_UNHEARD_S = 3.0
+"""How much longer than servers a client may be silent: it reports their silence itself, with more
+detail than the supervisor has."""
+
 
 class Progress:
-    """Turns what has ended of a plan into progress records."""
+    """Turns the number of completed runs into progress records."""
 
     def __init__(self, plan: wire.Plan) -> None:
-        """Nothing has ended."""
+        """No run has ended yet."""
         from netstudy.plan import useful_packets
 
         self._runs = plan.runs
         self._packets = [useful_packets(run) for run in plan.runs]
 
     def between(self, runs_done: int) -> wire.ProgressRecord:
-        """So many runs have ended, and none is under way."""
+        """`runs_done` runs have ended, and none is under way."""
         return self._record(runs_done, sum(self._packets[:runs_done]), None)
 
     def within(self, runs_done: int, under_way: wire.RunUnderWay) -> wire.ProgressRecord:
-        """The run after so many is so far."""
+        """`runs_done` runs have ended, and the next one is under way."""
         own = self._packets[runs_done] * under_way.done // max(under_way.of, 1)
         return self._record(runs_done, sum(self._packets[:runs_done]) + own, under_way)
 
@@ -42,11 +56,11 @@ class Progress:
 
 
 class UnderWay:
-    """How far one run is: in what its workload counts, or in milliseconds where its measuring phase
-    lasts for a time."""
+    """Progress of one run: in units of its workload, or in milliseconds when its measuring phase
+    ends by time."""
 
     def __init__(self, run: wire.Run) -> None:
-        """In its first phase."""
+        """The run is in its first phase."""
         self._samples: dict[str, int] = {}
         self._since_ns: int | None = None
         self._timed = isinstance(run.until("measure"), wire.UntilTime)
@@ -57,7 +71,7 @@ class UnderWay:
         self._phase = 0
 
     def _length(self, until: wire.UntilCount | wire.UntilTime | None) -> int:
-        """Of a phase, in the unit of the run; what has another unit does not count."""
+        """Length of a phase in the run's unit; 0 for a phase that ends by the other unit."""
         match until:
             case wire.UntilTime(ns=ns) if self._timed:
                 return ns // 1_000_000
@@ -67,22 +81,22 @@ class UnderWay:
                 return 0
 
     def next_phase(self) -> None:
-        """The next phase of the clients begins."""
+        """The clients enter their next phase."""
         self._phase += 1
         self._samples, self._since_ns = {}, None
 
     def listener(
         self, client: str, tell: Callable[[wire.RunUnderWay], None] | None
     ) -> Callable[[Any], None]:
-        """What hears all that a client writes, and tells how far the run is."""
+        """A callback for a client's records that reports the run's progress to `tell`."""
 
-        def heard(record: object) -> None:
+        def on_record(record: object) -> None:
             if isinstance(record, ProgressRecord) and tell is not None:
                 self._samples[client] = record.samples
                 self._since_ns = self._since_ns or record.at_ns
                 tell(self._now(record.at_ns))
 
-        return heard
+        return on_record
 
     def _now(self, at_ns: int) -> wire.RunUnderWay:
         length = self._lengths[self._phase]
@@ -92,3 +106,46 @@ class UnderWay:
             own = sum(self._samples.values()) // self._each
         done = sum(self._lengths[: self._phase]) + min(own, length)
         return wire.RunUnderWay(done=done, of=sum(self._lengths))
+
+
+@dataclass(frozen=True)
+class TimeLimits:
+    """Time limits of one run and of the silences in it."""
+
+    run: wire.Run
+    silence_s: float
+    """How long all servers may be silent, without the delays that the study asks for."""
+    start_s: float = START_S
+
+    @cached_property
+    def run_s(self) -> float:
+        """Time limit of the run."""
+        timed_s = sum(
+            phase.until.ns / 1e9
+            for phase in self.run.phases
+            if isinstance(phase.until, wire.UntilTime)
+        )
+        counts = [
+            phase.until.count
+            for phase in self.run.phases
+            if isinstance(phase.until, wire.UntilCount)
+        ]
+        counted_s = max(estimate_of([self.run]).line_seconds - timed_s, 0.0)
+        room_s = sum(counts) * _EACH_S + len(self.run.phases) * _TAIL_S
+        return self.start_s + timed_s + _SLOWDOWN * counted_s + room_s
+
+    @property
+    def run_ms(self) -> int:
+        """`run_s` in milliseconds, as the plans of processes give it."""
+        return int(1_000 * self.run_s)
+
+    @property
+    def server_silence_s(self) -> float:
+        """How long the servers may be silent while a client waits for them."""
+        wait_ns = traffic_of(self.run.workload).longest_wait_ns(self.run.workload)
+        return self.silence_s + wait_ns / 1e9
+
+    @property
+    def client_silence_s(self) -> float:
+        """How long a client may be silent."""
+        return self.server_silence_s + _UNHEARD_S

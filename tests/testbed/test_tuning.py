@@ -1,23 +1,76 @@
-"""Processor time of a host, limited by a control group."""
+"""Receive steering, the switch's priority, and CPU quotas of hosts."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from netstudy import wire
-from netstudy.testbed.netns.quota import quotas
 from netstudy.testbed.netns.setting import Processors, Setting
+from netstudy.testbed.netns.tuning import cpu_mask, keep_before_others, quotas
 from tests.skips import or_skip
 from tests.testbed.carried_out import a_run, counts, roles
 from tests.testbed.networks import layout, zones
 
+SPIN = "while True: pass"
+SLEEP = "import time; time.sleep(60)"
+WATCHED_S, STEP_S = 1.2, 0.01
 BUSY = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "mask"), [(0, "1"), (3, "8"), (31, "80000000"), (33, "2,00000000")]
+)
+def test_a_processor_is_written_as_the_kernel_reads_it(cpu: int, mask: str) -> None:
+    assert cpu_mask(cpu) == mask
+
+
+@pytest.fixture
+def pid(request: pytest.FixtureRequest) -> Iterator[int]:
+    """A process that does what the parameter says."""
+    process = subprocess.Popen([sys.executable, "-c", request.param])
+    try:
+        os.sched_setscheduler(process.pid, os.SCHED_RR, os.sched_param(1))
+        os.sched_setscheduler(process.pid, os.SCHED_OTHER, os.sched_param(0))
+    except PermissionError:
+        pytest.skip("the real-time class is not allowed to this user")
+    else:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def classes(pid: int) -> list[int]:
+    """The classes that the process is seen in, for somewhat more than a second."""
+    keeping = asyncio.ensure_future(keep_before_others(pid))
+    seen = []
+    for _ in range(round(WATCHED_S / STEP_S)):
+        await asyncio.sleep(STEP_S)
+        seen.append(os.sched_getscheduler(pid))
+    keeping.cancel()
+    return seen
+
+
+@pytest.mark.parametrize("pid", [SPIN], indirect=True)
+def test_one_that_never_sleeps_leaves_the_real_time_class_within_a_second(pid: int) -> None:
+    seen = asyncio.run(classes(pid))
+
+    assert seen[0] == os.SCHED_RR
+    assert os.SCHED_OTHER in seen
+    assert seen.count(os.SCHED_RR) > len(seen) / 2
+
+
+@pytest.mark.parametrize("pid", [SLEEP], indirect=True)
+def test_one_that_sleeps_stays_in_the_real_time_class(pid: int) -> None:
+    assert set(asyncio.run(classes(pid))) == {os.SCHED_RR}
 
 
 @pytest.fixture

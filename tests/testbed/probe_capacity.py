@@ -1,4 +1,4 @@
-"""Prints as JSON what the machine reaches: `python -m tests.testbed.tried RATE_BPS SWITCHING`."""
+"""Prints the machine's ceilings as JSON: `… -m tests.testbed.probe_capacity RATE_BPS SWITCHING`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sys
 from pydantic import TypeAdapter
 
 from netstudy import wire
+from netstudy.testbed.netns.capacity_probe import ceilings
 from netstudy.testbed.netns.limits import Ceiling
-from netstudy.testbed.netns.trials import ceilings
 from tests.testbed.carried_out import a_run, counts, roles
 from tests.testbed.networks import star
 

@@ -7,13 +7,13 @@ from pydantic import TypeAdapter
 
 from netstudy import wire
 from netstudy.testbed.engine import find_engine
+from netstudy.testbed.netns.capacity_probe import ideal_bps, trial_run, unit
 from netstudy.testbed.netns.kernel_path import burst_bytes
 from netstudy.testbed.netns.limits import Ceiling, excess
-from netstudy.testbed.netns.trials import ideal_bps, trial_run, unit
 from tests.skips import or_skip
 from tests.testbed.carried_out import times
 from tests.testbed.conftest import User
-from tests.testbed.tried import run
+from tests.testbed.probe_capacity import run
 
 _MEGABIT = 1_000_000
 _CEILINGS = TypeAdapter(list[Ceiling])
@@ -124,5 +124,5 @@ def test_no_machine_carries_10_terabits(user: User, engine: None) -> None:
 
 def tried(user: User, rate_bps: int, switching: str) -> list[Ceiling]:
     """What is reached for that user."""
-    said = user.output("-m", "tests.testbed.tried", str(rate_bps), switching)
+    said = user.output("-m", "tests.testbed.probe_capacity", str(rate_bps), switching)
     return _CEILINGS.validate_json(said)

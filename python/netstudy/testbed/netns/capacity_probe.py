@@ -1,8 +1,9 @@
-"""Tries what this machine does with the networks of a plan, before any of its runs is made.
+"""The capacity probe: measures what rates this machine carries for a plan, before its first run.
 
-`ceilings` starts this module as a program in a sandbox of its own. That makes the hardest networks
-of the plan with roomy buffers, has their hosts do for a moment what runs would have them do,
-and says where the machine does not keep up. A few seconds, longer only where something is amiss.
+`ceilings` starts this module as a program in a sandbox of its own. The program builds the hardest
+networks of the plan with buffers large enough to lose nothing, runs the plan's traffic on them
+briefly, and reports where the machine does not keep up. It takes a few seconds, and longer only
+where the machine is too slow.
 """
 
 from __future__ import annotations
@@ -23,10 +24,9 @@ from netstudy.errors import NetstudyError, TestbedError
 from netstudy.plan.estimate import estimate_of
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads import lowering_of
-from netstudy.testbed.base import Examination
+from netstudy.testbed.base import Preflight
 from netstudy.testbed.engine import find_engine
-from netstudy.testbed.netns.capabilities import kernel
-from netstudy.testbed.netns.kernel import Kernel
+from netstudy.testbed.netns.kernel import Kernel, kernel
 from netstudy.testbed.netns.layout import Switching, make_layout
 from netstudy.testbed.netns.limits import (
     Ceiling,
@@ -47,39 +47,39 @@ from netstudy.testbed.real.counters import growth, summed
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.judge import path_limits
 from netstudy.testbed.real.laws import port_growth
-from netstudy.testbed.real.process import NodeError
+from netstudy.testbed.real.processes import NodeError
 from netstudy.testbed.workloads import traffic_of
 from netstudy.units import FRAMING_BYTES, header_bytes
 from netstudy.wire import Network, Plan
 
 _TRIAL_S = 0.75
-"""How long the traffic of a trial goes on, roughly."""
+"""Approximate duration of the traffic of a trial."""
 _UNIT_S = (0.05, 0.25)
-"""How long one of what a workload counts takes on the links at least and at most; its messages are
-made larger or smaller for that, so that links are the limit."""
+"""Least and most time that one sample of a workload takes on the links; messages are scaled to fit,
+so that links are the limit."""
 _UNIT_BYTES_MAX = 128_000_000
-"""Of one of what it counts: a tenth of a second at 10 Gbit/s; rates out of reach take no longer."""
+"""Most bytes of a sample: 0.1 s at 10 Gbit/s, so that unreachable rates take no longer."""
 _BYTES_MAX = 3 * _UNIT_BYTES_MAX
-"""Of all of them."""
+"""Most bytes of all samples of a trial."""
 _COUNT_MAX = 2_000
 _ALLOWED_S = 0.002
-"""For each of what a workload counts: what hosts and the machine take beside the links."""
+"""Time allowed for hosts and the machine, beside the links, in each sample."""
 _WINDOW_BYTES = 262_144
-"""What a connection may have under way on links without delay: enough for the way through this
-machine, at any rate."""
+"""Most bytes in flight of a connection on links without delay: enough for the path through this
+machine at any rate."""
 _TIME_LIMIT_S = 120
 
 _CEILINGS = TypeAdapter(list[Ceiling])
 
 
-def examine(plan: Plan, switching: Switching) -> Examination:
-    """What of the plan asks for more than this machine can do, and what the machine reached.
+def preflight(plan: Plan, switching: Switching) -> Preflight:
+    """The rates of the plan that this machine does not carry, and those that it reached.
 
-    Raises TestbedError when it cannot be tried.
+    Raises TestbedError when the probe fails.
     """
     tried = list(zip(hardest(plan), ceilings(plan, switching), strict=True))
     said = [excess(run.network, ceiling) for run, ceiling in tried]
-    return Examination(
+    return Preflight(
         refusals=tuple(sentence for sentence in said if sentence is not None),
         machine={
             _name(run): reached(run.network, ceiling.best)
@@ -94,9 +94,9 @@ def _name(run: wire.Run) -> str:
 
 
 def ceilings(plan: Plan, switching: Switching) -> list[Ceiling]:
-    """What this machine reaches with each of the plan's hardest networks, in their order.
+    """The ceiling of each of the plan's hardest networks, in their order.
 
-    Raises TestbedError when it cannot be tried.
+    Raises TestbedError when the probe fails.
     """
     command = sandbox_command([sys.executable, "-m", __name__, f"--switching={switching}"])
     try:
@@ -203,7 +203,7 @@ def _limited(tcp: wire.Tcp, window_bytes: int) -> wire.Tcp:
 
 
 def outcome(evidence: Evidence) -> Trial:
-    """What a trial came to."""
+    """The result of a trial."""
     run, seconds = evidence.run, evidence.counted_ns / 1e9
     rows = evidence.cast.workload
     got = sum(
@@ -223,7 +223,7 @@ def outcome(evidence: Evidence) -> Trial:
 
 
 def ideal_bps(run: wire.Run) -> float:
-    """What all applications together receive when the links alone take time, and what hosts may."""
+    """Goodput of all applications together, limited by links and the time allowed for hosts."""
     each_s, each_bytes = unit(run)
     mtu = mtu_bytes(run.network)
     on_wire_s = each_s * (mtu + FRAMING_BYTES) / (mtu - header_bytes(timestamps=True))
@@ -249,7 +249,7 @@ def _complaint(limit: wire.TestbedLimit) -> str:
 
 
 def _ceilings(plan: Plan, switching: Switching, here: Kernel) -> Iterator[Ceiling]:
-    """What the machine reaches with each of the hardest networks; in a sandbox."""
+    """The ceiling of each of the hardest networks; in a sandbox."""
     for run in hardest(plan):
         yield find_ceiling(run.network, partial(_try, run, switching, here))
 

@@ -1,4 +1,4 @@
-"""What each agent of a run is told: its part, where it finds the others, what it reads."""
+"""The plan of each agent of a run: its role, the addresses of its peers, its instruments."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from netstudy.testbed.real.cast import Part
 from netstudy.testbed.workloads import traffic_of
 
 PROGRESS_MS = 1_000
-"""Between two signs of life of a client, which cost it some microseconds each."""
+"""Interval of a client's progress records, which cost it some microseconds each."""
 
 Listening = Mapping[Part, tuple[agent_wire.Endpoint, ...]]
-"""Where servers that are ready listen."""
+"""The endpoints that ready servers listen on."""
 
 
 def agent_plan(
@@ -29,8 +29,8 @@ def agent_plan(
         run=run.id,
         node=setting.process_name(part),
         token=token,
-        time_limit_ms=setting.patience.run_ms,
-        silence_limit_ms=int(1_000 * setting.patience.server_silence_s) if is_client else None,
+        time_limit_ms=setting.time_limits.run_ms,
+        silence_limit_ms=int(1_000 * setting.time_limits.server_silence_s) if is_client else None,
         progress_interval_ms=PROGRESS_MS if is_client else None,
         cpu=setting.processors.hosts,
         socket=agent_wire.SocketOptions(congestion_control=address.tcp.congestion_control),

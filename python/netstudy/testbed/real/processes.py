@@ -1,4 +1,7 @@
-"""An engine process of a real testbed: a plan and commands go in, records come out."""
+"""The engine processes of a run: a plan and commands go in, records come out.
+
+What a process writes is kept as it comes, byte for byte, and all processes end with the run.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,27 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from netstudy.testbed.process import dies_with_parent
-from netstudy.testbed.real.heard import in_words
+from netstudy.testbed.real.wire import EndRecord, PhaseRecord, ProgressRecord, StopCommand
 from netstudy.wire import Wire, to_json
 
 _LINE_BYTES_MAX = 64 * 1024 * 1024
-"""A thousand iterations of a server are some 100 kB; raw text of a large host some megabytes."""
+"""A thousand iterations of a server take about 100 kB, the raw text of a large host some MB."""
 GRACE_S = 2.0
-"""For a process to end that was told to."""
+"""Time for a process to end after it was told to."""
 START_S = 20.0
-"""For processes to start and connections to open."""
+"""Time for processes to start and connections to open."""
 _STDERR_LINES = 5
 
 
 class _Record(Protocol):
-    """What all records of the processes have."""
+    """The part that all records of the processes share."""
 
     @property
     def kind(self) -> str: ...
@@ -36,9 +39,12 @@ class _Record(Protocol):
 RecordT = TypeVar("RecordT", bound=_Record)
 OneT = TypeVar("OneT")
 
+Transcript = dict[str, list[bytes]]
+"""Node -> all lines that its process has written."""
+
 
 class NodeError(Exception):
-    """A process of a run failed: which one, and what it said."""
+    """A process of a run failed: its name and its error message."""
 
     def __init__(self, node: str, message: str) -> None:
         """`node` is the process's name, as records have it."""
@@ -56,13 +62,13 @@ class NodeProcess(Generic[RecordT]):
     process: asyncio.subprocess.Process
     errors: IO[bytes]
     lines: list[bytes] = field(default_factory=list)
-    """Everything that it wrote, byte for byte."""
+    """All lines that it has written, byte for byte."""
     aside: list[RecordT] = field(default_factory=list)
-    """Records that came while another kind was waited for."""
+    """Records that arrived while another kind was awaited."""
     last: RecordT | None = None
-    """What it wrote last."""
-    heard: Callable[[RecordT], None] = lambda _: None
-    """Is told of each record as it is read."""
+    """Its latest record."""
+    on_record: Callable[[RecordT], None] = lambda _: None
+    """Called with each record as it is read."""
 
     @classmethod
     async def start(
@@ -90,7 +96,7 @@ class NodeProcess(Generic[RecordT]):
         """Write one line to its standard input."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{to_json(line)}\n".encode())
-        with suppress(BrokenPipeError, ConnectionResetError):  # what it said before says why
+        with suppress(BrokenPipeError, ConnectionResetError):  # its last record gives the reason
             await self.process.stdin.drain()
 
     async def expect(
@@ -100,9 +106,9 @@ class NodeProcess(Generic[RecordT]):
         *,
         silence_limit_s: float | None = None,
     ) -> OneT:
-        """The next record of a kind; what comes before it is kept aside.
+        """The next record of a kind; records of other kinds before it go to `aside`.
 
-        Raises NodeError when the process ends, says that it failed, or says nothing for longer than
+        Raises NodeError when the process ends, reports a failure, or writes nothing for longer than
         the limit.
         """
         while True:
@@ -112,7 +118,7 @@ class NodeProcess(Generic[RecordT]):
             self.aside.append(record)
 
     async def finish(self, last: type[Any]) -> list[RecordT]:
-        """All records up to and with the last one, and the end of the process."""
+        """Wait for the process to end; its records up to and including one of kind `last`."""
         found: list[RecordT] = []
         while not found or not isinstance(found[-1], last):
             found.append(await self._next())
@@ -120,15 +126,15 @@ class NodeProcess(Generic[RecordT]):
         return found
 
     async def say_why(self) -> NoReturn:
-        """Of a process that ended although nobody asked it to: raise NodeError with the reason."""
+        """Raise NodeError with the reason why a process ended unasked."""
         while True:
             await self._next()
 
     @property
     def stopped_by(self) -> str | None:
-        """The signal that has stopped it; None: it runs, or has ended."""
+        """The signal that has stopped it; None while it runs and after its end."""
         try:
-            # WNOWAIT leaves its state to whoever waits for its end.
+            # WNOWAIT leaves its state to the code that waits for its end.
             options = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
             found = os.waitid(os.P_PID, self.process.pid, options)
         except ChildProcessError:
@@ -136,7 +142,7 @@ class NodeProcess(Generic[RecordT]):
         return signal.Signals(found.si_status).name if found else None
 
     async def close(self) -> None:
-        """End the process if it has not ended: its input ends, then it is killed."""
+        """End the process if it still runs: close its input, then kill it."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:
@@ -161,7 +167,7 @@ class NodeProcess(Generic[RecordT]):
         if record.kind == "error":
             raise NodeError(self.node, str(getattr(record, "message", "failed")))
         self.last = record
-        self.heard(record)
+        self.on_record(record)
         return record
 
     async def _line(self, silence_limit_s: float | None) -> bytes:
@@ -170,11 +176,11 @@ class NodeProcess(Generic[RecordT]):
             async with asyncio.timeout(silence_limit_s):
                 return await self.process.stdout.readline()
         except TimeoutError:
-            said = f"has said nothing for {silence_limit_s:g} s; last heard: {in_words(self.last)}"
+            said = f"has said nothing for {silence_limit_s:g} s; last heard: {described(self.last)}"
             raise NodeError(self.node, said) from None
 
     async def _end(self) -> str:
-        """How it ended, with the last lines that it wrote for people."""
+        """How it ended, with the last lines of its standard error."""
         code = await self.process.wait()
         self.errors.seek(0)
         said = self.errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
@@ -183,7 +189,7 @@ class NodeProcess(Generic[RecordT]):
 
 
 async def answered(process: NodeProcess[Any], answer: Coroutine[Any, Any, OneT]) -> OneT:
-    """What a process answers to a command. Raises NodeError when that does not come in time."""
+    """A process's answer to a command. Raises NodeError when it does not come in time."""
     try:
         return await asyncio.wait_for(answer, START_S)
     except TimeoutError:
@@ -191,9 +197,68 @@ async def answered(process: NodeProcess[Any], answer: Coroutine[Any, Any, OneT])
 
 
 async def ready(process: NodeProcess[Any], kind: type[OneT]) -> OneT:
-    """Its first record. Raises NodeError when that does not come in time."""
+    """A process's first record. Raises NodeError when it does not come in time."""
     try:
         async with asyncio.timeout(START_S):
             return await process.expect(kind)
     except TimeoutError:
         raise NodeError(process.node, f"is not ready after {START_S:.0f} s") from None
+
+
+def described(record: _Record | None) -> str:
+    """Describes a process's last message, for timeout errors; None: it has sent none."""
+    match record:
+        case None:
+            return "nothing"
+        case ProgressRecord():
+            return f"{record.samples:,} done of the phase, {record.bytes:,} bytes"
+        case PhaseRecord():
+            return f"'{record.name}'"
+        case _:
+            return f"'{record.kind}'"
+
+
+class RunProcesses:
+    """The processes of the current run."""
+
+    def __init__(self, stack: AsyncExitStack, transcript: Transcript) -> None:
+        """They end when `stack` unwinds; `transcript` fills while they run."""
+        self._stack = stack
+        self._transcript = transcript
+        self._processes: list[NodeProcess[Any]] = []
+
+    async def start(
+        self, node: str, command: Sequence[str], plan: Wire, adapter: TypeAdapter[RecordT]
+    ) -> NodeProcess[RecordT]:
+        """See NodeProcess.start."""
+        process = await NodeProcess.start(node, command, plan, adapter)
+        self._stack.push_async_callback(process.close)
+        self._transcript[node] = process.lines
+        self._processes.append(process)
+        return process
+
+    def accompany(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a background task until the run ends."""
+        self._stack.push_async_callback(_end, asyncio.ensure_future(work))
+
+    def stopped_by_signals(self) -> list[str]:
+        """Names the processes stopped by a signal: the likely reason why others time out."""
+        found = [(process.node, process.stopped_by) for process in self._processes]
+        return [f"{node} stands still, stopped by {name}" for node, name in found if name]
+
+    async def collect_last_records(self) -> None:
+        """After a failure, let the processes that still run write their final records."""
+        able = [process for process in self._processes if process.stopped_by is None]
+        await asyncio.gather(*map(_collect_last_records, able))
+
+
+async def _end(work: asyncio.Future[None]) -> None:
+    work.cancel()
+    with suppress(asyncio.CancelledError):
+        await work
+
+
+async def _collect_last_records(process: NodeProcess[Any]) -> None:
+    await process.send(StopCommand())
+    with suppress(NodeError, TimeoutError):  # the reason of the failure is known
+        await asyncio.wait_for(process.finish(EndRecord), GRACE_S)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 
-from netstudy.analysis.cells import pool_study
+from netstudy.analysis.cells import is_limited, pool_study
 from netstudy.analysis.growth import GrownLoop, deciding_metrics, grown_loops
 from netstudy.errors import TestbedError
 from netstudy.plan import make_plan, make_round
@@ -106,6 +106,23 @@ def left_to_do(folder: Folder, again: Container[str]) -> Plan:
     missing = {run.id for run in folder.missing(plan.runs)}
     runs = tuple(run for run in plan.runs if run.id in missing or run.id in again)
     return plan.model_copy(update={"runs": runs})
+
+
+def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
+    """The runs that may come out otherwise: failed ones, and those that the machine spoiled. None
+    on a testbed that repeats itself."""
+    if testbed.repeats_itself:
+        return []
+    return [
+        record
+        for record in folder.records()
+        if record.status == "failed" or (record.status == "invalid" and is_limited(record))
+    ]
+
+
+def is_final(folder: Folder, testbed: Testbed) -> bool:
+    """Whether nothing has to be made again: what the machine spoiled may be, and need not."""
+    return all(record.status != "failed" for record in made_again(folder, testbed))
 
 
 def rounds_of(folder: Folder) -> Rounds | None:

@@ -21,7 +21,8 @@ def printed(result: StudyResult, width: int = 200) -> str:
 
 def test_it_prints_the_table_and_the_verdict(found: StudyResult) -> None:
     text = printed(found)
-    assert text.startswith("incast (configuration 4 MB)\n")
+    title = "Goodput, drops, retransmissions and completion time by number of servers"
+    assert text.startswith(f"{title} (configuration 4 MB)\n")
     assert "Completion time" in text
     assert "nexus-5010 has the lower completion time at 2 to 9 servers." in " ".join(text.split())
     assert "Look before" not in text

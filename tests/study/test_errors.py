@@ -133,7 +133,7 @@ def test_a_value_that_does_not_fit(old: str, new: str, said: str, refusal: Refus
          'did you mean "goodput_mbps"?'),
         ("{grow: 1.., at most: 3, of: nobody.cpu_pct}\nnoise: 1 %",
          '7:40: factors.servers.of: "nobody.cpu_pct": no host "nobody"; '
-         'known: client, server'),
+         'known: client, server, switch'),
         ("{grow: 1.., at most: 3}",
          "7:3: factors.servers: cannot grow: one replicate and no noise tell no gain from chance; "
          "say noise, such as noise: 2 %, or replicates: 3"),
@@ -278,7 +278,7 @@ def with_top(line: str) -> tuple[str, str]:
         ("instruments: [{snmp: switch, port: server}]",
          ["22: instruments.0.snmp: the switch cannot be polled; set topology.switch.snmp to true"]),
         ("instruments: [{sar: app}]",
-         ['21: instruments.0.sar: no host "app"; known: client, server']),
+         ['21: instruments.0.sar: no host "app"; known: client, server, switch']),
         ("cases: {a: {factors: {servers: [1]}}}",
          ["8: cases: has factors of its own; with cases, factors belong to each case"]),
     ],

@@ -26,6 +26,9 @@ ROUNDS = 3
 PACKETS = 20_000_000
 """Useful packets of a measurement: one or two seconds."""
 MANY_FLOWS, MOST_FLOWS = 1_000, 10_000
+ENGINE = ("crates", "Cargo.toml")
+ON_THE_PACKET_PATH = ("fabric", "random", "sim", "tcp", "units", "workload")
+"""The crates whose counts the engine's profile holds."""
 DEEP_BUFFER_BYTES, SHORT_BLOCK_BYTES = 64_000_000, 400_000
 """For the most flows, whose first windows alone are a thousand times the scenario's buffer."""
 
@@ -80,13 +83,11 @@ def _two_threads_ratio(one: wire.Run) -> float:
 
 
 def _commit() -> str:
-    def git(*words: str) -> str:
-        command = ["git", "-C", str(scenarios.ROOT), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
     try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", "crates", "Cargo.toml")
-        return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
+        changed = _git(
+            scenarios.ROOT, "status", "--porcelain", "--untracked-files=no", "--", *ENGINE
+        )
+        return _git(scenarios.ROOT, "rev-parse", "--short", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -95,6 +96,19 @@ def _cpu() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.machine())
+
+
+def commits_since_profile(root: Path = scenarios.ROOT) -> int:
+    """Commits to the engine's sources since its profile was recorded: counts of other sources do
+    not fit, and what they do not fit is compiled as if it were never run (docs/decisions/0024)."""
+    recorded = _git(root, "log", "-1", "--format=%H", "--", "crates/engine/profile")
+    sources = [f"crates/{name}/src" for name in ON_THE_PACKET_PATH]
+    return int(_git(root, "rev-list", "--count", f"{recorded}..HEAD", "--", *sources) or 0)
+
+
+def _git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def table(compared: Sequence[history.Comparison]) -> Table:
@@ -126,6 +140,12 @@ def main() -> None:
     console.print(table(compared))
     for row in (row for row in compared if row.is_slower):
         console.print(f"warning: {row.name} is more than {history.SLOWER_PCT_MAX:.0f} % worse")
+    since = commits_since_profile()
+    if since:
+        console.print(
+            f"warning: {since} commits to the engine's sources since its profile was recorded; "
+            "record it anew with `make profile` before these rates are compared"
+        )
     history.append(HISTORY, now)
 
 

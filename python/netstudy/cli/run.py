@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netstudy.cli._publish import Published
     from netstudy.store import Folder
     from netstudy.testbed.base import Testbed
-    from netstudy.wire import Plan, RunRecord
+    from netstudy.wire import Plan
 
 NAME = "run"
 EPILOG = "Example: netstudy run studies/incast --only servers=1..6 --set replicates=1"
@@ -131,11 +131,12 @@ def _refuse_unsupported(parts: Sequence[str]) -> None:
 
 def _resume(asked: Asked, manner: Manner) -> int:
     from netstudy.cli._resume import to_resume
+    from netstudy.execute import made_again
     from netstudy.testbed import named
 
     folder = to_resume(asked, manner.results)
     testbed = named(folder.invocation().testbed)
-    if folder.is_done() and not _made_again(folder, testbed):
+    if folder.is_done() and not made_again(folder, testbed):
         say(f"{folder.path} is done: nothing is missing")
         from netstudy.cli._publish import published
 
@@ -158,14 +159,15 @@ def _carry_out(
     """
     from netstudy.cli._interrupt import Interrupted, interruptible
     from netstudy.cli._publish import finish
+    from netstudy.execute import is_final, made_again
 
     try:
         with interruptible(), folder.writing():
             if is_resumed:
                 machine = _remainder_examined(folder, testbed)
-            folder.set_aside(_made_again(folder, testbed))
+            folder.set_aside(made_again(folder, testbed))
             _run_missing(folder, testbed, manner.threads, machine)
-            published = finish(folder, is_final=_is_final(folder, testbed))
+            published = finish(folder, is_final=is_final(folder, testbed))
     except Interrupted as signal:
         say(f"netstudy: stopped by {signal}; {_kept(folder)}")
         return signal.exit_code
@@ -178,23 +180,10 @@ def _carry_out(
 
 def _remainder_examined(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
     """As of a fresh run, before anything is made: the machine, or its load, may be another now."""
-    from netstudy.execute import left_to_do
+    from netstudy.execute import left_to_do, made_again
 
-    left = left_to_do(folder, {record.run for record in _made_again(folder, testbed)})
+    left = left_to_do(folder, {record.run for record in made_again(folder, testbed)})
     return _examined(testbed, left) if left.runs else {}
-
-
-def _made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
-    """The runs that may come out otherwise: failed ones, and those that the machine spoiled."""
-    from netstudy.analysis.cells import is_limited
-
-    if testbed.repeats_itself:
-        return []
-    return [
-        record
-        for record in folder.records()
-        if record.status == "failed" or (record.status == "invalid" and is_limited(record))
-    ]
 
 
 def _run_missing(
@@ -214,11 +203,6 @@ def _run_missing(
             on_round=shown.on_round,
             machine=machine,
         )
-
-
-def _is_final(folder: Folder, testbed: Testbed) -> bool:
-    """Whether nothing has to be made again: what the machine spoiled may be, and need not."""
-    return all(record.status != "failed" for record in _made_again(folder, testbed))
 
 
 def _kept(folder: Folder) -> str:

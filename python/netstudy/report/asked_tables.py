@@ -21,6 +21,7 @@ from netstudy.report.prose.words import held_levels
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.study import outcome
+from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Treatment
 
 MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
@@ -53,7 +54,7 @@ def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Ite
     placed |= _grown(table, case)
     groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
     for row in rows:
-        held = tuple((f, level) for f, level in row.treatment.items() if f not in placed)
+        held = tuple((f, row.treatment[f]) for f in factors if f in row.treatment.keys() - placed)
         groups.setdefault(held, []).append(row)
     for held, members in groups.items():
         yield _Layout(table, case, result, dict(held), across, members)
@@ -99,7 +100,10 @@ class _Layout:
             (*stub, *self._groups),
             rows,
             stub=len(stub),
-            notes=tuple(f"{MARKS[i % 9]} {text}" for i, text in enumerate(self.reasons)),
+            notes=(
+                *self._bases,
+                *(f"{MARKS[i % len(MARKS)]} {text}" for i, text in enumerate(self.reasons)),
+            ),
         )
 
     @property
@@ -132,10 +136,10 @@ class _Layout:
         return tuple(treatment[name] for name in factors)
 
     @cached_property
-    def _holes(self) -> Mapping[Place, str]:
+    def _holes(self) -> Mapping[Place, tuple[Treatment, str]]:
         """Holes of this table's held levels, with the reason that the study gives."""
         return {
-            (self._levels(hole, self.asked.rows), self._levels(hole, self.across)): reason
+            (self._levels(hole, self.asked.rows), self._levels(hole, self.across)): (hole, reason)
             for hole, reason in self.case.holes
             if all(hole.get(name, level) == level for name, level in self.held.items())
             and set(self.asked.rows) | set(self.across) <= set(hole)
@@ -152,10 +156,14 @@ class _Layout:
         found = dict.fromkeys(column for _, column in (*self._by_place, *self._holes))
         return sorted(found, key=lambda levels: self._position(self.across, levels))
 
-    def _position(self, factors: Iterable[str], levels: Levels) -> tuple[int, ...]:
+    def _position(self, factors: Iterable[str], levels: Levels) -> tuple[float, ...]:
+        """Numbers by their size, others in the order of the study; a hole may be at a level that
+        no cell has."""
         known = self.result.cells.factors
         return tuple(
-            known[name].index(level) if level in known[name] else len(known[name])
+            float(level)
+            if is_numeric((*known[name], level))
+            else float((*known[name], level).index(level))
             for name, level in zip(factors, levels, strict=True)
         )
 
@@ -213,14 +221,26 @@ class _Layout:
         metric = self._metrics.get(name)
         return "" if metric is None else metric.unit
 
-    def _note(self, name: str, metric: Metric) -> str:
-        """Which way is better, and what 100 % is."""
-        normal = self.asked.normalise.get(name)
-        if normal is None:
-            return metric.better
+    @property
+    def _bases(self) -> Iterator[str]:
+        """What 100 % is, of columns below a heading, which have no room for it."""
+        for names in self.asked.heads.values():
+            for name in names:
+                metric = self._metrics.get(name)
+                if metric is not None and name in self.asked.normalise:
+                    yield f"{self._title(name)}: {self._base_text(name, metric)}"
+
+    def _base_text(self, name: str, metric: Metric) -> str:
+        normal = self.asked.normalise[name]
         row = ", ".join(f"{f} {level_text(v)}" for f, v in normal.row.items()) or "first row"
         by = self._metrics.get(normal.by) if normal.by else None
-        base = f"100 %: {by.label if by else metric.label}, {row}"
+        return f"100 % is {by.label if by else metric.label}, {row}"
+
+    def _note(self, name: str, metric: Metric) -> str:
+        """Which way is better, and what 100 % is."""
+        if name not in self.asked.normalise:
+            return metric.better
+        base = self._base_text(name, metric)
         return "; ".join(part for part in (base, metric.better) if part)
 
     # ---- cells
@@ -238,8 +258,9 @@ class _Layout:
         cell = self._by_place.get(place)
         metric = self._metrics.get(name)
         if metric is None:  # a factor whose level stands in the row
-            level = None if cell is None else cell.treatment.get(name)
-            return numeric_level(level, name)
+            hole = self._holes.get(place)
+            treatment = cell.treatment if cell else hole[0] if hole else {}
+            return numeric_level(treatment.get(name), name)
         value = self._number(name, metric, cell, replicate)
         if value is not None:
             normal = self.asked.normalise.get(name)
@@ -296,7 +317,10 @@ class _Layout:
         return None
 
     def _reason(self, name: str, place: Place) -> str | None:
-        """Why a cell has no value, where the study says so: of the cell itself, or of its hole."""
+        """Why a cell has no value, where the study says so: it is a hole, or of the cell itself."""
+        hole = self._holes.get(place)
+        if hole is not None:
+            return hole[1]
         names = (*self.asked.rows, *self.across)
         levels = dict(zip(names, map(level_text, (*place[0], *place[1])), strict=True))
         levels |= {factor: level_text(level) for factor, level in self.held.items()}
@@ -304,7 +328,7 @@ class _Layout:
             at = {factor: level_text(level) for factor, level in empty.at.items()}
             if empty.column in (None, name) and all(levels.get(f) == v for f, v in at.items()):
                 return empty.because
-        return self._holes.get(place)
+        return None
 
     def _mark(self, reason: str) -> str:
         if reason not in self.reasons:

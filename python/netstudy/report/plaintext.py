@@ -66,7 +66,7 @@ class _Block:
         """One row: numbers to the right, words to the left."""
         return GAP.join(
             _text(column[index]).rjust(width)
-            if isinstance(column[index], Number | None)
+            if isinstance(column[index], Number | None) or _text(column[index]).startswith("–")
             else _text(column[index]).ljust(width)
             for column, width in zip(self.columns, self.widths, strict=True)
         )

@@ -45,7 +45,8 @@ def _rows_problems(
 def _columns_problems(
     study: Study, path: Path, table: Table, cases: Sequence[Case]
 ) -> Iterator[Problem]:
-    factors = factor_names(cases)
+    held = dict.fromkeys(name for case in cases for name in case.fixed)
+    factors = list(dict.fromkeys((*factor_names(cases), *held)))
     across = [name for name in table.columns if name in factors]
     for index, name in enumerate(table.columns):
         place = (*path, "columns", index)

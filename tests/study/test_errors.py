@@ -289,6 +289,23 @@ def test_a_part_that_speaks_of_what_is_not_there(
     assert refusal(with_top(line)) == [f"study.yaml:3:{text}" for text in said]
 
 
+def test_rows_of_a_table_that_no_case_has_together(refusal: Refusal) -> None:
+    """Each is a factor of some case, and no cell has levels of both."""
+    factors = "factors:\n  switch: [generic-shallow, generic-deep]\n"
+    cases = """\
+tables: [{rows: [switch, servers], columns: goodput_mbps}]
+cases:
+  one: {factors: {switch: [generic-shallow, generic-deep]}, fixed: {servers: 1, mtu: 1500}}
+  two: {factors: {servers: [1, 2], mtu: [1500, 9000]}, fixed: {switch: generic-deep}}
+"""
+    levels = "  configuration:\n    - {name: 1 MB, block: 1 MB, mtu: 9000}\n  servers: 1..3\n"
+    found = refusal((factors + levels, cases), ('"${block}"', "1 MB"))
+    assert found == [
+        "study.yaml:3:17: tables.0.rows: no case has all of switch and servers, so that the table "
+        "would be empty"
+    ]
+
+
 def test_a_bare_exclamation_mark_is_a_tag_of_yaml(refusal: Refusal) -> None:
     assert refusal(with_top("holes:\n- servers: !3")) == [
         'study.yaml:4:12: holes.0.servers: bare, !3 is a YAML tag; write "!3" in quotes'

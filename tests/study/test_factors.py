@@ -151,6 +151,14 @@ workload: {incast: {block: 1 MB, iterations: 1}}
 """
 
 
+def test_a_field_that_nothing_uses_is_refused(refusal: Callable[..., list[str]]) -> None:
+    another = "\n    - {name: 2 MB, block: 2 MB, mtu: 9000, queue: 5}"
+    assert refusal(("mtu: 9000}", f"mtu: 9000}}{another}")) == [
+        "study.yaml:7:44: factors.configuration.1.queue: nothing uses it; write "
+        "${configuration.queue} where it belongs, or leave it out"
+    ]
+
+
 def test_what_is_fixed_belongs_to_the_treatment(small: Small) -> None:
     study = small(text=CASES)
     assert list(treatments(study.cases[0])) == [

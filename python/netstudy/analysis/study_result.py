@@ -67,6 +67,8 @@ class CaseResult:
 
     name: str
     description: str | None
+    levels: tuple[tuple[str, Level, str], ...]
+    """Factor, level and what the study says the level is, where it says it."""
     layout: Layout
     panels: tuple[PanelResult, ...]
     loops: tuple[GrownLoop, ...]
@@ -137,6 +139,10 @@ class StudyResult:
     title: str | None
     question: str
     expectation: str | None
+    description: str | None
+    """What the study says it is about, besides what it says of each of its test cases."""
+    form: tuple[str, str] | None
+    """The testbed in whose form it was carried out, and why in that form; None: not said."""
     noise_pct: float | None
     """The study's own noise; None: it declares none."""
     comparing: Comparing | None
@@ -186,6 +192,8 @@ def analyse(folder: Folder) -> StudyResult:
         title=study.report.title,
         question=study.question,
         expectation=study.expectation,
+        description=study.description,
+        form=_form(folder, study),
         noise_pct=study.noise_pct,
         comparing=comparing,
         cells=cells,
@@ -206,6 +214,12 @@ def analyse(folder: Folder) -> StudyResult:
             tuple(folder.invocation().without),
         ),
     )
+
+
+def _form(folder: Folder, study: Study) -> tuple[str, str] | None:
+    name = folder.invocation().form
+    form = study.testbeds.get(name) if name else None
+    return (name, form.description) if name and form and form.description else None
 
 
 def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
@@ -292,6 +306,12 @@ def _case(
     return CaseResult(
         name=case.name,
         description=case.description,
+        levels=tuple(
+            (factor.name, level.name, level.description)
+            for factor in case.factors
+            for level in factor.levels
+            if level.description and level.name in laid.factors.get(factor.name, ())
+        ),
         layout=laid,
         panels=tuple(_panel(panel, cells, comparing, published, here) for panel in laid.panels),
         loops=tuple(one for one in loops if one.loop.case == case.name),

@@ -23,7 +23,7 @@ from netstudy.report.drawings import test_bed, test_bed_alt
 from netstudy.report.methods import methods, samples_of
 from netstudy.report.numbers import level_text
 from netstudy.report.prose.conclude import conclusions
-from netstudy.report.prose.describe import case_description
+from netstudy.report.prose.describe import case_description, study_description
 from netstudy.report.prose.explain import chain, limits
 from netstudy.report.prose.grow import growth_sentences, growth_table, steps_table
 from netstudy.report.prose.observe import observations
@@ -130,6 +130,8 @@ class Document:
     study: str
     title: str
     question: str
+    description: tuple[Sentence, ...]
+    """What the study says of itself as a whole; often nothing, as its test cases say it."""
     expectation: str | None
     provenance: Sentence
     warnings: tuple[Sentence, ...]
@@ -176,6 +178,7 @@ def document(folder: Folder, result: StudyResult) -> Document:
         study=result.study,
         title=_title(result),
         question=result.question,
+        description=tuple(study_description(result)),
         expectation=result.expectation,
         provenance=_provenance(folder, result),
         warnings=tuple(warnings(result)),

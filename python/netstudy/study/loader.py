@@ -23,7 +23,7 @@ from netstudy.documents.validation import validate
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.study.checks import problems_of
-from netstudy.study.checks.design import quick_problems
+from netstudy.study.checks.design import quick_problems, unused_field_problems
 from netstudy.study.checks.outcome import reference_problems
 from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
@@ -47,7 +47,8 @@ def load(
     study = _checked(file, read(file), hardware, was_carried_out=was_carried_out)
     if not was_carried_out:
         extras = (*quick_problems(study), *reference_problems(study))
-        raise_problems([*extras, *_form_problems(study, hardware)])
+        fields = unused_field_problems(study)
+        raise_problems([*extras, *fields, *_form_problems(study, hardware)])
     return study
 
 

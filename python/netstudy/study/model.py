@@ -128,6 +128,11 @@ class Study:
         return self.file.expectation
 
     @property
+    def description(self) -> str | None:
+        """What it is about, where its test cases have descriptions of their own."""
+        return self.file.description if self.file.cases else None
+
+    @property
     def topology(self) -> Topology:
         """Hosts, links, switch; with references that a treatment fills in."""
         return self.file.topology

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.settings import settings_of
-from netstudy.analysis.study_result import CaseResult, Comparing
+from netstudy.analysis.study_result import CaseResult, Comparing, StudyResult
 from netstudy.report.cellrefs import count, level_name
 from netstudy.report.numbers import level_text, listed, spans
 from netstudy.report.prose.words import number_range, things
@@ -16,6 +16,19 @@ from netstudy.report.workloads import page_of
 from netstudy.report.workloads.base import probing
 from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Run
+
+
+def study_description(result: StudyResult) -> list[Sentence]:
+    """What the study says of itself as a whole, and of the form in which it was carried out."""
+    found = [say("{text}", text=Name(result.description))] if result.description else []
+    if result.form is not None:
+        testbed, why = result.form
+        found.append(
+            say(
+                "In its form for the testbed {testbed}: {why}", testbed=Name(testbed), why=Name(why)
+            )
+        )
+    return found
 
 
 def case_description(case: CaseResult, comparing: Comparing | None) -> list[Sentence]:
@@ -27,6 +40,7 @@ def case_description(case: CaseResult, comparing: Comparing | None) -> list[Sent
     return [
         *sentences,
         _varies(case, cells),
+        *_levels(case),
         *page.description(runs),
         *probing(runs),
         *_differences(case, comparing),
@@ -45,6 +59,17 @@ def _varies(case: CaseResult, cells: Sequence[CellRow]) -> Sentence:
         cells=things(number, "cell"),
         runs=things(runs, "run"),
     )
+
+
+def _levels(case: CaseResult) -> Iterator[Sentence]:
+    """What the study says its levels are."""
+    for factor, level, said in case.levels:
+        yield say(
+            "{factor} {level}: {said}",
+            factor=Name(factor),
+            level=level_name(level),
+            said=Name(said),
+        )
 
 
 def _factor(name: str, levels: Sequence[Level]) -> Sentence:

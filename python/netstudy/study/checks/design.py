@@ -55,6 +55,26 @@ def unused_problems(study: Study) -> Iterator[Problem]:
             yield study.document.problem(path, message, of_key=True)
 
 
+def unused_field_problems(study: Study) -> Iterator[Problem]:
+    """Fields of levels that nothing refers to, each where it stands first. Those of a factor of a
+    single level are a label too."""
+    used = {ref.name for _, ref in reference_scope(study)}
+    seen: set[str] = set()
+    for case in study.cases:
+        for factor in case.factors:
+            for level in factor.levels if len(factor.levels) > 1 else ():
+                for key in level.fields:
+                    full = f"{factor.name}.{key}"
+                    if full in seen or {key, full} & used:
+                        continue
+                    seen.add(full)
+                    message = (
+                        f"nothing uses it; write ${{{full}}} where it belongs, or leave it out"
+                    )
+                    path = (*factor.path_of(level), key)
+                    yield study.document.problem(path, message, of_key=True)
+
+
 def _places_of(study: Study, factor: str) -> Iterator[Path]:
     """Where the file has a factor: in each case that varies it, else where it is held."""
     varied = [found.path for case in study.cases if (found := case.factor(factor))]

@@ -128,7 +128,9 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
                 base = (*path, "base")
                 yield from one_level_problems(study, base, conclusion.compare, conclusion.base)
         case Limit():
-            yield from metrics_problems(study, (*path, "limit"), (conclusion.limit,))
+            yield from metric_problems(study, (*path, "limit"), conclusion.limit)
+            bound = Bound.of(conclusion.while_)
+            yield from metric_problems(study, (*path, "while"), bound.metric)
         case Equivalence():
             yield from metrics_problems(study, (*path, "equivalent"), (conclusion.equivalent,))
 

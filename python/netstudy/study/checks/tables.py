@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netstudy.documents.nearest import did_you_mean
-from netstudy.documents.problems import Path, Problem
+from netstudy.documents.problems import Path, Problem, listed
 from netstudy.study.checks.metrics import metric_problems
 from netstudy.study.checks.names import (
     at_problems,
@@ -22,13 +22,24 @@ def table_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
     """What is wrong with a table."""
     cases = cases_of(study, table.case)
     yield from case_problems(study, path, table.case)
-    yield from factors_problems(study, (*path, "rows"), table.rows, cases)
+    yield from _rows_problems(study, (*path, "rows"), table, cases)
     yield from metrics_problems(study, (*path, "cell"), table.cell)
     yield from _columns_problems(study, path, table, cases)
     yield from _heads_problems(study, path, table)
     yield from _formats_problems(study, path, table)
     yield from _normal_problems(study, path, table, cases)
     yield from _empty_problems(study, path, table)
+
+
+def _rows_problems(
+    study: Study, path: Path, table: Table, cases: Sequence[Case]
+) -> Iterator[Problem]:
+    unknown = list(factors_problems(study, path, table.rows, cases))
+    yield from unknown
+    together = any(set(table.rows) <= set(factor_names([case])) for case in cases)
+    if not unknown and not together:
+        message = f"no case has all of {listed(list(table.rows))}, so that the table would be empty"
+        yield study.document.problem(path, message)
 
 
 def _columns_problems(

@@ -1,0 +1,235 @@
+"""Where a key of a study may show: each effect holds a study against the same with one more change.
+
+An example names the first of these that applies: the plan, a refusal by name, what `netstudy plan`
+says, the report, `netstudy compare`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+
+from netstudy.analysis.cells import cell_table
+from netstudy.analysis.study_result import analyse
+from netstudy.analysis.two_runs import two_runs
+from netstudy.cli._prepare import Asked, Prepared, prepare
+from netstudy.cli.plan import _summary
+from netstudy.errors import StudyError
+from netstudy.report.charts import Chart
+from netstudy.report.document import document
+from netstudy.report.markdown import render_markdown
+from netstudy.report.two_runs import sentences
+from netstudy.study.agreement import Bands
+from tests.report.results import from_text, results
+
+Tree = dict[str, Any]
+"""A study, or a part of one, as its file would have it."""
+Effect = Callable[["Example"], None]
+"""Asserts that the change of an example shows."""
+
+DATA = """\
+servers,switch,statistic,turn,ms,other_ms
+two,nexus-5010,mean,1,31.0,32.0
+two,nexus-5010,median,1,30.0,31.0
+four,nexus-5010,mean,1,70.0,71.0
+four,nexus-5010,median,1,69.0,70.0
+"""
+REPEATED = """\
+servers,turn,ms
+2,1,31.0
+4,1,70.0
+"""
+"""Published data of the studies of `bases`, beside every one of them."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A study, and what is changed in it: one key, which the last part of the path names."""
+
+    base: Tree
+    path: str
+    """Keys with dots; items of lists by their number."""
+    value: Any
+    effect: Effect
+
+    @property
+    def key(self) -> str:
+        """The key that is shown to have an effect."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def before(self) -> str:
+        """The text of the study."""
+        return json.dumps(self.base)
+
+    @property
+    def after(self) -> str:
+        """The text of the changed study."""
+        return json.dumps(changed(self.base, {self.path: self.value}))
+
+
+def examples(effect: Effect, base: Tree, at: str, values: Mapping[str, Any]) -> dict[str, Example]:
+    """An example for each key of the part at a path, with the value that it is changed to."""
+    inside = f"{at}." if at else ""
+    return {key: Example(base, f"{inside}{key}", value, effect) for key, value in values.items()}
+
+
+def changed(base: Tree, changes: Mapping[str, Any]) -> Tree:
+    """The study with other values at some paths; parts that are not there are added."""
+    made = deepcopy(base)
+    for path, value in changes.items():
+        *inside, key = path.split(".")
+        place: Any = made
+        for part in inside:
+            place = place[int(part)] if isinstance(place, list) else place.setdefault(part, {})
+        place[key] = value
+    return made
+
+
+# The effects.
+
+
+def in_plan(example: Example) -> None:
+    """The plan is another: network, workload, phases, samplers, treatments, replicates, seed."""
+    assert plan_of(example.before) != plan_of(example.after)
+
+
+def in_quick_plan(example: Example) -> None:
+    """The plan of the short form is another, and only that."""
+    assert plan_of(example.before) == plan_of(example.after)
+    assert plan_of(example.before, quick=True) != plan_of(example.after, quick=True)
+
+
+def in_form(example: Example) -> None:
+    """The plan on the testbed netns is another, and only that."""
+    assert plan_of(example.before) == plan_of(example.after)
+    assert plan_of(example.before, "netns") != plan_of(example.after, "netns")
+
+
+def in_quick_form(example: Example) -> None:
+    """The plan of the short form on the testbed netns is another, and only that."""
+    before, after = example.before, example.after
+    assert plan_of(before, "netns") == plan_of(after, "netns")
+    assert plan_of(before, "netns", quick=True) != plan_of(after, "netns", quick=True)
+
+
+def in_published_plan(example: Example) -> None:
+    """The plan of published values is another."""
+    assert plan_of(example.before, "published") != plan_of(example.after, "published")
+
+
+def told(example: Example) -> None:
+    """`netstudy plan` says something else, for what shows in later rounds alone."""
+    before, after = (list(_summary(prepared(text), 1)) for text in (example.before, example.after))
+    assert before != after
+
+
+def refused(example: Example) -> None:
+    """The study is refused, and the message names the key with its place."""
+    prepared(example.before)
+    assert _is_named(example)
+
+
+def not_carried_out(example: Example) -> None:
+    """`plan` and `run` say that this version does not carry the key out."""
+    new = missing(example.after) - missing(example.before)
+    assert any(example.key in sentence for sentence in new), new
+
+
+def nonsense_in(part: str) -> Effect:
+    """This version does not carry the whole part out and says so by name; a value of the key that
+    makes no sense is refused with its place all the same."""
+
+    def effect(example: Example) -> None:
+        assert any(part in sentence for sentence in missing(example.before))
+        assert _is_named(example)
+
+    return effect
+
+
+def in_report(example: Example) -> None:
+    """The report of the same records is another."""
+    assert report_of(example.before) != report_of(example.after)
+
+
+def in_report_of_form(example: Example) -> None:
+    """The report of what the testbed netns carried out is another."""
+    assert report_of(example.before, "netns") != report_of(example.after, "netns")
+
+
+def in_comparison(example: Example) -> None:
+    """`netstudy compare` judges the same two runs by other bands."""
+    before, after = map(comparison_of, (example.before, example.after))
+    assert before != after
+
+
+# How they are seen.
+
+
+def written(text: str) -> Path:
+    """The study in a folder of its own, with data beside it."""
+    folder = Path(mkdtemp(prefix="key-", dir=FOLDERS[-1]))
+    for name, content in (("study.yaml", text), ("data.csv", DATA), ("repeated.csv", REPEATED)):
+        (folder / name).write_text(content)
+    return folder
+
+
+FOLDERS: list[Path] = []
+"""Where studies are written: that of the test session."""
+
+
+@cache
+def prepared(text: str, testbed: str = "sim", *, quick: bool = False) -> Prepared:
+    """What `plan` and `run` make of a study."""
+    return prepare(Asked(written(text) / "study.yaml", testbed=testbed, quick=quick))
+
+
+def plan_of(text: str, testbed: str = "sim", *, quick: bool = False) -> Tree:
+    """A plan with all its rounds, without ids and seeds of runs, which its other parts decide."""
+    planned = prepared(text, testbed, quick=quick).planned
+    assert planned.possible is not None, "the base must be one that is carried out"
+    derived = {"runs": {"__all__": {"id", "seed"}}}
+    plan: Tree = planned.whole_plan.model_dump(mode="json", exclude=derived)
+    return plan
+
+
+@cache
+def missing(text: str) -> set[str]:
+    """What this version does not carry out of it."""
+    return set(prepared(text).unsupported())
+
+
+def _is_named(example: Example) -> bool:
+    """Whether the changed study is refused with the place of the key, or that of its part and the
+    key in words."""
+    with pytest.raises(StudyError) as caught:
+        prepared(example.after)
+    said, part = str(caught.value), example.path.rpartition(".")[0]
+    return example.path in said or (bool(part) and f" {part}: " in said and example.key in said)
+
+
+@cache
+def report_of(text: str, form: str | None = None) -> str:
+    """The report of made-up records, without the appendix, which has hashes of what was asked."""
+    made = results(written(text), written(text) / "study.yaml", form=form)
+    found = document(made, analyse(made))
+    titles = [one.source.title for one in found.figures() if isinstance(one.source, Chart)]
+    page = render_markdown(found).partition("\n## Appendix")[0]
+    return "\n".join([page, *titles])
+
+
+@cache
+def comparison_of(text: str) -> str:
+    """What is said of a folder beside itself."""
+    made = from_text(written(text), text)
+    table = cell_table(made)
+    found = two_runs(table, table, Bands(made.study().agreement))
+    return " ".join(map(str, sentences(found)))

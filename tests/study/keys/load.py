@@ -1,0 +1,190 @@
+"""Examples of the keys of a workload, of a procedure, and of instruments."""
+
+from __future__ import annotations
+
+from tests.study.keys.bases import (
+    AT_LENGTH,
+    INCAST,
+    OPEN,
+    POLLED,
+    REQUEST,
+    TIMED,
+    TRANSACTIONS,
+    TRANSFER,
+)
+from tests.study.keys.effects import (
+    Tree,
+    changed,
+    examples,
+    in_plan,
+    nonsense_in,
+    not_carried_out,
+    refused,
+)
+
+_PROBED = changed(INCAST, {"workload.probe": {"every": "10 ms"}})
+_APPLICATION = nonsense_in("The workload transactions is not carried out yet")
+_OWN_MIX = changed(TRANSACTIONS, {"workload.transactions.mix": {"home": "50 %", "quotes": "50 %"}})
+_SHARES = ("home", "quotes", "logout", "register", "account", "portfolio", "buy", "sell", "update")
+_OTHER = changed(TRANSFER, {"topology.hosts.more": {"profile": "host-10g"}})
+
+
+def _watched(**instrument: str) -> Tree:
+    return changed(TRANSFER, {"instruments": [instrument]})
+
+
+_SAR, _TCP = _watched(sar="client"), _watched(tcp="client")
+_PORTS = changed(AT_LENGTH, {"instruments": [{"ports": "s"}]})
+_NOT_POLLED = nonsense_in("The instrument snmp cannot be read yet")
+
+LOAD = {
+    "Workload": {
+        **examples(in_plan, INCAST, "workload", {"incast": {"block": "1 MB", "iterations": 9}}),
+        **examples(in_plan, TRANSFER, "workload", {"transfer": {"size": "2 MB"}}),
+        **examples(in_plan, REQUEST, "workload", {"request": {"requests": 9}}),
+        **examples(in_plan, TRANSFER, "workload", {"probe": "1 ms"}),
+        **examples(_APPLICATION, TRANSACTIONS, "workload", {"transactions": {}}),
+    },
+    "Incast": {
+        **examples(
+            in_plan,
+            changed(INCAST, {"topology.hosts.more": {"profile": "host-10g"}}),
+            "workload.incast",
+            {
+                "client": "more",
+                "servers": "more",
+                "block": "200 kB",
+                "striped": True,
+                "iterations": 91,
+                "warmup": 11,
+                "request": "65 B",
+                "spacing": "1 us",
+                "jitter": {"uniform": "1 us"},
+            },
+        ),
+    },
+    "Jitter": {
+        **examples(
+            in_plan,
+            INCAST,
+            "workload.incast.jitter",
+            {"exponential": "75 us", "uniform": "75 us"},
+        ),
+        **examples(refused, INCAST, "workload.incast.jitter", {"none": False}),
+    },
+    "Transfer": {
+        **examples(
+            in_plan,
+            _OTHER,
+            "workload.transfer",
+            {
+                "clients": "other",
+                "servers": "other",
+                "direction": "put",
+                "size": "2 MB",
+                "flows": 2,
+                "repeats": 2,
+                "warmup": 2,
+                "pause": "1 ms",
+                "request": "65 B",
+            },
+        ),
+        **examples(refused, AT_LENGTH, "workload.transfer", {"placement": "elsewhere"}),
+        **examples(
+            not_carried_out,
+            TRANSFER,
+            "workload.transfer",
+            {"protocol": "ftp", "from": "disk", "to": "disk", "data path": "sendfile"},
+        ),
+    },
+    "Request": {
+        **examples(
+            in_plan,
+            changed(REQUEST, {"topology.hosts.more": {"profile": "host-10g"}}),
+            "workload.request",
+            {
+                "clients": "more",
+                "servers": "more",
+                "request": "65 B",
+                "response": "65 B",
+                "connections": 2,
+                "outstanding": 2,
+                "think": "1 ms",
+                "every": "1 ms",
+                "new connections": True,
+                "requests": 101,
+                "warmup": 11,
+            },
+        ),
+    },
+    "Transactions": {
+        **examples(
+            _APPLICATION,
+            TRANSACTIONS,
+            "workload.transactions",
+            {
+                "application": "bank",
+                "variant": ["a"],
+                "mix": "usual",
+                "closed": {"users": 0},
+                "population": {"users": 0},
+            },
+        ),
+        **examples(_APPLICATION, OPEN, "workload.transactions", {"open": {"rate": -1}}),
+    },
+    "ClosedLoop": examples(
+        _APPLICATION, TRANSACTIONS, "workload.transactions.closed", {"users": 0, "think": "1 B"}
+    ),
+    "OpenLoop": examples(
+        _APPLICATION, OPEN, "workload.transactions.open", {"rate": "fast", "arrivals": "late"}
+    ),
+    "Population": examples(
+        _APPLICATION, TRANSACTIONS, "workload.transactions.population", {"users": 0, "quotes": 0}
+    ),
+    "Mix": examples(
+        _APPLICATION,
+        _OWN_MIX,
+        "workload.transactions.mix",
+        {"standard": "usual", **dict.fromkeys(_SHARES, "1 B")},
+    ),
+    "Probe": examples(
+        in_plan,
+        _PROBED,
+        "workload.probe",
+        {"every": "20 ms", "request": "65 B", "response": "65 B"},
+    ),
+    "Procedure": {
+        **examples(
+            refused,
+            INCAST,
+            "procedure",
+            dict.fromkeys(("load", "configure", "gather statistics", "reset"), True),
+        ),
+        **examples(
+            in_plan, changed(TIMED, {"procedure.warmup": "1 s"}), "procedure", {"stop": True}
+        ),
+        **examples(
+            in_plan,
+            TIMED,
+            "procedure",
+            {"warmup": "2 s", "measure": "2 s", "cooldown": "1 s"},
+        ),
+        **examples(in_plan, _PROBED, "procedure", {"idle": "1 s"}),
+    },
+    "SarSampler": examples(in_plan, _SAR, "instruments.0", {"sar": "server", "every": "1 s"}),
+    "TcpSampler": examples(in_plan, _TCP, "instruments.0", {"tcp": "server", "every": "1 s"}),
+    "PortSampler": {
+        **examples(in_plan, _PORTS, "instruments.0", {"port": "a", "every": "2 s"}),
+        **examples(refused, _PORTS, "instruments.0", {"ports": "t"}),
+    },
+    # These counters are read in any case, so that naming a host that is there changes nothing.
+    "CounterSnapshot": examples(
+        refused, _watched(netstat="client"), "instruments.0", {"netstat": "nobody"}
+    ),
+    "SnmpPoll": examples(
+        _NOT_POLLED,
+        POLLED,
+        "instruments.0",
+        {"snmp": "other", "port": "nobody", "every": "1 B", "from": "nobody"},
+    ),
+}

@@ -1,0 +1,179 @@
+"""Examples of the keys of a topology: hosts, their TCP and interfaces, switches, links."""
+
+from __future__ import annotations
+
+from tests.study.keys.bases import AT_LENGTH, INCAST, INGRESS, POLLED, SHARED
+from tests.study.keys.effects import changed, examples, in_plan, not_carried_out, refused
+
+_SERVER = "topology.server"
+_LINK = "topology.link"
+_SWITCH = "topology.switch"
+_WITH_NIC = changed(INCAST, {f"{_SERVER}.nic": {"rate": "10 Gbit/s"}, _LINK: {}})
+_BOTH_WAYS = changed(INCAST, {f"{_LINK}.rate": {"up": "1 Gbit/s", "down": "1 Gbit/s"}})
+_PAUSING = {"honours_pause": True, "pause_high": 100, "pause_low": 10, "pause_quanta": 10}
+_LINK_KEYS = {
+    "rate": "2 Gbit/s",
+    "delay": "5 us",
+    "mtu": 9000,
+    "nic": {"send_latency": "1 us"},
+}
+_FORM = {
+    "client": {"profile": "host-10g"},
+    "server": {"profile": "host-10g", "count": "${servers}"},
+    "switch": {"profile": "generic-deep"},
+    "link": {"rate": "2 Gbit/s"},
+    "shared_clock": True,
+}
+
+NETWORK = {
+    "Topology": {
+        **examples(in_plan, INCAST, "topology", _FORM),
+        **examples(
+            in_plan,
+            AT_LENGTH,
+            "topology",
+            {
+                "hosts": AT_LENGTH["topology"]["hosts"] | {"b": {"profile": "host-25g"}},
+                "switches": {"s": {"profile": "generic-deep"}},
+                "links": [
+                    *AT_LENGTH["topology"]["links"][:2],
+                    {"between": ["b", "s"], "delay": "1 us"},
+                    {"between": ["c", "s"]},
+                ],
+                "placement": {"there": {"sender": "b", "receiver": "a"}},
+            },
+        ),
+    },
+    "Host": {
+        **examples(
+            in_plan,
+            INCAST,
+            _SERVER,
+            {
+                "profile": "host-10g",
+                "cpu_quota": "50 %",
+                "interfaces": ["em1"],
+                "nic": {"send_latency": "1 us"},
+                "tcp": "rfc",
+            },
+        ),
+        **examples(not_carried_out, INCAST, _SERVER, {"cpus": 2, "memory": "1 GB", "data": "disk"}),
+        **examples(in_plan, AT_LENGTH, "topology.hosts.b", {"zones": {"y": {}}}),
+        **examples(in_plan, AT_LENGTH, "topology.hosts.c", {"count": 2}),
+    },
+    "Zone": examples(in_plan, AT_LENGTH, "topology.hosts.a.zones.z", {"interface": "two"}),
+    "Placement": {
+        **examples(in_plan, AT_LENGTH, "topology.placement.there", {"sender": "c"}),
+        **examples(in_plan, AT_LENGTH, "topology.placement.there", {"receiver": "c"}),
+    },
+    "LinkProperties": {
+        **examples(in_plan, INCAST, _LINK, _LINK_KEYS),
+        **examples(not_carried_out, INCAST, _LINK, {"kind": "hipersocket", "buffers": 16}),
+    },
+    "Link": {
+        **examples(
+            in_plan, AT_LENGTH, "topology.links.2", _LINK_KEYS | {"between": ["b@two", "s"]}
+        ),
+        **examples(
+            not_carried_out, AT_LENGTH, "topology.links.2", {"kind": "loopback", "buffers": 16}
+        ),
+    },
+    "EachWay": examples(
+        in_plan, _BOTH_WAYS, f"{_LINK}.rate", {"up": "2 Gbit/s", "down": "100 Mbit/s"}
+    ),
+    "TcpKnobs": examples(
+        in_plan,
+        INCAST,
+        f"{_SERVER}.tcp",
+        {
+            "profile": "rfc",
+            "congestion_control": "cubic",
+            "recovery": "rfc",
+            "rack": False,
+            "tail_loss_probe": False,
+            "sack": False,
+            "timestamps": False,
+            "ecn": True,
+            "initial_window": 7,
+            "rto_rule": "rfc-6298",
+            "initial_rto": "2 s",
+            "min_rto": "1 ms",
+            "max_rto": "60 s",
+            "clock_tick": "7 ms",
+            "delayed_ack": "7 ms",
+            "ack_every": 7,
+            "quick_ack": 7,
+            "ack_pushed": True,
+            "read_at_once": "7 %",
+            "restart_after_idle": False,
+            "offload_burst": "7 kB",
+            "offload_rule": "autosizing",
+            "limit_output": "7 kB",
+            "send_buffer": "70 kB",
+            "receive_buffer": "70 kB",
+        },
+    ),
+    "Nic": {
+        **examples(
+            in_plan,
+            INCAST,
+            f"{_SERVER}.nic",
+            {
+                "send_latency": "7 us",
+                "receive_latency": "7 us",
+                "receive_jitter": "7 us",
+                "receive_per_frame": "7 us",
+                "receive_rate": "7 Gbit/s",
+                "transmit_queue": 7,
+                "packet_rate": "7000 packets/s",
+                "receive_ring": 7,
+                "interrupt_delay": "7 us",
+                "poll_weight": 7,
+                "receive_merge": "7 kB",
+                **_PAUSING,
+            },
+        ),
+        **examples(in_plan, _WITH_NIC, f"{_SERVER}.nic", {"rate": "100 Mbit/s"}),
+        **examples(refused, INCAST, f"{_SERVER}.nic", {"profile": "no such nic"}),
+        **examples(not_carried_out, INCAST, f"{_SERVER}.nic", {"buffers": 16}),
+    },
+    "Switch": {
+        # It tells whether the instrument snmp can read the switch.
+        **examples(refused, POLLED, _SWITCH, {"snmp": False}),
+        **examples(
+            in_plan,
+            INCAST,
+            _SWITCH,
+            {
+                "profile": "generic-deep",
+                "ports": 40,
+                "forwarding": "cut-through",
+                "latency": "7 us",
+                "ecn_threshold": "70 kB",
+                "honours_pause": True,
+                "pause_high": "70 kB",
+                "pause_low": "7 kB",
+                "pause_quanta": 7,
+                "port_buffer": "70 kB",
+            },
+        ),
+        **examples(
+            in_plan,
+            SHARED,
+            _SWITCH,
+            {
+                "pool": "700 kB",
+                "port_reserve": "7 kB",
+                "cell": "70 B",
+                "alpha": 0.7,
+                "ingress_guarantee": 7,
+            },
+        ),
+        **examples(
+            in_plan,
+            INGRESS,
+            _SWITCH,
+            {"ingress_buffer": "70 kB", "egress_buffer": "70 kB", "random_arbitration": "70 %"},
+        ),
+    },
+}

@@ -924,11 +924,9 @@ class RunRecord(Wire):
         one phase follows another, a single edge is both. None: counters were not read there."""
         names = {edge.name: place for place, edge in enumerate(self.edges)}
         kinds = [phase.kind for phase in self.phases]
-        if kind not in kinds:
-            return None, None
-        place = kinds.index(kind)
-        before = f"{kinds[place - 1]}-end" if place else ""
-        after = f"{kinds[place + 1]}-start" if place + 1 < len(kinds) else ""
+        place = kinds.index(kind) if kind in kinds else -1
+        before = f"{kinds[place - 1]}-end" if place > 0 else ""
+        after = f"{kinds[place + 1]}-start" if 0 <= place < len(kinds) - 1 else ""
         start = names.get(f"{kind}-start", names.get(before))
         end = names.get(f"{kind}-end", names.get(after))
         return start, end

@@ -106,7 +106,7 @@ def test_parts_that_this_version_cannot_carry_out_are_listed(
     here: Path, netstudy: Netstudy
 ) -> None:
     """`validate` accepts the study with a note, and `run` refuses it with the same words."""
-    text = changed("[1, 3, 6]", "{grow: [1, 3, 6], until: no gain}")
+    text = changed("replicates:", "conclude: [bottleneck, {knee: servers}]\nreplicates:")
     (here / "study.yaml").write_text(text)
     checked = netstudy("validate", "study.yaml")
     assert checked.code == 0

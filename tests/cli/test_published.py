@@ -173,7 +173,7 @@ def test_a_workload_that_is_not_carried_out_yet_has_its_published_tables(
         if (row["disk"], row["users"], row["buffers"], row["cpus"]) == ("disk", "60", "16", "8")
     }
     assert shared == {"disk": ("91.61", "111.0"), "buffers": ("91.61", "97.5")}
-    assert re.search(r"128 +92\.54 +18 +100\.0 +78\.56", outcome.out)
+    assert re.search(r"128 +8 +92\.54 +60 +18 +100\.0 +4 +78\.56", outcome.out)
     assert netstudy("report", here / "results" / "trade" / "latest").code == 0
 
 

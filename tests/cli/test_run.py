@@ -92,6 +92,7 @@ def test_what_was_asked_for_is_recorded_and_the_study_is_kept_as_it_was(
         "only": {"servers": [3]},
         "overrides": {"workload.incast.iterations": "2", "workload.incast.warmup": "0"},
         "quick": True,
+        "without": [],
         "form": None,
         "scale": None,
         "versions": {"netstudy": "0.1.0"},
@@ -257,14 +258,22 @@ class TestResume:
         assert len(begun.records()) == 3
 
 
-def test_what_the_report_will_leave_out_is_said_before_a_run_and_refuses_none(
+def test_what_the_report_cannot_carry_out_is_refused_unless_it_is_left_out_by_name(
     study: Path, netstudy: Netstudy
 ) -> None:
     study.write_text(f"{study.read_text()}conclude: [bottleneck]\n")
-    note = "The report does not carry out conclude.bottleneck yet."
+    part = "conclude.bottleneck"
+    note = f"The report does not carry out {part} yet; leave it out with --without {part}."
     for verb in ("validate", "plan"):
         told = netstudy(verb, study)
         assert told.code == 0
         assert note in told.out
-    assert netstudy("run", study).code == 0
-    assert "conclude.bottleneck" in (newest().path / "report.md").read_text()
+    refused = netstudy("run", study)
+    assert refused.code == 2
+    assert note in refused.err
+    assert netstudy("run", study, "--without", part).code == 0
+    report = (newest().path / "report.md").read_text()
+    assert f"Parts of the study were left out with --without: {part}." in report
+    unknown = netstudy("run", study, "--without", "conclude.botleneck")
+    assert unknown.code == 2
+    assert 'no such part; did you mean "conclude.bottleneck"?' in unknown.err

@@ -133,6 +133,7 @@ def test_cases_share_the_run_where_their_treatments_coincide() -> None:
         "release": "b",
         "disk": "disk",
         "buffers": 16,
+        "db_cpus": 4,
         "cpus": 8,
         "users": 60,
     }

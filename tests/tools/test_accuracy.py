@@ -111,7 +111,7 @@ def test_writing_it_twice_changes_nothing(page: Path, done: Folder) -> None:
 def test_a_run_without_published_values_is_refused(
     tmp_path: Path, page: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = from_text(tmp_path, study_text("factors: {seats: [1, 2]}\n"))
+    made = from_text(tmp_path, study_text("factors: {seats: [1, 2]}\n", servers='"${seats}"'))
     made.write_records()
     made.seal(NOW)
     before = page.read_bytes()

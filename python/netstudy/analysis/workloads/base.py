@@ -119,8 +119,6 @@ class WorkloadAnalysis:
     """Frames that the switches dropped in the measuring phase of a run, in all."""
     sent_again: Callable[[RunSample], float | None]
     """Segments that a run sent again, in all."""
-    senders: Callable[[Run], Sequence[str]]
-    """The members of roles that send data, and wait for timeouts where it is lost."""
     course: Callable[[RunSample], Course | None]
     """What shows whether the measuring phase still holds a warm-up."""
     bound: Callable[[Run], Bound | None]

@@ -365,7 +365,6 @@ INCAST = WorkloadAnalysis(
     timeouts=TIMEOUTS,
     dropped=dropped_in_all,
     sent_again=_sent_again,
-    senders=lambda run: run.workload.roles.server,
     course=_course,
     bound=_bound,
     timeout_share=TIMEOUT_SHARE,

@@ -107,7 +107,6 @@ def published(
         timeouts=given.get(timeouts.name, _not_given(timeouts)),
         dropped=lambda _: None,
         sent_again=lambda _: None,
-        senders=lambda _: (),
         course=lambda _: None,
         bound=lambda _: None,
     )

@@ -17,7 +17,7 @@ from netstudy.study.topology import Topology
 from netstudy.study.workloads import Spec
 
 SpecT = TypeVar("SpecT", bound=Spec)
-WireT = TypeVar("WireT", bound=wire.Incast | wire.Transfer | wire.Request)
+WireT = TypeVar("WireT", bound=wire.Traffic)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Lowering(ABC, Generic[SpecT, WireT]):
 
     spec: ClassVar[type[Spec]]
     """What a study writes."""
-    wired: ClassVar[type[wire.Incast] | type[wire.Transfer] | type[wire.Request]]
+    wired: ClassVar[type[wire.Traffic]]
     """What a plan carries."""
     unit: ClassVar[str]
     """What it counts, in a plan for people: iterations."""
@@ -90,10 +90,6 @@ class Lowering(ABC, Generic[SpecT, WireT]):
     def waiting_ns(self, work: WireT, routes: Routes) -> float:  # noqa: ARG002
         """Time that one of what it counts takes at least, however fast the links are."""
         return 0.0
-
-    @abstractmethod
-    def connections(self, work: WireT) -> int:
-        """Connections that it has open at a time."""
 
     @abstractmethod
     def sample_bytes(self, work: WireT, count: float, seconds: float) -> float:

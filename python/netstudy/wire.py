@@ -815,6 +815,22 @@ class Samples(Wire):
     second: SecondSamples | None = None
 
 
+SAMPLE_TABLES: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(table.model_fields)
+    for name, table in (
+        ("iteration", IterationSamples),
+        ("connection", ConnectionSamples),
+        ("transfer", TransferSamples),
+        ("second", SecondSamples),
+    )
+}
+"""Table of samples -> its columns."""
+HISTOGRAM_TABLES: Final[dict[str, tuple[str, ...]]] = {
+    "request": ("operation", "phase", "client", "server", "value_ns", "requests")
+}
+"""Table of samples that is histograms -> its columns, a row a bucket."""
+
+
 class PhaseTimes(Wire):
     """A phase that took place."""
 

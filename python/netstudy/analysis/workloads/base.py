@@ -83,6 +83,10 @@ class Account:
 class Waiting:
     """What waiting for timeouts costs, as far as the samples of a workload tell."""
 
+    time: Metric
+    """What is accounted for."""
+    share: Metric
+    """Share of samples that wait."""
     account: Callable[[Run, Callable[[Metric], float | None]], Account | None]
     """Of a cell, from its plan and the values of its metrics."""
     cost_ms: Callable[[Sequence[RunSample]], float | None]

@@ -377,5 +377,5 @@ INCAST = WorkloadAnalysis(
         "goodput × completion time",
         "bytes",
     ),
-    waiting=Waiting(_account, _timeout_cost_ms),
+    waiting=Waiting(COMPLETION, TIMEOUT_SHARE, _account, _timeout_cost_ms),
 )

@@ -47,6 +47,8 @@ lint: # everything of `check` but the docs' examples, which `test` runs with the
 	@.venv/bin/mypy --no-error-summary
 	$(call say,lint-imports)
 	@.venv/bin/lint-imports --no-logo >.cache/lint-imports.log 2>&1 || { cat .cache/lint-imports.log; exit 1; }
+	$(call say,one file a workload)
+	@.venv/bin/python -m tools.one_file_a_workload
 
 check: lint ## linters, types, layers, generated pages, the docs' examples
 	$(call say,pages: examples$(comma) links$(comma) generated parts)

@@ -387,6 +387,10 @@ class ExponentialJitter(Wire):
 Jitter = Annotated[NoJitter | UniformJitter | ExponentialJitter, Field(discriminator="kind")]
 
 
+Role = Literal["client", "server"]
+"""Those that open connections, and those that listen."""
+
+
 class Roles(Wire):
     """Who asks and who answers: hosts and zones by name, `host@interface` where a host has several
     interfaces."""
@@ -432,6 +436,16 @@ class Incast(Wire):
         each, rest = divmod(self.block_bytes, servers)
         return tuple(each + (index < rest) for index in range(servers))
 
+    @property
+    def connected(self) -> Iterator[tuple[str, str]]:
+        """Client and server of each connection."""
+        return self.roles.pairs
+
+    @property
+    def sending(self) -> tuple[Role, ...]:
+        """The roles that send data: the client only asks."""
+        return ("server",)
+
 
 class Transfer(Wire):
     """Each pair of client and server moves bytes, one transfer after the other.
@@ -451,6 +465,17 @@ class Transfer(Wire):
     """Size of the request that asks for a transfer, and of the answer that confirms one."""
     pause_ns: int = Field(default=0, ge=0)
     """Time between the end of a transfer and the next of the same flow."""
+
+    @property
+    def connected(self) -> Iterator[tuple[str, str]]:
+        """Client and server of each connection: the flows of a pair, one after the other."""
+        return (pair for pair in self.roles.pairs for _ in range(self.flows))
+
+    @property
+    def sending(self) -> tuple[Role, ...]:
+        """The roles that send data, requests and confirmations left out."""
+        ways: dict[str, tuple[Role, ...]] = {"get": ("server",), "put": ("client",)}
+        return ways.get(self.direction, ("client", "server"))
 
 
 class Request(Wire):
@@ -473,6 +498,16 @@ class Request(Wire):
     """A request each so often, answered or not; None: the next one follows an answer."""
     new_connections: bool = False
     """Whether each request has a connection of its own."""
+
+    @property
+    def connected(self) -> Iterator[tuple[str, str]]:
+        """Client and server of each connection: those of a pair, one after the other."""
+        return (pair for pair in self.roles.pairs for _ in range(self.connections))
+
+    @property
+    def sending(self) -> tuple[Role, ...]:
+        """The roles that send data: both send messages."""
+        return ("client", "server")
 
 
 class PublishedValue(Wire):
@@ -505,8 +540,20 @@ class Published(Wire):
         """Nobody that is known of."""
         return Roles.model_construct(client=(), server=())
 
+    @property
+    def connected(self) -> Iterator[tuple[str, str]]:
+        """Client and server of each connection: none is known of."""
+        return self.roles.pairs
 
-Workload = Annotated[Incast | Transfer | Request | Published, Field(discriminator="kind")]
+    @property
+    def sending(self) -> tuple[Role, ...]:
+        """The roles that send data: none is known of."""
+        return ()
+
+
+Traffic = Incast | Transfer | Request
+"""What testbeds carry out."""
+Workload = Annotated[Traffic | Published, Field(discriminator="kind")]
 
 
 class Probe(Wire):
@@ -766,6 +813,22 @@ class Samples(Wire):
     transfer: TransferSamples | None = None
     request: tuple[RequestHistogram, ...] = ()
     second: SecondSamples | None = None
+
+
+SAMPLE_TABLES: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(table.model_fields)
+    for name, table in (
+        ("iteration", IterationSamples),
+        ("connection", ConnectionSamples),
+        ("transfer", TransferSamples),
+        ("second", SecondSamples),
+    )
+}
+"""Table of samples -> its columns."""
+HISTOGRAM_TABLES: Final[dict[str, tuple[str, ...]]] = {
+    "request": ("operation", "phase", "client", "server", "value_ns", "requests")
+}
+"""Table of samples that is histograms -> its columns, a row a bucket."""
 
 
 class PhaseTimes(Wire):

@@ -14,7 +14,6 @@ from netstudy.testbed.real.evidence import (
     SwitchEvidence,
 )
 from netstudy.testbed.real.wire import AgentRecord, ConnectionCounters, SnapshotRecord
-from netstudy.testbed.workloads import traffic_of
 
 EDGES = (wire.MEASURE_START, wire.MEASURE_END)
 NO_SWITCH = KernelSwitch({})
@@ -32,8 +31,7 @@ def evidence(
     """Evidence of a run whose agents wrote such records; `grown` and `delivered` say, by endpoint,
     what counters of the host grew by in the measuring phase, and what each of its connections
     received."""
-    traffic = traffic_of(run.workload)
-    cast = cast_of(traffic.connections(run.workload), probed=run.probe is not None)
+    cast = cast_of(run.workload.connected, probed=run.probe is not None)
     phase = wire.PhaseTimes(kind="measure", start_ns=measure[0], end_ns=measure[1])
     return Evidence(
         run=run,
@@ -59,7 +57,6 @@ def evidence(
         switch=switch,
         edges=EDGES,
         phases=(phase,),
-        directions=traffic.directions(run.workload),
     )
 
 

@@ -116,7 +116,7 @@ def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Caus
         accounts=() if waiting is None else _accounts(panel, waiting),
         timeout_cost_ms=float(np.median(known)) if known else None,
         timeout_cost_cells=len(known),
-        min_rto_ms=_min_rto_ms(cells, workload),
+        min_rto_ms=_min_rto_ms(cells),
         retransmissions_per_drop=_retransmissions_per_drop(cells, workload),
     )
 
@@ -251,13 +251,14 @@ def _account(cell: CellRow | None, waiting: Waiting) -> Account | None:
     return waiting.account(cell.planned[0], cell.value)
 
 
-def _min_rto_ms(cells: Sequence[CellRow], workload: WorkloadAnalysis) -> float | None:
+def _min_rto_ms(cells: Sequence[CellRow]) -> float | None:
     """Of the hosts that send data, where all of them share it in all cells."""
     found = {
         group_of(run.network, sender).tcp.min_rto_ns
         for cell in cells
         for run in cell.planned[:1]
-        for sender in workload.senders(run)
+        for role in run.workload.sending
+        for sender in getattr(run.workload.roles, role)
     }
     return found.pop() / NS_PER_MS if len(found) == 1 else None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 import numpy as np
@@ -64,6 +65,12 @@ class Estimate:
     def interval(self) -> Interval | None:
         """The 95 % Student interval; None when nothing was repeated."""
         return student_interval(self.value, self.variance, self.df)
+
+
+def decimals_of(rounding: float) -> int:
+    """Decimals that one unit of a last digit leaves: 0.01 -> 2, 10 -> 0."""
+    exponent = Decimal(repr(rounding)).normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def student_quantile(p: float, df: float) -> float:

@@ -8,7 +8,7 @@ alarm asks besides that the part to be cut differs from the rest by more than ch
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class WarmUp:
     alarm: bool
     length: int
     """Samples of the series."""
-    noun: str = "iteration"
+    noun: str
     """What a sample is of."""
 
     @property
@@ -70,20 +70,20 @@ def warm_up_of(cell: CellRow, workload: WorkloadAnalysis) -> WarmUp | None:
     if length < MIN_BATCHES * BATCH or len(courses) < len(cell.runs):
         return None
     mean = np.mean([course.values[:length] for course in courses], axis=0)
-    return replace(_alarm(mean, mser5(mean)), noun=courses[0].noun)
+    return _alarm(mean, mser5(mean), courses[0].noun)
 
 
-def _alarm(series: Floats, cut: int) -> WarmUp:
+def _alarm(series: Floats, cut: int, noun: str) -> WarmUp:
     kept = batch_means(series[cut:], np.ones(series.size - cut))
     assert kept is not None, "at least half of the series is kept"
     if cut == 0:
-        return WarmUp(0, None, kept.value, alarm=False, length=series.size)
+        return WarmUp(0, None, kept.value, alarm=False, length=series.size, noun=noun)
     cut_mean = float(series[:cut].mean())
     per_sample = (kept.variance or 0.0) * (series.size - cut)
     error = math.sqrt((kept.variance or 0.0) + per_sample / cut)
     limit = student_quantile(1 - FALSE_ALARM / 2, max(1.0, kept.df)) * error
     differs = abs(cut_mean - kept.value) > max(limit, ROUNDING * kept.value)
-    return WarmUp(cut, cut_mean, kept.value, alarm=differs, length=series.size)
+    return WarmUp(cut, cut_mean, kept.value, alarm=differs, length=series.size, noun=noun)
 
 
 def alarms(table: CellTable) -> tuple[tuple[CellRow, WarmUp], ...]:

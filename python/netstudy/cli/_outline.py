@@ -22,29 +22,12 @@ Line = tuple[str, str]
 
 def outline(runs: Sequence[wire.Run]) -> list[Line]:
     """Lines about networks, workload, phases, probe and samplers of some runs."""
-    from netstudy import wire
-    from netstudy.plan.workloads import lowering_of
-
-    published = [run.workload for run in runs if isinstance(run.workload, wire.Published)]
-    if published:
-        return list(_published(published))
     distinct = list({id(run.network): run for run in runs}.values())
     networks = [run.network for run in distinct]
     lines = [*_hosts(networks), *_zones(networks), *_switches(networks), *_links(networks)]
-    unit = lowering_of(distinct[0].workload).unit if distinct else ""
-    lines += _varying("workload", (_workload(run) for run in distinct))
-    lines += _varying("phases", (_phases(run, unit) for run in distinct))
+    lines += _workload(distinct, runs)
     lines += _varying("probe", (_probe(run) for run in distinct if run.probe))
     return lines + [("sample", said) for said in _samplers(distinct)]
-
-
-def _published(works: list[wire.Published]) -> Iterator[Line]:
-    """What was published, of which runs nothing else is known."""
-    yield "workload", _either(work.of for work in works)
-    for source in _names(source for work in works for source in work.source):
-        yield "source", source
-    metrics = _names(one.metric for work in works for one in work.given)
-    yield "values", f"{sum(len(work.given) for work in works):,}: {', '.join(metrics)}"
 
 
 def _hosts(networks: list[wire.Network]) -> Iterator[Line]:
@@ -107,19 +90,14 @@ def _properties(link: wire.Link) -> str:
     return f"{rate}, {format_duration(link.delay_ns)}, MTU {link.mtu_bytes}"
 
 
-def _workload(run: wire.Run) -> str:
-    roles = run.workload.roles
-    clients, servers = (_grouped(run.network, names) for names in (roles.client, roles.server))
-    return f"{run.workload.kind}, {clients} asks {servers}"
+def _workload(distinct: Sequence[wire.Run], runs: Sequence[wire.Run]) -> Iterator[Line]:
+    from netstudy.plan.workloads import planned_of
 
-
-def _grouped(network: wire.Network, names: Iterable[str]) -> str:
-    """The endpoints of a role by the group of their hosts."""
-    found: dict[str, None] = {}
-    for name in names:
-        node = network.node(name.partition("@")[0])
-        found[node.name if node.kind == "zone" else getattr(node, "group", node.name)] = None
-    return ", ".join(found)
+    for planned in {run.workload.kind: planned_of(run.workload) for run in distinct}.values():
+        yield from _varying("workload", map(planned.summary, distinct))
+        yield from planned.details(runs)
+        phased = [run for run in distinct if run.phases]
+        yield from _varying("phases", (_phases(run, planned.unit) for run in phased))
 
 
 def _phases(run: wire.Run, unit: str) -> str:

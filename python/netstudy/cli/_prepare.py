@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netstudy.errors import StudyError
-from netstudy.study.vocabulary import PUBLISHED
 
 if TYPE_CHECKING:
     from netstudy.plan import PlannedStudy
@@ -50,6 +49,7 @@ class Prepared:
     def unsupported(self) -> list[str]:
         """What this version cannot carry out, one sentence each."""
         from netstudy.plan import unsupported
+        from netstudy.study.vocabulary import PUBLISHED
 
         found = unsupported(self.study, self.invocation.testbed)
         if self.invocation.testbed == PUBLISHED:
@@ -72,6 +72,7 @@ def prepare(asked: Asked) -> Prepared:
     from netstudy.plan import make_plan, published_plan
     from netstudy.store import Invocation
     from netstudy.study import load, parse_only
+    from netstudy.study.vocabulary import PUBLISHED
     from netstudy.units import parse_scale
 
     as_written = load(asked.study)
@@ -101,6 +102,8 @@ def prepare(asked: Asked) -> Prepared:
 
 def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
     """Options that say how runs are carried out change nothing of published ones."""
+    from netstudy.study.vocabulary import PUBLISHED
+
     refused = [] if scale is None else [f"--scale {scale}"]
     for option in asked.overrides:
         key = option.partition("=")[0].strip().partition(".")[0]

@@ -111,7 +111,7 @@ class _Reckoned:
         network, phases = self.run.network, len(self.run.phases)
         edges = 1 + _EDGE_SHARE * max(phases - 1, 0)
         counters = len(network.nodes) * _NODE_BYTES + 2 * len(network.links) * _PORT_BYTES
-        connections = self.lowering.connections(self.run.workload) * _CONNECTION_BYTES
+        connections = len(list(self.run.workload.connected)) * _CONNECTION_BYTES
         measure = next(phase for phase in self.run.phases if phase.kind == "measure")
         seconds = self._phase_seconds(measure)
         samples = self.lowering.sample_bytes(self.run.workload, self._counted(measure), seconds)
@@ -194,7 +194,7 @@ class _Reckoned:
     @property
     def _series_bytes(self) -> float:
         """Samples of all phases, of each connection or port that a sampler reads."""
-        connections = self.lowering.connections(self.run.workload)
+        connections = len(list(self.run.workload.connected))
         per_sample = {"tcp": connections, "ports": 2 * len(self.run.network.links)}
         samples = sum(
             (per_sample.get(one.kind, 1) if one.port is None else 1) / one.every_ns

@@ -20,6 +20,7 @@ from netstudy.plan.planned import (
     digest,
     run_seed,
 )
+from netstudy.plan.workloads import published_work, values_bytes
 from netstudy.study import Case, Study, level_text
 from netstudy.study.published import PublishedValue, published_values, with_published_levels
 from netstudy.study.treatments import treatments
@@ -31,7 +32,6 @@ _Key = tuple[str, int, tuple[wire.PublishedValue, ...]]
 """A treatment as text, a repetition, and what was published of it."""
 _RECORD_BYTES = 1_000
 """Of a record without its values."""
-_VALUE_BYTES = 250
 
 
 def published_plan(
@@ -49,7 +49,7 @@ def published_plan(
     runs = tuple(_runs(study, values, seed, only or {}))
     if not runs:
         raise StudyError("no published value is left: none is at a level of this run")
-    size = sum(_RECORD_BYTES + _VALUE_BYTES * len(_given(run)) for run in runs)
+    size = sum(_RECORD_BYTES + values_bytes(run) for run in runs)
     estimate = Estimate(len(runs), 0, 0, 0, size, 0.0)
     return PlannedStudy(
         study=study,
@@ -82,7 +82,7 @@ def _runs(
 ) -> Iterator[wire.Run]:
     """A run of several cases where they have the same treatment and the same values."""
     found: dict[_Key, list[str]] = {}
-    sources: dict[_Key, tuple[str, ...]] = {}
+    works: dict[_Key, wire.Workload] = {}
     wholes: dict[str, Treatment] = {}
     for case in _cases(study):
         for whole in treatments(case):
@@ -91,10 +91,12 @@ def _runs(
             text = canonical(whole)
             wholes.setdefault(text, whole)
             for repetition, read in _by_repetition(case, whole, values).items():
-                key = (text, repetition, tuple(map(_wired, read)))
+                work = published_work(study.workload.kind, read)
+                key = (text, repetition, work.given)
                 found.setdefault(key, []).append(case.name)
-                sources[key] = tuple(dict.fromkeys(one.source for one in read))
-    for (text, repetition, given), cases in found.items():
+                works[key] = work
+    for key, cases in found.items():
+        text, repetition, _ = key
         yield wire.Run(
             id=digest("published", text, repetition, *cases)[:12],
             cases=tuple(cases),
@@ -102,11 +104,7 @@ def _runs(
             replicate=repetition,
             seed=run_seed(wholes[text], repetition, seed),
             network=_NETWORK,
-            workload=wire.Published(
-                of=study.workload.kind,
-                source=sources[text, repetition, given],
-                given=given,
-            ),
+            workload=works[key],
             phases=(),
         )
 
@@ -154,17 +152,6 @@ def _check_levels(case: Case, value: PublishedValue) -> None:
                 "in reference.factors, or the level in reference.at",
                 str(value.place),
             )
-
-
-def _wired(value: PublishedValue) -> wire.PublishedValue:
-    return wire.PublishedValue(
-        metric=value.metric, value=value.value, rounding=value.rounding, row=value.row
-    )
-
-
-def _given(run: wire.Run) -> tuple[wire.PublishedValue, ...]:
-    assert isinstance(run.workload, wire.Published), "made above"
-    return run.workload.given
 
 
 def _cells(study: Study, runs: Sequence[wire.Run]) -> Iterator[Cell]:

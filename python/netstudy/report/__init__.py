@@ -31,4 +31,4 @@ def write_report(folder: Folder, result: StudyResult, into: Path | None = None) 
     """
     from netstudy.report.write import write
 
-    return write(folder, result, into or folder.path)
+    return ReportFiles(*write(folder, result, into or folder.path))

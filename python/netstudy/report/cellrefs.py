@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.intervals import Estimate, Interval
+from netstudy.analysis.intervals import Estimate, Interval, decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, VerdictTable
-from netstudy.analysis.workloads.published import decimals_of
 from netstudy.report.numbers import counted, level_text, number_text, p_text, with_unit
 from netstudy.report.refs import Name, Number
 from netstudy.wire import Level, Treatment

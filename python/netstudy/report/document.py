@@ -32,7 +32,7 @@ from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point, in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table, reference_table
-from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import (
     Group,
@@ -224,10 +224,11 @@ def _title(result: StudyResult) -> str:
 def _provenance(folder: Folder, result: StudyResult) -> Sentence:
     """Where the numbers come from, in one line."""
     invocation, engine = folder.invocation(), folder.engine()
-    if result.testbed.published:
+    own = page_of(result.cells.workload).provenance
+    if own is not None:
         return say(
-            "Published values, from {sources}; netstudy {version}, results {folder}.",
-            sources=join([Name(source) for source in result.sources]),
+            "{values}; netstudy {version}, results {folder}.",
+            values=own(result),
             version=Name(invocation.versions.get("netstudy", "unknown")),
             folder=Name(folder.path.name),
         )
@@ -320,11 +321,7 @@ def _panel(
         causes=causes_table(
             panel, found.causes, f"{key}-causes", say("Links of the causal chain{held}", held=held)
         ),
-        accounts=account_table(
-            panel, found.causes, f"{key}-time", say("Where the time goes{held}", held=held)
-        )
-        if found.causes.accounts
-        else None,
+        accounts=_accounts(found, key, held),
         explanation=tuple(chain(found)),
         conclusion=tuple(conclusions(found)),
         agreement=tuple(_agreement_tables(found, key)),
@@ -332,6 +329,15 @@ def _panel(
         reference_figures=tuple(_reference_figures(found, key)),
         reference_text=tuple(against_published(found)),
     )
+
+
+def _accounts(found: PanelResult, key: str, held: Sentence) -> Table | None:
+    """Where the time goes, where samples tell."""
+    waiting = found.workload.waiting
+    if waiting is None or not found.causes.accounts:
+        return None
+    caption = say("Where the time goes{held}", held=held)
+    return account_table(found.panel, found.causes, waiting, f"{key}-time", caption)
 
 
 def _rest(result: StudyResult) -> list[Metric]:

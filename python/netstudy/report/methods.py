@@ -9,53 +9,13 @@ from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import ALPHA, POWER, RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, plain
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.workloads import page_of
 
 
 def methods(result: StudyResult) -> list[Sentence]:
     """The methods that this report used."""
-    return _of_published(result) if result.testbed.published else _of_runs(result)
-
-
-def _of_published(result: StudyResult) -> list[Sentence]:
-    """How published values are read: their runs are not known."""
-    return [
-        say(
-            "Every value is taken from the source as it is printed. Where a cell has several "
-            "repetitions, its value is their mean and its interval Student’s at {level}, with at "
-            "least the variance of rounding; a value that was not repeated has no interval.",
-            level=plain(100 * CONFIDENCE, 0, "%", "confidence of all intervals"),
-        ),
-        say(
-            "A level is compared with the base by the ratio of their values. Without repetitions "
-            "two values are “different” where they are further apart than the noise threshold "
-            "allows, and “same” where they are not, both beyond what one unit of the last digit "
-            "could change; how far another run would differ is not known. With repetitions the "
-            "tests are those of runs: two one-sided tests for “same”, Welch’s for “different”, "
-            "judged at {alpha} after Holm’s correction inside the table.",
-            alpha=plain(ALPHA, 2, "", "level of all tests"),
-        ),
-        *_noise_threshold(result),
-        say(
-            "Rank correlations are Spearman’s, with p by {n} permutations from a fixed seed.",
-            n=count(PERMUTATIONS, "random orders"),
-        ),
-        say(
-            "Percentages and ratios are computed from the values as published. An empty cell was "
-            "not published."
-        ),
-    ]
-
-
-def _noise_threshold(result: StudyResult) -> list[Sentence]:
-    if result.comparing is None or result.comparing.noise_pct is None:
-        return []
-    return [
-        say(
-            "The study’s noise threshold is {noise}: smaller differences are not called "
-            "differences.",
-            noise=plain(result.comparing.noise_pct, 1, "%", "compare.noise of the study"),
-        )
-    ]
+    own = page_of(result.cells.workload).methods
+    return own(result) if own is not None else _of_runs(result)
 
 
 def _of_runs(result: StudyResult) -> list[Sentence]:
@@ -131,10 +91,11 @@ def _scale(result: StudyResult) -> list[Sentence]:
         return []
     return [
         say(
-            "All link rates are those of the study × {scale}. Nothing else is scaled: blocks, "
+            "All link rates are those of the study × {scale}. Nothing else is scaled: {sized}, "
             "buffers, delays and timers are the study’s. Neither rates nor times are those of the "
             "study at its own rates, and a share of time that a timer takes is smaller.",
             scale=Name(result.testbed.scaled_by),
+            sized=Name(page_of(result.cells.workload).sized),
         )
     ]
 

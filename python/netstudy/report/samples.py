@@ -15,30 +15,13 @@ from netstudy.analysis.nodes import course, node_metric
 from netstudy.analysis.samples import NS_PER_S, RunSample
 from netstudy.errors import StudyError
 from netstudy.study.levels import level_text
-from netstudy.wire import Run, RunRecord
+from netstudy.wire import HISTOGRAM_TABLES, SAMPLE_TABLES, RequestHistogram, Run, RunRecord
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
 
 Row = Sequence[Any]
 
-COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "iteration": ("completion_ns", "dropped_packets", "retransmissions", "timeouts"),
-    "connection": (
-        "client",
-        "server",
-        "bytes_received",
-        "bytes_sent",
-        "busy_ns",
-        "retransmissions",
-        "timeouts",
-    ),
-    "transfer": ("connection", "start_ns", "end_ns", "bytes_received", "bytes_sent"),
-    "second": ("connection", "start_ns", "bytes_received", "bytes_sent"),
-}
-"""Table of samples -> its columns, as a record has them."""
-BUCKETS: Final = ("operation", "phase", "client", "server", "value_ns", "requests")
-"""Columns of `request`: a row a bucket of a histogram that is not empty."""
 SERIES: Final = (
     "instrument",
     "node",
@@ -51,7 +34,7 @@ SERIES: Final = (
 )
 """Columns of `series`: a row a value; `measure_s` is from the start of the measuring phase by the
 node's clock, and empty where nothing tells that."""
-TABLES: Final = (*COLUMNS, "request", "series")
+TABLES: Final = (*SAMPLE_TABLES, *HISTOGRAM_TABLES, "series")
 """What can be asked for."""
 
 
@@ -89,7 +72,9 @@ def course_csv(folder: Folder, metric: str) -> Iterator[str]:
 
 
 def _columns(table: str) -> tuple[str, ...]:
-    return {"request": BUCKETS, "series": SERIES}.get(table) or COLUMNS[table]
+    if table == "series":
+        return SERIES
+    return (SAMPLE_TABLES | HISTOGRAM_TABLES)[table]
 
 
 def _line(row: Row) -> str:
@@ -101,7 +86,7 @@ def _line(row: Row) -> str:
 def _rows(folder: Folder, run: Run, record: RunRecord, table: str) -> Iterator[Row]:
     if table == "series":
         return _series(folder, RunSample(run, record))
-    return _buckets(record) if table == "request" else _table(record, table)
+    return _buckets(record, table) if table in HISTOGRAM_TABLES else _table(record, table)
 
 
 def _table(record: RunRecord, table: str) -> Iterator[Row]:
@@ -109,14 +94,15 @@ def _table(record: RunRecord, table: str) -> Iterator[Row]:
     rows = getattr(record.samples, table)
     if rows is None:
         return
-    columns = [getattr(rows, name) for name in COLUMNS[table]]
+    columns = [getattr(rows, name) for name in SAMPLE_TABLES[table]]
     length = max(len(column) for column in columns if column is not None)
     for index in range(length):
         yield [column[index] if column else None for column in columns]
 
 
-def _buckets(record: RunRecord) -> Iterator[Row]:
-    for found in record.samples.request:
+def _buckets(record: RunRecord, table: str) -> Iterator[Row]:
+    histograms: tuple[RequestHistogram, ...] = getattr(record.samples, table)
+    for found in histograms:
         head = (found.operation, found.phase, found.client, found.server)
         for value, requests in zip(found.value_ns, found.requests, strict=True):
             yield (*head, value, requests)

@@ -13,7 +13,7 @@ from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, VerdictTable
-from netstudy.analysis.workloads.base import Account
+from netstudy.analysis.workloads.base import Account, Waiting
 from netstudy.report.cellrefs import (
     RATIO_DECIMALS,
     cell_number,
@@ -232,7 +232,9 @@ def _link_interval(link: Link, source: str) -> Number | None:
     return bare_interval(Interval(link.low, link.high), 2, f"{kind}, {source}")
 
 
-def account_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:
+def account_table(
+    panel: Panel, found: Causes, waiting: Waiting, table_id: str, caption: Sentence
+) -> Table:
     """Where the time goes: wire, waiting for timeouts, the rest."""
     subs = () if panel.series is None else tuple(level_text(v) for v in panel.series_levels)
     head = () if panel.x is None else (Group(panel.x),)
@@ -245,14 +247,14 @@ def account_table(panel: Panel, found: Causes, table_id: str, caption: Sentence)
     )
     by_key = {(account.x, account.level): account.found for account in found.accounts}
     rows = tuple(
-        _account_row(panel, x, [by_key.get((x, level)) for level in panel.series_levels])
+        _account_row(panel, waiting, x, [by_key.get((x, level)) for level in panel.series_levels])
         for x in panel.x_levels
     )
     return Table(table_id, caption, groups, rows, stub=len(head))
 
 
 def _account_row(
-    panel: Panel, x: Level | None, accounts: Sequence[Account | None]
+    panel: Panel, waiting: Waiting, x: Level | None, accounts: Sequence[Account | None]
 ) -> tuple[Value, ...]:
     head = () if panel.x is None else (numeric_level(x, panel.x),)
     wire = next((account.wire_ms for account in accounts if account is not None), None)
@@ -266,9 +268,9 @@ def _account_row(
     return (
         *head,
         *each("time of all bytes on the client's link", [wire]),
-        *each("completion time − wire time", [a.excess_ms if a else None for a in accounts]),
+        *each(f"{waiting.time.label} − wire time", [a.excess_ms if a else None for a in accounts]),
         *each(
-            "share of iterations with a timeout × minimum RTO",
+            f"{waiting.share.label} × minimum RTO",
             [a.waiting_ms if a else None for a in accounts],
         ),
         *each("waiting ÷ beyond the wire", [a.accounted_pct if a else None for a in accounts]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netstudy.report import ReportFiles
 from netstudy.report.document import Document, document
 from netstudy.report.html import render_html
 from netstudy.report.markdown import render_markdown
@@ -18,14 +17,15 @@ if TYPE_CHECKING:
 HTML, MARKDOWN, FIGURES = "report.html", "report.md", "figures"
 
 
-def write(folder: Folder, result: StudyResult, into: Path) -> ReportFiles:
-    """Render and write all of it into a folder; each file appears whole or not at all."""
+def write(folder: Folder, result: StudyResult, into: Path) -> tuple[Path, Path, tuple[Path, ...]]:
+    """Render and write all of it into a folder; each file appears whole or not at all. Where the
+    HTML, the Markdown and the figures are."""
     doc = document(folder, result)
     html, md = into / HTML, into / MARKDOWN
     figures = _write_figures(into / FIGURES, doc)
     write_atomic(html, render_html(doc).encode())
     write_atomic(md, render_markdown(doc).encode())
-    return ReportFiles(html, md, figures)
+    return html, md, figures
 
 
 def _write_figures(folder: Path, doc: Document) -> tuple[Path, ...]:

@@ -9,10 +9,8 @@ from netstudy import __version__
 from netstudy.plan.planned import Estimate
 from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
-from netstudy.wire import EngineRecord, Plan, Published, Run, RunRecord, to_json
-
-SOURCE = "published in"
-"""What the environment of a record calls the source."""
+from netstudy.testbed.workloads import record_of
+from netstudy.wire import EngineRecord, Plan, to_json
 
 
 class PublishedData:
@@ -47,19 +45,3 @@ class PublishedData:
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:  # noqa: ARG002
         """See Testbed.seconds: reading takes none to speak of."""
         return 0.0
-
-
-def record_of(run: Run) -> RunRecord:
-    """The record of a run that was carried out elsewhere."""
-    assert isinstance(run.workload, Published), "this testbed plans nothing else"
-    given = run.workload.given
-    return RunRecord(
-        run=run.id,
-        treatment=run.treatment,
-        replicate=run.replicate,
-        seed=run.seed,
-        status="ok",
-        environment={SOURCE: "; ".join(run.workload.source)},
-        published={one.metric: one.value for one in given},
-        published_rounding={one.metric: one.rounding for one in given},
-    )

@@ -7,14 +7,14 @@ import math
 import pytest
 
 from netstudy.analysis.cells import CellTable, pool
-from netstudy.analysis.intervals import Estimate
+from netstudy.analysis.intervals import Estimate, decimals_of
 from netstudy.analysis.layout import layout
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, Pair, verdict_table
-from netstudy.analysis.workloads.published import decimals_of, described
+from netstudy.analysis.workloads.published import described
 from netstudy.plan.planned import digest
 from netstudy.report.cellrefs import cell_number
-from netstudy.testbed.published import record_of
+from netstudy.testbed.workloads import record_of
 from netstudy.wire import Network, Plan, Published, PublishedValue, Run, Treatment
 
 NOTHING = Network(groups=(), nodes=(), links=())

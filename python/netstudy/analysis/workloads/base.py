@@ -83,6 +83,10 @@ class Account:
 class Waiting:
     """What waiting for timeouts costs, as far as the samples of a workload tell."""
 
+    time: Metric
+    """What is accounted for."""
+    share: Metric
+    """Share of samples that wait."""
     account: Callable[[Run, Callable[[Metric], float | None]], Account | None]
     """Of a cell, from its plan and the values of its metrics."""
     cost_ms: Callable[[Sequence[RunSample]], float | None]
@@ -119,8 +123,6 @@ class WorkloadAnalysis:
     """Frames that the switches dropped in the measuring phase of a run, in all."""
     sent_again: Callable[[RunSample], float | None]
     """Segments that a run sent again, in all."""
-    senders: Callable[[Run], Sequence[str]]
-    """The members of roles that send data, and wait for timeouts where it is lost."""
     course: Callable[[RunSample], Course | None]
     """What shows whether the measuring phase still holds a warm-up."""
     bound: Callable[[Run], Bound | None]

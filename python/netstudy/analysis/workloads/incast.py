@@ -365,7 +365,6 @@ INCAST = WorkloadAnalysis(
     timeouts=TIMEOUTS,
     dropped=dropped_in_all,
     sent_again=_sent_again,
-    senders=lambda run: run.workload.roles.server,
     course=_course,
     bound=_bound,
     timeout_share=TIMEOUT_SHARE,
@@ -378,5 +377,5 @@ INCAST = WorkloadAnalysis(
         "goodput × completion time",
         "bytes",
     ),
-    waiting=Waiting(_account, _timeout_cost_ms),
+    waiting=Waiting(COMPLETION, TIMEOUT_SHARE, _account, _timeout_cost_ms),
 )

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 import numpy as np
 
-from netstudy.analysis.intervals import Estimate
+from netstudy.analysis.intervals import Estimate, decimals_of
 from netstudy.analysis.metrics import Direction, Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.samples import RunSample, Terms
@@ -107,7 +106,6 @@ def published(
         timeouts=given.get(timeouts.name, _not_given(timeouts)),
         dropped=lambda _: None,
         sent_again=lambda _: None,
-        senders=lambda _: (),
         course=lambda _: None,
         bound=lambda _: None,
     )
@@ -140,12 +138,6 @@ def _metrics(plan: Plan, known: Sequence[Metric]) -> tuple[Metric, ...]:
         )
         for name, rounding in roundings.items()
     )
-
-
-def decimals_of(rounding: float) -> int:
-    """Decimals that one unit of a last digit leaves: 0.01 -> 2, 10 -> 0."""
-    exponent = Decimal(repr(rounding)).normalize().as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def described(name: str) -> Metric:

@@ -173,7 +173,6 @@ REQUESTS = WorkloadAnalysis(
     timeouts=TIMEOUTS,
     dropped=dropped_at_ports,
     sent_again=sent_again,
-    senders=lambda run: (*run.workload.roles.client, *run.workload.roles.server),
     course=lambda _: None,
     bound=lambda _: None,
     further=tuple(further_latencies(LATENCY, of_requests, ("p50", "p90", "p99", "p999", "max"))),

@@ -250,19 +250,13 @@ def _course(run: RunSample) -> Course | None:
     return Course(moved * 8 / BITS_PER_MEGABIT / lengths, "second")
 
 
-def _senders(run: Run) -> Sequence[str]:
-    work = _work(run)
-    client, server = work.roles.client, work.roles.server
-    return {"get": server, "put": client, "both": (*client, *server)}[work.direction]
-
-
 def _bound(run: Run) -> Bound | None:
     """The smallest cut between the ends that send and those that receive, less the headers."""
     work, network = _work(run), run.network
     client, server = work.roles.client, work.roles.server
-    ways = {"get": [(server, client)], "put": [(client, server)]}
+    ways = {"client": (client, server), "server": (server, client)}
     line, goodput = 0, 0.0
-    for senders, receivers in ways.get(work.direction, [(server, client), (client, server)]):
+    for senders, receivers in (ways[role] for role in work.sending):
         rate = capacity_bps(network, senders, receivers)
         if rate is None:
             return None
@@ -306,7 +300,6 @@ TRANSFERS = WorkloadAnalysis(
     timeouts=TIMEOUTS,
     dropped=dropped_at_ports,
     sent_again=sent_again,
-    senders=_senders,
     course=_course,
     bound=_bound,
     tail=(TRANSFER_P50, TRANSFER_P99),

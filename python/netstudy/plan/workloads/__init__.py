@@ -5,13 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from netstudy import wire
-from netstudy.plan.workloads.base import Counts, Load, Lowering, Roles
+from netstudy.plan.workloads.base import Counts, Load, Lowering, Planned, Roles
 from netstudy.plan.workloads.incast import IncastLowering
+from netstudy.plan.workloads.published import PublishedPlan, published_work, values_bytes
 from netstudy.plan.workloads.request import RequestLowering
 from netstudy.plan.workloads.transfer import TransferLowering
 from netstudy.study.workloads import Spec
 
-__all__ = ["LOWERINGS", "Counts", "Load", "Lowering", "Roles", "lowering_of", "lowering_of_spec"]
+__all__ = [
+    "LOWERINGS",
+    "Counts",
+    "Load",
+    "Lowering",
+    "Planned",
+    "Roles",
+    "lowering_of",
+    "lowering_of_spec",
+    "planned_of",
+    "published_work",
+    "values_bytes",
+]
 
 LOWERINGS: tuple[Lowering[Any, Any], ...] = (
     IncastLowering(),
@@ -19,6 +32,12 @@ LOWERINGS: tuple[Lowering[Any, Any], ...] = (
     RequestLowering(),
 )
 """The workloads that this version carries out."""
+
+
+def planned_of(work: wire.Workload) -> Planned[Any]:
+    """How a workload on the wire is told to people."""
+    known: tuple[Planned[Any], ...] = (*LOWERINGS, PublishedPlan())
+    return next(one for one in known if isinstance(work, one.wired))
 
 
 def lowering_of(work: wire.Workload) -> Lowering[Any, Any]:

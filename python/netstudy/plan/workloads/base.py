@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
@@ -17,7 +17,8 @@ from netstudy.study.topology import Topology
 from netstudy.study.workloads import Spec
 
 SpecT = TypeVar("SpecT", bound=Spec)
-WireT = TypeVar("WireT", bound=wire.Incast | wire.Transfer | wire.Request)
+WireT = TypeVar("WireT", bound=wire.Traffic)
+WorkT = TypeVar("WorkT", bound=wire.Traffic | wire.Published)
 
 
 @dataclass(frozen=True)
@@ -48,20 +49,43 @@ class Load:
     size_bytes: int
 
 
-class Lowering(ABC, Generic[SpecT, WireT]):
-    """A workload on its way from a study to the wire, and what carrying it out takes."""
+class Planned(ABC, Generic[WorkT]):
+    """A workload of a plan, as it is told to people."""
 
-    spec: ClassVar[type[Spec]]
-    """What a study writes."""
-    wired: ClassVar[type[wire.Incast] | type[wire.Transfer] | type[wire.Request]]
+    wired: ClassVar[type[wire.Traffic] | type[wire.Published]]
     """What a plan carries."""
     unit: ClassVar[str]
-    """What it counts, in a plan for people: iterations."""
+    """What it counts: iterations."""
 
     @property
     def name(self) -> str:
         """Its kind."""
         return str(self.wired.model_fields["kind"].default)
+
+    def summary(self, run: wire.Run) -> str:
+        """Who asks whom."""
+        client, server = (
+            ", ".join(dict.fromkeys(_group(run.network, name) for name in names))
+            for names in (run.workload.roles.client, run.workload.roles.server)
+        )
+        return f"{self.name}, {client} asks {server}"
+
+    def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:  # noqa: ARG002
+        """What else there is to tell of it: what a line is about, and what it says."""
+        yield from ()
+
+
+def _group(network: wire.Network, endpoint: str) -> str:
+    """The group of an endpoint's host; a zone is called by its own name."""
+    node = network.node(endpoint.partition("@")[0])
+    return node.group if isinstance(node, wire.Host) else node.name
+
+
+class Lowering(Planned[WireT], Generic[SpecT, WireT]):
+    """A workload on its way from a study to the wire, and what carrying it out takes."""
+
+    spec: ClassVar[type[Spec]]
+    """What a study writes."""
 
     def left_out(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
         """What no testbed of this version carries out of it, one sentence each."""
@@ -90,10 +114,6 @@ class Lowering(ABC, Generic[SpecT, WireT]):
     def waiting_ns(self, work: WireT, routes: Routes) -> float:  # noqa: ARG002
         """Time that one of what it counts takes at least, however fast the links are."""
         return 0.0
-
-    @abstractmethod
-    def connections(self, work: WireT) -> int:
-        """Connections that it has open at a time."""
 
     @abstractmethod
     def sample_bytes(self, work: WireT, count: float, seconds: float) -> float:

@@ -49,13 +49,8 @@ class IncastLowering(Lowering[Incast, wire.Incast]):
 
     def loads(self, work: wire.Incast) -> Iterator[Load]:
         """A block from each server, or its part of one."""
-        (client,), servers = work.roles.client, work.roles.server
-        for server, size_bytes in zip(servers, work.response_bytes, strict=True):
+        for (client, server), size_bytes in zip(work.connected, work.response_bytes, strict=True):
             yield Load(server, client, size_bytes)
-
-    def connections(self, work: wire.Incast) -> int:
-        """One a server."""
-        return len(work.roles.server)
 
     def sample_bytes(self, work: wire.Incast, count: float, seconds: float) -> float:  # noqa: ARG002
         """A row an iteration."""

@@ -62,10 +62,9 @@ class RequestLowering(Lowering[Request, wire.Request]):
 
     def loads(self, work: wire.Request) -> Iterator[Load]:
         """A request and a response of each connection."""
-        for client, server in work.roles.pairs:
-            for _ in range(work.connections):
-                yield Load(client, server, work.request_bytes)
-                yield Load(server, client, work.response_bytes)
+        for client, server in work.connected:
+            yield Load(client, server, work.request_bytes)
+            yield Load(server, client, work.response_bytes)
 
     def waiting_ns(self, work: wire.Request, routes: Routes) -> float:
         """The round trip and the time to think, shared by the requests that are under way at once;
@@ -79,10 +78,6 @@ class RequestLowering(Lowering[Request, wire.Request]):
             for client, server in work.roles.pairs
         ]
         return (max(trips) + work.think_ns) / work.outstanding
-
-    def connections(self, work: wire.Request) -> int:
-        """Those of all pairs."""
-        return work.connections * len(list(work.roles.pairs))
 
     def sample_bytes(self, work: wire.Request, count: float, seconds: float) -> float:  # noqa: ARG002
         """A histogram a pair."""

@@ -85,22 +85,17 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
     def loads(self, work: wire.Transfer) -> Iterator[Load]:
         """A transfer of each flow, both ways where it goes both ways."""
         size = work.size_bytes or _NOMINAL_BYTES
-        for client, server in work.roles.pairs:
-            for _ in range(work.flows):
-                if work.direction in ("get", "both"):
-                    yield Load(server, client, size)
-                if work.direction in ("put", "both"):
-                    yield Load(client, server, size)
+        for client, server in work.connected:
+            if "server" in work.sending:
+                yield Load(server, client, size)
+            if "client" in work.sending:
+                yield Load(client, server, size)
 
     def waiting_ns(self, work: wire.Transfer, routes: Routes) -> float:  # noqa: ARG002
         """The pause between two transfers."""
         return float(work.pause_ns)
 
-    def connections(self, work: wire.Transfer) -> int:
-        """The flows of all pairs."""
-        return work.flows * len(list(work.roles.pairs))
-
     def sample_bytes(self, work: wire.Transfer, count: float, seconds: float) -> float:
         """A row a transfer, and one a connection and second."""
         transfers = count if work.size_bytes is not None else 1
-        return self.connections(work) * (transfers * _TRANSFER_BYTES + seconds * _SECOND_BYTES)
+        return len(list(work.connected)) * (transfers * _TRANSFER_BYTES + seconds * _SECOND_BYTES)

@@ -114,12 +114,13 @@ def _accounts(found: PanelResult) -> Iterator[Sentence]:
             "the wire’s own, in the median cell{more}.",
             noun=Name(found.workload.counted.noun),
             parts=join(parts),
-            more=_MORE if any(max(shares) > ALL for _, shares in _shares(found)) else NOTHING,
+            more=page_of(found.workload).waits_at_once
+            if any(max(shares) > ALL for _, shares in _shares(found))
+            else NOTHING,
         )
 
 
 ALL = 100.0
-_MORE = say("; more than all of it means that some servers wait while others still send")
 
 
 def _span(shares: Sequence[float]) -> Sentence:

@@ -14,6 +14,7 @@ from netstudy.report.numbers import listed, spans
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
+from netstudy.report.workloads import page_of
 from netstudy.study.levels import is_numeric
 from netstudy.wire import Level
 
@@ -110,13 +111,9 @@ def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
         return
     runs = [len(cell.runs) for cell in cells]
     low, high = min(runs), max(runs)
-    if result.testbed.published and high == 1:
-        yield say(
-            "{n} of {total} cells have one published value: how far another run would differ is "
-            "not known.",
-            n=count(len(cells), "cells with one published value"),
-            total=count(len(result.cells.rows), "cells"),
-        )
+    single = page_of(result.cells.workload).single
+    if single is not None and high == 1:
+        yield single(len(cells), len(result.cells.rows))
         return
     yield say(
         "{n} of {total} cells have fewer than {wanted} runs ({runs}): with three "

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from netstudy.report.numbers import duration_text, listed
-from netstudy.report.prose.words import number_range, things
+from netstudy.report.prose.words import NOTHING, number_range, things
 from netstudy.report.refs import Number, Sentence, say
 from netstudy.wire import Host, PhaseKind, Run, UntilCount, UntilTime, Zone
+
+if TYPE_CHECKING:
+    from netstudy.analysis.study_result import StudyResult
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,16 @@ class WorkloadPage:
     """Whose segments are counted that were sent again."""
     illustration: Illustration | None = None
     """The same as a drawing; None: it cannot be drawn."""
+    waits_at_once: Sentence = NOTHING
+    """Why waiting can make up more than the time that is lost."""
+    sized: str = "sizes of messages"
+    """What of it stays as it is where link rates are scaled."""
+    methods: Callable[[StudyResult], list[Sentence]] | None = None
+    """How its values were made, where that is not by runs of a testbed."""
+    provenance: Callable[[StudyResult], Sentence] | None = None
+    """Where its values come from, where that is no testbed."""
+    single: Callable[[int, int], Sentence] | None = None
+    """That so many cells of so many have one value, where that is no run."""
     one_observation: Sentence | None = None
     """That two metrics are one observation, where their product is fixed."""
 

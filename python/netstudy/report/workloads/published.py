@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netstudy.analysis.intervals import CONFIDENCE
+from netstudy.analysis.rank import PERMUTATIONS
+from netstudy.analysis.study_result import StudyResult
+from netstudy.analysis.verdict import ALPHA
+from netstudy.report.cellrefs import count, plain
 from netstudy.report.prose.words import number_range, things
 from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.workloads.base import WorkloadPage
@@ -32,4 +37,66 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
     ]
 
 
-PUBLISHED = WorkloadPage(description=_description, senders="the senders")
+def _methods(result: StudyResult) -> list[Sentence]:
+    """How published values are read: their runs are not known."""
+    return [
+        say(
+            "Every value is taken from the source as it is printed. Where a cell has several "
+            "repetitions, its value is their mean and its interval Student’s at {level}, with at "
+            "least the variance of rounding; a value that was not repeated has no interval.",
+            level=plain(100 * CONFIDENCE, 0, "%", "confidence of all intervals"),
+        ),
+        say(
+            "A level is compared with the base by the ratio of their values. Without repetitions "
+            "two values are “different” where they are further apart than the noise threshold "
+            "allows, and “same” where they are not, both beyond what one unit of the last digit "
+            "could change; how far another run would differ is not known. With repetitions the "
+            "tests are those of runs: two one-sided tests for “same”, Welch’s for “different”, "
+            "judged at {alpha} after Holm’s correction inside the table.",
+            alpha=plain(ALPHA, 2, "", "level of all tests"),
+        ),
+        *_noise_threshold(result),
+        say(
+            "Rank correlations are Spearman’s, with p by {n} permutations from a fixed seed.",
+            n=count(PERMUTATIONS, "random orders"),
+        ),
+        say(
+            "Percentages and ratios are computed from the values as published. An empty cell was "
+            "not published."
+        ),
+    ]
+
+
+def _noise_threshold(result: StudyResult) -> list[Sentence]:
+    if result.comparing is None or result.comparing.noise_pct is None:
+        return []
+    return [
+        say(
+            "The study’s noise threshold is {noise}: smaller differences are not called "
+            "differences.",
+            noise=plain(result.comparing.noise_pct, 1, "%", "compare.noise of the study"),
+        )
+    ]
+
+
+def _provenance(result: StudyResult) -> Sentence:
+    sources = join([Name(source) for source in result.sources])
+    return say("Published values, from {sources}", sources=sources)
+
+
+def _single(cells: int, total: int) -> Sentence:
+    return say(
+        "{n} of {total} cells have one published value: how far another run would differ is "
+        "not known.",
+        n=count(cells, "cells with one published value"),
+        total=count(total, "cells"),
+    )
+
+
+PUBLISHED = WorkloadPage(
+    description=_description,
+    senders="the senders",
+    methods=_methods,
+    provenance=_provenance,
+    single=_single,
+)

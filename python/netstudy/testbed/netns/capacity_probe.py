@@ -174,7 +174,7 @@ def _at_rate(network: Network, rate_bps: int) -> Network:
 
 def _roomy(network: Network, run: wire.Run) -> Network:
     """The network with windows that fill its links, and buffers that hold them all."""
-    pairs = list(traffic_of(run.workload).connections(run.workload))
+    pairs = list(run.workload.connected)
     routes = Routes(network)
     window = _WINDOW_BYTES + max(
         2 * 2 * route.delay_ns * fastest_bps(network) // 8_000_000_000
@@ -207,7 +207,7 @@ def outcome(evidence: Evidence) -> Trial:
     run, seconds = evidence.run, evidence.counted_ns / 1e9
     rows = evidence.cast.workload
     got = sum(
-        evidence.connection_growth(row, role)[0] for row in rows for role in evidence.directions
+        evidence.connection_growth(row, role)[0] for row in rows for role in get_args(wire.Role)
     )
     clock = evidence.switch.clock
     complaints = [_complaint(limit) for limit in path_limits(evidence) if limit.exceeded]
@@ -228,7 +228,7 @@ def ideal_bps(run: wire.Run) -> float:
     mtu = mtu_bytes(run.network)
     on_wire_s = each_s * (mtu + FRAMING_BYTES) / (mtu - header_bytes(timestamps=True))
     routes = Routes(run.network)
-    pairs = dict.fromkeys(traffic_of(run.workload).connections(run.workload))
+    pairs = dict.fromkeys(run.workload.connected)
     trips_s = max(2 * routes.route(*pair).delay_ns for pair in pairs) / 1e9
     return 8 * each_bytes / (on_wire_s + trips_s + _ALLOWED_S)
 

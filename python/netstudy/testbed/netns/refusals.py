@@ -148,7 +148,7 @@ def _sampled_differently(run: wire.Run) -> Iterator[str]:
 def _pairs(run: wire.Run) -> Iterator[str]:
     """Two interfaces of one host would talk inside of it, and not over their links."""
     zones = {zone.name for zone in run.network.zones}
-    for client, server in traffic_of(run.workload).connections(run.workload):
+    for client, server in run.workload.connected:
         host, other = client.partition("@")[0], server.partition("@")[0]
         if host == other and host not in zones:
             yield (

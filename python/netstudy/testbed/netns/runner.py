@@ -257,7 +257,7 @@ async def _gathered(crew: _Crew) -> Evidence:
     setting, course = crew.setting, crew.course
     written = {part: await _stop(agent) for part, agent in crew.agents.items()}
     switched = await crew.switch.stop()
-    traffic = traffic_of(setting.run.workload)
+    traffic_of(setting.run.workload)
     return Evidence(
         run=setting.run,
         cast=setting.cast,
@@ -276,7 +276,6 @@ async def _gathered(crew: _Crew) -> Evidence:
         phases=tuple(course.phases),
         burst_bytes=_burst_bytes(setting.layout),
         cpus=setting.cpus,
-        directions=traffic.directions(setting.run.workload),
     )
 
 

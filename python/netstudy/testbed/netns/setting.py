@@ -12,7 +12,6 @@ from netstudy import wire
 from netstudy.testbed.netns.layout import Layout
 from netstudy.testbed.real.cast import Cast, Part, cast_of
 from netstudy.testbed.real.progress import TimeLimits
-from netstudy.testbed.workloads import traffic_of
 
 SILENCE_S = 20.0
 """The kernel repeats what is lost after 0.2 s, 0.4 s, …: seven losses in a row do not happen."""
@@ -47,7 +46,7 @@ class Setting:
     @cached_property
     def cast(self) -> Cast:
         """Who plays which part."""
-        pairs = traffic_of(self.run.workload).connections(self.run.workload)
+        pairs = self.run.workload.connected
         named = ((self.layout.routes.reached(*pair) or pair) for pair in pairs)
         cast = cast_of(named, probed=self.run.probe is not None)
         return replace(cast, observers=tuple(self._observers(cast)))

@@ -20,7 +20,7 @@ _SUPERVISOR = "netstudy.testbed.netns"
 _RUN_S = 1.5
 """To make and remove a network, and to start and end its processes."""
 _SLOWDOWN = 3.0
-"""How much longer than the client's link an iteration takes, with what is lost and repaired."""
+"""How much longer than the links what a workload counts takes, with what is lost and repaired."""
 
 
 class Netns:

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["client", "server"]
+from netstudy.wire import Role
+
 PartRole = Literal["client", "server", "observer"]
 
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeVar
 
 from netstudy import wire
 from netstudy.plan.paths import Routes
-from netstudy.testbed.real.cast import Cast, Part, Role
+from netstudy.testbed.real.cast import Cast, Part
 from netstudy.testbed.real.switch_wire import (
     SwitchClock,
     SwitchDrops,
@@ -167,8 +167,6 @@ class Evidence:
     """The name of the clock, and of the counters, that all nodes share."""
     cpus: Mapping[str, float] = field(default_factory=dict)
     """Host -> processors that its processes may use."""
-    directions: Mapping[Role, bool] = field(default_factory=dict)
-    """Whether the ends in that role send the workload's data."""
 
     @property
     def clients(self) -> list[AgentEvidence]:
@@ -220,11 +218,11 @@ class Evidence:
         return quiet_ns - self.measure.start_ns
 
     @property
-    def sending(self) -> tuple[Role, ...]:
+    def sending(self) -> tuple[wire.Role, ...]:
         """The roles whose ends send the workload's data."""
-        return tuple(role for role, sends in self.directions.items() if sends)
+        return self.run.workload.sending
 
-    def connection_growth(self, row: int, role: Role) -> tuple[int, int, dict[str, int]]:
+    def connection_growth(self, row: int, role: wire.Role) -> tuple[int, int, dict[str, int]]:
         """What one end of a connection counted in the measuring phase: bytes that its application
         received and verified, bytes that it sent, and TCP's own counters. Raises LookupError when
         the kernel did not tell these at an edge."""

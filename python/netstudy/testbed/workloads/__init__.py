@@ -5,8 +5,11 @@ from __future__ import annotations
 from netstudy import wire
 from netstudy.testbed.workloads.base import AnyTraffic
 from netstudy.testbed.workloads.incast import IncastTraffic
+from netstudy.testbed.workloads.published import record_of
 from netstudy.testbed.workloads.request import RequestTraffic
 from netstudy.testbed.workloads.transfer import TransferTraffic
+
+__all__ = ["TRAFFIC", "record_of", "traffic_of"]
 
 TRAFFIC: tuple[AnyTraffic, ...] = (IncastTraffic(), TransferTraffic(), RequestTraffic())
 """The workloads that agents carry out."""

@@ -8,25 +8,17 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part, Role
+from netstudy.testbed.real.cast import Part
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 
-WireT = TypeVar("WireT", bound=wire.Incast | wire.Transfer | wire.Request)
+WireT = TypeVar("WireT", bound=wire.Traffic)
 
 
 class Traffic(ABC, Generic[WireT]):
     """A workload on real hosts: the parts of its agents, and what their evidence comes to."""
 
-    wired: ClassVar[type[wire.Incast] | type[wire.Transfer] | type[wire.Request]]
+    wired: ClassVar[type[wire.Traffic]]
     """What a plan carries."""
-
-    @abstractmethod
-    def connections(self, work: WireT) -> Iterator[tuple[str, str]]:
-        """Client and server of each connection, in the order of the plan."""
-
-    @abstractmethod
-    def directions(self, work: WireT) -> Mapping[Role, bool]:
-        """Whether the ends in a role send data: what is sent again counts at those."""
 
     @abstractmethod
     def client(self, run: wire.Run, part: Part) -> agent_wire.AgentWorkload:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part, Role
+from netstudy.testbed.real.cast import Part
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms
 
@@ -21,15 +21,6 @@ class IncastTraffic(Traffic[wire.Incast]):
     """A connection a server."""
 
     wired = wire.Incast
-
-    def connections(self, work: wire.Incast) -> Iterator[tuple[str, str]]:
-        """See Traffic.connections."""
-        (client,) = work.roles.client
-        return ((client, server) for server in work.roles.server)
-
-    def directions(self, work: wire.Incast) -> Mapping[Role, bool]:  # noqa: ARG002
-        """See Traffic.directions: the client only asks."""
-        return {"client": False, "server": True}
 
     def client(self, run: wire.Run, part: Part) -> agent_wire.IncastClient:  # noqa: ARG002
         """See Traffic.client."""

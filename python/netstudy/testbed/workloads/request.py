@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part, Role
+from netstudy.testbed.real.cast import Part
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.workloads.base import (
     Traffic,
@@ -22,14 +22,6 @@ class RequestTraffic(Traffic[wire.Request]):
     """As many connections a pair as the plan says."""
 
     wired = wire.Request
-
-    def connections(self, work: wire.Request) -> Iterator[tuple[str, str]]:
-        """See Traffic.connections."""
-        return (pair for pair in work.roles.pairs for _ in range(work.connections))
-
-    def directions(self, work: wire.Request) -> Mapping[Role, bool]:  # noqa: ARG002
-        """See Traffic.directions: both ends send messages."""
-        return {"client": True, "server": True}
 
     def client(self, run: wire.Run, part: Part) -> agent_wire.RequestClient:  # noqa: ARG002
         """See Traffic.client."""
@@ -61,7 +53,7 @@ class RequestTraffic(Traffic[wire.Request]):
 
     def counted(self, work: wire.Request) -> int:
         """See Traffic.counted: a request of each connection."""
-        return len(list(self.connections(work)))
+        return sum(1 for _ in work.connected)
 
     def resized(self, work: wire.Request, share: float) -> wire.Request:
         """See Traffic.resized. Small messages stay small: they fill no link."""

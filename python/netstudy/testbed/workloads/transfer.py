@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from statistics import median
 
 from netstudy import wire
 from netstudy.plan.paths import Route, Routes
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part, Role
+from netstudy.testbed.real.cast import Part
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.workloads.base import (
     Traffic,
@@ -31,14 +31,6 @@ class TransferTraffic(Traffic[wire.Transfer]):
     """As many connections a pair as there are flows."""
 
     wired = wire.Transfer
-
-    def connections(self, work: wire.Transfer) -> Iterator[tuple[str, str]]:
-        """See Traffic.connections."""
-        return (pair for pair in work.roles.pairs for _ in range(work.flows))
-
-    def directions(self, work: wire.Transfer) -> Mapping[Role, bool]:
-        """See Traffic.directions."""
-        return {"client": work.direction != "get", "server": work.direction != "put"}
 
     def client(self, run: wire.Run, part: Part) -> agent_wire.TransferClient:  # noqa: ARG002
         """See Traffic.client."""
@@ -67,7 +59,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
 
     def counted(self, work: wire.Transfer) -> int:
         """See Traffic.counted: a transfer of each connection."""
-        return len(list(self.connections(work)))
+        return sum(1 for _ in work.connected)
 
     def resized(self, work: wire.Transfer, share: float) -> wire.Transfer:
         """See Traffic.resized."""
@@ -187,7 +179,7 @@ def _busy_ns(evidence: Evidence) -> dict[int, int]:
 
 def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:
     """Each transfer of the measuring phase, and how many there were where the plan says it."""
-    receives, sends = work.direction != "put", work.direction != "get"
+    receives, sends = "server" in work.sending, "client" in work.sending
     found = list(_transfers(evidence))
     wrong = [
         row

@@ -1,0 +1,55 @@
+"""Published values in a plan: its runs were carried out elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from netstudy import wire
+from netstudy.plan.workloads.base import Planned
+from netstudy.study.published import PublishedValue
+
+_VALUE_BYTES = 250
+"""What a value adds to a record."""
+
+
+class PublishedPlan(Planned[wire.Published]):
+    """What a plan for people says of published values."""
+
+    wired = wire.Published
+    unit = "published values"
+
+    def summary(self, run: wire.Run) -> str:
+        """The workload that was carried out."""
+        return _work(run).of
+
+    def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:
+        """What was published, of which runs nothing else is known."""
+        works = [_work(run) for run in runs]
+        for source in dict.fromkeys(source for work in works for source in work.source):
+            yield "source", source
+        metrics = dict.fromkeys(one.metric for work in works for one in work.given)
+        yield "values", f"{sum(len(work.given) for work in works):,}: {', '.join(metrics)}"
+
+
+def published_work(of: str, values: Sequence[PublishedValue]) -> wire.Published:
+    """What was published of a run of that workload."""
+    return wire.Published(
+        of=of,
+        source=tuple(dict.fromkeys(one.source for one in values)),
+        given=tuple(
+            wire.PublishedValue(
+                metric=one.metric, value=one.value, rounding=one.rounding, row=one.row
+            )
+            for one in values
+        ),
+    )
+
+
+def values_bytes(run: wire.Run) -> int:
+    """Size of what a record tells of published values, at most."""
+    return _VALUE_BYTES * len(_work(run).given)
+
+
+def _work(run: wire.Run) -> wire.Published:
+    assert isinstance(run.workload, wire.Published), "this plans nothing else"
+    return run.workload

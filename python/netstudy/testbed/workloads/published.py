@@ -1,0 +1,24 @@
+"""Published values as records: nothing is carried out for them."""
+
+from __future__ import annotations
+
+from netstudy.wire import Published, Run, RunRecord
+
+SOURCE = "published in"
+"""What the environment of a record calls the source."""
+
+
+def record_of(run: Run) -> RunRecord:
+    """The record of a run that was carried out elsewhere."""
+    assert isinstance(run.workload, Published), "this testbed plans nothing else"
+    given = run.workload.given
+    return RunRecord(
+        run=run.id,
+        treatment=run.treatment,
+        replicate=run.replicate,
+        seed=run.seed,
+        status="ok",
+        environment={SOURCE: "; ".join(run.workload.source)},
+        published={one.metric: one.value for one in given},
+        published_rounding={one.metric: one.rounding for one in given},
+    )

@@ -1,0 +1,155 @@
+"""Finds what names a workload outside of its files.
+
+usage: python -m tools.one_file_a_workload
+
+A workload has one file in `workloads` of each layer; whatever else a layer does, it asks the base
+class there. This reads the source as Python does, so that comments and docstrings may name what
+they like, and looks for
+
+- imports of a workload's file, or of its model on the wire,
+- texts that are its name, or that of what it counts,
+- tables of samples and keys of `workload` read by that name,
+- its words in texts of the layers that have such files.
+
+Each place is printed with file and line; the exit code is 1 if there is one. The names come from
+the product: a new workload is looked for as soon as it is there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, get_args
+
+from netstudy import wire
+from netstudy.plan.workloads import LOWERINGS
+from netstudy.study.vocabulary import TESTBEDS
+from netstudy.study.workloads import Workload
+
+PACKAGE: Final = Path(__file__).parents[1] / "python/netstudy"
+FOLDER: Final = "workloads"
+"""Where the files of workloads are, in each layer that has some."""
+CONTRACTS: Final = ("wire.py", "store/version1.py", "testbed/real/wire.py")
+"""What the engine, agents and old results folders read and write: kinds are part of it."""
+NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
+    "cli/init.py": frozenset({"incast"}),
+    "study/vocabulary.py": frozenset({"transfer", "requests"}),
+}
+"""File -> what is called like a workload in it and is something else: a study, standard figures."""
+TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
+"""Layers whose texts hold no word of a workload. Studies and verbs show examples."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What names workloads."""
+
+    files: frozenset[str]
+    """Names of their modules."""
+    models: frozenset[str]
+    """Names of their classes on the wire."""
+    texts: frozenset[str]
+    """Texts that are no other thing's name."""
+    words: frozenset[str]
+    """Words that no other thing has."""
+
+
+@dataclass(frozen=True, order=True)
+class Breach:
+    """A place that names a workload."""
+
+    path: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}"
+
+
+def known() -> Known:
+    """What names the workloads of this version. `published` is a testbed too, and a probe has
+    requests as well: their words alone tell nothing."""
+    wired = get_args(get_args(wire.Workload)[0])
+    kinds = {*Workload.kinds(), *(str(one.model_fields["kind"].default) for one in wired)}
+    units = {unit for one in LOWERINGS for unit in (one.unit, one.unit.removesuffix("s"))}
+    probes = {name for key in wire.Probe.model_fields for name in key.split("_")}
+    shared = {word for probe in probes for word in (probe, f"{probe}s")}
+    return Known(
+        files=frozenset(kinds),
+        models=frozenset(one.__name__ for one in wired),
+        texts=frozenset((kinds | units) - set(TESTBEDS)),
+        words=frozenset((kinds | units) - set(TESTBEDS) - shared),
+    )
+
+
+def breaches(package: Path = PACKAGE, names: Known | None = None) -> list[Breach]:
+    """Every place of a package outside of the files of workloads that names one."""
+    names = known() if names is None else names
+    return sorted(
+        Breach(relative, line, what)
+        for path in package.rglob("*.py")
+        if FOLDER not in path.relative_to(package).parts
+        and (relative := path.relative_to(package).as_posix()) not in CONTRACTS
+        for line, what in _of_file(path.read_text(), relative, names)
+    )
+
+
+def _of_file(source: str, path: str, names: Known) -> Iterator[tuple[int, str]]:
+    tree = ast.parse(source)
+    docstrings = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    words = names.words if path.split("/")[0] in TELLS_WORDS else frozenset()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                yield from ((node.lineno, what) for what in _imports(node, names))
+            case ast.Attribute(value=ast.Name(id="wire"), attr=attr) if attr in names.models:
+                yield node.lineno, f"wire.{attr} is one workload's"
+            case ast.Attribute(value=of, attr=attr) if attr in names.texts and _holds(of):
+                yield node.lineno, f".{attr} is read, which one workload has"
+            case ast.Constant(value=str(text)) if node not in docstrings:
+                if text in names.texts - NAMES_OF_OTHERS.get(path, frozenset()):
+                    yield node.lineno, f"'{text}' names a workload, or what it counts"
+                elif found := _words(text) & words:
+                    yield node.lineno, f"{', '.join(sorted(found))}: a word of one workload"
+
+
+def _imports(node: ast.Import | ast.ImportFrom, names: Known) -> Iterator[str]:
+    base = (node.module or "").split(".") if isinstance(node, ast.ImportFrom) else []
+    for alias in node.names:
+        parts = [*base, *alias.name.split(".")]
+        if FOLDER in parts and any(
+            part in names.files for part in parts[parts.index(FOLDER) + 1 :]
+        ):
+            yield f"{'.'.join(parts)} is one workload's file"
+        elif parts[:-1] == ["netstudy", "wire"] and parts[-1] in names.models:
+            yield f"wire.{parts[-1]} is one workload's"
+
+
+def _holds(of: ast.expr) -> bool:
+    """Whether an expression is what has a place for each workload."""
+    name = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
+    return name in ("samples", "workload")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]+", text.lower()))
+
+
+def main(found: Iterable[Breach] | None = None) -> int:
+    """Print what there is. The exit code."""
+    told = list(breaches() if found is None else found)
+    for one in told:
+        print(f"python/netstudy/{one}: it belongs into a file of workloads/", file=sys.stderr)
+    return 1 if told else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

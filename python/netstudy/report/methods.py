@@ -95,7 +95,7 @@ def _scale(result: StudyResult) -> list[Sentence]:
             "buffers, delays and timers are the study’s. Neither rates nor times are those of the "
             "study at its own rates, and a share of time that a timer takes is smaller.",
             scale=Name(result.testbed.scaled_by),
-            sized=Name(page_of(result.cells.workload).sized),
+            sized=page_of(result.cells.workload).sized,
         )
     ]
 

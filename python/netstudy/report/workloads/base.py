@@ -26,6 +26,9 @@ class Illustration:
     """What it shows."""
 
 
+_MESSAGES = say("sizes of messages")
+
+
 @dataclass(frozen=True)
 class WorkloadPage:
     """The words and the picture of a workload."""
@@ -38,7 +41,7 @@ class WorkloadPage:
     """The same as a drawing; None: it cannot be drawn."""
     waits_at_once: Sentence = NOTHING
     """Why waiting can make up more than the time that is lost."""
-    sized: str = "sizes of messages"
+    sized: Sentence = _MESSAGES
     """What of it stays as it is where link rates are scaled."""
     methods: Callable[[StudyResult], list[Sentence]] | None = None
     """How its values were made, where that is not by runs of a testbed."""

@@ -130,7 +130,7 @@ INCAST = WorkloadPage(
     illustration=Illustration(_illustration, _alt, "One iteration."),
     senders="the servers",
     waits_at_once=say("; more than all of it means that some servers wait while others still send"),
-    sized="blocks",
+    sized=say("blocks"),
     one_observation=say(
         "Goodput × completion time is the bytes of an iteration in every row: the two are one "
         "observation, and goodput is no evidence of its own."

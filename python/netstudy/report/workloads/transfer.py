@@ -130,5 +130,5 @@ TRANSFERS = WorkloadPage(
     description=_description,
     illustration=Illustration(_illustration, _alt, "The flows of one pair."),
     senders="the senders",
-    sized="sizes of transfers",
+    sized=say("sizes of transfers"),
 )

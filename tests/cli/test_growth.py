@@ -226,7 +226,13 @@ def test_a_growing_study_is_killed_20_times_and_ends_as_if_it_had_not_been(
 
 @pytest.mark.parametrize(
     "instant",
-    ["/rounds/:2:before", "/rounds/:2:after", "/runs/:13:before", "records.jsonl:1:before"],
+    [
+        "/rounds/:2:before",
+        "/rounds/:2:after",
+        "/runs/:13:before",
+        "records.jsonl:1:before",
+        "DONE:1:after",
+    ],
 )
 def test_killed_at_the_edge_of_a_round_it_goes_on_with_the_same_one(
     instant: str, growing: Path, uninterrupted: Path, netstudy: Netstudy

@@ -137,6 +137,7 @@ def _resume(asked: Asked, manner: Manner) -> int:
     folder = to_resume(asked, manner.results)
     testbed = named(folder.invocation().testbed)
     if folder.is_done() and not made_again(folder, testbed):
+        folder.clear_lock()
         say(f"{folder.path} is done: nothing is missing")
         from netstudy.cli._publish import published
 

@@ -223,6 +223,11 @@ class Folder:
         self._write_json(DONE, {"schema": DONE_SCHEMA, "sealed_utc": iso(now), "files": files})
         (self.path / LOCK_NAME).unlink(missing_ok=True)
 
+    def clear_lock(self) -> None:
+        """Remove the lock of a process that was killed behind its last step, if it left one."""
+        if not is_locked(self.path):
+            (self.path / LOCK_NAME).unlink(missing_ok=True)
+
     def changed_since_sealed(self) -> list[str]:
         """The inputs and records that are not what DONE says, or are gone. Should be none."""
         done = self._json(DONE)["files"]

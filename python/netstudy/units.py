@@ -26,6 +26,8 @@ CHECK_SEQUENCE_BYTES = 4
 FRAMING_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES + 20
 """What a packet takes on the wire beside itself: preamble and delimiter (8) and the gap between
 frames (12) too (IEEE 802.3, 3.1.1 and 4.4.2)."""
+UNCOUNTED_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES
+"""Of these, what interfaces of a kernel do not count."""
 
 _MICRO_SIGN = "\u00b5"
 _GREEK_MU = "\u03bc"  # looks the same, and keyboards give either
@@ -145,6 +147,21 @@ _DIMENSIONS = (RATE, SIZE, DURATION, PERCENT, PACKET_RATE)
 def header_bytes(*, timestamps: bool) -> int:
     """What a packet with TCP data carries beside them."""
     return IP_TCP_HEADER_BYTES + (TIMESTAMPS_BYTES if timestamps else 0)
+
+
+def payload_bytes(mtu_bytes: int, *, timestamps: bool) -> int:
+    """What a full segment carries."""
+    return mtu_bytes - header_bytes(timestamps=timestamps)
+
+
+def segments_of(size_bytes: int, payload: int) -> int:
+    """Segments that a message takes, the last one perhaps not full."""
+    return -(-size_bytes // payload)
+
+
+def bytes_in(rate_bps: int, time_ns: int) -> int:
+    """Whole bytes that a link carries in a time."""
+    return rate_bps * time_ns // 8_000_000_000
 
 
 def parse_rate(text: object) -> int:

@@ -17,7 +17,7 @@ from netstudy import wire
 from netstudy.plan.paths import Routes, is_star
 from netstudy.plan.planned import Estimate
 from netstudy.plan.workloads import Load, Lowering, lowering_of
-from netstudy.units import header_bytes
+from netstudy.units import payload_bytes, segments_of
 
 _LOCAL_SEGMENT_BYTES = 65_483
 """Payload of a segment that leaves no host: the MTU of a loopback less its headers."""
@@ -130,8 +130,8 @@ class _Reckoned:
 
     def _packets_of(self, source: str, target: str, size_bytes: int) -> int:
         mtu = self.routes.route(source, target).mtu_bytes
-        payload = _LOCAL_SEGMENT_BYTES if mtu is None else mtu - header_bytes(timestamps=True)
-        return -(-size_bytes // payload)
+        payload = _LOCAL_SEGMENT_BYTES if mtu is None else payload_bytes(mtu, timestamps=True)
+        return segments_of(size_bytes, payload)
 
     @cached_property
     def _unit_seconds(self) -> float:

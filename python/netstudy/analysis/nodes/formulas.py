@@ -17,7 +17,7 @@ from netstudy.analysis.metrics import Direction
 from netstudy.analysis.nodes.growth import Growth
 from netstudy.analysis.nodes.places import Kind
 from netstudy.analysis.samples import BITS_PER_MEGABIT, NS_PER_S, Floats
-from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, FRAMING_BYTES
+from netstudy.units import CHECK_SEQUENCE_BYTES, UNCOUNTED_BYTES
 from netstudy.wire import InstrumentKind
 
 BYTES_PER_MB = 1e6
@@ -29,10 +29,8 @@ Rule = Literal["sum", "mean", "ratio", "largest"]
 
 _SENT, _RECEIVED = "interface_bytes_sent", "interface_bytes_received"
 _PACKETS_OUT, _PACKETS_IN = "interface_packets_sent", "interface_packets_received"
-_GAP_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES
-"""Of a frame on the wire beyond what an interface counts: checksum, preamble and gap."""
-_SWITCH_GAP_BYTES = _GAP_BYTES - CHECK_SEQUENCE_BYTES
-"""The same beyond what a switch counts, which knows the checksum."""
+_SWITCH_UNCOUNTED_BYTES = UNCOUNTED_BYTES - CHECK_SEQUENCE_BYTES
+"""Of a frame on the wire beyond what a switch counts, which knows the checksum."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,10 @@ def _share(growth: Growth, port: str, direction: str, rate_bps: int) -> Floats |
     of_switch = (
         ("bytes_forwarded", "frames_forwarded") if out else ("bytes_received", "frames_received")
     )
-    for (octets_name, frames_name), gap in ((of_host, _GAP_BYTES), (of_switch, _SWITCH_GAP_BYTES)):
+    for (octets_name, frames_name), gap in (
+        (of_host, UNCOUNTED_BYTES),
+        (of_switch, _SWITCH_UNCOUNTED_BYTES),
+    ):
         octets, frames = growth.read(port, octets_name), growth.read(port, frames_name)
         if octets is not None and frames is not None:
             waiting = growth.read(port, "queue_bytes") if octets_name == "bytes_forwarded" else None

@@ -40,7 +40,7 @@ from netstudy.analysis.workloads.base import (
     Waiting,
     WorkloadAnalysis,
 )
-from netstudy.units import FRAMING_BYTES
+from netstudy.units import FRAMING_BYTES, segments_of
 from netstudy.wire import Incast, Run, RunRecord
 
 TABLE = "iteration"
@@ -271,7 +271,7 @@ def ideal_of(run: Run) -> Ideal:
     client, servers = work.roles.client[0], work.roles.server
     full = framing(run.network, (client, *servers), servers[0])
     payload = sum(work.response_bytes)
-    segments = sum(-(-size // full.payload_bytes) for size in work.response_bytes)
+    segments = sum(segments_of(size, full.payload_bytes) for size in work.response_bytes)
     return Ideal(
         line_rate_bps=arrival_rate_bps(run.network, client),
         payload_bytes=payload,

@@ -49,7 +49,7 @@ from netstudy.testbed.real.judge import path_limits
 from netstudy.testbed.real.laws import port_growth
 from netstudy.testbed.real.processes import NodeError
 from netstudy.testbed.workloads import traffic_of
-from netstudy.units import FRAMING_BYTES, header_bytes
+from netstudy.units import FRAMING_BYTES, bytes_in, payload_bytes
 from netstudy.wire import Network, Plan
 
 _TRIAL_S = 0.75
@@ -177,7 +177,7 @@ def _roomy(network: Network, run: wire.Run) -> Network:
     pairs = list(run.workload.connected)
     routes = Routes(network)
     window = _WINDOW_BYTES + max(
-        2 * 2 * route.delay_ns * fastest_bps(network) // 8_000_000_000
+        bytes_in(fastest_bps(network), 2 * 2 * route.delay_ns)
         for route in (routes.route(*pair) for pair in dict.fromkeys(pairs))
     )
     groups = [
@@ -226,7 +226,7 @@ def ideal_bps(run: wire.Run) -> float:
     """Goodput of all applications together, limited by links and the time allowed for hosts."""
     each_s, each_bytes = unit(run)
     mtu = mtu_bytes(run.network)
-    on_wire_s = each_s * (mtu + FRAMING_BYTES) / (mtu - header_bytes(timestamps=True))
+    on_wire_s = each_s * (mtu + FRAMING_BYTES) / payload_bytes(mtu, timestamps=True)
     routes = Routes(run.network)
     pairs = dict.fromkeys(run.workload.connected)
     trips_s = max(2 * routes.route(*pair).delay_ns for pair in pairs) / 1e9

@@ -9,7 +9,6 @@ arrives at the switch as a link would bring it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from netstudy import wire
 from netstudy.plan.paths import is_star
@@ -18,12 +17,11 @@ from netstudy.units import (
     CHECK_SEQUENCE_BYTES,
     ETHERNET_HEADER_BYTES,
     FRAMING_BYTES,
+    UNCOUNTED_BYTES,
+    bytes_in,
     format_duration,
 )
 
-WIRE_OVERHEAD_BYTES: Final = FRAMING_BYTES - ETHERNET_HEADER_BYTES
-"""What a frame takes on the wire beside the bytes that the kernel counts: check sequence, preamble
-with delimiter, gap (IEEE 802.3, 3.1.1 and 4.4.2)."""
 _LATENESS_NS = 100_000
 """How much later than asked for a timer of the kernel may be without loss of rate: a bucket holds
 what the link carries meanwhile. Smaller ones were measured to lose rate (1 frame of MTU 1500 at
@@ -117,13 +115,13 @@ def _rate(device: str, end: wire.Port, link: wire.Link) -> Iterator[str]:
     yield f"qdisc add dev {device} root handle 1: htb default 1"
     yield (
         f"class add dev {device} parent 1: classid 1:1 htb rate {end.rate_bps}bit "
-        f"burst {burst}b cburst {burst}b quantum {link.mtu_bytes} overhead {WIRE_OVERHEAD_BYTES}"
+        f"burst {burst}b cburst {burst}b quantum {link.mtu_bytes} overhead {UNCOUNTED_BYTES}"
     )
 
 
 def burst_bytes(end: wire.Port, link: wire.Link) -> int:
     """The depth of a token bucket: two frames, or what the link carries while a timer is late."""
-    return max(2 * frame_bytes(link), end.rate_bps * _LATENESS_NS // 8_000_000_000)
+    return max(2 * frame_bytes(link), bytes_in(end.rate_bps, _LATENESS_NS))
 
 
 def frame_bytes(link: wire.Link) -> int:

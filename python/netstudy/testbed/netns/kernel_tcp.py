@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from netstudy.testbed.netns.kernel import Kernel
-from netstudy.units import header_bytes
+from netstudy.units import payload_bytes
 from netstudy.wire import Tcp
 
 _PROFILE: Final = "linux-6"
@@ -115,7 +115,7 @@ def _rto_min_ms(tcp: Tcp) -> int:
 
 def _rfc_3390_segments(tcp: Tcp, mtu_bytes: int) -> int:
     """RFC 3390 (1): min(4 MSS, max(2 MSS, 4380 bytes)), in segments."""
-    segment = mtu_bytes - header_bytes(timestamps=tcp.timestamps)
+    segment = payload_bytes(mtu_bytes, timestamps=tcp.timestamps)
     return min(4, max(2, 4380 // segment))
 
 

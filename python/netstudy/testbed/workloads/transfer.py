@@ -18,6 +18,7 @@ from netstudy.testbed.workloads.base import (
     seconds,
     until,
 )
+from netstudy.units import bytes_in
 
 _CHUNK_BYTES = 65_536
 """Payload of an exchange of a stream: its request and confirmation are a thousandth of it."""
@@ -122,14 +123,14 @@ def _size(run: wire.Run) -> agent_wire.TransferSize:
 def _ahead_bytes(run: wire.Run, route: Route) -> int:
     """Twice what the path or a window holds, and what hosts need for their turn."""
     slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
-    turn = max(_LEAST_AHEAD_BYTES, slowest_bps * _TURN_NS // 8_000_000_000)
+    turn = max(_LEAST_AHEAD_BYTES, bytes_in(slowest_bps, _TURN_NS))
     return turn + 2 * min(held_bytes(run.network, route), _window(run))
 
 
 def held_bytes(network: wire.Network, route: Route) -> int:
     """What a path holds at most: what is on its links, and what its switches have room for."""
     fastest_bps = max((port.rate_bps for port, _ in route.hops), default=0)
-    on_links = 2 * route.delay_ns * fastest_bps // 8_000_000_000
+    on_links = bytes_in(fastest_bps, 2 * route.delay_ns)
     return on_links + sum(
         _room(node.buffer)
         for port, _ in route.hops

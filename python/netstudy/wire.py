@@ -854,7 +854,7 @@ class RecordNode(Wire):
     of its interfaces whose frames cost processor time, and one for packets that stay inside of the
     host. None: not known, or frames cost the simulated host none."""
     environment: str | None = None
-    """What it ran on: the name of a file of the results folder, `captures/nodes/<name>.json`. None:
+    """Name of the file that describes its machine, `captures/nodes/<name>.json`. None:
     it was simulated, or nothing was captured."""
     read_at_ns: tuple[int, ...] | None = None
     """When its counters were read at each edge, by that clock; None: at the edge itself."""

@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// Whether this agent opens the connection. Otherwise the agent listens and its peer opens it.
+    /// True: this agent opens the connection. False: the agent listens, and its peer opens it.
     pub(crate) const fn is_ours(&self) -> bool {
         matches!(self.plan, ConnectionPlan::Open { .. })
     }

@@ -86,7 +86,7 @@ impl Door {
             .map_err(Failure::run("the port"))
     }
 
-    /// Whether any peer has connected and not yet sent its greeting.
+    /// True while a connected peer has not sent its greeting.
     pub(crate) fn is_busy(&self) -> bool {
         self.greeters.iter().any(Option::is_some)
     }

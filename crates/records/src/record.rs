@@ -115,7 +115,7 @@ pub struct RecordNode {
     /// simulated host whose frames cost no processor time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// What it ran on: the name of a file of the results folder, `captures/nodes/<name>.json`; none: it was
+    /// Name of the file that describes its machine, `captures/nodes/<name>.json`; none: it was
     /// simulated, or nothing was captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,

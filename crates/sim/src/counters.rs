@@ -27,7 +27,7 @@ pub(crate) fn of_host(c: &Counters) -> [(&'static str, u64); 13] {
     ]
 }
 
-/// What goes wrong at an interface, and its pauses.
+/// Drop and pause counters of an interface.
 pub(crate) fn of_interface(end: &EndCounters) -> [(&'static str, u64); 4] {
     [
         ("nic_queue_drops", end.nic.queue_drops),
@@ -37,7 +37,7 @@ pub(crate) fn of_interface(end: &EndCounters) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// What an interface has carried: packets with the header of Ethernet and its padding, as the kernel counts
+/// Packet and byte counters of an interface: packets with the header of Ethernet and its padding, as the kernel counts
 /// them.
 pub(crate) fn of_packets(end: &EndCounters) -> [(&'static str, u64); 4] {
     let bytes =

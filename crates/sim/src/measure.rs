@@ -38,7 +38,7 @@ pub(crate) struct Outcome {
     measured: [usize; 2],
     /// Whether the measuring phase began while the load of the warm-up went on.
     pub(crate) begins_loaded: bool,
-    /// Whether the measuring phase lasted for a time rather than until a count.
+    /// True: the measuring phase ends after a time. False: it ends at a count.
     pub(crate) is_timed: bool,
     pub(crate) samplers: Vec<Sampler>,
     pub(crate) frames: Frames,

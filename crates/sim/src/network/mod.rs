@@ -151,7 +151,7 @@ impl Carried {
         self.bytes += other.bytes;
     }
 
-    /// What is left without frames that are among these.
+    /// The counts less those of some of the counted frames.
     pub(crate) const fn without(self, other: &Self) -> Self {
         Self { frames: self.frames - other.frames, bytes: self.bytes - other.bytes }
     }

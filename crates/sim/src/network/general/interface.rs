@@ -68,7 +68,7 @@ impl<L: Limits> Closed<L> {
         at
     }
 
-    /// What is counted until `now`.
+    /// The counters of the interface at `now`.
     fn counters(&self, now: Time) -> NicCounters {
         let Self { nic, delivered, ring_drops_ahead, taken_in, .. } = self;
         let counters = *nic.counters();
@@ -188,7 +188,7 @@ impl SteppedInterface {
         }
     }
 
-    /// What is counted until `now`.
+    /// The counters of the interface at `now`.
     fn counters(&self, now: Time) -> NicCounters {
         let on_wire = (self.on_wire_until > now).then_some(self.last_bytes);
         NicCounters {

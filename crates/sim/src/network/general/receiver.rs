@@ -35,7 +35,7 @@ pub(super) struct Receiver {
     /// Segments on their way to TCP.
     delivered: Ring<(Time, Packet)>,
     ring_drops: u64,
-    /// What the processor has dealt with.
+    /// Frames and bytes that the processor has handled.
     processed: Carried,
 }
 

@@ -15,7 +15,7 @@ import pytest
 
 from netstudy.store import Folder, Results
 from tests.cli.conftest import Netstudy
-from tests.cli.test_kill import KILLED, content
+from tests.cli.test_kill import KILLED, content, run_apart
 
 GROWING = """\
 study: fill
@@ -55,16 +55,7 @@ def growing(here: Path, engine: Path) -> Path:
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory, real_engine: Path) -> Path:
     """The results folder of a run that nothing happened to."""
-    here = tmp_path_factory.mktemp("uninterrupted")
-    (here / "study.yaml").write_text(GROWING)
-    subprocess.run(
-        [sys.executable, "-m", "netstudy", "run", "study.yaml"],
-        cwd=here,
-        env={**os.environ, "NETSTUDY_ENGINE": str(real_engine)},
-        capture_output=True,
-        check=True,
-    )
-    return here / "results" / "fill" / "latest"
+    return run_apart(GROWING, tmp_path_factory.mktemp("uninterrupted"), real_engine)
 
 
 def test_clients_grow_until_the_link_is_full(growing: Path, netstudy: Netstudy) -> None:

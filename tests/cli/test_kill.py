@@ -31,16 +31,21 @@ INSTANTS = {
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory, real_engine: Path) -> Path:
     """The results folder of a run that nothing happened to."""
-    here = tmp_path_factory.mktemp("uninterrupted")
-    (here / "study.yaml").write_text(SMALL_STUDY)
+    return run_apart(SMALL_STUDY, tmp_path_factory.mktemp("uninterrupted"), real_engine)
+
+
+def run_apart(study: str, here: Path, engine: Path) -> Path:
+    """Carry out a study in a folder and a process of its own; returns its results folder."""
+    (here / "study.yaml").write_text(study)
     subprocess.run(
         [sys.executable, "-m", "netstudy", "run", "study.yaml"],
         cwd=here,
-        env={**os.environ, "NETSTUDY_ENGINE": str(real_engine)},
+        env={**os.environ, "NETSTUDY_ENGINE": str(engine)},
         capture_output=True,
         check=True,
     )
-    return here / "results" / "small" / "latest"
+    (latest,) = (here / "results").glob("*/latest")
+    return latest
 
 
 @pytest.fixture

@@ -113,6 +113,14 @@ def dropped_at_ports(record: RunRecord) -> int | None:
     return sum(port[DROP_COUNTER] for port in grown)
 
 
+def by_second(values: Floats, starts_ns: Floats) -> tuple[Floats, Floats]:
+    """When each second begins, in s, and the sum of the values of its rows."""
+    begin, place = np.unique(starts_ns, return_inverse=True)
+    total = np.zeros(begin.size)
+    np.add.at(total, place, values)
+    return begin / NS_PER_S, total
+
+
 def jain_index(shares: Floats) -> float | None:
     """Equality of shares: 1 where all are equal, 1/n where one has all; None without any.
 

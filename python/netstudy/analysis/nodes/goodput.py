@@ -9,10 +9,10 @@ import numpy as np
 from netstudy.analysis.nodes.places import Place
 from netstudy.analysis.samples import (
     BITS_PER_MEGABIT,
-    NS_PER_S,
     Floats,
     RunSample,
     Terms,
+    by_second,
     one,
 )
 
@@ -31,11 +31,9 @@ def goodput_by_second(run: RunSample, places: Sequence[Place]) -> tuple[Floats, 
     window = run.measure_s
     if received is None or starts is None or not window:
         return None
-    begin, place = np.unique(starts, return_inverse=True)
-    total = np.zeros(begin.size)
-    np.add.at(total, place, received)
-    is_whole = begin / NS_PER_S + 1 <= window
-    return begin[is_whole] / NS_PER_S + 1, total[is_whole] * 8 / BITS_PER_MEGABIT
+    begin, total = by_second(received, starts)
+    is_whole = begin + 1 <= window
+    return begin[is_whole] + 1, total[is_whole] * 8 / BITS_PER_MEGABIT
 
 
 def _received(run: RunSample, table: str, places: Sequence[Place]) -> Floats | None:

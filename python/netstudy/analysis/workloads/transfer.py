@@ -16,6 +16,7 @@ from netstudy.analysis.samples import (
     Floats,
     RunSample,
     Terms,
+    by_second,
     dropped_at_ports,
     each,
     jain_index,
@@ -75,10 +76,8 @@ def _seconds(run: RunSample, direction: str | None = None) -> Terms | None:
     window = run.measure_s
     if moved is None or starts is None or not window:
         return None
-    begin, place = np.unique(starts, return_inverse=True)
-    total = np.zeros(begin.size)
-    np.add.at(total, place, moved)
-    lengths = np.diff(np.append(begin / NS_PER_S, window))
+    begin, total = by_second(moved, starts)
+    lengths = np.diff(np.append(begin, window))
     return (total, lengths) if (lengths > 0).all() else None
 
 

@@ -22,8 +22,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.report.cellrefs import count, plain
-from netstudy.report.markdown import pipe_table, text
-from netstudy.report.marked import replace_between
+from netstudy.report.markdown import pipe_table, replace_between, text
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, Value, bare_percent
 from netstudy.wire import RunRecord

@@ -26,8 +26,7 @@ from netstudy.errors import StudyError, exit_code
 from netstudy.report.appendix import fitted_table
 from netstudy.report.cellrefs import PERCENT_DECIMALS, RHO_DECIMALS, plain
 from netstudy.report.document import Document, document
-from netstudy.report.markdown import pipe_table, text
-from netstudy.report.marked import replace_between
+from netstudy.report.markdown import pipe_table, replace_between, text
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare_interval
 from netstudy.store import Results

@@ -20,8 +20,7 @@ from netstudy.analysis.testbed import TestbedResult
 from netstudy.analysis.two_runs import Difference, TwoRuns, two_runs
 from netstudy.cli import invoke
 from netstudy.errors import StudyError, exit_code
-from netstudy.report.markdown import pipe_table, text
-from netstudy.report.marked import replace_between
+from netstudy.report.markdown import pipe_table, replace_between, text
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table
 from netstudy.report.testbed_tables import check_sentence, limit_sentence

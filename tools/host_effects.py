@@ -21,8 +21,7 @@ from netstudy import wire
 from netstudy.errors import exit_code
 from netstudy.plan import make_plan
 from netstudy.report.cellrefs import plain
-from netstudy.report.markdown import pipe_table
-from netstudy.report.marked import replace_between
+from netstudy.report.markdown import pipe_table, replace_between
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, Value
 from netstudy.study import Study, apply_overrides, load

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from netstudy.analysis.study_result import analyse
-from netstudy.report import write_report
+from netstudy.report.pages import write_report
 from tests.report.results import small_incast
 from tests.report.synthetic import record
 

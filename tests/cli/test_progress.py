@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.cli._progress import Meter, meter
+from netstudy.cli._terminal import Meter, meter
 from netstudy.wire import ProgressRecord, RunUnderWay
 from tests.cli.conftest import start
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.report import write_report
+from netstudy.report.pages import write_report
 from netstudy.store import Folder
 from tests.report.results import small_incast
 

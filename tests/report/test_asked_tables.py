@@ -11,8 +11,8 @@ from netstudy.analysis.workloads.incast import COMPLETION, GOODPUT
 from netstudy.errors import StudyError
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.document import document
-from netstudy.report.html import render_html
 from netstudy.report.markdown import pipe_table
+from netstudy.report.pages import render_html
 from netstudy.report.plaintext import text_table
 from netstudy.report.refs import Number
 from netstudy.report.tables import Table

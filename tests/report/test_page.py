@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.report import write_report
+from netstudy.report.pages import write_report
 from netstudy.store import Folder
 from tests.report.results import from_text, results, small_incast, study_text
 from tests.report.synthetic import failed, record

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.report import write_report
 from netstudy.report.export import requirements_as_data
+from netstudy.report.pages import write_report
 from netstudy.report.prose.summary import summary
 from netstudy.report.terminal import WIDTH, print_summary
 from netstudy.store import Folder

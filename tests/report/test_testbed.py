@@ -10,8 +10,8 @@ from rich.console import Console
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.testbed import gather_testbed
-from netstudy.report import write_report
 from netstudy.report.document import Document, document
+from netstudy.report.pages import write_report
 from netstudy.report.prose.warn import warnings
 from netstudy.report.terminal import print_summary
 from netstudy.report.testbed_tables import agreement_evidence, limits_evidence

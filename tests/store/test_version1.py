@@ -16,8 +16,8 @@ from netstudy.analysis.cells import cell_table
 from netstudy.analysis.study_result import analyse
 from netstudy.analysis.two_runs import two_runs
 from netstudy.analysis.workloads.incast import COMPLETION
-from netstudy.report import write_report
 from netstudy.report.export import to_csv, to_json
+from netstudy.report.pages import write_report
 from netstudy.store import Folder
 from netstudy.store.version1 import lifted_record
 from netstudy.study.agreement import Bands

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from netstudy.report.marked import replace_between
+from netstudy.report.markdown import replace_between
 from tools.bench import scenarios, usage
 from tools.bench.programs import PROGRAMS, Cell, Outcome
 

@@ -13,7 +13,7 @@ from statistics import median
 
 from rich.table import Table
 
-from netstudy.report.marked import replace_between
+from netstudy.report.markdown import replace_between
 
 PAGE = Path(__file__).parents[2] / "docs/concepts/real-traffic.md"
 BEGIN, END = "<!-- begin: written by make bench-iperf3 ARGS=--write -->", "<!-- end -->"

@@ -1,4 +1,4 @@
-"""From what was asked on the command line to a plan, its cost, and the record of having asked."""
+"""From the options of the command line to a plan, its cost, and the record of having asked."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netstudy.cli._terminal import duration
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
-    from netstudy.plan import PlannedStudy
+    from netstudy.plan import Estimate, PlannedStudy
     from netstudy.store import Invocation
     from netstudy.study import Study
+    from netstudy.testbed.base import Testbed
+    from netstudy.wire import Run
 
+_NS_PER_S = 1e9
 DEFAULT_TESTBED = "sim"
-"""The testbed that carries nothing out: its runs were carried out elsewhere."""
 _CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates")
 """Keys of a study that say how it is carried out."""
 
@@ -157,3 +160,64 @@ def pairs(items: Sequence[str], option: str) -> dict[str, str]:
             raise StudyError(f"{option} {item}: {name.strip()} is given twice")
         found[name.strip()] = value.strip()
     return found
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An estimate of what carrying out a plan takes; None: not known before it is run."""
+
+    runs: int
+    packets: int | None
+    per_hop_runs: int
+    seconds: float | None
+    disk_bytes: int | None
+
+
+def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
+    """The cost of the plan, which is its first round where a factor grows, on a testbed."""
+    return _cost(planned.estimate, planned.wired, planned, testbed, threads)
+
+
+def most(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
+    """What all rounds together cost at most."""
+    return _cost(planned.most, planned.possible, planned, testbed, threads)
+
+
+def _cost(
+    estimate: Estimate,
+    runs: tuple[Run, ...] | None,
+    planned: PlannedStudy,
+    testbed: Testbed,
+    threads: int | None,
+) -> Cost:
+    from netstudy.store.create import disk_bytes
+    from netstudy.wire import Plan
+
+    packets, record_bytes = estimate.packets, estimate.record_bytes
+    disk = None
+    if runs is not None and record_bytes is not None:
+        plan = Plan(study=planned.study.study, seed=planned.seed, runs=runs)
+        disk = disk_bytes(plan, record_bytes)
+    return Cost(
+        runs=estimate.runs,
+        packets=packets,
+        per_hop_runs=estimate.per_hop_runs,
+        seconds=None if packets is None else testbed.seconds(estimate, threads=threads),
+        disk_bytes=disk,
+    )
+
+
+def check_time(cost: Cost, max_time: str) -> None:
+    """Refuse a plan that would take longer than `max_time` ("24h")."""
+    from netstudy.units import parse_duration
+
+    try:
+        limit_s = parse_duration(max_time) / _NS_PER_S
+    except ValueError as error:
+        raise StudyError(str(error), "--max-time") from error
+    if cost.seconds is not None and cost.seconds > limit_s:
+        raise StudyError(
+            f"the plan would take about {duration(cost.seconds)} ({cost.runs:,} runs, "
+            f"{cost.packets:,} packets), longer than --max-time {max_time}; make it smaller with "
+            "--quick, --only or --set, or allow the time with --max-time"
+        )

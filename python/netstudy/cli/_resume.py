@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netstudy.cli._prepare import Asked, pairs, scale_text
-from netstudy.cli._words import continue_with
+from netstudy.cli._terminal import continue_with
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import print_json, say
-from netstudy.cli._words import state
+from netstudy.cli._terminal import print_json, say, state
 from netstudy.errors import StudyError, TestbedError
 
 if TYPE_CHECKING:

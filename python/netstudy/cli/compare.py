@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import output, print_json
+from netstudy.cli._terminal import output, print_json
 from netstudy.errors import MISSED, StudyError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import print_json
+from netstudy.cli._terminal import print_json
 from netstudy.errors import StudyError, TestbedError
 
 NAME = "doctor"

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import print_json, say
+from netstudy.cli._terminal import print_json, say
 from netstudy.errors import StudyError
 
 NAME = "init"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import output, print_json
-from netstudy.cli._words import state
+from netstudy.cli._terminal import output, print_json, state
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:

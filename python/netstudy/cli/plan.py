@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import duration, megabytes
 from netstudy.cli._prepare import Asked, prepare
+from netstudy.cli._terminal import duration, megabytes
 
 if TYPE_CHECKING:
     from netstudy.cli._prepare import Prepared
@@ -55,8 +55,8 @@ def _print_summary(prepared: Prepared, threads: int | None) -> None:
 
 
 def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str]]:
-    from netstudy.cli._cost import cost, most
     from netstudy.cli._outline import outline
+    from netstudy.cli._prepare import cost, most
     from netstudy.study.vocabulary import PUBLISHED
     from netstudy.testbed import named
 

@@ -1,23 +1,27 @@
-"""`netstudy report`: write the report of a run anew, from its records."""
+"""`netstudy report`: write the report of a run anew, from its records; and the first time, after
+a run."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import print_json
+from netstudy.cli._terminal import print_json
 from netstudy.errors import MISSED, StudyError
 
 if TYPE_CHECKING:
     from netstudy.analysis.study_result import StudyResult
-    from netstudy.report import ReportFiles
+    from netstudy.report.pages import ReportFiles
     from netstudy.store import Folder
 
 NAME = "report"
 EPILOG = "Example: netstudy report incast -o /tmp/incast-report"
+
+_CELLS = "cells.csv"
 
 
 def command(
@@ -61,8 +65,6 @@ def _refuse_changed(folder: Folder) -> None:
 
 
 def _write_anew(folder: Folder) -> tuple[StudyResult, ReportFiles]:
-    from netstudy.cli._publish import publish
-
     with folder.writing():
         published = publish(folder)
     return published.result, published.report
@@ -70,8 +72,55 @@ def _write_anew(folder: Folder) -> tuple[StudyResult, ReportFiles]:
 
 def _write_into(folder: Folder, output: Path) -> tuple[StudyResult, ReportFiles]:
     from netstudy.analysis.study_result import analyse
-    from netstudy.report import write_report
+    from netstudy.report.pages import write_report
 
     output.mkdir(parents=True, exist_ok=True)
     result = analyse(folder)
     return result, write_report(folder, result, output)
+
+
+@dataclass(frozen=True)
+class Published:
+    """The findings of a run, and the files that hold them."""
+
+    result: StudyResult
+    report: ReportFiles
+    cells: Path
+
+
+def finish(folder: Folder, *, is_final: bool) -> Published:
+    """Join the records, analyse them, write cells.csv and the report, and seal the folder.
+
+    A folder that is not final stays open: its failed runs can be repeated. The caller holds the
+    folder. Raises StudyError when it cannot be written; calling again after that completes it.
+    """
+    from netstudy.store import storage
+
+    with storage(folder.path):
+        folder.write_records()
+        return publish(folder, seals=is_final)
+
+
+def publish(folder: Folder, *, seals: bool = True) -> Published:
+    """Analyse the folder's records, write cells.csv and the report, and seal it (again)."""
+    from netstudy.analysis.study_result import analyse
+    from netstudy.report.export import to_csv
+    from netstudy.report.pages import write_report
+    from netstudy.store import write_atomic
+    from netstudy.store.environment import utc_now
+
+    result = analyse(folder)
+    cells = folder.path / _CELLS
+    write_atomic(cells, to_csv(result.cells).encode())
+    report = write_report(folder, result)
+    if seals:
+        folder.seal(utc_now())
+    return Published(result, report, cells)
+
+
+def published(folder: Folder) -> Published:
+    """The findings and files of a folder that is done already; nothing is written."""
+    from netstudy.analysis.study_result import analyse
+    from netstudy.report.pages import ReportFiles
+
+    return Published(analyse(folder), ReportFiles.within(folder.path), folder.path / _CELLS)

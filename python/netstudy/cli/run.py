@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import output, print_json, say
 from netstudy.cli._prepare import Asked, Prepared, prepare
-from netstudy.cli._progress import meter
-from netstudy.cli._words import continue_with, rounds_begun
+from netstudy.cli._terminal import continue_with, meter, output, print_json, rounds_begun, say
 from netstudy.errors import MISSED, NetstudyError, StudyError, TestbedError
 
 if TYPE_CHECKING:
-    from netstudy.cli._publish import Published
+    from netstudy.cli.report import Published
     from netstudy.store import Folder
     from netstudy.testbed.base import Testbed
     from netstudy.wire import Plan
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 NAME = "run"
 EPILOG = "Example: netstudy run studies/incast --only servers=1..6 --set replicates=1"
@@ -86,7 +89,7 @@ def command(
 
 
 def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
-    from netstudy.cli._cost import check_time, most
+    from netstudy.cli._prepare import check_time, most
     from netstudy.store import Folder
     from netstudy.testbed import named
 
@@ -139,7 +142,7 @@ def _resume(asked: Asked, manner: Manner) -> int:
     if folder.is_done() and not made_again(folder, testbed):
         folder.clear_lock()
         say(f"{folder.path} is done: nothing is missing")
-        from netstudy.cli._publish import published
+        from netstudy.cli.report import published
 
         return _end(folder, published(folder), manner)
     testbed.check()
@@ -158,8 +161,7 @@ def _carry_out(
 
     `machine` is what the testbed has measured of it; when resumed, it measures anew.
     """
-    from netstudy.cli._interrupt import Interrupted, interruptible
-    from netstudy.cli._publish import finish
+    from netstudy.cli.report import finish
     from netstudy.execute import is_final, made_again
 
     try:
@@ -169,9 +171,9 @@ def _carry_out(
             folder.set_aside(made_again(folder, testbed))
             _run_missing(folder, testbed, manner.threads, machine)
             published = finish(folder, is_final=is_final(folder, testbed))
-    except Interrupted as signal:
-        say(f"netstudy: stopped by {signal}; {_kept(folder)}")
-        return signal.exit_code
+    except Interrupted as stopped:
+        say(f"netstudy: stopped by {stopped}; {_kept(folder)}")
+        return stopped.exit_code
     except NetstudyError as error:
         say(f"netstudy: {error}")
         say(f"netstudy: {_kept(folder)}")
@@ -247,3 +249,33 @@ def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> di
         "requirements": requirements_as_data(published.result.requirements),
         "summary": [str(sentence) for sentence in summary(published.result)],
     }
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked the run to stop; `exit_code` is 128 and its number, as shells say it."""
+
+    def __init__(self, number: int) -> None:
+        """`number` is the signal's."""
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = 128 + number
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    raise Interrupted(number)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """During the block, turn signals that ask to stop into Interrupted.
+
+    A signal that is ignored, as SIGHUP is under nohup, stays ignored.
+    """
+    before = {number: signal.getsignal(number) for number in _STOPPING}
+    before = {number: old for number, old in before.items() if old != signal.SIG_IGN}
+    try:
+        for number in before:
+            signal.signal(number, _stop)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

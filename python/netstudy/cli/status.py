@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import print_json
-from netstudy.cli._words import continue_with, explain, rounds_begun, state, treatment
+from netstudy.cli._terminal import (
+    continue_with,
+    explain,
+    print_json,
+    rounds_begun,
+    state,
+    treatment,
+)
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._output import print_json, say
 from netstudy.cli._prepare import Asked, prepare
+from netstudy.cli._terminal import print_json, say
 from netstudy.errors import StudyError
 
 NAME = "validate"

@@ -1,26 +1,16 @@
-"""The report as Markdown with pipe tables; the figures are files beside it."""
+"""Text and tables as Markdown, and pages with a part between markers that a program writes."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from jinja2 import Environment, PackageLoader
-
-from netstudy.report.document import Document
+from netstudy.errors import StudyError
 from netstudy.report.refs import Name, Number, Sentence
 from netstudy.report.tables import Group, Table, Value
+from netstudy.store import write_atomic
 
 _SPECIAL = re.compile(r"([\\|*`\[\]])")
-
-
-def render_markdown(doc: Document) -> str:
-    """The whole page."""
-    environment = Environment(
-        loader=PackageLoader("netstudy.report"), autoescape=False, keep_trailing_newline=True
-    )
-    environment.filters["md"] = text
-    environment.filters["md_table"] = pipe_table
-    return environment.get_template("report.md.j2").render(doc=doc)
 
 
 def text(value: Value | str) -> str:
@@ -46,3 +36,25 @@ def pipe_table(table: Table) -> str:
 def _heads(group: Group) -> list[str]:
     title = text(f"{group.heading} ({group.unit})" if group.unit else group.heading)
     return [f"{title}, {text(column)}" for column in group.columns] or [title]
+
+
+def replace_between(page: Path, begin: str, end: str, body: str) -> None:
+    """Put text between the markers of a page; nothing outside them is touched.
+
+    Raises StudyError when the page cannot be read or lacks a marker; then it is left alone.
+    """
+    before, after = _around(page, begin, end)
+    write_atomic(page, f"{before}{begin}\n\n{body}\n\n{end}{after}".encode())
+
+
+def _around(page: Path, begin: str, end: str) -> tuple[str, str]:
+    """The text before and after the markers."""
+    try:
+        content = page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StudyError(f"cannot read {page}: {error.strerror}") from error
+    before, first, rest = content.partition(begin)
+    _, second, after = rest.partition(end)
+    if not first or not second:
+        raise StudyError(f"{page} has no markers; put these two lines into it:\n{begin}\n{end}")
+    return before, after

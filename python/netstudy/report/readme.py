@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.errors import StudyError, exit_code
 from netstudy.report.document import Document, Figure, document
-from netstudy.report.markdown import pipe_table, text
-from netstudy.report.marked import replace_between
+from netstudy.report.markdown import pipe_table, replace_between, text
 from netstudy.store import write_atomic
 
 if TYPE_CHECKING:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -17,7 +18,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from netstudy.errors import StudyError, TestbedError
 from netstudy.testbed.base import OnRecord
-from netstudy.testbed.process import dies_with_parent
 from netstudy.wire import EndRecord, EngineRecord, Plan, Record, to_json
 
 ENGINE_NAME = "netstudy-engine"
@@ -28,6 +28,8 @@ _BAD_PLAN = 2
 _GRACE_S = 5.0
 """Time that the engine has to end when it is told to, before it is killed."""
 _STDERR_LINES = 10
+
+_PR_SET_PDEATHSIG = 1  # prctl(2), Linux
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
@@ -53,6 +55,21 @@ def _named_engine(path: Path) -> Path:
     if not os.access(path, os.X_OK) or path.is_dir():
         raise TestbedError(f"{ENGINE_VARIABLE} names {path}, which is not a program")
     return path
+
+
+def dies_with_parent() -> Callable[[], None] | None:
+    """A `preexec_fn` that has the kernel kill the child when this process dies, by kill -9 too."""
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != parent:  # we died in between
+            os._exit(1)
+
+    return ask
 
 
 def engine_version(engine: Path) -> str:

@@ -25,7 +25,7 @@ from netstudy.cli.plan import _summary
 from netstudy.errors import StudyError
 from netstudy.report.charts import Chart
 from netstudy.report.document import document
-from netstudy.report.markdown import render_markdown
+from netstudy.report.pages import render_markdown
 from netstudy.report.two_runs import sentences
 from netstudy.study.agreement import Bands
 from tests.report.results import from_text, results

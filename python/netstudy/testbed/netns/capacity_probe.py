@@ -25,7 +25,7 @@ from netstudy.plan.estimate import estimate_of
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads import lowering_of
 from netstudy.testbed.base import Preflight
-from netstudy.testbed.engine import find_engine
+from netstudy.testbed.engine import dies_with_parent, find_engine
 from netstudy.testbed.netns.kernel import Kernel, kernel
 from netstudy.testbed.netns.layout import Switching, make_layout
 from netstudy.testbed.netns.limits import (
@@ -42,7 +42,6 @@ from netstudy.testbed.netns.network import network as made
 from netstudy.testbed.netns.runner import carry_out
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
 from netstudy.testbed.netns.setting import Setting, processors
-from netstudy.testbed.process import dies_with_parent
 from netstudy.testbed.real.counters import growth, summed
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.judge import path_limits

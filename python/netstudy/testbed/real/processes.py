@@ -16,7 +16,7 @@ from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from netstudy.testbed.process import dies_with_parent
+from netstudy.testbed.engine import dies_with_parent
 from netstudy.testbed.real.wire import EndRecord, PhaseRecord, ProgressRecord, StopCommand
 from netstudy.wire import Wire, to_json
 

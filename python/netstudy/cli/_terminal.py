@@ -1,24 +1,90 @@
-"""Progress of a run: a live bar on a terminal, plain lines elsewhere. On standard error."""
+"""What a person reads: results on standard output, messages and progress on standard error.
+
+Progress is a live bar on a terminal and plain lines elsewhere.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
-
-from netstudy.cli._output import duration, say
-from netstudy.cli._words import explain, treatment
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from netstudy.wire import ProgressRecord, RunRecord
+    from netstudy.store import Folder
+    from netstudy.wire import ProgressRecord, Run, RunRecord
 
+_WIDTH = 160
 _LINES = 10
 """Plain lines that a run prints from its start to its end."""
+
+
+def print_json(value: Any) -> None:
+    """Print a result for programs."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def say(message: str) -> None:
+    """Tell a person something that is not the result."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def output() -> Console:
+    """The console of results; where nobody says how wide it is, wide enough for any table."""
+    from rich.console import Console
+
+    told = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, width=None if told else _WIDTH)
+
+
+def duration(seconds: float) -> str:
+    """A rough time for people: 40 s, 3 min, 5 h, 12 days."""
+    for limit, unit, size in ((120, "s", 1), (7200, "min", 60), (172_800, "h", 3600)):
+        if seconds < limit:
+            return f"{max(seconds / size, 1):.0f} {unit}"
+    return f"{seconds / 86_400:,.0f} days"
+
+
+def megabytes(count: int) -> str:
+    """A rough size for people."""
+    return f"{count / 1e6:,.1f} MB"
+
+
+def state(folder: Folder) -> str:
+    """done, running (a process is writing to it), or unfinished."""
+    if folder.is_done():
+        return "done"
+    return "running" if folder.is_running() else "unfinished"
+
+
+def rounds_begun(rounds: int) -> str:
+    """How many rounds a study whose factors grow has begun; others may follow."""
+    return f"{rounds} round{'s' if rounds > 1 else ''}"
+
+
+def treatment(run: Run | RunRecord) -> str:
+    """The levels and the replicate of a run."""
+    levels = [f"{factor}={level}" for factor, level in run.treatment.items()]
+    return ", ".join([*levels, f"replicate {run.replicate}"])
+
+
+def explain(record: RunRecord) -> str:
+    """Why a run failed or is invalid."""
+    from netstudy.analysis.reasons import reasons
+
+    return reasons(record)
+
+
+def continue_with(folder: Folder) -> str:
+    """The command that finishes an unfinished folder."""
+    return f"netstudy run {shlex.quote(str(folder.path))} --resume"
 
 
 class Shown(Protocol):

@@ -1,0 +1,99 @@
+"""The report as files: an HTML page that needs nothing else, Markdown, and the figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from netstudy.report.document import Document, document
+from netstudy.report.markdown import pipe_table, text
+from netstudy.report.refs import Number
+from netstudy.store import write_atomic
+
+if TYPE_CHECKING:
+    from netstudy.analysis.study_result import StudyResult
+    from netstudy.store import Folder
+
+_HTML, _MARKDOWN, _FIGURES = "report.html", "report.md", "figures"
+
+
+@dataclass(frozen=True)
+class ReportFiles:
+    """Where the report was written."""
+
+    html: Path
+    md: Path
+    figures: tuple[Path, ...]
+
+    @classmethod
+    def within(cls, folder: Path) -> ReportFiles:
+        """The files of a report that was written into a folder before."""
+        figures = tuple(sorted((folder / _FIGURES).glob("*.svg")))
+        return cls(folder / _HTML, folder / _MARKDOWN, figures)
+
+
+def write_report(folder: Folder, result: StudyResult, into: Path | None = None) -> ReportFiles:
+    """Write report.html, report.md and figures/*.svg into the folder, or into another one.
+
+    The same folder gives the same bytes; each file appears whole or not at all. Raises OSError when
+    a file cannot be written.
+    """
+    doc = document(folder, result)
+    to = into or folder.path
+    html, md = to / _HTML, to / _MARKDOWN
+    figures = _write_figures(to / _FIGURES, doc)
+    write_atomic(html, render_html(doc).encode())
+    write_atomic(md, render_markdown(doc).encode())
+    return ReportFiles(html, md, figures)
+
+
+def _write_figures(folder: Path, doc: Document) -> tuple[Path, ...]:
+    folder.mkdir(exist_ok=True)
+    paths = []
+    for figure in doc.figures():
+        path = folder / f"{figure.name}.svg"
+        write_atomic(path, figure.wide.encode())
+        paths.append(path)
+    return tuple(paths)
+
+
+def render_html(doc: Document) -> str:
+    """The whole page: style, script and figures stand in it."""
+    environment = _templates(escapes=True)
+    environment.tests["number"] = lambda value: isinstance(value, Number)
+    environment.filters["inline"] = _inline_svg
+    return environment.get_template("report.html.j2").render(
+        doc=doc,
+        css=_source(environment, "report.css"),
+        script=_source(environment, "report.js"),
+    )
+
+
+def render_markdown(doc: Document) -> str:
+    """The whole page, with pipe tables; its figures are files beside it."""
+    environment = _templates(escapes=False)
+    environment.filters["md"] = text
+    environment.filters["md_table"] = pipe_table
+    return environment.get_template("report.md.j2").render(doc=doc)
+
+
+def _templates(*, escapes: bool) -> Environment:
+    return Environment(
+        loader=PackageLoader("netstudy.report"), autoescape=escapes, keep_trailing_newline=True
+    )
+
+
+def _source(environment: Environment, name: str) -> str:
+    assert environment.loader is not None, "the environment was made with one"
+    text, _, _ = environment.loader.get_source(environment, name)
+    return text
+
+
+def _inline_svg(svg: str, alt: str) -> Markup:
+    """An SVG as part of a page: one image to a screen reader, described by `alt`."""
+    head = Markup('<svg role="img" aria-label="{}"').format(alt)
+    return Markup(svg.replace("<svg", head, 1))

@@ -14,17 +14,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from netstudy.analysis.comparison import Difference, FolderComparison, comparison
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import analyse
 from netstudy.analysis.testbed import TestbedResult
-from netstudy.analysis.two_runs import Difference, TwoRuns, two_runs
 from netstudy.cli import invoke
 from netstudy.errors import StudyError, exit_code
+from netstudy.report.comparison import bands_table, broken, sentences, side_of
 from netstudy.report.markdown import pipe_table, replace_between, text
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
-from netstudy.report.two_runs import bands_table, broken, sentences, side_of
 from netstudy.store import Folder, Results
 from netstudy.study import Study, load
 from netstudy.study.agreement import Bands
@@ -85,7 +85,7 @@ def write(results: Path, page: Path = PAGE) -> None:
 def _section(study: Study, results: Path) -> Iterator[str]:
     folders = [newest(study, testbed, results) for testbed in TESTBEDS]
     simulated, measured = map(analyse, folders)
-    found = two_runs(simulated.cells, measured.cells, Bands(study.agreement))
+    found = comparison(simulated.cells, measured.cells, Bands(study.agreement))
     yield f"### {study.question}"
     yield f"`studies/conformance/{study.path.name}`: {study.expectation}"
     yield _made_on(folders)
@@ -95,7 +95,7 @@ def _section(study: Study, results: Path) -> Iterator[str]:
     yield "\n".join(f"- {line}" for line in _lines(found, measured.testbed))
 
 
-def seeds_table(found: TwoRuns) -> Table:
+def seeds_table(found: FolderComparison) -> Table:
     """How far apart two runs of one seed lie at most, in any cell, beside each metric's band.
 
     A band is at most 1.5 times that.
@@ -116,11 +116,11 @@ def seeds_table(found: TwoRuns) -> Table:
     return Table("seeds", say("Single seeds"), tuple(map(Group, heads)), rows)
 
 
-def _of(found: TwoRuns, metric: Metric) -> list[Difference]:
+def _of(found: FolderComparison, metric: Metric) -> list[Difference]:
     return [one for pair in found.pairs for one in pair.differences if one.metric == metric]
 
 
-def _farthest(found: TwoRuns, metric: Metric) -> tuple[float | None, float | None]:
+def _farthest(found: FolderComparison, metric: Metric) -> tuple[float | None, float | None]:
     """The largest difference of two runs that share a seed, and the largest in percent of A's."""
     both = list(_of_seeds(found, metric))
     distances = [abs(b - a) for a, b in both]
@@ -128,7 +128,7 @@ def _farthest(found: TwoRuns, metric: Metric) -> tuple[float | None, float | Non
     return max(distances, default=None), max(shares, default=None)
 
 
-def _of_seeds(found: TwoRuns, metric: Metric) -> Iterator[tuple[float, float]]:
+def _of_seeds(found: FolderComparison, metric: Metric) -> Iterator[tuple[float, float]]:
     """A metric of two runs that share a cell and a replicate."""
     for pair in found.pairs:
         of_b = {run.replicate: metric.reading.of_run(run) for run in pair.b.runs}
@@ -148,7 +148,7 @@ def _made_on(folders: Sequence[Folder]) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _lines(found: TwoRuns, testbed: TestbedResult) -> Iterator[str]:
+def _lines(found: FolderComparison, testbed: TestbedResult) -> Iterator[str]:
     yield from (text(sentence) for sentence in (*sentences(found), *broken(found)))
     yield from (f"B: {text(limit_sentence(limit))}" for limit in testbed.exceeded)
     yield from (f"B: {text(check_sentence(check))}" for check in testbed.disagreeing)

@@ -119,7 +119,7 @@ def agreement(asked: Plan, records: Sequence[wire.RunRecord]) -> PanelReference:
         panel,
         published(),
         compare.base,
-        compare.noise_pct,
+        compare.margin_pct,
         metrics=INCAST.metrics,
         law=INCAST.identity,
     )

@@ -67,7 +67,7 @@ def test_the_order_of_two_levels_is_compared_where_both_differ_clearly() -> None
     # a against b, published and simulated: the same, turned round, turned round, too close, missing
     a = beside((10, 12), (10, 9), (10, 9), (100, 12), (1, None), level="a")
     b = beside((20, 30), (20, 6), (20, 6), (101, 30), (2, 2), level="b")
-    found = order_agreement(a, b, noise_pct=2.0)
+    found = order_agreement(a, b, margin_pct=2.0)
     assert found is not None
     assert (found.compared, found.same, found.contradicted) == (3, 1, True)
-    assert order_agreement(beside((1, 1)), beside((1, 1), level="b"), noise_pct=2.0) is None
+    assert order_agreement(beside((1, 1)), beside((1, 1), level="b"), margin_pct=2.0) is None

@@ -22,7 +22,7 @@ def judged(values: Sequence[float | None], *, lower: bool = False, noise: float 
         (level, None if value is None else exactly(value))
         for level, value in enumerate(values, start=1)
     ]
-    return judge(tried, lower_is_better=lower, noise_pct=noise)
+    return judge(tried, lower_is_better=lower, margin_pct=noise)
 
 
 def gains(found: Judged) -> list[bool]:
@@ -75,7 +75,7 @@ def test_without_a_declared_noise_replicates_say_what_noise_is() -> None:
     noise = 12.7062 * 8**0.5
     for ahead, gained in ((0.99, False), (1.01, True)):
         tried = [(1, exactly(100)), (2, Estimate(100 + ahead * noise, 4.0, 1, 2, "run"))]
-        found = judge(tried, lower_is_better=False, noise_pct=None)
+        found = judge(tried, lower_is_better=False, margin_pct=None)
         assert gains(found) == [True, gained]
 
 
@@ -84,7 +84,7 @@ def test_where_no_noise_is_known_no_gain_can_be_shown() -> None:
     found = judge(
         [(1, alone), (2, Estimate(500.0, None, 0, 1, "none"))],
         lower_is_better=False,
-        noise_pct=None,
+        margin_pct=None,
     )
     assert gains(found) == [True, False]
 

@@ -16,7 +16,7 @@ A, B = "arista-7124s", "nexus-5010"
 
 
 def compare(
-    cells: dict[int, tuple[Sequence[float], Sequence[float]]], *, noise_pct: float | None = 2.0
+    cells: dict[int, tuple[Sequence[float], Sequence[float]]], *, margin_pct: float | None = 2.0
 ) -> VerdictTable:
     """servers -> mean completion times of the runs of A and of B, in ms."""
     planned, records = [], []
@@ -33,7 +33,13 @@ def compare(
     }
     pairs = [Pair(n, rows.get((A, n)), rows.get((B, n))) for n in cells]
     return verdict_table(
-        pairs, metric=COMPLETION, factor="switch", level=A, base=B, x="servers", noise_pct=noise_pct
+        pairs,
+        metric=COMPLETION,
+        factor="switch",
+        level=A,
+        base=B,
+        x="servers",
+        margin_pct=margin_pct,
     )
 
 
@@ -69,7 +75,7 @@ def test_a_difference_across_the_edge_of_the_band_is_undecided() -> None:
 
 
 def test_without_a_threshold_nothing_is_called_the_same() -> None:
-    table = compare({1: (around(100), around(100)), 2: (around(150), around(100))}, noise_pct=None)
+    table = compare({1: (around(100), around(100)), 2: (around(150), around(100))}, margin_pct=None)
     assert [row.outcome for row in table.rows] == ["undecided", "different"]
 
 
@@ -116,7 +122,7 @@ def test_one_run_a_cell_decides_nothing_and_asks_for_the_four_that_are_missing()
         level=A,
         base=B,
         x="servers",
-        noise_pct=2.0,
+        margin_pct=2.0,
     )
     row = table.rows[0]
     assert row.within_one_run
@@ -181,7 +187,7 @@ def test_no_drops_on_either_side_are_the_same_and_have_no_ratio() -> None:
         level=A,
         base=B,
         x="servers",
-        noise_pct=2.0,
+        margin_pct=2.0,
     ).rows[0]
     assert (row.outcome, row.ratio, row.interval) == ("same", None, None)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.cells import cell_table
+from netstudy.analysis.comparison import comparison
 from netstudy.analysis.study_result import analyse
-from netstudy.analysis.two_runs import two_runs
 from netstudy.analysis.workloads.incast import COMPLETION
 from netstudy.report.export import to_csv, to_json
 from netstudy.report.pages import write_report
@@ -58,7 +58,7 @@ def test_a_report_of_it_is_written(folder: Folder) -> None:
 
 def test_it_may_be_compared_with_itself(folder: Folder) -> None:
     table = cell_table(folder)
-    found = two_runs(table, table, Bands({}, None))
+    found = comparison(table, table, Bands({}, None))
     assert len(found.pairs) == len(table.rows) == 4
     assert {one.value for pair in found.pairs for one in pair.differences if one.a} == {0}
     assert found.settings == ()

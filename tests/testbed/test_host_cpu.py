@@ -31,11 +31,11 @@ def between_zones(first: list[SamplesRecord], second: list[SamplesRecord]) -> Ev
     )
     hosts = {"server.a": "server", "server.b": "server", "client": "client"}
     agents = {
-        part: type(one)(part, hosts[part.node], one.interface, one.snapshots, one.records)
-        for part, one in told.agents.items()
+        spec: type(one)(spec, hosts[spec.node], one.interface, one.snapshots, one.records)
+        for spec, one in told.agents.items()
     }
     return type(told)(
-        run=run, cast=told.cast, agents=agents, switch=told.switch, edges=told.edges, phases=()
+        run=run, specs=told.specs, agents=agents, switch=told.switch, edges=told.edges, phases=()
     )
 
 

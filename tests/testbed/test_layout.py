@@ -151,9 +151,9 @@ def test_the_kernels_path_refuses_what_its_queues_cannot_do() -> None:
     network = star(1)
     shared = wire.SharedMemory(pool_bytes=1_000_000)
     changed = {"buffer": shared, "forwarding": "cut-through", "ecn_threshold_bytes": 90_000}
-    said = " ".join(kernel_path.refusals(with_switch(network, changed)))
+    said = " ".join(kernel_path.unsupported(with_switch(network, changed)))
 
-    assert kernel_path.refusals(network) == []
+    assert kernel_path.unsupported(network) == []
     assert kernel_path.departures(network) == []
     for word in ("shared-memory", "cut through", "mark"):
         assert word in said
@@ -167,7 +167,7 @@ def test_a_delay_that_could_be_seen_is_refused_and_a_shorter_one_noted(
     links = tuple(link.model_copy(update={"delay_ns": delay_ns}) for link in network.links)
     delayed = network.model_copy(update={"links": links})
 
-    assert len(kernel_path.refusals(delayed)) == is_refused
+    assert len(kernel_path.unsupported(delayed)) == is_refused
     assert len(kernel_path.departures(delayed)) == (not is_refused)
 
 
@@ -180,7 +180,7 @@ def test_a_latency_of_the_switch_counts_alike() -> None:
 
 def test_the_kernels_path_carries_a_star_and_nothing_else() -> None:
     for network in (direct(), dumbbell(), two_interfaces(), zones()):
-        (said,) = kernel_path.refusals(network)
+        (said,) = kernel_path.unsupported(network)
         assert "hosts around one switch" in said
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.testbed.netns.layout import Switching
-from netstudy.testbed.netns.refusals import notes, refusals
+from netstudy.testbed.netns.unsupported import notes, unsupported
 from tests.testbed.carried_out import a_run, counts, roles
 from tests.testbed.networks import LINUX_6, MODERN, direct, star, zones
 
@@ -36,7 +36,7 @@ def refused(
         graph = graph.model_copy(update={"groups": tuple(groups)})
     run = a_run(graph, wire.Transfer(roles=roles("client", "server"), size_bytes=1), counts(1))
     plan = wire.Plan(study="by hand", seed=1, runs=(run,))
-    return refusals(plan, "user-space", MODERN)
+    return unsupported(plan, "user-space", MODERN)
 
 
 @pytest.mark.parametrize("at_link", [False, True], ids=["of the hosts", "of the link"])
@@ -66,7 +66,7 @@ def test_a_zone_with_another_quota_than_its_host_is_refused() -> None:
     work = wire.Transfer(roles=roles("server.a", "client"), size_bytes=1)
     plan = wire.Plan(study="by hand", seed=1, runs=(a_run(graph, work, counts(1)),))
 
-    assert refusals(plan, "user-space", MODERN) == [
+    assert unsupported(plan, "user-space", MODERN) == [
         f"Zone server.{name} has another cpu_quota than its host server, whose quota is for the "
         "processes of both."
         for name in ("a", "b")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from netstudy import wire
-from netstudy.testbed.netns.setting import Processors, Setting
+from netstudy.testbed.netns.setting import CpuPinning, Setting
 from netstudy.testbed.netns.tuning import cpu_mask, keep_before_others, quotas
 from tests.skips import or_skip
 from tests.testbed.carried_out import a_run, counts, roles
@@ -149,7 +149,7 @@ def test_zones_take_of_the_quota_of_their_host_and_have_none_of_their_own() -> N
     network = network.model_copy(update={"groups": tuple(groups)})
     work = wire.Transfer(roles=roles("server.a", "server.b"), size_bytes=1)
     plan = layout(network, switching="user-space")
-    setting = Setting(a_run(network, work, counts(1)), plan, Path(), Processors(None, None))
+    setting = Setting(a_run(network, work, counts(1)), plan, Path(), CpuPinning(None, None))
 
     assert setting.quotas == {"server": 50.0}
-    assert {plan.host_of(part.node).node for part in setting.cast.clients} == {"server"}
+    assert {plan.host_of(spec.node).node for spec in setting.specs.clients} == {"server"}

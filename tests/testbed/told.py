@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netstudy import wire
-from netstudy.testbed.real.cast import Part, cast_of
+from netstudy.testbed.real.agent_specs import AgentSpec, agent_specs
 from netstudy.testbed.real.evidence import (
     AgentEvidence,
     Evidence,
@@ -31,28 +31,28 @@ def evidence(
     """Evidence of a run whose agents wrote such records; `grown` and `delivered` say, by endpoint,
     what counters of the host grew by in the measuring phase, and what each of its connections
     received."""
-    cast = cast_of(run.workload.connected, probed=run.probe is not None)
+    specs = agent_specs(run.workload.connected, probed=run.probe is not None)
     phase = wire.PhaseTimes(kind="measure", start_ns=measure[0], end_ns=measure[1])
     return Evidence(
         run=run,
-        cast=cast,
+        specs=specs,
         agents={
-            part: AgentEvidence(
-                part,
-                host=part.node,
+            spec: AgentEvidence(
+                spec,
+                host=spec.node,
                 interface="eth0",
                 snapshots={
                     edge: _snapshot(
                         edge,
-                        part,
-                        (grown or {}).get(part.endpoint, {}),
-                        (delivered or {}).get(part.endpoint, 0),
+                        spec,
+                        (grown or {}).get(spec.endpoint, {}),
+                        (delivered or {}).get(spec.endpoint, 0),
                     )
                     for edge in EDGES
                 },
-                records=tuple(records.get(part.endpoint, ())),
+                records=tuple(records.get(spec.endpoint, ())),
             )
-            for part in cast.parts
+            for spec in specs.all
         },
         switch=switch,
         edges=EDGES,
@@ -60,7 +60,9 @@ def evidence(
     )
 
 
-def _snapshot(edge: str, part: Part, grown: Mapping[str, int], delivered: int) -> SnapshotRecord:
+def _snapshot(
+    edge: str, spec: AgentSpec, grown: Mapping[str, int], delivered: int
+) -> SnapshotRecord:
     ended = edge == wire.MEASURE_END
     return SnapshotRecord(
         name=edge,
@@ -75,7 +77,7 @@ def _snapshot(edge: str, part: Part, grown: Mapping[str, int], delivered: int) -
                 bytes_sent=0,
                 tcp={"tcp_bytes_received": delivered * ended, "retransmissions": 0, "timeouts": 0},
             )
-            for number in range(len(part.rows))
+            for number in range(len(spec.rows))
         ),
         cost_ns=0,
         raw={},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from netstudy.analysis.comparison import FolderComparison, comparison
 from netstudy.analysis.study_result import analyse
-from netstudy.analysis.two_runs import TwoRuns, two_runs
 from netstudy.cli import invoke
 from netstudy.store import Results
 from netstudy.study.agreement import Bands
@@ -15,7 +15,7 @@ from tools.conformance import STUDIES, seeds_table, studies
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> TwoRuns:
+def found(tmp_path_factory: pytest.TempPathFactory) -> FolderComparison:
     """Flows that share a port, simulated with two seeds: one run a cell each."""
     with or_skip():
         find_engine()
@@ -25,10 +25,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> TwoRuns:
         path = str(STUDIES / "shared.yaml")
         invoke(["run", path, "--quick", f"--seed={seed}", f"--results={results / str(seed)}"])
     one, other = (analyse(Results(results / str(seed)).folders()[0]).cells for seed in (1, 2))
-    return two_runs(one, other, Bands(study.agreement))
+    return comparison(one, other, Bands(study.agreement))
 
 
-def test_the_largest_difference_of_a_seed_is_that_of_any_cell(found: TwoRuns) -> None:
+def test_the_largest_difference_of_a_seed_is_that_of_any_cell(found: FolderComparison) -> None:
     rows = {str(row[0]): [str(value) for value in row[1:]] for row in seeds_table(found).rows}
 
     for figure in ("drops", "completion", "goodput"):
@@ -41,7 +41,7 @@ def test_the_largest_difference_of_a_seed_is_that_of_any_cell(found: TwoRuns) ->
         assert rows[figure] == [f"{farthest:.3g}", f"{share:.3g}", str(cells[0].band)]
 
 
-def test_a_metric_without_a_band_says_none(found: TwoRuns) -> None:
+def test_a_metric_without_a_band_says_none(found: FolderComparison) -> None:
     bands = {str(row[0]): row[3] for row in seeds_table(found).rows}
 
     declared = {

@@ -163,14 +163,14 @@ def ratio_agreement(level: Agreement, base: Agreement) -> RatioAgreement | None:
 
 
 def order_agreement(
-    level: Agreement, base: Agreement, noise_pct: float | None
+    level: Agreement, base: Agreement, margin_pct: float | None
 ) -> OrderAgreement | None:
     """Compares the order of two levels; None where no row has two clear differences."""
     others = {row.x: row for row in base.rows}
     signs = [
         (
-            _sign(row.published, other.published, noise_pct),
-            _sign(row.own, other.own, noise_pct),
+            _sign(row.published, other.published, margin_pct),
+            _sign(row.own, other.own, margin_pct),
         )
         for row in level.rows
         if (other := others.get(row.x)) is not None
@@ -182,9 +182,9 @@ def order_agreement(
     return OrderAgreement(level.metric, level.level, base.level, len(clear), same)
 
 
-def _sign(a: float | None, b: float | None, noise_pct: float | None) -> int:
+def _sign(a: float | None, b: float | None, margin_pct: float | None) -> int:
     """1 when a is above b by more than the noise, -1 when below; 0 otherwise or when missing."""
-    if a is None or b is None or abs(a - b) <= (noise_pct or 0.0) / 100 * abs(b):
+    if a is None or b is None or abs(a - b) <= (margin_pct or 0.0) / 100 * abs(b):
         return 0
     return 1 if a > b else -1
 

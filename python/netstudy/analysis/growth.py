@@ -108,7 +108,7 @@ def judge(
     tried: Sequence[tuple[Level, Estimate | None]],
     *,
     lower_is_better: bool,
-    noise_pct: float | None,
+    margin_pct: float | None,
 ) -> Judged:
     """Holds each level against the best before it, in the order in which they were tried."""
     best: Step | None = None
@@ -117,7 +117,7 @@ def judge(
     steps: list[Step] = []
     for level, estimate in tried:
         before = None if best is None else best.estimate
-        threshold = _threshold(before, estimate, noise_pct)
+        threshold = _threshold(before, estimate, margin_pct)
         ahead = _ahead(before, estimate, lower_is_better=lower_is_better)
         gained = estimate is not None and (
             before is None or (threshold is not None and ahead > threshold)
@@ -139,12 +139,12 @@ def _ahead(before: Estimate | None, now: Estimate | None, *, lower_is_better: bo
 
 
 def _threshold(
-    before: Estimate | None, now: Estimate | None, noise_pct: float | None
+    before: Estimate | None, now: Estimate | None, margin_pct: float | None
 ) -> float | None:
     if before is None or now is None:
         return None
-    if noise_pct is not None:
-        return noise_pct / 100 * abs(before.value)
+    if margin_pct is not None:
+        return margin_pct / 100 * abs(before.value)
     known = [noise for one in (before, now) if (noise := aa_noise(one)) is not None]
     return max(known, default=None)
 
@@ -185,7 +185,7 @@ def _grown(
     judged = judge(
         [(row.treatment[loop.factor.name], row.estimate(metric)) for row in complete],
         lower_is_better=metric.direction == "lower",
-        noise_pct=study.noise_pct,
+        margin_pct=study.margin_pct,
     )
     under_way = len(complete) < len(there)
     ending = None if under_way else _ending(loop, judged, complete)
@@ -226,7 +226,7 @@ def _vocabulary(plan: Plan) -> tuple[Metric, ...]:
     return (*metrics_of(plan), *further_of(plan))
 
 
-def refusals(study: Study, plan: Plan) -> list[str]:
+def unsupported(study: Study, plan: Plan) -> list[str]:
     """Growing factors whose metric cannot decide here, a sentence each with its place."""
     found: list[str] = []
     for case in study.cases:
@@ -247,6 +247,6 @@ def _undecided(of: str, study: Study, plan: Plan) -> str | None:
         default = workload_of(plan).throughput.name
         return f"is not measured by the workload {kind}, whose throughput is {default}"
     repeats = not isinstance(metric.reading, Pooled) or metric.reading.repeats
-    if study.noise_pct is None and not repeats:
+    if study.margin_pct is None and not repeats:
         return "does not repeat from run to run, so that replicates give no noise; say noise"
     return None

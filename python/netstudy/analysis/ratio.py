@@ -46,12 +46,12 @@ def p_different(a: Estimate, b: Estimate) -> float | None:
     return min(1.0, 2 * _tail(abs(a.value - b.value), a, b, 1.0))
 
 
-def p_same(a: Estimate, b: Estimate, noise: float) -> float | None:
+def p_same(a: Estimate, b: Estimate, margin: float) -> float | None:
     """p of "the ratio lies outside 1 ± noise", the larger of the two one-sided tests (TOST)."""
     if a.variance is None or b.variance is None:
         return None
-    below = _tail((1 + noise) * b.value - a.value, a, b, 1 + noise)
-    above = _tail(a.value - (1 - noise) * b.value, a, b, 1 - noise)
+    below = _tail((1 + margin) * b.value - a.value, a, b, 1 + margin)
+    above = _tail(a.value - (1 - margin) * b.value, a, b, 1 - margin)
     return max(below, above)
 
 

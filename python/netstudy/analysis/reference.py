@@ -102,7 +102,7 @@ def beside(
     panel: Panel,
     published: Sequence[Published],
     base: Level | None,
-    noise_pct: float | None,
+    margin_pct: float | None,
     here: Here = "simulated",
     *,
     metrics: Sequence[Metric],
@@ -122,7 +122,7 @@ def beside(
         if found.level != base and (found.metric.name, base) in by_key
     ]
     ratios = (ratio_agreement(*pair) for pair in pairs)
-    orders = (order_agreement(*pair, noise_pct) for pair in pairs)
+    orders = (order_agreement(*pair, margin_pct) for pair in pairs)
     laws = [] if law is None else list(_laws(panel, published, law))
     return PanelReference(
         agreements=tuple(agreements),

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparing:
-    """What the study compares: a factor, its base level, and what counts as noise."""
+    """What the study compares: a factor, its base level, and the equivalence margin (`noise`)."""
 
     factor: str
     base: Level
-    noise_pct: float | None
+    margin_pct: float | None
     on: tuple[Metric, ...]
     """The metrics compared, the deciding one first."""
 
@@ -143,8 +143,8 @@ class StudyResult:
     """What the study says it is about, besides what it says of each of its test cases."""
     form: tuple[str, str] | None
     """The testbed in whose form it was carried out, and why in that form; None: not said."""
-    noise_pct: float | None
-    """The study's own noise; None: it declares none."""
+    margin_pct: float | None
+    """The study's equivalence margin, its `noise`; None: it declares none."""
     comparing: Comparing | None
     cells: CellTable
     cases: tuple[CaseResult, ...]
@@ -194,7 +194,7 @@ def analyse(folder: Folder) -> StudyResult:
         expectation=study.expectation,
         description=study.description,
         form=_form(folder, study),
-        noise_pct=study.noise_pct,
+        margin_pct=study.margin_pct,
         comparing=comparing,
         cells=cells,
         cases=cases,
@@ -236,7 +236,7 @@ def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[
         return None, ()
     known, unknown = _known(asked.on, cells.vocabulary)
     comparing = Comparing(
-        asked.factor, asked.base, asked.noise_pct, known or cells.workload.compared_on
+        asked.factor, asked.base, asked.margin_pct, known or cells.workload.compared_on
     )
     return comparing, tuple(f"compare.on: {name}" for name in unknown)
 
@@ -328,13 +328,13 @@ def _panel(
 ) -> PanelResult:
     compared = comparing is not None and panel.series == comparing.factor
     base = comparing.base if comparing and compared else panel.series_levels[0]
-    noise = comparing.noise_pct if comparing else None
+    margin = comparing.margin_pct if comparing else None
     workload = cells.workload
     reference = beside(
         panel,
         published,
         base,
-        noise,
+        margin,
         here,
         metrics=(*cells.metrics, *cells.asked),
         law=workload.identity,
@@ -366,7 +366,7 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
                 level=level,
                 base=comparing.base,
                 x=panel.x,
-                noise_pct=comparing.noise_pct,
+                margin_pct=comparing.margin_pct,
             )
 
 

@@ -51,7 +51,7 @@ class Comparison:
     p_same: float | None
     """p of a ratio outside the noise band, after Holm inside the table."""
     noise_pct: float | None
-    """What two series of identical runs would differ by, from the replicates (A/A)."""
+    """Difference between two series of identical runs, from the replicates (A/A noise)."""
     outcome: Outcome
     winner: Level | None
     """The better level where the two differ."""
@@ -87,7 +87,7 @@ class VerdictTable:
     level: Level
     base: Level
     x: str | None
-    noise_pct: float | None
+    margin_pct: float | None
     """The study's own threshold."""
     rows: tuple[Comparison, ...]
     crossovers: tuple[Crossover, ...]
@@ -118,19 +118,19 @@ def verdict_table(
     level: Level,
     base: Level,
     x: str | None,
-    noise_pct: float | None,
+    margin_pct: float | None,
 ) -> VerdictTable:
     """Compares every pair; the p values are adjusted over the rows of this table."""
-    noise = None if noise_pct is None else noise_pct / 100
-    tests = [_Test.of(pair, metric, noise) for pair in pairs]
+    margin = None if margin_pct is None else margin_pct / 100
+    tests = [_Test.of(pair, metric, margin) for pair in pairs]
     differ = holm([test.p_different for test in tests])
     same = holm([test.p_same for test in tests])
     compared = max(1, sum(p is not None for p in differ))
     rows = tuple(
-        _judge(test, d, s, metric, (level, base), noise, compared)
+        _judge(test, d, s, metric, (level, base), margin, compared)
         for test, d, s in zip(tests, differ, same, strict=True)
     )
-    return VerdictTable(metric, factor, level, base, x, noise_pct, rows, _crossovers(rows))
+    return VerdictTable(metric, factor, level, base, x, margin_pct, rows, _crossovers(rows))
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,12 @@ class _Test:
     p_same: float | None
 
     @classmethod
-    def of(cls, pair: Pair, metric: Metric, noise: float | None) -> _Test:
+    def of(cls, pair: Pair, metric: Metric, margin: float | None) -> _Test:
         a = pair.a.estimate(metric) if pair.a else None
         b = pair.base.estimate(metric) if pair.base else None
         if a is None or b is None:
             return cls(pair.x, a, b, None, None)
-        same = None if noise is None else p_same(a, b, noise)
+        same = None if margin is None else p_same(a, b, margin)
         return cls(pair.x, a, b, p_different(a, b), same)
 
 
@@ -159,16 +159,16 @@ def _judge(
     same: float | None,
     metric: Metric,
     levels: tuple[Level, Level],
-    noise: float | None,
+    margin: float | None,
     compared: int,
 ) -> Comparison:
     a, b = test.a, test.b
     rounded = any(e is not None and e.unit == "rounding" for e in (a, b))
     within = not rounded and any(e is not None and e.unit != "run" for e in (a, b))
     if rounded and a and b:
-        outcome = _by_rounding(a, b, noise)
+        outcome = _by_rounding(a, b, margin)
     else:
-        outcome = "undecided" if within and a and b else _outcome(a, b, differ, same, noise)
+        outcome = "undecided" if within and a and b else _outcome(a, b, differ, same, margin)
     undecided = outcome == "undecided" and a is not None and b is not None
     return Comparison(
         x=test.x,
@@ -181,7 +181,7 @@ def _judge(
         noise_pct=_largest(aa_noise_pct(e) for e in (a, b)),
         outcome=outcome,
         winner=_winner(a, b, metric, levels) if outcome == "different" else None,
-        more_runs=_more_runs(a, b, noise, compared)
+        more_runs=_more_runs(a, b, margin, compared)
         if undecided and not rounded and a and b
         else None,
         within_one_run=within,
@@ -198,7 +198,7 @@ def _outcome(
     b: Estimate | None,
     differ: float | None,
     same: float | None,
-    noise: float | None,
+    margin: float | None,
 ) -> Outcome:
     if a is None or b is None:
         return "missing"
@@ -206,16 +206,16 @@ def _outcome(
         return "same"
     if a.value == b.value == 0 and not a.variance and not b.variance:
         return "same"
-    beyond = abs(a.value - b.value) > (noise or 0.0) * abs(b.value)
+    beyond = abs(a.value - b.value) > (margin or 0.0) * abs(b.value)
     if differ is not None and differ < ALPHA and beyond:
         return "different"
     return "undecided"
 
 
-def _by_rounding(a: Estimate, b: Estimate, noise: float | None) -> Outcome:
+def _by_rounding(a: Estimate, b: Estimate, margin: float | None) -> Outcome:
     """Different outside the noise band, the same inside, whatever the digits beyond the last."""
-    gap, band = abs(a.value - b.value), (noise or 0.0) * abs(b.value)
-    slack = (a.rounding or 0.0) + (1 + (noise or 0.0)) * (b.rounding or 0.0)
+    gap, band = abs(a.value - b.value), (margin or 0.0) * abs(b.value)
+    slack = (a.rounding or 0.0) + (1 + (margin or 0.0)) * (b.rounding or 0.0)
     if gap - slack > band:
         return "different"
     is_same = gap + slack <= band or a.value == b.value == 0
@@ -252,7 +252,7 @@ def _largest(values: Iterable[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _more_runs(a: Estimate, b: Estimate, noise: float | None, compared: int) -> int | None:
+def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) -> int | None:
     """Runs to add to each cell so that the nearer verdict is reached with 80 % power.
 
     Plans with the variances seen so far and Bonferroni's level for the rows compared.
@@ -261,7 +261,7 @@ def _more_runs(a: Estimate, b: Estimate, noise: float | None, compared: int) -> 
     if a.unit != "run" or b.unit != "run":
         return RUNS_RECOMMENDED - 1
     gap = abs(a.value - b.value)
-    band = (noise or 0.0) * abs(b.value)
+    band = (margin or 0.0) * abs(b.value)
     n = np.arange(have + 1, RUNS_SEARCHED + 1)
     one_run = (a.variance or 0.0) * a.n + (b.variance or 0.0) * b.n
     level = ALPHA / compared / (2 if gap > band else 1)

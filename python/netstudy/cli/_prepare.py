@@ -65,9 +65,9 @@ class Prepared:
         """Growing factors that the metrics of this workload cannot decide."""
         if self.planned.possible is None or not self.invocation.has_rounds(self.study):
             return []
-        from netstudy.analysis.growth import refusals
+        from netstudy.analysis.growth import unsupported
 
-        return refusals(self.study, self.planned.whole_plan)
+        return unsupported(self.study, self.planned.whole_plan)
 
 
 def prepare(asked: Asked) -> Prepared:

@@ -11,8 +11,8 @@ from netstudy.cli._terminal import output, print_json
 from netstudy.errors import MISSED, StudyError
 
 if TYPE_CHECKING:
-    from netstudy.analysis.two_runs import TwoRuns
-    from netstudy.report.two_runs import Side
+    from netstudy.analysis.comparison import FolderComparison
+    from netstudy.report.comparison import Side
     from netstudy.store import Folder
     from netstudy.study.agreement import Bands
 
@@ -46,13 +46,13 @@ def command(
     1 a band is broken, 2 bad input.
     """
     from netstudy.analysis.cells import cell_table
-    from netstudy.analysis.two_runs import two_runs
-    from netstudy.report.two_runs import as_data, side_of
+    from netstudy.analysis.comparison import comparison
+    from netstudy.report.comparison import as_data, side_of
     from netstudy.store import Results
 
     folders = [Results(results).resolve(name, done=True) for name in (run_a, run_b)]
     tables = [cell_table(folder) for folder in folders]
-    found = two_runs(tables[0], tables[1], _bands(folders, band or ()))
+    found = comparison(tables[0], tables[1], _bands(folders, band or ()))
     if not found.pairs:
         raise StudyError(f"{folders[0].path} and {folders[1].path} have no cell in common")
     a, b = map(side_of, folders)
@@ -82,16 +82,16 @@ def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
     return Bands(named, other)
 
 
-def _print(a: Side, b: Side, found: TwoRuns, *, markdown: bool) -> None:
-    from netstudy.report.markdown import pipe_table, text
-    from netstudy.report.terminal import print_sentences, print_table
-    from netstudy.report.two_runs import (
+def _print(a: Side, b: Side, found: FolderComparison, *, markdown: bool) -> None:
+    from netstudy.report.comparison import (
         broken,
         metric_tables,
         sentences,
         settings_table,
         sides_table,
     )
+    from netstudy.report.markdown import pipe_table, text
+    from netstudy.report.terminal import print_sentences, print_table
 
     tables = [sides_table(a, b)]
     tables += [settings_table(found.settings)] if found.settings else []

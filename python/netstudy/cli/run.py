@@ -98,7 +98,7 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
     prepared = prepare(asked)
     _refuse_unsupported(prepared.unsupported())
     testbed = named(prepared.invocation.testbed)
-    machine = _examined(testbed, prepared.planned.whole_plan)
+    machine = _preflight(testbed, prepared.planned.whole_plan)
     check_time(most(prepared.planned, testbed, manner.threads), max_time)
     testbed.check()
     return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)
@@ -117,10 +117,11 @@ def _new_folder(prepared: Prepared, results: Path) -> Folder:
     return create(results, planned.plan, prepared.invocation, files, needed, utc_now())
 
 
-def _examined(testbed: Testbed, plan: Plan) -> Mapping[str, str]:
-    """What the testbed measured of the machine, having said it. Raises StudyError on refusals."""
+def _preflight(testbed: Testbed, plan: Plan) -> Mapping[str, str]:
+    """Print and return the testbed's measurements of the machine. Raises StudyError for unsupported
+    parts of the plan."""
     found = testbed.preflight(plan)
-    _refuse_unsupported(found.refusals)
+    _refuse_unsupported(found.unsupported)
     for name, value in found.machine.items():
         say(f"{name}: {value}")
     return found.machine
@@ -167,7 +168,7 @@ def _carry_out(
     try:
         with interruptible(), folder.writing():
             if is_resumed:
-                machine = _remainder_examined(folder, testbed)
+                machine = _remainder_preflight(folder, testbed)
             folder.set_aside(made_again(folder, testbed))
             _run_missing(folder, testbed, manner.threads, machine)
             published = finish(folder, is_final=is_final(folder, testbed))
@@ -181,12 +182,12 @@ def _carry_out(
     return _end(folder, published, manner)
 
 
-def _remainder_examined(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
+def _remainder_preflight(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
     """As of a fresh run, before anything is made: the machine, or its load, may be another now."""
     from netstudy.execute import left_to_do, made_again
 
     left = left_to_do(folder, {record.run for record in made_again(folder, testbed)})
-    return _examined(testbed, left) if left.runs else {}
+    return _preflight(testbed, left) if left.runs else {}
 
 
 def _run_missing(

@@ -275,7 +275,7 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
         name=f"Test case {case.name}" if many else "Test case",
         description=tuple(case_description(case, result.comparing)),
         tables=tables,
-        growth=_growth(case, prefix, result.noise_pct) if case.loops else None,
+        growth=_growth(case, prefix, result.margin_pct) if case.loops else None,
         panels=tuple(
             _panel(
                 found,
@@ -289,9 +289,9 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
     )
 
 
-def _growth(case: CaseResult, key: str, noise_pct: float | None) -> Evidence:
+def _growth(case: CaseResult, key: str, margin_pct: float | None) -> Evidence:
     tables = (growth_table(case, f"{key}-growth"), steps_table(case, f"{key}-steps"))
-    return Evidence(tuple(growth_sentences(case, noise_pct)), tables)
+    return Evidence(tuple(growth_sentences(case, margin_pct)), tables)
 
 
 def _panel(

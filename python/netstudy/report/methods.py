@@ -101,13 +101,13 @@ def _scale(result: StudyResult) -> list[Sentence]:
 
 
 def _noise(result: StudyResult) -> list[Sentence]:
-    if result.comparing is None or result.comparing.noise_pct is None:
+    if result.comparing is None or result.comparing.margin_pct is None:
         return []
     return [
         say(
             "The study’s noise threshold is {noise}: smaller differences are not called "
             "differences. Beside it stands the A/A noise, t × s × √(two ÷ n) of the replicates in "
             "percent of their mean: what two series of equal runs may differ by.",
-            noise=plain(result.comparing.noise_pct, 1, "%", "compare.noise of the study"),
+            noise=plain(result.comparing.margin_pct, 1, "%", "compare.noise of the study"),
         )
     ]

@@ -200,7 +200,7 @@ class Study:
         return self.file.seed
 
     @property
-    def noise_pct(self) -> float | None:
+    def margin_pct(self) -> float | None:
         """The study's own noise: differences below it are not called differences."""
         return self.file.noise if self.file.noise is not None else self._noise_of_comparison
 
@@ -214,8 +214,8 @@ class Study:
         factor = self.factors.get(compare.factor)
         level = factor.level(compare.base) if factor else None
         base = level.name if level else compare.base
-        noise = self.file.noise if compare.noise_pct is None else compare.noise_pct
-        return compare.model_copy(update={"base": base, "noise_pct": noise})
+        noise = self.file.noise if compare.margin_pct is None else compare.margin_pct
+        return compare.model_copy(update={"base": base, "margin_pct": noise})
 
     @cached_property
     def report(self) -> Report:
@@ -348,7 +348,7 @@ class Study:
 
     @property
     def _noise_of_comparison(self) -> float | None:
-        return self.file.compare.noise_pct if self.file.compare else None
+        return self.file.compare.margin_pct if self.file.compare else None
 
     def _case(self, name: str, design: Design, path: Path) -> Case:
         factors = tuple(

@@ -43,7 +43,7 @@ class Compare(Model):
     """The factor whose levels are compared."""
     base: LevelValue
     """The level that the others are held against."""
-    noise_pct: PercentValue | None = Field(default=None, alias="noise")
+    margin_pct: PercentValue | None = Field(default=None, alias="noise")
     """Differences below it are not called differences; without it the study's own noise."""
     on: Metrics = ()
     """Metrics to compare on, the deciding one first; without them the workload's own."""

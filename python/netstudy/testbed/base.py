@@ -19,7 +19,7 @@ OnRecord = Callable[[Record, bytes], None]
 class Preflight:
     """A testbed's verdict on a plan before it carries it out."""
 
-    refusals: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
     """Unsupported parts of the plan, one sentence each."""
     machine: Mapping[str, str] = field(default_factory=dict)
     """Measurements of the machine, by name; kept with the results."""

@@ -143,7 +143,7 @@ def compared(a: tuple[float, float], b: tuple[float, float]) -> Comparison:
         level="a",
         base="b",
         x=None,
-        noise_pct=2.0,
+        margin_pct=2.0,
     ).rows
     return row
 

@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 
 from netstudy.analysis.cells import cell_table
+from netstudy.analysis.comparison import comparison
 from netstudy.analysis.study_result import analyse
-from netstudy.analysis.two_runs import two_runs
 from netstudy.cli._prepare import Asked, Prepared, prepare
 from netstudy.cli.plan import _summary
 from netstudy.errors import StudyError
 from netstudy.report.charts import Chart
+from netstudy.report.comparison import sentences
 from netstudy.report.document import document
 from netstudy.report.pages import render_markdown
-from netstudy.report.two_runs import sentences
 from netstudy.study.agreement import Bands
 from tests.report.results import from_text, results
 
@@ -231,5 +231,5 @@ def comparison_of(text: str) -> str:
     """What is said of a folder beside itself."""
     made = from_text(written(text), text)
     table = cell_table(made)
-    found = two_runs(table, table, Bands(made.study().agreement))
+    found = comparison(table, table, Bands(made.study().agreement))
     return " ".join(map(str, sentences(found)))

@@ -285,19 +285,19 @@ def _noise(table: VerdictTable) -> Iterator[Sentence]:
         "middle": percent(median(measured), "median of the A/A noise over the rows"),
         "largest": percent(max(measured), "largest A/A noise of a row"),
     }
-    if table.noise_pct is None:
+    if table.margin_pct is None:
         yield say(
             "Two series of equal runs would differ by up to {middle} in the median row and "
             "{largest} in the noisiest; the study states no threshold.",
             **refs,
         )
         return
-    above = sum(noise > table.noise_pct for noise in measured)
+    above = sum(noise > table.margin_pct for noise in measured)
     yield say(
         "Two series of equal runs would differ by up to {middle} in the median row and "
         "{largest} in the noisiest; {above} of {total} rows exceed the study’s threshold of "
         "{threshold}.",
-        threshold=plain(table.noise_pct, 1, "%", "compare.noise of the study"),
+        threshold=plain(table.margin_pct, 1, "%", "compare.noise of the study"),
         above=count(above, "rows whose A/A noise exceeds the threshold"),
         total=count(len(measured), "rows with an A/A noise"),
         **refs,

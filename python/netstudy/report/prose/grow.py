@@ -16,9 +16,9 @@ NO_VALUE = "no value"
 """What stands for a level that none of its runs gives a value of."""
 
 
-def growth_sentences(case: CaseResult, noise_pct: float | None) -> list[Sentence]:
+def growth_sentences(case: CaseResult, margin_pct: float | None) -> list[Sentence]:
     """What grew and by which rule, then one sentence a combination of the other factors."""
-    return [*_rule(case, noise_pct), *(loop_sentence(one) for one in case.loops)]
+    return [*_rule(case, margin_pct), *(loop_sentence(one) for one in case.loops)]
 
 
 def loop_sentence(one: GrownLoop) -> Sentence:
@@ -96,15 +96,15 @@ def steps_table(case: CaseResult, table_id: str) -> Table:
     return Table(table_id, caption, groups, rows, stub=len(loops[0].loop.held) + 1)
 
 
-def _rule(case: CaseResult, noise_pct: float | None) -> Iterator[Sentence]:
+def _rule(case: CaseResult, margin_pct: float | None) -> Iterator[Sentence]:
     factor, metric = case.loops[0].loop.factor, case.loops[0].metric
     growth = factor.growth
     assert growth is not None, "the factor of a loop grows"
     confirm = count(growth.confirm, "levels without gain that end the growth")
     noise = (
         Name("what two series of identical runs would differ by")
-        if noise_pct is None
-        else plain(noise_pct, 1, "%", "the study's noise, of the best before")
+        if margin_pct is None
+        else plain(margin_pct, 1, "%", "the study's noise, of the best before")
     )
     yield say(
         "The factor {factor} grows, level after level, until {confirm} {bring} no gain. A "

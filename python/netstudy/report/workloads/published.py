@@ -68,13 +68,13 @@ def _methods(result: StudyResult) -> list[Sentence]:
 
 
 def _noise_threshold(result: StudyResult) -> list[Sentence]:
-    if result.comparing is None or result.comparing.noise_pct is None:
+    if result.comparing is None or result.comparing.margin_pct is None:
         return []
     return [
         say(
             "The study’s noise threshold is {noise}: smaller differences are not called "
             "differences.",
-            noise=plain(result.comparing.noise_pct, 1, "%", "compare.noise of the study"),
+            noise=plain(result.comparing.margin_pct, 1, "%", "compare.noise of the study"),
         )
     ]
 

@@ -147,7 +147,7 @@ def _growth_problems(study: Study, case: Case) -> Iterator[Problem]:
             continue
         message = f"grows, as {first.name} does; one factor of a case may grow, so list its levels"
         yield study.document.problem((*case.path, "factors", factor.name), message, of_key=True)
-    if study.noise_pct is None and study.replicates < 2:
+    if study.margin_pct is None and study.replicates < 2:
         message = (
             "cannot grow: one replicate and no noise tell no gain from chance; say noise, such as "
             "noise: 2 %, or replicates: 3"

@@ -8,77 +8,77 @@ from ipaddress import IPv4Address
 from netstudy import wire
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part
+from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.workloads import traffic_of
 
 PROGRESS_MS = 1_000
 """Interval of a client's progress records, which cost it some microseconds each."""
 
-Listening = Mapping[Part, tuple[agent_wire.Endpoint, ...]]
+Listening = Mapping[AgentSpec, tuple[agent_wire.Endpoint, ...]]
 """The endpoints that ready servers listen on."""
 
 
 def agent_plan(
-    setting: Setting, part: Part, token: str, listening: Listening
+    setting: Setting, spec: AgentSpec, token: str, listening: Listening
 ) -> agent_wire.AgentPlan:
     """The first line that an agent reads."""
     run = setting.run
-    address = setting.layout.address(part.endpoint)
-    is_client = part.role == "client"
+    address = setting.layout.address(spec.endpoint)
+    is_client = spec.role == "client"
     return agent_wire.AgentPlan(
         run=run.id,
-        node=setting.process_name(part),
+        node=setting.process_name(spec),
         token=token,
         time_limit_ms=setting.time_limits.run_ms,
         silence_limit_ms=int(1_000 * setting.time_limits.server_silence_s) if is_client else None,
         progress_interval_ms=PROGRESS_MS if is_client else None,
-        cpu=setting.processors.hosts,
+        cpu=setting.pinning.hosts,
         socket=agent_wire.SocketOptions(congestion_control=address.tcp.congestion_control),
-        instruments=_instruments(setting, part),
-        connections=tuple(_connections(setting, part, listening)),
-        workload=_workload(run, part),
-        probe=_probe(run, part),
+        instruments=_instruments(setting, spec),
+        connections=tuple(_connections(setting, spec, listening)),
+        workload=_workload(run, spec),
+        probe=_probe(run, spec),
     )
 
 
-def _workload(run: wire.Run, part: Part) -> agent_wire.AgentWorkload:
+def _workload(run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
     traffic = traffic_of(run.workload)
-    match part.role:
+    match spec.role:
         case "client":
-            return traffic.client(run, part)
+            return traffic.client(run, spec)
         case "server":
-            return traffic.server(run, part)
+            return traffic.server(run, spec)
         case "observer":
             return agent_wire.Observer()
 
 
 def _connections(
-    setting: Setting, part: Part, listening: Listening
+    setting: Setting, spec: AgentSpec, listening: Listening
 ) -> Iterator[agent_wire.ConnectionPlan]:
-    layout, cast = setting.layout, setting.cast
-    local = IPv4Address(layout.address(part.endpoint).ip)
-    for row in part.rows:
-        one = cast.connections[row]
-        if part.role == "server":
+    layout, specs = setting.layout, setting.specs
+    local = IPv4Address(layout.address(spec.endpoint).ip)
+    for row in spec.rows:
+        one = specs.connections[row]
+        if spec.role == "server":
             peer = IPv4Address(layout.address(one.client).ip)
             yield agent_wire.AcceptConnection(local=local, peer=peer)
             continue
-        server, number = cast.end(row, "server")
+        server, number = specs.end(row, "server")
         (there,) = listening[server]
         yield agent_wire.OpenConnection(local=local, peer=there, peer_number=number)
 
 
-def _instruments(setting: Setting, part: Part) -> agent_wire.InstrumentPlan:
+def _instruments(setting: Setting, spec: AgentSpec) -> agent_wire.InstrumentPlan:
     """A host's counters are sampled by the first agent in it, connections by each."""
     layout = setting.layout
-    host = layout.host_of(part.node)
-    inside = [one for one in setting.cast.parts if layout.host_of(one.node) == host]
+    host = layout.host_of(spec.node)
+    inside = [one for one in setting.specs.all if layout.host_of(one.node) == host]
     return agent_wire.InstrumentPlan(
-        counters_interval_ms=_interval_ms(setting.run, "host", {host.node, part.node})
-        if inside[0] == part
+        counters_interval_ms=_interval_ms(setting.run, "host", {host.node, spec.node})
+        if inside[0] == spec
         else None,
-        connections_interval_ms=_interval_ms(setting.run, "tcp", {part.node}),
-        interfaces=(layout.address(part.endpoint).interface.device,),
+        connections_interval_ms=_interval_ms(setting.run, "tcp", {spec.node}),
+        interfaces=(layout.address(spec.endpoint).interface.device,),
     )
 
 
@@ -87,11 +87,11 @@ def _interval_ms(run: wire.Run, kind: wire.InstrumentKind, nodes: set[str]) -> i
     return max(1, min(asked) // 1_000_000) if asked else None
 
 
-def _probe(run: wire.Run, part: Part) -> agent_wire.ProbePlan | None:
-    if run.probe is None or part.role == "observer":
+def _probe(run: wire.Run, spec: AgentSpec) -> agent_wire.ProbePlan | None:
+    if run.probe is None or spec.role == "observer":
         return None
-    probe, connections = run.probe, len(part.probes)
-    if part.role == "server":
+    probe, connections = run.probe, len(spec.probes)
+    if spec.role == "server":
         return agent_wire.ProbeServer(
             connections=connections,
             request_bytes=probe.request_bytes,

@@ -41,7 +41,7 @@ from netstudy.testbed.netns.limits import (
 from netstudy.testbed.netns.network import network as made
 from netstudy.testbed.netns.runner import carry_out
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
-from netstudy.testbed.netns.setting import Setting, processors
+from netstudy.testbed.netns.setting import Setting, cpu_pinning
 from netstudy.testbed.real.counters import growth, summed
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.judge import path_limits
@@ -79,7 +79,7 @@ def preflight(plan: Plan, switching: Switching) -> Preflight:
     tried = list(zip(hardest(plan), ceilings(plan, switching), strict=True))
     said = [excess(run.network, ceiling) for run, ceiling in tried]
     return Preflight(
-        refusals=tuple(sentence for sentence in said if sentence is not None),
+        unsupported=tuple(sentence for sentence in said if sentence is not None),
         machine={
             _name(run): reached(run.network, ceiling.best)
             for run, ceiling in tried
@@ -204,7 +204,7 @@ def _limited(tcp: wire.Tcp, window_bytes: int) -> wire.Tcp:
 def outcome(evidence: Evidence) -> Trial:
     """The result of a trial."""
     run, seconds = evidence.run, evidence.counted_ns / 1e9
-    rows = evidence.cast.workload
+    rows = evidence.specs.workload
     got = sum(
         evidence.connection_growth(row, role)[0] for row in rows for role in get_args(wire.Role)
     )
@@ -254,7 +254,7 @@ def _ceilings(plan: Plan, switching: Switching, here: Kernel) -> Iterator[Ceilin
 
 
 def _try(run: wire.Run, switching: Switching, here: Kernel, rate_bps: int) -> Trial:
-    own = processors(os.sched_getaffinity(0))
+    own = cpu_pinning(os.sched_getaffinity(0))
     tried = trial_run(run, rate_bps)
     layout = make_layout(tried.network, here, switching=switching, receive_cpu=own.hosts)
     setting = Setting(tried, layout, find_engine(), own)

@@ -219,7 +219,7 @@ def capture(
         bridge = [BRIDGE] if setting.layout.switching == "kernel" else []
         ports = [*bridge, *(one.peer[1] for one in setting.layout.switched)]
         tunings = [*of_all, *tuned[SWITCHES], *_of_switch(setting)]
-        of_program = 1 if setting.processors.switch is not None else None
+        of_program = 1 if setting.pinning.switch is not None else None
         yield (names, _environment(SWITCHES, ports, machine, of_program, tunings))
 
 
@@ -304,7 +304,7 @@ def _without_device(text: str | None) -> str | None:
 
 def _of_processes(setting: Setting, host: str) -> Iterator[Tuning]:
     """What was changed for a host's processes."""
-    if (cpu := setting.processors.hosts) is not None:
+    if (cpu := setting.pinning.hosts) is not None:
         yield _kept_on(cpu)
     if (share := setting.quotas.get(host)) is not None:
         yield Tuning(
@@ -317,7 +317,7 @@ def _of_processes(setting: Setting, host: str) -> Iterator[Tuning]:
 def _of_switch(setting: Setting) -> Iterator[Tuning]:
     """What was changed for the program that forwards; the kernel has none."""
     if setting.layout.switching == "user-space":
-        if (cpu := setting.processors.switch) is not None:
+        if (cpu := setting.pinning.switch) is not None:
             yield _kept_on(cpu)
         yield Tuning(
             command="chrt --rr 1 for the switch, 0.9 s of each second, where that is allowed",

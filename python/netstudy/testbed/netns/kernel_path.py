@@ -1,5 +1,5 @@
-"""The kernel as the switch: a bridge, and on each port a queue with the link's rate and bytes. And
-as the carrier of a link between two hosts.
+"""The kernel as the switch, a bridge with a queue of limited rate and bytes at each port, and as
+the carrier of a direct link between two hosts.
 
 The hierarchical token bucket (htb) gives the rate; below it a bfifo holds as many bytes as the
 port's buffer and drops what does not fit. The hosts' ends have the link's rate too, so that a burst
@@ -23,16 +23,16 @@ from netstudy.units import (
 )
 
 _LATENESS_NS = 100_000
-"""How much later than asked for a timer of the kernel may be without loss of rate: a bucket holds
-what the link carries meanwhile. Smaller ones were measured to lose rate (1 frame of MTU 1500 at
-1 Gbit/s: 458 Mbit/s)."""
+"""Lateness of a kernel timer that costs no rate: the token bucket holds what the link carries in
+that time. Smaller buckets lost rate in measurements (one frame of MTU 1500 at 1 Gbit/s gave
+458 Mbit/s)."""
 _IN_THE_NOISE_NS = 5_000
-"""A time that cannot be seen: a datagram and its answer take about 5 µs through the bridge, when
-no process has to be woken for them, and 15 µs in one of 100 cases."""
+"""Times too short to be seen: a datagram and its answer take about 5 µs through the bridge when no
+process has to be woken for them, and 15 µs in one of 100 cases."""
 
 
-def refusals(network: wire.Network) -> list[str]:
-    """What the kernel's path cannot do of a network, a sentence each; empty when it can."""
+def unsupported(network: wire.Network) -> list[str]:
+    """Parts of a network that the kernel's path cannot carry, one sentence each; empty for none."""
     if not is_star(network):
         return [
             "The kernel's path carries hosts around one switch, each with one link, and no other "
@@ -58,7 +58,7 @@ def _forwarding(switch: wire.Switch) -> Iterator[str]:
 
 
 def _held_back(network: wire.Network) -> Iterator[str]:
-    """Times for which frames would have to be held back, which no queue here can."""
+    """Delays and latencies: the queues here cannot hold frames back for a time."""
     for name, time_ns in _times(network):
         if time_ns > _IN_THE_NOISE_NS:
             yield (
@@ -68,7 +68,7 @@ def _held_back(network: wire.Network) -> Iterator[str]:
 
 
 def departures(network: wire.Network) -> list[str]:
-    """What the kernel's path leaves out, and is too little to be seen: a sentence each."""
+    """Delays and latencies too small to be seen, which the kernel's path leaves out."""
     return [
         f"A {name} of {format_duration(time_ns)} is not imposed: the kernel's own path takes as "
         "long, and varies by more."
@@ -88,7 +88,7 @@ def _times(network: wire.Network) -> Iterator[tuple[str, int]]:
 def port_queues(layout: Layout) -> list[str]:
     """Commands of `tc` in the switches' namespace: a port's rate and its buffer."""
     (switch,) = layout.network.switches
-    assert isinstance(switch.buffer, wire.OutputQueued), "refusals() says so"
+    assert isinstance(switch.buffer, wire.OutputQueued), "unsupported() refuses others"
     room_bytes = switch.buffer.port_buffer_bytes
     return [
         line

@@ -1,11 +1,10 @@
 """The network of a run as namespaces, interfaces and addresses: decided here, made in `network`.
 
-Every host has a namespace of its own, with an interface `eth0`, `eth1` … for each of its links. The
-other end of a link that the switches carry, `p0`, `p1` …, is in their namespace; a link between two
-hosts that the kernel carries ends in both of theirs. A zone is an address more on its host's
-interface. All addresses are of one subnet. Nothing asks for an address: every host knows the
-others' from the start, so no broadcast disturbs a measurement. Where a host has several addresses,
-what comes from one of them leaves by the interface of that address.
+Every host has its own namespace, with an interface `eth0`, `eth1` … for each link. A switch's end
+of a link, `p0`, `p1` …, is in the switches' namespace; a direct link that the kernel carries joins
+two hosts' namespaces. A zone is a further address on its host's interface. All addresses are in one
+subnet. Neighbour tables are complete from the start, so that no ARP broadcast disturbs a
+measurement. A host with several addresses sends from each by the interface of that address.
 """
 
 from __future__ import annotations
@@ -26,21 +25,22 @@ from netstudy.testbed.netns.kernel_tcp import KernelTcp, kernel_tcp
 from netstudy.units import FRAMING_BYTES
 
 Switching = Literal["user-space", "kernel"]
-"""Who forwards: the engine's own switch, or the kernel's bridge with a queue a port."""
+"""What forwards frames: the engine's own switch, or the kernel's bridge with queues at ports."""
 NAMES: Final[Mapping[Switching, TestbedName]] = {"user-space": "netns", "kernel": "netns-kernel"}
-"""What `--testbed` calls the testbed that switches so."""
+"""The name of the testbed with that switching, for `--testbed`."""
 
 SWITCHES: Final = "@switch"
 """The namespace of all switches: a name that no node has."""
 BRIDGE: Final = "br0"
-"""The kernel's switch, where that forwards."""
+"""The kernel's bridge, where it is the switch."""
 
 _SUBNET = IPv4Network("10.77.0.0/16")
 _FIRST_TABLE = 1_000
 """Routing tables of addresses, above those that the kernel names itself (0, 253 to 255)."""
 _LEAST_FRAME_NS = 24_000
-"""The kernel's queues keep to a rate at which a full frame takes as long: measured are 2.5 Gbit/s
-at an MTU of 9000 bytes and 500 Mbit/s at 1500. Faster links go through the switches' program."""
+"""Shortest time of a full frame at which the kernel's queues keep their rate, as measured:
+2.5 Gbit/s at an MTU of 9000 bytes, 500 Mbit/s at 1500. The switches' program carries faster
+links."""
 
 OFFLOADS_OFF: Final[Mapping[str, bool]] = {
     "tso": False,
@@ -48,8 +48,8 @@ OFFLOADS_OFF: Final[Mapping[str, bool]] = {
     "gro": False,
     "tx": False,
 }
-"""Every frame is on the wire what it is in a switch's queue, with its checksum: one that asks the
-interface for either cannot be forwarded by a program, and is one entry of a queue for many."""
+"""Offloads that are off, so that a frame in a queue is the frame on the wire, checksum included. A
+program cannot forward frames that leave segmentation or checksums to the interface."""
 
 SWITCHED_OFF: Final[Mapping[str, str]] = {
     "ipv6/conf/all/disable_ipv6": "1",
@@ -59,13 +59,13 @@ SWITCHED_OFF: Final[Mapping[str, str]] = {
     "bridge/bridge-nf-call-iptables": "0",
     "bridge/bridge-nf-call-ip6tables": "0",
 }
-"""What would send frames of its own, look at others', or refuse those that come by another
-interface than answers leave by: a kernel that lacks it needs no switch."""
+"""Sysctls of functions that would send frames of their own, filter frames, or drop frames by their
+reverse path. A kernel without such a function lacks the sysctl."""
 
 NAMESPACES_TO_COME: Final[Mapping[str, str]] = {"ipv4/tcp_child_ehash_entries": "16384"}
-"""Each namespace made from here gets a table of connections of its own (Linux 6.1). Who lists the
-connections of a namespace walks the whole table, and the machine's has room for as many as its
-memory: a quarter of a millisecond for each list, which would load the processors of the run."""
+"""Gives each new namespace its own table of connections (Linux 6.1). Listing connections walks the
+whole table, and the machine's table is sized by its memory: a quarter of a millisecond of CPU for
+each list."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Interface:
     device: str
     """Its name in the host's namespace."""
     number: int
-    """From 1 on, in the order of hosts and of their links."""
+    """Counted from 1, in the order of hosts and of their links."""
     link: wire.Link
     nic: wire.Nic
     peer: tuple[str, str]
@@ -110,14 +110,14 @@ class Interface:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a host or a zone can be reached."""
+    """An IP address of a host or zone."""
 
     node: str
     """The host or zone."""
     number: int
-    """From 1 on, in the order of the nodes."""
+    """Counted from 1, in the order of the nodes."""
     interface: Interface
-    """That it belongs to: what comes from the address leaves by it."""
+    """The interface that packets from this address leave by."""
     tcp: KernelTcp
 
     @property
@@ -135,12 +135,12 @@ class Host:
     group: wire.Group
     interfaces: tuple[Interface, ...]
     addresses: tuple[Address, ...]
-    """Its own, an interface each, then those of its zones."""
+    """One for each interface, then those of its zones."""
     tcp: KernelTcp
 
     @property
     def address(self) -> Address:
-        """Its first one."""
+        """The first address."""
         return self.addresses[0]
 
 
@@ -152,38 +152,38 @@ class Layout:
     hosts: tuple[Host, ...]
     switching: Switching
     receive_cpu: int | None
-    """The processor that deals with every received frame. Frames of one connection that are dealt
-    with on several overtake each other and look lost. None: wherever they were sent."""
+    """The CPU that handles every received frame: on several, frames of a connection would overtake
+    each other and look lost. None: the CPU that sent the frame."""
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The switches', where there are any links of theirs, then the hosts' in order."""
+        """The switches' namespace, where switches carry links, then the hosts' in order."""
         own = (SWITCHES,) if self.switched else ()
         return (*own, *(host.node for host in self.hosts))
 
     @cached_property
     def interfaces(self) -> tuple[Interface, ...]:
-        """Those of all hosts."""
+        """The interfaces of all hosts."""
         return tuple(one for host in self.hosts for one in host.interfaces)
 
     @cached_property
     def switched(self) -> tuple[Interface, ...]:
-        """Those whose links the switches carry."""
+        """The interfaces whose links the switches' program carries."""
         return tuple(one for one in self.interfaces if not one.is_direct)
 
     @cached_property
     def addresses(self) -> tuple[Address, ...]:
-        """All of them, in order."""
+        """The addresses of all hosts, in order."""
         return tuple(one for host in self.hosts for one in host.addresses)
 
     @cached_property
     def routes(self) -> Routes:
-        """The ways through the network."""
+        """The paths through the network."""
         return Routes(self.network)
 
     def address(self, endpoint: str) -> Address:
-        """That of an endpoint of a role; of a host with several interfaces of which none is named,
-        the first."""
+        """The address of an endpoint of a role; for a host with several interfaces and none named,
+        its first."""
         node, _, port = endpoint.partition("@")
         return next(
             one
@@ -193,12 +193,12 @@ class Layout:
 
     @cached_property
     def _hosts(self) -> dict[str, Host]:
-        """By host and zone."""
+        """Host or zone -> its host."""
         return {one.node: host for host in self.hosts for one in host.addresses}
 
     @cached_property
     def _segments(self) -> dict[int, list[Address]]:
-        """Addresses that can reach each other."""
+        """Segment -> its addresses, which can reach each other."""
         found: dict[int, list[Address]] = {}
         for one in self.addresses:
             segment = self.routes.segments[one.interface.host, one.interface.port]
@@ -206,8 +206,8 @@ class Layout:
         return found
 
     def is_shaped(self, interface: Interface) -> bool:
-        """Whether the interface has a queue of its own at its link's rate, which the kernel keeps;
-        the switches' program takes frames as soon as they are handed over."""
+        """Whether the kernel keeps a queue at the link's rate for the interface. The switches'
+        program takes frames as soon as TCP hands them over."""
         return self.switching == "kernel" or interface.is_direct
 
     def host_of(self, node: str) -> Host:
@@ -227,7 +227,7 @@ def make_layout(
     switching: Switching = "user-space",
     receive_cpu: int | None = 0,
 ) -> Layout:
-    """The layout of a graph on a kernel, whose TCP comes as near to each group's as it can.
+    """The layout of a network on a kernel, with TCP settings as near to each group's as it has.
 
     Raises StudyError when there are more hosts than addresses.
     """
@@ -298,8 +298,7 @@ def _interface(
 
 
 def is_exact(link: wire.Link) -> bool:
-    """Whether the kernel's queues can make a link: with a rate that they keep to, and without a
-    delay, for which they have no way."""
+    """Whether the kernel's queues can carry a link exactly: no delay, and a rate that they keep."""
     frame_bits = 8 * (link.mtu_bytes + FRAMING_BYTES)
     fastest_bps = max(end.rate_bps for end in link.ports)
     return not link.delay_ns and frame_bits * 1_000_000_000 >= _LEAST_FRAME_NS * fastest_bps
@@ -356,7 +355,7 @@ def make_namespaces(layout: Layout) -> list[str]:
 
 
 def make_links(layout: Layout) -> list[str]:
-    """Commands of `ip` that make each link with its two ends where they belong."""
+    """Commands of `ip` that make the links, each end in its namespace."""
     return list(_links(layout))
 
 
@@ -376,12 +375,12 @@ def _links(layout: Layout) -> Iterator[str]:
 
 
 def _device(interface: Interface) -> str:
-    """One queue a direction: frames of several would overtake each other."""
+    """A single queue in each direction, so that frames stay in order."""
     return f"mtu {interface.link.mtu_bytes} numtxqueues 1 numrxqueues 1"
 
 
 def host_commands(host: Host, layout: Layout) -> list[str]:
-    """Commands of `ip` in a host's namespace, once its interfaces are there."""
+    """Commands of `ip` in a host's namespace, after its interfaces are made."""
     return [
         "link set lo up",
         *(
@@ -408,12 +407,12 @@ def _up(interface: Interface, layout: Layout) -> str:
 
 
 def interface_settings(interface: Interface, layout: Layout) -> str:
-    """What distinguishes an interface but its addresses and its peer."""
+    """An interface's settings, without its addresses and its peer."""
     return f"{_device(interface)} {_up(interface, layout)}"
 
 
 def _own_routes(host: Host, layout: Layout) -> Iterator[str]:
-    """With one address, one route; with several, a table each, and a rule that leads to it."""
+    """One route for a single address; for several, a routing table and a rule for each."""
     if len(host.addresses) == 1:
         yield f"route add {_route(host.address)}"
         return
@@ -434,10 +433,10 @@ def _route(address: Address, to: str = str(_SUBNET)) -> str:
 
 
 def _bursts(interface: Interface, layout: Layout) -> str:
-    """What TCP hands to its interface at once.
+    """The largest burst that TCP hands to its interface (GSO).
 
-    A burst is cut into frames behind the interface's own queue. Where that queue has the link's
-    rate, the frames of a burst would reach the other end all at the same time.
+    A burst is cut into frames behind the interface's queue. Where that queue has the link's rate,
+    all frames of a burst would reach the other end at the same time, so bursts are off there.
     """
     burst_bytes = layout.host_of(interface.host).tcp.burst_bytes
     if layout.is_shaped(interface) or not burst_bytes:
@@ -446,7 +445,7 @@ def _bursts(interface: Interface, layout: Layout) -> str:
 
 
 def switch_commands(layout: Layout) -> list[str]:
-    """Commands of `ip` in the switches' namespace, once their ports are there."""
+    """Commands of `ip` in the switches' namespace, after their ports are made."""
     ports = [_port(one, layout) for one in layout.switched]
     if layout.switching == "user-space":
         return ports
@@ -460,7 +459,7 @@ def _port(interface: Interface, layout: Layout) -> str:
 
 
 def forwarding_commands(layout: Layout) -> list[str]:
-    """Commands of `bridge`: who is behind which port. Nothing is learned, nothing is flooded."""
+    """Commands of `bridge` with the hosts behind each port. Nothing is learned or flooded."""
     return list(_forwarding(layout)) if layout.switching == "kernel" else []
 
 

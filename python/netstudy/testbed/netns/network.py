@@ -1,4 +1,4 @@
-"""Makes the network that a layout describes, in the sandbox, and takes it away again."""
+"""Makes the network of a layout in the sandbox, and removes it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _SYSCTLS = Path("/proc/sys/net")
 def network(plan: Layout, tuned: Tuned | None = None) -> Iterator[None]:
     """The network of a run, for the block. Only inside a sandbox (see `sandbox.enter`).
 
-    All processes in it must have ended when the block ends. What is changed in the namespaces that
-    `tuned` names is noted there. Raises TestbedError with the command that failed.
+    All processes in it must have ended when the block ends. Changes in the namespaces that `tuned`
+    names are added to it. Raises TestbedError with the command that failed.
     """
     with _written(_there(layout.NAMESPACES_TO_COME)) as of_all:
         try:
@@ -34,7 +34,7 @@ def network(plan: Layout, tuned: Tuned | None = None) -> Iterator[None]:
 
 @contextmanager
 def _written(values: Mapping[str, str]) -> Iterator[list[Tuning]]:
-    """Write files of this namespace's own for the block; what that changed."""
+    """Write sysctls of this namespace for the block. Yields the changes."""
     before = {name: (_SYSCTLS / name).read_text().strip() for name in values}
     try:
         yield write_sysctls(values)
@@ -86,10 +86,9 @@ def _prepare(interfaces: list[str], plan: Layout, tunings: list[Tuning] | None) 
 
 
 def write_sysctls(values: Mapping[str, str]) -> list[Tuning]:
-    """Write files below /proc/sys/net for the namespace that the calling thread is in; what that
-    changed.
+    """Write files below /proc/sys/net in the namespace of the calling thread; returns the changes.
 
-    Raises TestbedError for one that the kernel does not have or does not take.
+    Raises TestbedError for a sysctl or value that the kernel does not have.
     """
     return [_write_sysctl(name, value) for name, value in values.items()]
 
@@ -107,7 +106,7 @@ def _write_sysctl(name: str, value: str) -> Tuning:
 
 
 def _words(text: str) -> str:
-    """Several values are told with tabs between them."""
+    """Sysctls with several values have tabs between them."""
     return " ".join(text.split())
 
 
@@ -116,6 +115,6 @@ def _there(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _remove(plan: Layout) -> None:
-    """Remove the names that there are; a namespace ends with its last process and name."""
+    """Remove the namespaces' names; a namespace ends with its last process and name."""
     there = {path.name for path in FOLDER.iterdir()}
     run_batch("ip", [f"netns delete {name}" for name in plan.namespaces if name in there])

@@ -1,4 +1,4 @@
-"""One run in namespaces: its processes, led through its phases, and what they say."""
+"""One run in namespaces: start its processes, lead them through the phases, collect evidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch, RunSwitch
 from netstudy.testbed.netns.tuning import quotas
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part
+from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.processes import (
     NodeError,
@@ -30,32 +30,31 @@ from netstudy.testbed.real.processes import (
     ready,
 )
 from netstudy.testbed.real.progress import UnderWay
-from netstudy.testbed.workloads import traffic_of
 
 Agent = NodeProcess[agent_wire.AgentRecord]
 Process = NodeProcess[Any]
 OnProgress = Callable[[wire.RunUnderWay], None]
-"""Called as often as clients give signs of life, each second."""
+"""Called at each progress record of a client, about once a second."""
 ResultT = TypeVar("ResultT")
 
 _COMPLAINT_S = 0.5
-"""Between a process's complaint of another one and the news of that one's end."""
+"""Time from a process's report that its peer failed to the news that the peer exited."""
 _QUIET_S = 0.1
-"""After the last byte of a phase: a delayed acknowledgment takes 40 ms (TCP_DELACK_MIN), and a
-sender with a shorter timeout sends again meanwhile. Then nothing is under way."""
+"""Wait after the last byte of a phase, until nothing is in flight: a delayed acknowledgment takes
+40 ms (TCP_DELACK_MIN), and a sender with a shorter timeout retransmits meanwhile."""
 
 
 @dataclass
 class _Course:
-    """How far a run has come."""
+    """The edges, phases and records of a run so far."""
 
     edges: list[str] = field(default_factory=list)
     phases: list[wire.PhaseTimes] = field(default_factory=list)
     quiet_ns: int = 0
-    """When nothing was under way any more of the phase that clients had last."""
-    snapshots: dict[Part, dict[str, agent_wire.SnapshotRecord]] = field(default_factory=dict)
-    ended: dict[Part, list[agent_wire.AgentRecord]] = field(default_factory=dict)
-    """Phases of clients: records that were waited for."""
+    """Time at which nothing of the clients' last phase was in flight any more."""
+    snapshots: dict[AgentSpec, dict[str, agent_wire.SnapshotRecord]] = field(default_factory=dict)
+    ended: dict[AgentSpec, list[agent_wire.AgentRecord]] = field(default_factory=dict)
+    """Phase records of clients, which the runner waited for."""
 
 
 @dataclass
@@ -64,7 +63,7 @@ class _Crew:
 
     setting: Setting
     switch: RunSwitch
-    agents: Mapping[Part, Agent]
+    agents: Mapping[AgentSpec, Agent]
     under_way: UnderWay
     course: _Course = field(default_factory=_Course)
 
@@ -73,17 +72,17 @@ class _Crew:
         return [*self.agents.values(), *([self.switch.process] if self.switch.process else [])]
 
     @property
-    def clients(self) -> dict[Part, Agent]:
-        return {part: agent for part, agent in self.agents.items() if part.role == "client"}
+    def clients(self) -> dict[AgentSpec, Agent]:
+        return {spec: agent for spec, agent in self.agents.items() if spec.role == "client"}
 
 
 async def carry_out(
     setting: Setting, transcript: Transcript, on_progress: OnProgress | None = None
 ) -> Evidence:
-    """Carry the run out in the network that is there. Raises NodeError when a process fails.
+    """Carry the run out in its network, which exists. Raises NodeError when a process fails.
 
-    All processes have ended when this returns, whatever happens. What they write is added to the
-    transcript as it comes.
+    All processes have ended when this returns or raises. Their output is added to the transcript as
+    it comes.
     """
     token = secrets.token_hex(16)
     async with AsyncExitStack() as stack:
@@ -91,12 +90,12 @@ async def carry_out(
         processes = RunProcesses(stack, transcript)
         switch = await _start_switch(setting, processes)
         agents = await _start_agents(setting, token, processes)
-        for part, agent in agents.items():
-            if (group := groups.get(setting.layout.host_of(part.node).node)) is not None:
+        for spec, agent in agents.items():
+            if (group := groups.get(setting.layout.host_of(spec.node).node)) is not None:
                 group.write_text(str(agent.process.pid))
         crew = _Crew(setting, switch, agents, UnderWay(setting.run))
-        for part, agent in crew.clients.items():
-            agent.on_record = crew.under_way.listener(part.endpoint, on_progress)
+        for spec, agent in crew.clients.items():
+            agent.on_record = crew.under_way.listener(spec.endpoint, on_progress)
         try:
             return await _in_time(crew)
         except NodeError as error:
@@ -106,7 +105,7 @@ async def carry_out(
 
 
 async def _in_time(crew: _Crew) -> Evidence:
-    """Lead the processes through the run, within the run's time limit."""
+    """Lead the processes through the phases within the run's time limit."""
     limit_s = crew.setting.time_limits.run_s
     try:
         async with asyncio.timeout(limit_s + crew.setting.time_limits.start_s):
@@ -118,7 +117,7 @@ async def _in_time(crew: _Crew) -> Evidence:
 
 
 def _with_names(message: str, layout: Layout) -> str:
-    """Agents know each other by address; people know hosts by name."""
+    """Adds the host names of the addresses in a message: agents know only addresses."""
     found = [
         f"{one.ip} is {one.node}"
         for one in layout.addresses
@@ -128,9 +127,9 @@ def _with_names(message: str, layout: Layout) -> str:
 
 
 async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], processes: list[Process]) -> ResultT:
-    """Do the work, unless one of the processes ends before.
+    """Do the work, but stop when a process ends before it.
 
-    Without that, a client would wait for a server's last byte until its time is over.
+    Otherwise a client would wait for the last byte of a dead server until its time limit.
     """
     task = asyncio.ensure_future(work)
     ended: list[Process] = []
@@ -138,7 +137,7 @@ async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], processes: list[P
     try:
         await asyncio.wait([task, *ends], return_when=asyncio.FIRST_COMPLETED)
         if not task.done() or task.exception() is not None:
-            # Who talks to a process that died may complain of it, or end, before its end is known.
+            # Peers may report an error before we see that the process exited.
             await asyncio.wait(ends, timeout=_COMPLAINT_S)
             if ended and not _tells_of(task, _culprit(ended)):
                 await _cancelled(task)
@@ -156,16 +155,15 @@ async def _note_end(process: Process, ended: list[Process]) -> None:
 
 
 def _tells_of(task: asyncio.Future[Any], process: Process) -> bool:
-    """Whether the task has failed with what the process itself said."""
+    """Whether the task has failed with the process's own error."""
     error = task.exception() if task.done() else None
     return isinstance(error, NodeError) and error.node == process.node
 
 
 def _culprit(ended: list[Process]) -> Process:
-    """Of processes in the order in which they ended, the one because of which the others did.
+    """The process whose end made the others end, among processes in the order of their ends.
 
-    One that is killed closes its connections first: the other ends of these may be known to have
-    ended before it.
+    A killed process closes its connections first, so its peers may be seen to end before it.
     """
     killed = (one for one in ended if (one.process.returncode or 0) < 0)
     return next(killed, ended[0])
@@ -178,9 +176,9 @@ async def _cancelled(task: asyncio.Future[Any]) -> None:
 
 
 async def _led(crew: _Crew) -> None:
-    """Lead the clients through the phases that they know, with what comes between and behind them.
+    """Lead the clients through their phases, with the pauses and readings between them.
 
-    A client begins its first phase by itself, and rests behind each.
+    A client begins its first phase by itself, and waits for a command after each phase.
     """
     planned = [phase.kind for phase in crew.setting.run.phases]
     if "idle" in planned:
@@ -199,8 +197,8 @@ async def _led(crew: _Crew) -> None:
 
 
 async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
-    """Wait for the end of a phase of every client, as long as it gives signs of life; then until
-    nothing is under way any more."""
+    """Wait until every client has ended a phase and nothing is in flight. Only silence is limited
+    in time, not the phase."""
     limit_s = crew.setting.time_limits.client_silence_s
     ended = [
         await agent.expect(
@@ -208,8 +206,8 @@ async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) 
         )
         for agent in crew.clients.values()
     ]
-    for part, record in zip(crew.clients, ended, strict=True):
-        crew.course.ended.setdefault(part, []).append(record)
+    for spec, record in zip(crew.clients, ended, strict=True):
+        crew.course.ended.setdefault(spec, []).append(record)
     if keep:
         _note(crew, name, min(one.from_ns for one in ended), max(one.to_ns for one in ended))
     crew.course.quiet_ns = max(one.quiet_ns for one in ended)
@@ -217,8 +215,7 @@ async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) 
 
 
 async def _pause(crew: _Crew, kind: wire.PhaseKind, *, edge: str | None = None) -> None:
-    """A phase in which nothing happens: as long as the plan says from when nothing is under way, if
-    it is there at all."""
+    """A phase without traffic, where the plan has it; its time begins when nothing is in flight."""
     if not any(phase.kind == kind for phase in crew.setting.run.phases):
         return
     until = crew.setting.run.until(kind)
@@ -242,34 +239,34 @@ async def _go(crew: _Crew) -> None:
 
 
 async def _edge(crew: _Crew, name: str) -> None:
-    """The counters of all, while nothing is under way."""
+    """Read the counters of all processes, while nothing is in flight."""
     crew.course.edges.append(name)
     for agent in crew.agents.values():
         await agent.send(agent_wire.SnapshotCommand(name=name))
     await crew.switch.snapshot(name)
-    for part, agent in crew.agents.items():
+    for spec, agent in crew.agents.items():
         taken = agent.expect(agent_wire.SnapshotRecord, lambda record: record.name == name)
-        crew.course.snapshots.setdefault(part, {})[name] = await answered(agent, taken)
+        crew.course.snapshots.setdefault(spec, {})[name] = await answered(agent, taken)
 
 
 async def _gathered(crew: _Crew) -> Evidence:
-    """End all processes, and put together what they wrote."""
+    """Stop all processes and join their records."""
     setting, course = crew.setting, crew.course
-    written = {part: await _stop(agent) for part, agent in crew.agents.items()}
+    written = {spec: await _stop(agent) for spec, agent in crew.agents.items()}
     switched = await crew.switch.stop()
-    traffic_of(setting.run.workload)
+
     return Evidence(
         run=setting.run,
-        cast=setting.cast,
+        specs=setting.specs,
         agents={
-            part: AgentEvidence(
-                part=part,
-                host=setting.layout.host_of(part.node).node,
-                interface=setting.layout.address(part.endpoint).interface.port,
-                snapshots=course.snapshots[part],
-                records=(*agent.aside, *course.ended.get(part, ()), *written[part]),
+            spec: AgentEvidence(
+                spec=spec,
+                host=setting.layout.host_of(spec.node).node,
+                interface=setting.layout.address(spec.endpoint).interface.port,
+                snapshots=course.snapshots[spec],
+                records=(*agent.aside, *course.ended.get(spec, ()), *written[spec]),
             )
-            for part, agent in crew.agents.items()
+            for spec, agent in crew.agents.items()
         },
         switch=switched,
         edges=tuple(course.edges),
@@ -280,8 +277,8 @@ async def _gathered(crew: _Crew) -> Evidence:
 
 
 def _burst_bytes(layout: Layout) -> int:
-    """What a queue of the kernel may send faster than its rate after it was idle: what its bucket
-    holds, and a frame, since it lets one go for the last token."""
+    """Bytes that an idle queue of the kernel may send faster than its rate: its bucket, and one
+    frame, which the last token lets go."""
     shaped = [
         end
         for one in layout.interfaces
@@ -305,30 +302,32 @@ async def _start_switch(setting: Setting, processes: RunProcesses) -> RunSwitch:
         setting.run,
         setting.layout,
         setting.engine,
-        cpu=setting.processors.switch,
+        cpu=setting.pinning.switch,
         time_limit_ms=setting.time_limits.run_ms,
         processes=processes,
     )
 
 
-async def _start_agents(setting: Setting, token: str, processes: RunProcesses) -> dict[Part, Agent]:
-    """The servers and observers, then the clients, which have to know where servers listen."""
-    listening: dict[Part, tuple[agent_wire.Endpoint, ...]] = {}
+async def _start_agents(
+    setting: Setting, token: str, processes: RunProcesses
+) -> dict[AgentSpec, Agent]:
+    """Start servers and observers, then the clients, which need the servers' ports."""
+    listening: dict[AgentSpec, tuple[agent_wire.Endpoint, ...]] = {}
 
-    async def start(part: Part) -> Agent:
-        host = setting.layout.host_of(part.node)
-        plan = agent_plan(setting, part, token, listening)
+    async def start(spec: AgentSpec) -> Agent:
+        host = setting.layout.host_of(spec.node)
+        plan = agent_plan(setting, spec, token, listening)
         command = [*in_namespace(host.node), str(setting.engine), "agent"]
-        name = setting.process_name(part)
+        name = setting.process_name(spec)
         agent = await processes.start(name, command, plan, agent_wire.AGENT_RECORD)
         said = await ready(agent, agent_wire.ReadyRecord)
-        if part.role == "server" and not said.listening:
+        if spec.role == "server" and not said.listening:
             raise NodeError(name, "does not say where it listens")
-        listening[part] = said.listening
+        listening[spec] = said.listening
         return agent
 
-    cast = setting.cast
-    first = (*cast.servers, *cast.observers)
+    specs = setting.specs
+    first = (*specs.servers, *specs.observers)
     started = dict(zip(first, await asyncio.gather(*map(start, first)), strict=True))
-    clients = {part: await start(part) for part in cast.clients}
+    clients = {spec: await start(spec) for spec in specs.clients}
     return {**clients, **started}

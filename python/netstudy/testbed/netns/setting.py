@@ -1,4 +1,4 @@
-"""What the processes of a run are made with."""
+"""The settings of a run: its layout, agents, CPU pinning, quotas and time limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from netstudy import wire
 from netstudy.testbed.netns.layout import Layout
-from netstudy.testbed.real.cast import Cast, Part, cast_of
+from netstudy.testbed.real.agent_specs import AgentSpec, AgentSpecs, agent_specs
 from netstudy.testbed.real.progress import TimeLimits
 
 SILENCE_S = 20.0
@@ -18,49 +18,49 @@ SILENCE_S = 20.0
 
 
 @dataclass(frozen=True)
-class Processors:
-    """Where processes stay: all hosts on one, so that no frame overtakes another, and the switch on
-    another one, so that its clock does not wait for them."""
+class CpuPinning:
+    """The CPUs of a run's processes: all hosts share one, so that frames stay in order, and the
+    switch has another, so that its clock does not wait for them. None: not pinned."""
 
     hosts: int | None
     switch: int | None
 
 
-def processors(allowed: Iterable[int]) -> Processors:
-    """The first two of those that may be used; with one only, nothing is pinned."""
+def cpu_pinning(allowed: Iterable[int]) -> CpuPinning:
+    """Pins to the first two of the allowed CPUs; a single one is not pinned to."""
     first, *rest = sorted(allowed)
-    return Processors(first, rest[0]) if rest else Processors(None, None)
+    return CpuPinning(first, rest[0]) if rest else CpuPinning(None, None)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run's processes are made with."""
+    """A run and everything that its processes are started with."""
 
     run: wire.Run
     layout: Layout
     engine: Path
-    processors: Processors
+    pinning: CpuPinning
     silence_s: float = SILENCE_S
-    """How long nothing may come of any server, beside the delays that the study asks for."""
+    """Longest silence of a server, beyond the delays that the study asks for."""
 
     @cached_property
-    def cast(self) -> Cast:
-        """Who plays which part."""
+    def specs(self) -> AgentSpecs:
+        """The run's agents and connections."""
         pairs = self.run.workload.connected
         named = ((self.layout.routes.reached(*pair) or pair) for pair in pairs)
-        cast = cast_of(named, probed=self.run.probe is not None)
-        return replace(cast, observers=tuple(self._observers(cast)))
+        specs = agent_specs(named, probed=self.run.probe is not None)
+        return replace(specs, observers=tuple(self._observers(specs)))
 
-    def _observers(self, cast: Cast) -> Iterator[Part]:
-        """One for each interface that no other part reads, and so for each host without a part."""
-        used = (self.layout.address(part.endpoint).interface for part in cast.parts)
+    def _observers(self, specs: AgentSpecs) -> Iterator[AgentSpec]:
+        """An observer for each interface without traffic."""
+        used = (self.layout.address(spec.endpoint).interface for spec in specs.all)
         read = {(one.host, one.port) for one in used}
         for host in self.layout.hosts:
             for one in host.interfaces:
                 if (one.host, one.port) not in read:
                     several = len(host.interfaces) > 1
                     name = f"{host.node}@{one.port}" if several else host.node
-                    yield Part(name, "observer")
+                    yield AgentSpec(name, "observer")
 
     @cached_property
     def time_limits(self) -> TimeLimits:
@@ -69,23 +69,22 @@ class Setting:
 
     @property
     def quotas(self) -> dict[str, float]:
-        """Host -> percent of one processor for all its processes, those of its zones included."""
+        """Host -> percent of one CPU for all its processes, zones included."""
         shares = {host.node: host.group.cpu_quota_pct for host in self.layout.hosts}
         return {node: share for node, share in shares.items() if share is not None}
 
     @property
     def cpus(self) -> dict[str, float]:
-        """Host -> processors that its processes may use: those that they are kept on, less where a
-        quota limits them."""
-        kept_on = 1 if self.processors.hosts is not None else len(os.sched_getaffinity(0))
+        """Host -> number of CPUs that its processes may use, by pinning and quota."""
+        pinned = 1 if self.pinning.hosts is not None else len(os.sched_getaffinity(0))
         shares = {host.node: self.quotas.get(host.node) for host in self.layout.hosts}
         return {
-            node: kept_on if share is None else min(kept_on, share / 100)
+            node: pinned if share is None else min(pinned, share / 100)
             for node, share in shares.items()
         }
 
-    def process_name(self, part: Part) -> str:
-        """How records and errors call an agent: by its endpoint, and by its part where another one
-        has the same."""
-        twins = [one for one in self.cast.parts if one.endpoint == part.endpoint]
-        return part.endpoint if len(twins) == 1 else f"{part.endpoint} ({part.role})"
+    def process_name(self, spec: AgentSpec) -> str:
+        """An agent's name in records and errors: its endpoint, with its role where another agent
+        has the same endpoint."""
+        twins = [one for one in self.specs.all if one.endpoint == spec.endpoint]
+        return spec.endpoint if len(twins) == 1 else f"{spec.endpoint} ({spec.role})"

@@ -1,6 +1,6 @@
 """Carries out a plan inside the sandbox: a plan on standard input, records on standard output.
 
-The same protocol as `netstudy-engine sim`: first who writes, then a record a run, then the end.
+The protocol is that of `netstudy-engine sim`: the engine's version, a record for each run, the end.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from netstudy.testbed.netns.environment import (
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import NAMES, Switching, make_layout
 from netstudy.testbed.netns.network import network
-from netstudy.testbed.netns.refusals import notes
 from netstudy.testbed.netns.runner import OnProgress, carry_out
-from netstudy.testbed.netns.setting import SILENCE_S, Setting, processors
+from netstudy.testbed.netns.setting import SILENCE_S, Setting, cpu_pinning
 from netstudy.testbed.netns.tuning import prefer_this_process
-from netstudy.testbed.real.assemble import disturbance, failed_record, run_record
+from netstudy.testbed.netns.unsupported import notes
+from netstudy.testbed.real.assemble import failed_record, interference, run_record
 from netstudy.testbed.real.captures import keep, set_aside
 from netstudy.testbed.real.processes import NodeError, Transcript
 from netstudy.testbed.real.progress import Progress
 
 _DISTURBED = "disturbed"
-"""In the name of an attempt's capture, with a number: what came of it does not count."""
+"""In the name of the capture of an attempt that does not count, with a number."""
 ATTEMPTS_MAX = 3
-"""At a run that the machine disturbs: what is disturbed more often is not disturbed by chance."""
+"""Attempts at a run that the machine disturbs; more often is no accident."""
 
 
 @dataclass(frozen=True)
 class _Keeping:
-    """Where what is captured is kept, and what is known of the machine below the namespaces."""
+    """The folder of captures, and the environment of the machine below the namespaces."""
 
     captures: Path
     machine: Machine
     of_all: tuple[Tuning, ...]
-    """What was changed for all processes."""
+    """Changes that concern all processes."""
 
     def captured(self, setting: Setting, tuned: Tuned) -> list[Captured]:
         """The environments of all nodes, while their namespaces are there."""
@@ -80,7 +80,7 @@ def supervise(
     See Setting.silence_s. The settings of the machine's own namespace cannot be read from here.
     """
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
-    engine, own = find_engine(), processors(os.sched_getaffinity(0))
+    engine, own = find_engine(), cpu_pinning(os.sched_getaffinity(0))
     preferred = prefer_this_process()
     _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAMES[switching]))
     below = machine(machine_sysctls or {})
@@ -104,30 +104,30 @@ def _tell(progress: Progress, runs_done: int, under_way: wire.RunUnderWay) -> No
 def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> wire.RunRecord:
     """The record of the first attempt that the machine does not disturb, else of the last one.
 
-    It says how many came before, and what was wrong with them. What was captured of these is kept
-    beside the capture of the one that counts.
+    It tells the number of earlier attempts and the interference in each. Their captures are kept
+    beside the capture of the attempt that counts.
     """
-    disturbances: list[str] = []
+    causes: list[str] = []
     while True:
         record = attempt()
-        why = disturbance(record)
-        if why is None or len(disturbances) == ATTEMPTS_MAX - 1:
+        cause = interference(record)
+        if cause is None or len(causes) == ATTEMPTS_MAX - 1:
             break
-        disturbances.append(why)
+        causes.append(cause)
         if capture is not None and capture.exists():
             set_aside(capture, _DISTURBED)
     if record.status == "failed":
         return record
-    return record.model_copy(update={"limits": (*record.limits, _attempts(disturbances))})
+    return record.model_copy(update={"limits": (*record.limits, _attempts(causes))})
 
 
-def _attempts(disturbances: Sequence[str]) -> wire.TestbedLimit:
+def _attempts(causes: Sequence[str]) -> wire.TestbedLimit:
     return wire.TestbedLimit(
         name=wire.DISTURBED_ATTEMPTS,
-        value=len(disturbances),
+        value=len(causes),
         allowed=ATTEMPTS_MAX - 1,
         exceeded=False,
-        evidence=" | ".join(disturbances),
+        evidence=" | ".join(causes),
     )
 
 
@@ -138,7 +138,7 @@ def _record(
     transcripts: Path | None,
     on_progress: OnProgress,
 ) -> wire.RunRecord:
-    """Of one run; one that fails has its error in it, and the next one begins."""
+    """The record of one run; a failed run has its error in it."""
     transcript: Transcript = {}
     captured: list[Captured] = []
     record = _carried_out(setting, kernel, keeping, transcript, captured, on_progress)
@@ -158,7 +158,7 @@ def _carried_out(
     captured: list[Captured],
     on_progress: OnProgress,
 ) -> wire.RunRecord:
-    """`transcript` and `captured` are filled as it goes on."""
+    """`transcript` and `captured` are filled as the run goes on: a failed run has them too."""
     run = setting.run
     tuned = watched(setting) if keeping else {}
     try:
@@ -175,9 +175,9 @@ def _carried_out(
 
 
 def _with_evidence(record: wire.RunRecord, path: Path) -> wire.RunRecord:
-    """A failed run's record that says where to see what happened."""
+    """A failed run's record that names the file with the output of its processes."""
     where = f"{path.parent.name}/{path.name}"
-    error = f"{record.error}; what its processes wrote is in {where}"
+    error = f"{record.error}; the output of its processes is in {where}"
     return record.model_copy(update={"error": error})
 
 

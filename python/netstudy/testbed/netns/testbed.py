@@ -46,11 +46,11 @@ class Netns:
         """See Testbed.preflight: a plan without unsupported parts is probed for capacity."""
         from netstudy.testbed.netns.capacity_probe import preflight
         from netstudy.testbed.netns.kernel import kernel
-        from netstudy.testbed.netns.refusals import refusals
+        from netstudy.testbed.netns.unsupported import unsupported
 
-        said = refusals(plan, self.switching, kernel())
+        said = unsupported(plan, self.switching, kernel())
         if said:
-            return Preflight(refusals=tuple(said))
+            return Preflight(unsupported=tuple(said))
         self.check()
         return preflight(plan, self.switching)
 

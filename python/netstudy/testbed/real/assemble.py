@@ -46,7 +46,7 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
     )
 
 
-def disturbance(record: RunRecord) -> str | None:
+def interference(record: RunRecord) -> str | None:
     """Why a run is invalid for which the machine alone is to blame; None: it is not such a one.
 
     The machine was busy with something else: the same run may go well another time.

@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeVar
 
 from netstudy import wire
 from netstudy.plan.paths import Routes
-from netstudy.testbed.real.cast import Cast, Part
+from netstudy.testbed.real.agent_specs import AgentSpec, AgentSpecs
 from netstudy.testbed.real.switch_wire import (
     SwitchClock,
     SwitchDrops,
@@ -34,7 +34,7 @@ OneT = TypeVar("OneT")
 class AgentEvidence:
     """An agent's counters at the edges of phases, and what else it wrote."""
 
-    part: Part
+    spec: AgentSpec
     host: str
     """The host whose counters it reads."""
     interface: str
@@ -49,17 +49,17 @@ class AgentEvidence:
 
     def one(self, kind: type[OneT]) -> OneT:
         """Its record of a kind. Raises LookupError when there is none."""
-        return _one(self.all_of(kind), kind, self.part.endpoint)
+        return _one(self.all_of(kind), kind, self.spec.endpoint)
 
     def phase(self, name: str) -> PhaseRecord:
         """What a client says of a phase. Raises LookupError when it did not have it."""
         found = [one for one in self.all_of(PhaseRecord) if one.name == name]
-        return _one(found, PhaseRecord, self.part.endpoint)
+        return _one(found, PhaseRecord, self.spec.endpoint)
 
     def connection(self, number: int, edge: str) -> ConnectionCounters:
         """What a connection had counted at an edge. Raises LookupError when it was not open."""
         found = [one for one in self.snapshots[edge].connections if one.connection == number]
-        return _one(found, ConnectionCounters, self.part.endpoint)
+        return _one(found, ConnectionCounters, self.spec.endpoint)
 
     def late_ns(self, first_ns: int, last_ns: int) -> list[int]:
         """How late each thing was that was due at an instant in between."""
@@ -154,8 +154,8 @@ class Evidence:
     """All of a run."""
 
     run: wire.Run
-    cast: Cast
-    agents: Mapping[Part, AgentEvidence]
+    specs: AgentSpecs
+    agents: Mapping[AgentSpec, AgentEvidence]
     switch: SwitchEvidence
     edges: tuple[str, ...]
     """The edges at which counters were read, in order."""
@@ -171,19 +171,19 @@ class Evidence:
     @property
     def clients(self) -> list[AgentEvidence]:
         """The clients, in order."""
-        return [self.agents[part] for part in self.cast.clients]
+        return [self.agents[spec] for spec in self.specs.clients]
 
     @property
     def servers(self) -> list[AgentEvidence]:
         """The servers, in order."""
-        return [self.agents[part] for part in self.cast.servers]
+        return [self.agents[spec] for spec in self.specs.servers]
 
     @cached_property
     def hosts(self) -> dict[str, AgentEvidence]:
         """Host -> the agent that speaks for it: the first that is there."""
         found: dict[str, AgentEvidence] = {}
-        for part in self.cast.parts:
-            agent = self.agents[part]
+        for spec in self.specs.all:
+            agent = self.agents[spec]
             found.setdefault(agent.host, agent)
         return found
 
@@ -195,8 +195,8 @@ class Evidence:
     def interfaces(self) -> dict[tuple[str, str], AgentEvidence]:
         """Host and port -> the agent that reads that interface."""
         found: dict[tuple[str, str], AgentEvidence] = {}
-        for part in self.cast.parts:
-            agent = self.agents[part]
+        for spec in self.specs.all:
+            agent = self.agents[spec]
             found.setdefault((agent.host, agent.interface), agent)
         return found
 
@@ -226,12 +226,12 @@ class Evidence:
         """What one end of a connection counted in the measuring phase: bytes that its application
         received and verified, bytes that it sent, and TCP's own counters. Raises LookupError when
         the kernel did not tell these at an edge."""
-        part, number = self.cast.end(row, role)
-        agent = self.agents[part]
+        spec, number = self.specs.end(row, role)
+        agent = self.agents[spec]
         first = agent.connection(number, wire.MEASURE_START)
         last = agent.connection(number, wire.MEASURE_END)
         if not first.tcp or not last.tcp:
-            raise LookupError(f"{part.endpoint}: no TCP_INFO of connection {number} at an edge")
+            raise LookupError(f"{spec.endpoint}: no TCP_INFO of connection {number} at an edge")
         return (
             last.bytes_received - first.bytes_received,
             last.bytes_sent - first.bytes_sent,

@@ -98,8 +98,8 @@ def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
     """Over the instants of all hosts together: a host alone has so few that one decides its p99."""
     phase = evidence.measure
     late_ns = {
-        part.endpoint: agent.late_ns(phase.start_ns, phase.end_ns)
-        for part, agent in evidence.agents.items()
+        spec.endpoint: agent.late_ns(phase.start_ns, phase.end_ns)
+        for spec, agent in evidence.agents.items()
     }
     found = {node: values for node, values in late_ns.items() if values}
     usual_ns = traffic_of(evidence.run.workload).usual_ns(evidence)

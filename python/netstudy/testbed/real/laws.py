@@ -121,7 +121,7 @@ def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
     kernel let go at once after it was idle is allowed for, and acknowledgments of the last byte."""
     ports = port_growth(evidence)
     span_ns = evidence.counted_ns
-    allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * len(evidence.cast.connections)
+    allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * len(evidence.specs.connections)
     shares = [
         (8 * max(one.sent_bytes - allowed_bytes, 0) * 1e9 / span_ns / one.port.rate_bps, one)
         for link in evidence.run.network.links

@@ -39,9 +39,9 @@ class _Counted:
     @cached_property
     def senders(self) -> list[AgentEvidence]:
         """One agent for each host that sends the workload's data."""
-        parts = [part for part in self.evidence.cast.parts if part.role in self.evidence.sending]
+        parts = [spec for spec in self.evidence.specs.all if spec.role in self.evidence.sending]
         return list(
-            {one.host: one for one in (self.evidence.agents[part] for part in parts)}.values()
+            {one.host: one for one in (self.evidence.agents[spec] for spec in parts)}.values()
         )
 
     @cached_property
@@ -54,7 +54,7 @@ class _Counted:
         """One agent for each interface that receives data and sends none."""
         sending = {one.host for one in self.senders}
         found = self.evidence.interfaces.values()
-        return [one for one in found if one.host not in sending and one.part.role != "observer"]
+        return [one for one in found if one.host not in sending and one.spec.role != "observer"]
 
     @cached_property
     def received(self) -> dict[str, int]:
@@ -80,7 +80,7 @@ class _Counted:
             return None
         there = {
             (port.node, port.name)
-            for row in evidence.cast.workload
+            for row in evidence.specs.workload
             for role in evidence.sending
             for port, _ in evidence.routes.route(*self._way(row, role)).hops
         }
@@ -92,7 +92,7 @@ class _Counted:
         )
 
     def _way(self, row: int, role: str) -> tuple[str, str]:
-        one = self.evidence.cast.connections[row]
+        one = self.evidence.specs.connections[row]
         return (one.client, one.server) if role == "client" else (one.server, one.client)
 
     def tcp(self, name: str) -> int:
@@ -102,7 +102,7 @@ class _Counted:
             _growth_of(agent, number).get(name, 0)
             for agent in self.evidence.agents.values()
             if agent.host in hosts
-            for number in range(len(agent.part.rows))
+            for number in range(len(agent.spec.rows))
         )
 
 
@@ -122,7 +122,7 @@ def _payload(found: _Counted) -> Iterator[Reconciliation]:
     """Bytes that applications verified and that TCP delivered, at both ends of all connections."""
     verified = delivered = 0
     for agent in found.evidence.agents.values():
-        for number in range(len(agent.part.rows)):
+        for number in range(len(agent.spec.rows)):
             first, last = (agent.connection(number, edge) for edge in (MEASURE_START, MEASURE_END))
             verified += last.bytes_received - first.bytes_received
             delivered += _growth_of(agent, number).get("tcp_bytes_received", 0)
@@ -178,7 +178,7 @@ def _segment(found: _Counted) -> tuple[int, int]:
     """Bytes of TCP's options, and of the payload of the largest segment."""
     network = found.evidence.run.network
     groups = {node.name: node.group for node in network.nodes if node.kind != "switch"}
-    stamps = network.group(groups[found.senders[0].part.node]).tcp.timestamps
+    stamps = network.group(groups[found.senders[0].spec.node]).tcp.timestamps
     options = TIMESTAMPS_BYTES if stamps else 0
     mtu_bytes = max(link.mtu_bytes for link in network.links)
     return options, mtu_bytes - IP_TCP_HEADER_BYTES - options
@@ -191,8 +191,8 @@ def _wire_payload(found: _Counted) -> int:
     for agent in found.evidence.agents.values():
         if agent.host not in hosts:
             continue
-        for number, row in enumerate(agent.part.rows):
-            one = found.evidence.cast.connections[row]
+        for number, row in enumerate(agent.spec.rows):
+            one = found.evidence.specs.connections[row]
             if found.evidence.routes.route(one.client, one.server).hops:
                 total += _growth_of(agent, number).get("tcp_bytes_received", 0)
     return total

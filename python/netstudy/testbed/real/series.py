@@ -75,10 +75,10 @@ def _of_connections(evidence: Evidence) -> Iterator[wire.Series]:
     for agent in evidence.agents.values():
         for record in agent.all_of(ConnectionSeriesRecord):
             row = _row(agent, record)
-            if row in evidence.cast.workload:
+            if row in evidence.specs.workload:
                 values: dict[str, tuple[int | None, ...]] = dict(record.values)
                 yield wire.Series(
-                    node=agent.part.node,
+                    node=agent.spec.node,
                     connection=row,
                     instrument="tcp",
                     at_ns=record.at_ns,
@@ -87,7 +87,7 @@ def _of_connections(evidence: Evidence) -> Iterator[wire.Series]:
 
 
 def _row(agent: AgentEvidence, record: ConnectionSeriesRecord) -> int:
-    return agent.part.rows[record.connection]
+    return agent.spec.rows[record.connection]
 
 
 def _of_ports(evidence: Evidence) -> Iterator[wire.Series]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part
+from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 
 WireT = TypeVar("WireT", bound=wire.Traffic)
@@ -21,14 +21,14 @@ class Traffic(ABC, Generic[WireT]):
     """What a plan carries."""
 
     @abstractmethod
-    def client(self, run: wire.Run, part: Part) -> agent_wire.AgentWorkload:
+    def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
         """What an agent that opens connections does."""
 
     @abstractmethod
-    def server(self, run: wire.Run, part: Part) -> agent_wire.AgentWorkload:
+    def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
         """What an agent that listens does."""
 
-    def refusals(self, run: wire.Run) -> Iterator[str]:  # noqa: ARG002
+    def unsupported(self, run: wire.Run) -> Iterator[str]:  # noqa: ARG002
         """What agents cannot do of it, a sentence each."""
         yield from ()
 
@@ -73,8 +73,8 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
     that ends after a time: what the client had received and what its peer had acknowledged then, as
     the client alone knows that time.
     """
-    rows = evidence.cast.workload
-    connections = [evidence.cast.connections[row] for row in rows]
+    rows = evidence.specs.workload
+    connections = [evidence.specs.connections[row] for row in rows]
     of_client = [evidence.connection_growth(row, "client") for row in rows]
     of_server = [evidence.connection_growth(row, "server") for row in rows]
     ends = {"client": of_client, "server": of_server}
@@ -101,15 +101,15 @@ def phase_ns(evidence: Evidence) -> dict[int, int]:
     return {
         row: client.phase("measure").to_ns - client.phase("measure").from_ns
         for client in evidence.clients
-        for row in client.part.own
+        for row in client.spec.own
     }
 
 
 def _in_time(evidence: Evidence, row: int) -> tuple[int, int] | None:
     """What a connection had received and sent when the time of the phase was over; None: the phase
     did not end after a time."""
-    part, number = evidence.cast.end(row, "client")
-    carried = evidence.agents[part].phase("measure").in_time
+    spec, number = evidence.specs.end(row, "client")
+    carried = evidence.agents[spec].phase("measure").in_time
     if carried is None:
         return None
     return carried.bytes_received[number], carried.bytes_acknowledged[number]
@@ -121,8 +121,8 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
         wire.RequestHistogram(
             operation="probe" if record.of == "probe" else "request",
             phase=record.phase,
-            client=agent.part.node,
-            server=", ".join(_servers(evidence, agent.part, record.of)),
+            client=agent.spec.node,
+            server=", ".join(_servers(evidence, agent.spec, record.of)),
             count=record.count,
             unanswered=record.unanswered,
             min_ns=record.min_ns or 0,
@@ -142,7 +142,7 @@ def seconds(evidence: Evidence) -> wire.SecondSamples:
     """A row a connection of the workload and second of the measuring phase, which ends with the
     last client. Bytes of the client count when the server's TCP has acknowledged them."""
     rows = sorted(
-        (start_ns, agent.part.rows[number], received, sent)
+        (start_ns, agent.spec.rows[number], received, sent)
         for agent in evidence.clients
         for number, start_ns, received, sent in _seconds_of(agent)
         if agent.phase("measure").from_ns + start_ns < evidence.measure.end_ns
@@ -163,6 +163,6 @@ _DIGITS = 3
 """As agents keep them."""
 
 
-def _servers(evidence: Evidence, part: Part, of: str) -> Iterator[str]:
-    rows = part.probes if of == "probe" else part.own
-    yield from dict.fromkeys(evidence.cast.connections[row].node("server") for row in rows)
+def _servers(evidence: Evidence, spec: AgentSpec, of: str) -> Iterator[str]:
+    rows = spec.probes if of == "probe" else spec.own
+    yield from dict.fromkeys(evidence.specs.connections[row].node("server") for row in rows)

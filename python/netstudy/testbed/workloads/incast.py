@@ -9,7 +9,7 @@ from statistics import median
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part
+from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms
 
@@ -22,7 +22,7 @@ class IncastTraffic(Traffic[wire.Incast]):
 
     wired = wire.Incast
 
-    def client(self, run: wire.Run, part: Part) -> agent_wire.IncastClient:  # noqa: ARG002
+    def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.IncastClient:  # noqa: ARG002
         """See Traffic.client."""
         work = _work(run)
         return agent_wire.IncastClient(
@@ -33,10 +33,10 @@ class IncastTraffic(Traffic[wire.Incast]):
             request_spacing_ns=work.request_spacing_ns,
         )
 
-    def server(self, run: wire.Run, part: Part) -> agent_wire.IncastServer:
+    def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.IncastServer:
         """See Traffic.server."""
         work = _work(run)
-        (row,) = part.own
+        (row,) = spec.own
         return agent_wire.IncastServer(
             request_bytes=work.request_bytes,
             response_bytes=work.response_bytes[row],
@@ -45,8 +45,8 @@ class IncastTraffic(Traffic[wire.Incast]):
             seed=run.seed,
         )
 
-    def refusals(self, run: wire.Run) -> Iterator[str]:
-        """See Traffic.refusals."""
+    def unsupported(self, run: wire.Run) -> Iterator[str]:
+        """See Traffic.unsupported."""
         work = _work(run)
         if len(work.roles.client) != 1:
             yield f"An incast has one client, not {len(work.roles.client)}."
@@ -146,7 +146,7 @@ def _busy_ns(evidence: Evidence) -> dict[int, int]:
     started_ns = sum(_iterations(evidence).started_ns)
     client = evidence.clients[0]
     return {
-        client.part.rows[one.connection]: sum(one.done_ns) - started_ns
+        client.spec.rows[one.connection]: sum(one.done_ns) - started_ns
         for one in client.all_of(agent_wire.RequestsRecord)
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part
+from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.workloads.base import (
     Traffic,
@@ -23,7 +23,7 @@ class RequestTraffic(Traffic[wire.Request]):
 
     wired = wire.Request
 
-    def client(self, run: wire.Run, part: Part) -> agent_wire.RequestClient:  # noqa: ARG002
+    def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.RequestClient:  # noqa: ARG002
         """See Traffic.client."""
         work = _work(run)
         schedule: agent_wire.RequestSchedule = (
@@ -39,15 +39,15 @@ class RequestTraffic(Traffic[wire.Request]):
             measure=until(run, "measure"),
         )
 
-    def server(self, run: wire.Run, part: Part) -> agent_wire.RequestServer:  # noqa: ARG002
+    def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.RequestServer:  # noqa: ARG002
         """See Traffic.server."""
         work = _work(run)
         return agent_wire.RequestServer(
             request_bytes=work.request_bytes, response_bytes=work.response_bytes
         )
 
-    def refusals(self, run: wire.Run) -> Iterator[str]:
-        """See Traffic.refusals."""
+    def unsupported(self, run: wire.Run) -> Iterator[str]:
+        """See Traffic.unsupported."""
         if _work(run).new_connections:
             yield "Agents keep their connections open: turn new_connections off."
 
@@ -105,10 +105,10 @@ def _all_answered(evidence: Evidence) -> wire.Check:
     count = sum(one.count + one.unanswered for one in _measured(evidence))
     growth = [
         (evidence.connection_growth(row, "client")[0], evidence.connection_growth(row, "server")[0])
-        for row in evidence.cast.workload
+        for row in evidence.specs.workload
     ]
     responses, requests = (sum(column) for column in zip(*growth, strict=True))
-    planned = evidence.run.count("measure") * len(evidence.cast.workload) or count
+    planned = evidence.run.count("measure") * len(evidence.specs.workload) or count
     return wire.Check(
         law="every request is answered once, and every byte is the one that was sent",
         holds=count == planned

@@ -8,7 +8,7 @@ from statistics import median
 from netstudy import wire
 from netstudy.plan.paths import Route, Routes
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.cast import Part
+from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.workloads.base import (
     Traffic,
@@ -33,7 +33,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
 
     wired = wire.Transfer
 
-    def client(self, run: wire.Run, part: Part) -> agent_wire.TransferClient:  # noqa: ARG002
+    def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.TransferClient:  # noqa: ARG002
         """See Traffic.client."""
         work = _work(run)
         return agent_wire.TransferClient(
@@ -45,15 +45,15 @@ class TransferTraffic(Traffic[wire.Transfer]):
             measure=until(run, "measure"),
         )
 
-    def server(self, run: wire.Run, part: Part) -> agent_wire.TransferServer:  # noqa: ARG002
+    def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.TransferServer:  # noqa: ARG002
         """See Traffic.server."""
         work = _work(run)
         return agent_wire.TransferServer(
             direction=work.direction, size=_size(run), request_bytes=work.request_bytes
         )
 
-    def refusals(self, run: wire.Run) -> Iterator[str]:
-        """See Traffic.refusals."""
+    def unsupported(self, run: wire.Run) -> Iterator[str]:
+        """See Traffic.unsupported."""
         timed = isinstance(run.until("measure"), wire.UntilTime)
         if _work(run).size_bytes is None and (not timed or run.count("warm-up")):
             yield "A transfer without a size lasts for the time of its phases: give them times."
@@ -164,7 +164,7 @@ def _transfers(evidence: Evidence) -> Iterator[_Transfer]:
             done.bytes_sent,
         )
         for number, start, end, received, sent in zip(*columns, strict=True):
-            yield client, client.part.rows[number], start, end, received, sent
+            yield client, client.spec.rows[number], start, end, received, sent
 
 
 def _busy_ns(evidence: Evidence) -> dict[int, int]:
@@ -188,7 +188,7 @@ def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:
         if (received, sent) != (size * receives, size * sends)
     ]
     count = evidence.run.count("measure")
-    planned = count * len(evidence.cast.workload) if count else len(found)
+    planned = count * len(evidence.specs.workload) if count else len(found)
     return wire.Check(
         law="every transfer is whole, and every byte of it is the one that was sent",
         holds=not wrong and len(found) == planned,
@@ -200,7 +200,7 @@ def _arrived(evidence: Evidence, work: wire.Transfer) -> wire.Check:
     """What the applications at one end handed over in the measuring phase, those at the other end
     verified; and it is the payload of the transfers, with their requests."""
     sent = received = payload = 0
-    for row in evidence.cast.workload:
+    for row in evidence.specs.workload:
         got, gave, _ = evidence.connection_growth(row, "client")
         other_got, other_gave, _ = evidence.connection_growth(row, "server")
         sent, received = sent + gave + other_gave, received + got + other_got

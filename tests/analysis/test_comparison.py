@@ -7,8 +7,8 @@ import math
 import pytest
 
 from netstudy.analysis.cells import CellTable
+from netstudy.analysis.comparison import Difference, FolderComparison, comparison
 from netstudy.analysis.intervals import student_quantile
-from netstudy.analysis.two_runs import Difference, TwoRuns, two_runs
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, FAIRNESS, GOODPUT
 from netstudy.errors import StudyError
 from netstudy.study.agreement import Band, Bands, agreed_metric
@@ -33,7 +33,7 @@ def table(cells: list[tuple[Treatment, Times]], *, drops: int = 0) -> CellTable:
     return pooled(FakeFolder(plan, records))
 
 
-def one(found: TwoRuns, name: str, place: int = 0) -> Difference:
+def one(found: FolderComparison, name: str, place: int = 0) -> Difference:
     by_name = {d.metric.name: d for d in found.pairs[place].differences}
     return by_name[name]
 
@@ -43,7 +43,7 @@ B: list[tuple[Treatment, Times]] = [({"servers": 4}, [[10.0, 10.0], [15.0, 13.0]
 
 
 def test_the_difference_and_its_interval_worked_by_hand() -> None:
-    found = one(two_runs(table(A), table(B), NO_BANDS), COMPLETION.name)
+    found = one(comparison(table(A), table(B), NO_BANDS), COMPLETION.name)
     # Means of runs: 10, 12, 14 and 10, 14, 18; variances of the means 4/3 and 16/3
     assert found.value == pytest.approx(2)
     assert found.pct == pytest.approx(100 * 2 / 12)
@@ -58,7 +58,7 @@ def test_a_percentile_has_an_interval_from_the_percentiles_of_the_runs() -> None
     longer: list[tuple[Treatment, Times]] = [
         ({"servers": 4}, [[9.0, 10.0, 11.0] * 9, [11.0, 12.0, 13.0] * 9])
     ]
-    found = one(two_runs(table(longer), table(longer), NO_BANDS), "completion_ms_p50")
+    found = one(comparison(table(longer), table(longer), NO_BANDS), "completion_ms_p50")
     assert found.a is not None
     # Medians of runs 10 and 12: variance 2, of their mean 1
     assert found.a.variance == pytest.approx(1)
@@ -66,7 +66,7 @@ def test_a_percentile_has_an_interval_from_the_percentiles_of_the_runs() -> None
 
 
 def test_one_replicate_gives_a_difference_without_an_interval() -> None:
-    found = one(two_runs(table([(A[0][0], [[9.0]])]), table(B), NO_BANDS), COMPLETION.name)
+    found = one(comparison(table([(A[0][0], [[9.0]])]), table(B), NO_BANDS), COMPLETION.name)
     assert found.value == pytest.approx(5)
     assert found.interval is None
     assert found.outcome is None
@@ -101,20 +101,20 @@ def test_what_is_no_band_is_refused(text: str) -> None:
 
 def test_a_band_is_kept_or_broken_by_the_value_and_the_interval_says_how_sure() -> None:
     bands = Bands({"completion": Band.parse("20 %")})
-    found = two_runs(table(A), table(B), bands)
+    found = comparison(table(A), table(B), bands)
     completion = one(found, COMPLETION.name)
     assert (completion.outcome, completion.sure) == ("inside", False)
     assert (found.judged, found.broken) == (1, ())
-    narrow = two_runs(table(A), table(B), Bands({"completion": Band.parse("10 %")}))
+    narrow = comparison(table(A), table(B), Bands({"completion": Band.parse("10 %")}))
     (broken,) = (difference for _, difference in narrow.broken)
     assert (broken.metric, broken.outcome, broken.sure) == (COMPLETION, "outside", False)
-    far = two_runs(table(A), table([(A[0][0], [[90.0], [91.0], [92.0]])]), bands)
+    far = comparison(table(A), table([(A[0][0], [[90.0], [91.0], [92.0]])]), bands)
     assert one(far, COMPLETION.name).sure is True
 
 
 def test_a_band_for_all_leaves_alone_what_neither_measured() -> None:
     short = table([({"servers": 4}, [[9.0, 11.0]])])  # too few for a 99th percentile
-    found = two_runs(short, short, Bands({}, Band.parse("1 %")))
+    found = comparison(short, short, Bands({}, Band.parse("1 %")))
     assert one(found, "completion_ms_p99").outcome is None
     assert one(found, DROPS.name).outcome == "inside"
     assert not found.broken
@@ -122,16 +122,16 @@ def test_a_band_for_all_leaves_alone_what_neither_measured() -> None:
 
 def test_a_metric_that_is_named_must_have_been_measured() -> None:
     short = table([({"servers": 4}, [[9.0, 11.0]])])
-    found = two_runs(short, short, Bands({"completion_ms_p99": Band.parse("1 %")}))
+    found = comparison(short, short, Bands({"completion_ms_p99": Band.parse("1 %")}))
     assert [d.outcome for _, d in found.broken] == ["not measured"]
-    named = two_runs(short, short, Bands({"fairness": Band.parse("1 %")}))
+    named = comparison(short, short, Bands({"fairness": Band.parse("1 %")}))
     assert [d.metric for _, d in named.broken] == [FAIRNESS]
 
 
 def test_what_one_side_alone_measured_is_not_an_agreement() -> None:
     long = table([({"servers": 4}, [[9.0, 11.0] * 20])])
     short = table([({"servers": 4}, [[9.0, 11.0]])])
-    found = two_runs(long, short, Bands({}, Band.parse("50 %")))
+    found = comparison(long, short, Bands({}, Band.parse("50 %")))
     assert [(d.metric.name, d.outcome) for _, d in found.broken] == [
         ("completion_ms_p99", "not measured")
     ]
@@ -140,7 +140,7 @@ def test_what_one_side_alone_measured_is_not_an_agreement() -> None:
 def test_cells_are_matched_by_their_levels_as_they_are_written() -> None:
     a = table([({"servers": n}, [[float(n)]]) for n in (1, 2, 3)])
     b = table([({"servers": n}, [[float(n)]]) for n in (4, 3, 2)])
-    found = two_runs(a, b, NO_BANDS)
+    found = comparison(a, b, NO_BANDS)
     assert [pair.treatment for pair in found.pairs] == [{"servers": 2}, {"servers": 3}]
     assert [row.treatment for row in found.only_a] == [{"servers": 1}]
     assert [row.treatment for row in found.only_b] == [{"servers": 4}]
@@ -150,7 +150,7 @@ def test_cells_are_matched_by_their_levels_as_they_are_written() -> None:
 def test_a_factor_of_one_alone_is_told_and_its_cells_stand_beside_the_one() -> None:
     a = table([({"servers": 1}, [[1.0]])])
     b = table([({"servers": 1, "tcp": tcp}, [[2.0]]) for tcp in ("cubic", "reno")])
-    found = two_runs(a, b, NO_BANDS)
+    found = comparison(a, b, NO_BANDS)
     assert found.matched_by == ("servers",)
     assert [(one.factor, one.a, one.b) for one in found.apart] == [("tcp", (), ("cubic", "reno"))]
     assert [pair.treatment["tcp"] for pair in found.pairs] == ["cubic", "reno"]
@@ -159,7 +159,7 @@ def test_a_factor_of_one_alone_is_told_and_its_cells_stand_beside_the_one() -> N
 def test_a_factor_that_each_holds_at_its_own_level_does_not_part_them() -> None:
     a = table([({"servers": n, "kernel": "5.15"}, [[1.0]]) for n in (1, 2)])
     b = table([({"servers": n, "kernel": "6.18"}, [[1.0]]) for n in (1, 2)])
-    found = two_runs(a, b, NO_BANDS)
+    found = comparison(a, b, NO_BANDS)
     assert [one.factor for one in found.apart] == ["kernel"]
     assert [pair.treatment for pair in found.pairs] == [{"servers": 1}, {"servers": 2}]
 
@@ -167,9 +167,9 @@ def test_a_factor_that_each_holds_at_its_own_level_does_not_part_them() -> None:
 def test_what_the_plans_set_differently_is_told_by_its_path() -> None:
     a = table([({"switch": "arista-7124s"}, [[1.0]])])
     b = table([({"switch": "nexus-5010"}, [[1.0]])])
-    paths = {setting.path for setting in two_runs(a, b, NO_BANDS).settings}
+    paths = {setting.path for setting in comparison(a, b, NO_BANDS).settings}
     assert {"switch.profile", "switch.buffer.kind"} <= paths
-    assert two_runs(a, a, NO_BANDS).settings == ()
+    assert comparison(a, a, NO_BANDS).settings == ()
 
 
 def test_figures_and_metrics_may_be_named_and_nothing_else() -> None:
@@ -179,11 +179,11 @@ def test_figures_and_metrics_may_be_named_and_nothing_else() -> None:
         agreed_metric("godput")
     one_cell = table(A)
     with pytest.raises(StudyError, match="neither run gives etr_per_s"):
-        two_runs(one_cell, one_cell, Bands({"etr_per_s": Band.parse("1 %")}))
+        comparison(one_cell, one_cell, Bands({"etr_per_s": Band.parse("1 %")}))
 
 
 def test_the_same_folder_agrees_with_itself() -> None:
-    found = two_runs(table(B, drops=3), table(B, drops=3), Bands({}, Band.parse("0")))
+    found = comparison(table(B, drops=3), table(B, drops=3), Bands({}, Band.parse("0")))
     assert found.judged
     assert not found.broken
     assert one(found, GOODPUT.name).value == 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from netstudy.analysis.two_runs import CellPair, Difference, Setting
+from netstudy.analysis.comparison import CellPair, Difference, Setting
 from netstudy.report.appendix import UNSET, setting_text
 from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.numbers import SMALLEST, level_text, listed
@@ -25,9 +25,9 @@ from netstudy.report.tables import (
 
 if TYPE_CHECKING:
     from netstudy.analysis.cells import CellRow
+    from netstudy.analysis.comparison import Apart, FolderComparison
     from netstudy.analysis.intervals import Estimate, Interval
     from netstudy.analysis.metrics import Metric
-    from netstudy.analysis.two_runs import Apart, TwoRuns
     from netstudy.store import Folder
 
 
@@ -98,7 +98,7 @@ def _value_text(name: str, value: object) -> str:
     return UNSET if value is None else setting_text(name, value)
 
 
-def metric_tables(found: TwoRuns) -> Iterator[Table]:
+def metric_tables(found: FolderComparison) -> Iterator[Table]:
     """One table a metric that either folder measured: both values, the difference, the band."""
     for metric in found.metrics:
         pairs = [(pair, one) for pair in found.pairs for one in _of(pair, metric)]
@@ -106,7 +106,7 @@ def metric_tables(found: TwoRuns) -> Iterator[Table]:
             yield _metric_table(metric, pairs)
 
 
-def bands_table(found: TwoRuns) -> Table:
+def bands_table(found: FolderComparison) -> Table:
     """Every value that has a band in one table, cell by cell: what a page shows."""
     judged = [(pair, one) for pair in found.pairs for one in pair.differences if one.outcome]
     factors = tuple(dict.fromkeys(name for pair, _ in judged for name in pair.treatment))
@@ -183,7 +183,7 @@ def outcome_text(one: Difference) -> str:
     return f"{one.outcome}, not sure" if one.sure is False else f"{one.outcome}"
 
 
-def sentences(found: TwoRuns) -> Iterator[Sentence]:
+def sentences(found: FolderComparison) -> Iterator[Sentence]:
     """What was matched and what was not, and what became of the bands."""
     yield say(
         "{n} of cells matched{by}.",
@@ -232,7 +232,7 @@ def _levels(levels: Sequence[Any]) -> Name:
     return Name(listed([level_text(level) for level in levels]))
 
 
-def _no_numbers(found: TwoRuns) -> Iterator[Sentence]:
+def _no_numbers(found: FolderComparison) -> Iterator[Sentence]:
     """Runs that do not enter, by side."""
     for name, rows in (
         ("A", _distinct([pair.a for pair in found.pairs])),
@@ -252,7 +252,7 @@ def _distinct(rows: Sequence[CellRow]) -> list[CellRow]:
     return list({id(row): row for row in rows}.values())
 
 
-def as_data(a: Side, b: Side, found: TwoRuns) -> dict[str, Any]:
+def as_data(a: Side, b: Side, found: FolderComparison) -> dict[str, Any]:
     """All of it for programs."""
     return {
         "a": {"folder": a.folder, "testbed": a.testbed, **a.facts},
@@ -297,7 +297,7 @@ def _interval_data(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [interval.low, interval.high]
 
 
-def broken(found: TwoRuns) -> tuple[Sentence, ...]:
+def broken(found: FolderComparison) -> tuple[Sentence, ...]:
     """Each value that breaks its band, in words."""
     return tuple(_broken_text(pair, one) for pair, one in found.broken)
 

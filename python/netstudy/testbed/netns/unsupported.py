@@ -1,4 +1,4 @@
-"""What namespaces on this machine cannot do of a plan: it is refused, not left out in silence."""
+"""Parts of a plan that namespaces on this machine cannot carry out; they are refused by name."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from netstudy.testbed.workloads import traffic_of
 _OF_ANOTHER_TCP = ("fack", "rfc")
 
 
-def refusals(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[str]:
-    """One sentence for each thing; empty when the plan can be carried out."""
+def unsupported(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[str]:
+    """One sentence for each unsupported part; empty when the plan can be carried out."""
     networks = {repr(run.network): run.network for run in plan.runs}.values()
     of_networks = (line for network in networks for line in _of(network, switching, kernel))
     of_runs = (line for run in plan.runs for line in _of_run(run, switching))
@@ -23,7 +23,7 @@ def refusals(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[str]
 
 
 def notes(network: wire.Network, switching: Switching, kernel: Kernel) -> list[str]:
-    """What is different from the study although it is carried out, one sentence each."""
+    """Differences from the study that do not stop a run, one sentence each."""
     own = [line for group in network.groups for line in departures(group.tcp, kernel)]
     path = kernel_path.departures(network) if switching == "kernel" else []
     switches = [line for switch in network.switches for line in _switch(switch)]
@@ -34,7 +34,7 @@ def notes(network: wire.Network, switching: Switching, kernel: Kernel) -> list[s
 
 def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator[str]:
     if switching == "kernel":
-        yield from kernel_path.refusals(network)
+        yield from kernel_path.unsupported(network)
     if any(one.honours_pause or one.pause_high_bytes is not None for one in network.switches):
         yield "Links of namespaces know no PAUSE; turn it off in the switch."
     yield from _pauses(network)
@@ -44,8 +44,8 @@ def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator
 
 
 def _pauses(network: wire.Network) -> Iterator[str]:
-    """PAUSE between two hosts that share a link; one that the peer does not honour changes nothing
-    on any testbed."""
+    """PAUSE between two hosts on one link. Frames that the peer ignores change nothing anywhere, so
+    they are not refused."""
     groups = {host.name: network.group(host.group) for host in network.hosts}
     for link in network.links:
         for end, peer in (link.ports, link.ports[::-1]):
@@ -73,7 +73,7 @@ def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:
 
 
 def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
-    """Hosts that are elsewhere, have several addresses, or zones of another TCP or quota."""
+    """Hosts on other machines or with several addresses; zones with a TCP or quota of their own."""
     for host in network.hosts:
         if host.machine is not None:
             yield f"Host {host.name} lives on {host.machine}; namespaces are on this machine alone."
@@ -101,7 +101,7 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
 
 
 def _of_run(run: wire.Run, switching: Switching) -> Iterator[str]:
-    yield from traffic_of(run.workload).refusals(run)
+    yield from traffic_of(run.workload).unsupported(run)
     for phase in run.phases:
         if phase.kind in wire.APPLICATION_PHASES:
             yield f"The workload has no data of its own: it has no phase '{phase.kind}'."
@@ -158,7 +158,7 @@ def _pairs(run: wire.Run) -> Iterator[str]:
 
 
 def _hosts(network: wire.Network) -> Iterator[str]:
-    """What a profile says of a host's interface and processor: here these are the machine's own."""
+    """Modelled properties of interfaces and CPUs: in namespaces these are the machine's own."""
     modelled = {
         "receive_latency_ns",
         "receive_jitter_ns",
@@ -186,7 +186,7 @@ def _hosts(network: wire.Network) -> Iterator[str]:
 
 
 def _queues(layout: Layout) -> Iterator[str]:
-    """What hosts do not hand over, or not hold back, because of who carries their links."""
+    """Settings of host queues without effect, because of the program that carries the link."""
     usual = wire.Nic()
     for one in layout.interfaces:
         group = layout.host_of(one.host).group

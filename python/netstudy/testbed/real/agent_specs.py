@@ -1,8 +1,8 @@
-"""Who plays which part in a run: agents, and the connections between them.
+"""The agents of a run on real hosts, and the connections between them.
 
-An agent is one process for each endpoint of a role: a host, a zone, or one interface of a host. One
-that is client and server has two. Where a host or one of its interfaces has no part in the traffic,
-an observer reads its counters.
+An agent is a process for one endpoint of a role: a host, a zone, or one interface of a host. An
+endpoint that is client and server has two agents. An interface without traffic has an agent that
+only reads its counters, an observer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 
 from netstudy.wire import Role
 
-PartRole = Literal["client", "server", "observer"]
+AgentRole = Literal["client", "server", "observer"]
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,20 @@ class Connection:
 
 
 @dataclass(frozen=True)
-class Part:
-    """An agent, and its connections as rows of the cast: an agent numbers its own from 0."""
+class AgentSpec:
+    """One agent and its connections, as rows of `AgentSpecs.connections`; the agent itself numbers
+    them from 0."""
 
     endpoint: str
-    role: PartRole
+    role: AgentRole
     own: tuple[int, ...] = ()
-    """The workload's."""
+    """Rows of the workload's connections."""
     probes: tuple[int, ...] = ()
-    """The probe's, which an agent numbers behind the others."""
+    """Rows of the probe's connections, which an agent numbers after its own."""
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """All of them, in the order of their numbers."""
+        """All its rows, in the order in which the agent numbers them."""
         return (*self.own, *self.probes)
 
     @property
@@ -54,17 +55,17 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Cast:
-    """All parts of a run."""
+class AgentSpecs:
+    """All agents and connections of a run."""
 
     connections: tuple[Connection, ...]
-    """Those of the workload in the order of the plan, then those of the probe."""
-    clients: tuple[Part, ...]
-    servers: tuple[Part, ...]
-    observers: tuple[Part, ...] = ()
+    """The workload's connections in the order of the plan, then the probe's."""
+    clients: tuple[AgentSpec, ...]
+    servers: tuple[AgentSpec, ...]
+    observers: tuple[AgentSpec, ...] = ()
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def all(self) -> tuple[AgentSpec, ...]:
         """The clients, then the servers, then the observers."""
         return (*self.clients, *self.servers, *self.observers)
 
@@ -73,31 +74,31 @@ class Cast:
         """The rows of the workload's connections."""
         return range(sum(not one.is_probe for one in self.connections))
 
-    def end(self, row: int, role: Role) -> tuple[Part, int]:
-        """The part at an end of a connection, and the connection's number there."""
-        parts = self.clients if role == "client" else self.servers
-        part = next(part for part in parts if row in part.rows)
-        return part, part.rows.index(row)
+    def end(self, row: int, role: Role) -> tuple[AgentSpec, int]:
+        """The agent at an end of a connection, and the number that it gives the connection."""
+        specs = self.clients if role == "client" else self.servers
+        spec = next(spec for spec in specs if row in spec.rows)
+        return spec, spec.rows.index(row)
 
 
-def cast_of(pairs: Iterable[tuple[str, str]], *, probed: bool) -> Cast:
-    """The cast for the workload's connections, a client and a server each; with a probe, one more
-    for each two that talk."""
+def agent_specs(pairs: Iterable[tuple[str, str]], *, probed: bool) -> AgentSpecs:
+    """The agents for the workload's connections, given as (client, server); `probed` adds a
+    connection of the probe for each pair of endpoints that talk."""
     own = [Connection(client, server) for client, server in pairs]
     talking = dict.fromkeys((one.client, one.server) for one in own)
     probes = [Connection(*pair, is_probe=True) for pair in talking] if probed else []
     connections = (*own, *probes)
-    return Cast(
+    return AgentSpecs(
         connections,
-        clients=tuple(_parts("client", connections)),
-        servers=tuple(_parts("server", connections)),
+        clients=tuple(_specs("client", connections)),
+        servers=tuple(_specs("server", connections)),
     )
 
 
-def _parts(role: Role, connections: tuple[Connection, ...]) -> Iterable[Part]:
+def _specs(role: Role, connections: tuple[Connection, ...]) -> Iterable[AgentSpec]:
     for endpoint in dict.fromkeys(getattr(one, role) for one in connections):
         rows = [row for row, one in enumerate(connections) if getattr(one, role) == endpoint]
-        yield Part(
+        yield AgentSpec(
             endpoint,
             role,
             own=tuple(row for row in rows if not connections[row].is_probe),

@@ -117,7 +117,7 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoRuns:
+class FolderComparison:
     """What two folders have in common, and what they say of it."""
 
     metrics: tuple[Metric, ...]
@@ -142,7 +142,7 @@ class TwoRuns:
         return ((pair, one) for pair in self.pairs for one in pair.differences)
 
 
-def two_runs(a: CellTable, b: CellTable, bands: Bands) -> TwoRuns:
+def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     """Matches the cells of two folders and compares them, in the metrics that either of them has.
 
     Those that are exported are always compared, others where they have a band. Raises StudyError
@@ -169,7 +169,7 @@ def two_runs(a: CellTable, b: CellTable, bands: Bands) -> TwoRuns:
         for left in lefts
         for right in of_b.get(key, ())
     )
-    return TwoRuns(
+    return FolderComparison(
         metrics=metrics,
         matched_by=matched_by,
         apart=apart,

@@ -190,7 +190,7 @@ def parse_percent(text: object) -> float:
 
 
 def parse_processor_share(text: object) -> float:
-    """Read a share of a processor such as "12.5 %" into 12.5. Raises UnitError for one that is
+    """Read a share of a CPU such as "12.5 %" into 12.5. Raises UnitError for one that is
     finer than what a kernel counts in: a microsecond of a period of 100 ms."""
     value = _read(text, PERCENT)
     if (1_000 * value).denominator != 1:

@@ -93,7 +93,7 @@ def test_what_was_asked_for_is_recorded_and_the_study_is_kept_as_it_was(
         "overrides": {"workload.incast.iterations": "2", "workload.incast.warmup": "0"},
         "quick": True,
         "without": [],
-        "form": None,
+        "variant": None,
         "scale": None,
         "versions": {"netstudy": "0.1.0"},
     }
@@ -106,8 +106,8 @@ def test_what_was_asked_for_is_recorded_and_the_study_is_kept_as_it_was(
 
 
 def test_what_a_study_refers_to_is_kept_beside_it(here: Path, netstudy: Netstudy) -> None:
-    """Reference data and profiles as they were, those of the form for netns too: the report can be
-    made anew without the study, every form of which is checked when it is read."""
+    """Reference data and profiles as they were, those of the netns variant too: the report can be
+    made anew without the study, every variant of which is checked when it is read."""
     outcome = netstudy("run", INCAST, *LITTLE, "--only", "servers=1..2")
     assert outcome.code == 0, outcome.err
     kept = here / "results" / "incast" / "latest"

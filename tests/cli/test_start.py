@@ -105,7 +105,7 @@ class TestDoctor:
         assert found["engine"]["advice"] == "make build"
         assert not found["chromium"]["needed"]
         assert found["chromium"]["advice"].endswith("sudo apt-get install chromium")
-        assert found["processors"]["ok"]
+        assert found["CPUs"]["ok"]
 
     def test_an_engine_that_does_not_run_is_told(
         self, here: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch

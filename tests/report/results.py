@@ -59,7 +59,7 @@ def results(
     quick: bool = False,
     maker: Maker = record,
     testbed: str = "sim",
-    form: str | None = None,
+    variant: str | None = None,
 ) -> Folder:
     """The results of a study file; a maker that returns None leaves a run out."""
     written = load(study)
@@ -70,7 +70,7 @@ def results(
         only=parse_only(only, written),
         overrides=dict(overrides or {}),
         quick=quick,
-        form=form,
+        variant=variant,
     )
     applied = invocation.applied_to(written)
     plan = make_plan(applied, seed=1, only=invocation.levels_kept(applied)).plan

@@ -66,7 +66,7 @@ def test_nodes_are_told_by_what_they_ran_on(tmp_path: Path) -> None:
     assert str(switch.overview.caption) == "switch: switch, in 3 runs"
     assert str(client.overview.caption) == "client: client-1, client-2, in 1 runs"
     found = rows(switch.overview)
-    assert found["processors that it may use"] == ["0.5"]
+    assert found["CPUs that it may use"] == ["0.5"]
     assert found["interface p0, p1, p2"] == ["veth, driver veth 1.0, MTU 1500 B"]
     assert found["offloads of p0, p1, p2"] == ["highdma, tx-lockless"]
     assert found["queue disciplines"] == ["p0, p1, p2: noqueue"]

@@ -326,7 +326,7 @@ def test_a_changed_reference_is_checked_as_well(referring: Callable[..., Path]) 
 
 
 def test_a_form_without_the_published_levels_has_no_values(tmp_path: Path) -> None:
-    from netstudy.study import in_form
+    from netstudy.study import in_variant
 
     (tmp_path / "study.yaml").write_text(
         SIZES
@@ -334,5 +334,5 @@ def test_a_form_without_the_published_levels_has_no_values(tmp_path: Path) -> No
         + f"reference: {{file: data.csv, source: me, {SIZED}}}\n"
     )
     (tmp_path / "data.csv").write_text("size,s\n1 MB,1\n1 GB,9\n")
-    formed: Study = in_form(load(tmp_path), "netns")
+    formed: Study = in_variant(load(tmp_path), "netns")
     assert [one.levels["size"] for one in published_values(formed)] == ["1 MB"]

@@ -141,8 +141,8 @@ class StudyResult:
     expectation: str | None
     description: str | None
     """What the study says it is about, besides what it says of each of its test cases."""
-    form: tuple[str, str] | None
-    """The testbed in whose form it was carried out, and why in that form; None: not said."""
+    variant: tuple[str, str] | None
+    """The testbed in whose variant it was carried out, and why in that variant; None: not said."""
     margin_pct: float | None
     """The study's equivalence margin, its `noise`; None: it declares none."""
     comparing: Comparing | None
@@ -193,7 +193,7 @@ def analyse(folder: Folder) -> StudyResult:
         question=study.question,
         expectation=study.expectation,
         description=study.description,
-        form=_form(folder, study),
+        variant=_variant(folder, study),
         margin_pct=study.margin_pct,
         comparing=comparing,
         cells=cells,
@@ -216,10 +216,10 @@ def analyse(folder: Folder) -> StudyResult:
     )
 
 
-def _form(folder: Folder, study: Study) -> tuple[str, str] | None:
-    name = folder.invocation().form
-    form = study.testbeds.get(name) if name else None
-    return (name, form.description) if name and form and form.description else None
+def _variant(folder: Folder, study: Study) -> tuple[str, str] | None:
+    name = folder.invocation().variant
+    variant = study.testbeds.get(name) if name else None
+    return (name, variant.description) if name and variant and variant.description else None
 
 
 def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:

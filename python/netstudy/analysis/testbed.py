@@ -1,7 +1,7 @@
 """What the records tell of the testbed itself: whether it was the limit, and whether it can be
 believed.
 
-A testbed of real machines can run out of processor, lose frames where nobody looks, or release
+A testbed of real machines can run out of CPU, lose frames where nobody looks, or release
 them late; its runs then measure that. And what one instrument counts another one should confirm.
 Whether such a run still counts its record says, by its status; here a reader is told, by run.
 """

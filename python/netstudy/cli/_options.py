@@ -55,12 +55,13 @@ TestbedName = Annotated[
         "in place of runs. [default: sim]",
     ),
 ]
-Form = Annotated[
+Variant = Annotated[
     str | None,
     typer.Option(
+        "--variant",
         "--form",
         metavar="TESTBED",
-        help="Carry out the study in the form that it has for this testbed. [default: its own]",
+        help="Carry out the study's variant for this testbed. [default: that of --testbed]",
     ),
 ]
 Scale = Annotated[
@@ -69,7 +70,7 @@ Scale = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Processors to use; results are the same with any."),
+    typer.Option("--threads", min=1, help="CPUs to use; results are the same with any."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 

@@ -33,7 +33,7 @@ class Asked:
     overrides: Sequence[str] = ()
     quick: bool = False
     testbed: str | None = None
-    form: str | None = None
+    variant: str | None = None
     scale: str | None = None
     without: Sequence[str] = ()
 
@@ -45,7 +45,7 @@ class Prepared:
     written: Study
     """As its file has it."""
     study: Study
-    """In the form, the short form and with the values that were asked for."""
+    """In the variant, the short form and with the values that were asked for."""
     planned: PlannedStudy
     invocation: Invocation
 
@@ -80,15 +80,15 @@ def prepare(asked: Asked) -> Prepared:
 
     as_written = load(asked.study)
     testbed = asked.testbed or DEFAULT_TESTBED
-    form = _form(as_written, asked.form, testbed)
+    variant = _variant(as_written, asked.variant, testbed)
     invocation = Invocation(
         study=str(asked.study),
         testbed=testbed,
         seed=as_written.seed if asked.seed is None else asked.seed,
         overrides=pairs(asked.overrides, "--set"),
         quick=asked.quick,
-        form=form,
-        scale=_scale(as_written, asked.scale, form),
+        variant=variant,
+        scale=_scale(as_written, asked.scale, variant),
         without=list(asked.without),
     )
     study = invocation.applied_to(as_written)
@@ -118,23 +118,23 @@ def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
         )
 
 
-def _form(study: Study, asked: str | None, testbed: str) -> str | None:
-    """The form that is asked for, else the testbed's own where the study has one."""
+def _variant(study: Study, asked: str | None, testbed: str) -> str | None:
+    """The variant that is asked for, else the testbed's own where the study has one."""
     if asked is None:
-        family = testbed.split("-")[0]  # netns-kernel carries out the form for netns
+        family = testbed.split("-")[0]  # netns-kernel carries out the variant for netns
         return next((name for name in (testbed, family) if name in study.testbeds), None)
     if asked not in study.testbeds:
         has = ", ".join(study.testbeds) or "none"
-        raise StudyError(f"the study has no form for {asked}; it has: {has}", "--form")
+        raise StudyError(f"the study has no variant for {asked}; it has: {has}", "--variant")
     return asked
 
 
-def _scale(study: Study, asked: str | None, form: str | None) -> str | None:
-    """What is asked for, else what the form says; None: the study's own rates."""
+def _scale(study: Study, asked: str | None, variant: str | None) -> str | None:
+    """What is asked for, else what the variant says; None: the study's own rates."""
     if asked is not None:
         scale = scale_text(asked)
     else:
-        said = study.testbeds[form].scale if form else None
+        said = study.testbeds[variant].scale if variant else None
         scale = "1" if said is None else str(said)
     return None if scale == "1" else scale
 

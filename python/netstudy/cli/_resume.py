@@ -72,7 +72,7 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
         "testbed": asked.testbed,
         "quick": asked.quick or None,
         "overrides": pairs(asked.overrides, "--set") or None,
-        "form": asked.form,
+        "variant": asked.variant,
         "scale": None if asked.scale is None else scale_text(asked.scale),
         "without": list(asked.without) or None,
         "only": parse_only(asked.only, folder.study()) if asked.only else None,

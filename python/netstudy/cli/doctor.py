@@ -78,7 +78,7 @@ def _python() -> Finding:
 def _processors() -> Finding:
     from netstudy.store.environment import cores, cpu_name
 
-    return Finding("processors", True, f"{cores()} x {cpu_name() or 'unknown'}")
+    return Finding("CPUs", True, f"{cores()} x {cpu_name() or 'unknown'}")
 
 
 def _memory() -> Finding:

@@ -19,7 +19,7 @@ EPILOG = "Example: netstudy plan studies/incast --only servers=1..6 --set replic
 def command(
     study: options.StudyPath,
     testbed: options.TestbedName = None,
-    form: options.Form = None,
+    variant: options.Variant = None,
     scale: options.Scale = None,
     seed: options.Seed = None,
     only: options.Only = None,
@@ -34,7 +34,7 @@ def command(
     --json prints the plan itself: the document that the engine reads on its standard input.
     """
     asked = Asked(
-        study, seed, only or (), overrides or (), quick, testbed, form, scale, without or ()
+        study, seed, only or (), overrides or (), quick, testbed, variant, scale, without or ()
     )
     show_plan(prepare(asked), threads, json=json)
 

@@ -47,7 +47,7 @@ def command(
         ),
     ],
     testbed: options.TestbedName = None,
-    form: options.Form = None,
+    variant: options.Variant = None,
     scale: options.Scale = None,
     seed: options.Seed = None,
     resume: Annotated[
@@ -77,7 +77,7 @@ def command(
     or a run failed or is invalid.
     """
     asked = Asked(
-        study, seed, only or (), overrides or (), quick, testbed, form, scale, without or ()
+        study, seed, only or (), overrides or (), quick, testbed, variant, scale, without or ()
     )
     if dry_run:
         from netstudy.cli.plan import show_plan

@@ -336,7 +336,7 @@ PhaseTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, _DA
 MeasuringTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 1, _DAY_NS))]
 """nanoseconds, at least one and a day at most."""
 ProcessorShare = Annotated[float | Ref, Typed(Quantity(PERCENT, parse_processor_share, least=1))]
-"""percent of one processor, as a kernel can impose it: at least 1, in whole thousandths."""
+"""percent of one CPU, as a kernel can impose it: at least 1, in whole thousandths."""
 PercentValue = Annotated[float, Typed(Quantity(PERCENT, parse_percent), refs=False)]
 ScaleValue = Annotated[Fraction, Typed(Scale(), refs=False)]
 MtuSize = Annotated[int | Ref, Typed(Mtu())]

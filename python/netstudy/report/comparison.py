@@ -53,10 +53,10 @@ def side_of(folder: Folder) -> Side:
         "netstudy": invocation.versions.get("netstudy"),
         "engine": engine.version if engine else None,
         "seed": str(invocation.seed),
-        "form": invocation.form,
+        "variant": invocation.variant,
         "scale": invocation.scale,
         "kernel": machine.get("kernel"),
-        "processor": machine.get("cpu"),
+        "CPU": machine.get("cpu"),
     }
     known = {name: str(value) for name, value in facts.items() if value is not None}
     return Side(str(folder.path), invocation.testbed, known)

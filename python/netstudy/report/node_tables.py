@@ -129,10 +129,10 @@ def _listed(nodes: Sequence[str]) -> str:
 def _facts(alike: _Alike) -> Iterator[tuple[str, str]]:
     environment = alike.environment
     machine = environment.machine
-    yield "processor", machine.cpu or "unknown"
-    yield "processors of the machine", str(machine.cpus)
+    yield "CPU", machine.cpu or "unknown"
+    yield "CPUs of the machine", str(machine.cpus)
     if environment.cpus is not None:
-        yield "processors that it may use", f"{environment.cpus:g}"
+        yield "CPUs that it may use", f"{environment.cpus:g}"
     yield "memory", with_unit(f"{machine.memory_bytes / 1e9:.1f}", "GB")
     yield "kernel", machine.kernel
     for one in environment.interfaces:

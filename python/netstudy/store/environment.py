@@ -26,7 +26,7 @@ def host() -> Environment:
 
 
 def cpu_name() -> str | None:
-    """The processor's model name; None where /proc/cpuinfo has none."""
+    """The CPU's model name; None where /proc/cpuinfo has none."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -36,7 +36,7 @@ def cpu_name() -> str | None:
 
 
 def cores() -> int:
-    """The processors that this process may use."""
+    """The CPUs that this process may use."""
     return len(os.sched_getaffinity(0))
 
 

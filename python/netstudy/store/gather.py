@@ -26,8 +26,8 @@ def gather(
     """The files that belong to a study and its plan, by path inside the results folder.
 
     `written` is the study as its file has it, `applied` what was made of it for this run: both are
-    read anew from the folder, with every form of the study. Raises StudyError when a file cannot be
-    read, or when reference data lie outside the study's folder, from where their name could not
+    read anew from the folder, with every variant of the study. Raises StudyError when a file cannot
+    be read, or when reference data lie outside the study's folder, from where their name could not
     lead to the copy.
     """
     files = {STUDY: written.source_text.encode()}
@@ -41,12 +41,14 @@ def gather(
 
 
 def _profiles(written: Study, applied: Study, plan: Plan, hardware: HardwareLibrary) -> list[str]:
-    """Those that some level of the study or of a form names, and those that the plan was made of:
-    of these some are named by other profiles."""
-    from netstudy.study import in_form, profiles_named
+    """The profiles that a level of the study or of a variant names, and those that the plan was
+    made of, some of which are named by other profiles."""
+    from netstudy.study import in_variant, profiles_named
 
-    forms = [in_form(written, name, hardware=hardware) for name in written.testbeds]
-    named = {name for study in (written, applied, *forms) for _, _, name in profiles_named(study)}
+    variants = [in_variant(written, name, hardware=hardware) for name in written.testbeds]
+    named = {
+        name for study in (written, applied, *variants) for _, _, name in profiles_named(study)
+    }
     networks = [run.network for run in plan.runs]
     tcps = {group.tcp.profile for network in networks for group in network.groups}
     switches = {switch.profile for network in networks for switch in network.switches}

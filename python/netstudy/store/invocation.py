@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from netstudy import __version__
 from netstudy.wire import Level
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Invocation(BaseModel):
     """The arguments of `netstudy run` that decide what is run (`invocation.json`)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     study: str
     """The study file as it was named; where it was, not what it said (study.yaml says that)."""
@@ -29,8 +29,9 @@ class Invocation(BaseModel):
     """Values changed for this run (`--set`)."""
     quick: bool = False
     """Whether the study's short form was asked for."""
-    form: str | None = None
-    """The testbed in whose form the study was carried out; None: as it stands."""
+    variant: str | None = Field(default=None, validation_alias=AliasChoices("variant", "form"))
+    """The testbed whose variant of the study was carried out; None: the study as it stands. Older
+    folders call it `form`."""
     scale: str | None = None
     """What all link rates were multiplied by; None: they are the study's."""
     without: list[str] = []
@@ -38,12 +39,12 @@ class Invocation(BaseModel):
     versions: dict[str, str] = {"netstudy": __version__}
 
     def applied_to(self, study: Study) -> Study:
-        """The study in its testbed's form and its short form, with the overrides and without the
+        """The study in its testbed's variant and its short form, with the overrides and without the
         parts that were left out, as asked for."""
-        from netstudy.study import apply_overrides, in_form, quick_form, without_parts
+        from netstudy.study import apply_overrides, in_variant, quick_form, without_parts
 
-        formed = in_form(study, self.form) if self.form else study
-        chosen = quick_form(formed) if self.quick else formed
+        varied = in_variant(study, self.variant) if self.variant else study
+        chosen = quick_form(varied) if self.quick else varied
         changed = apply_overrides(chosen, self.overrides) if self.overrides else chosen
         return without_parts(changed, self.without) if self.without else changed
 
@@ -53,11 +54,11 @@ class Invocation(BaseModel):
         return study.grows and self.testbed != "published"
 
     def levels_kept(self, study: Study) -> dict[str, Sequence[Level]]:
-        """Factor -> the levels that are run: the form's, then the short form's, then `--only`."""
-        from netstudy.study import form_only, quick_only
+        """Factor -> the levels that are run: the variant's, the short form's, then `--only`."""
+        from netstudy.study import quick_only, variant_only
 
         return {
-            **(form_only(study, self.form) if self.form else {}),
+            **(variant_only(study, self.variant) if self.variant else {}),
             **(quick_only(study) if self.quick else {}),
             **self.only,
         }

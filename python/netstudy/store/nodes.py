@@ -60,7 +60,7 @@ class Machine(_Captured):
 
     cpu: str | None
     cpus: int
-    """Processors that are online."""
+    """CPUs that are online."""
     memory_bytes: int
     kernel: str
     """System, release and version, as `uname -srv` prints them."""
@@ -74,7 +74,7 @@ class NodeEnvironment(_Captured):
     schema_: Literal["netstudy/node/1"] = NODE_SCHEMA
     machine: Machine
     cpus: float | None
-    """Processors that its processes may use."""
+    """CPUs that its processes may use."""
     interfaces: tuple[Interface, ...]
     qdiscs: str
     """What `tc -s -j qdisc show` printed."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from netstudy.study.checks.network import profiles_named
 from netstudy.study.file import json_schema
 from netstudy.study.levels import FactorLevel, Growth, level_text
-from netstudy.study.loader import apply_overrides, in_form, load, quick_form, without_parts
+from netstudy.study.loader import apply_overrides, in_variant, load, quick_form, without_parts
 from netstudy.study.model import MAIN_CASE, Case, Factor, Study
 from netstudy.study.outcome import Compare, Figure, Reference, Report, Table
-from netstudy.study.selection import form_only, parse_only, quick_only, select
+from netstudy.study.selection import parse_only, quick_only, select, variant_only
 
 __all__ = [
     "MAIN_CASE",
@@ -26,8 +26,7 @@ __all__ = [
     "Study",
     "Table",
     "apply_overrides",
-    "form_only",
-    "in_form",
+    "in_variant",
     "json_schema",
     "level_text",
     "load",
@@ -36,5 +35,6 @@ __all__ = [
     "quick_form",
     "quick_only",
     "select",
+    "variant_only",
     "without_parts",
 ]

@@ -62,7 +62,7 @@ class Quick(Model):
     """Path -> value, as `--set` takes them."""
 
 
-class Form(Quick):
+class Variant(Quick):
     """What a testbed makes of the study: fewer cells, smaller blocks, slower links, other factors.
 
     Nothing is changed silently: what a testbed cannot do is refused unless the study says here what
@@ -76,7 +76,7 @@ class Form(Quick):
     factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
     """Factors that are added, or that take the place of those of the same name."""
     quick: Quick = Quick()
-    """The short form of this form."""
+    """The short form of this variant."""
 
 
 class StudyFile(Design):
@@ -123,8 +123,8 @@ class StudyFile(Design):
     """Published measurements to show beside the study's own."""
     quick: Quick = Quick()
     """The short form that `--quick` runs."""
-    testbeds: dict[NameValue, Form] = Field(default_factory=dict)
-    """Testbed -> the form of the study that it carries out."""
+    testbeds: dict[NameValue, Variant] = Field(default_factory=dict)
+    """Testbed -> the variant of the study that it carries out."""
 
     @model_validator(mode="after")
     def _one_design(self) -> StudyFile:

@@ -28,7 +28,7 @@ from netstudy.study.checks.outcome import reference_problems
 from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
 from netstudy.study.not_reported import not_reported
-from netstudy.study.selection import form_only
+from netstudy.study.selection import variant_only
 from netstudy.study.vocabulary import TESTBEDS
 
 
@@ -76,8 +76,8 @@ def quick_form(study: Study, *, hardware: HardwareLibrary | None = None) -> Stud
     return apply_overrides(study, study.quick.set, hardware=hardware)
 
 
-def in_form(study: Study, name: str, *, hardware: HardwareLibrary | None = None) -> Study:
-    """The study in the form that it has for a testbed: its factors, values and short form set.
+def in_variant(study: Study, name: str, *, hardware: HardwareLibrary | None = None) -> Study:
+    """The study in its variant for a testbed: its factors, values and short form set.
 
     `study.testbeds[name]` holds the levels that are kept and the scale.
     """
@@ -160,19 +160,19 @@ def _of_kind(items: Sequence[object], kind: str) -> list[int]:
 
 
 def _form_problems(study: Study, hardware: HardwareLibrary | None) -> Iterator[Problem]:
-    """What is wrong with the forms: their names, and each study that they make of this one."""
+    """Faults of the variants: their names, and each study that they make of this one."""
     for name in study.testbeds:
         if name not in TESTBEDS:
             message = f"no testbed of this name{did_you_mean(name, TESTBEDS)}"
             yield study.document.problem(("testbeds", name), message, of_key=True)
             continue
         try:
-            formed = in_form(study, name, hardware=hardware)
-            form_only(formed, name)
+            formed = in_variant(study, name, hardware=hardware)
+            variant_only(formed, name)
             raise_problems(quick_problems(formed))
         except DocumentError as error:
             for found in error.problems:
-                yield replace(found, message=f"{found.message} (in the form for {name})")
+                yield replace(found, message=f"{found.message} (in the variant for {name})")
 
 
 def _overridden(document: Document, path: str, value: object) -> Document:

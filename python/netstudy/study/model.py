@@ -12,7 +12,7 @@ from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path
 from netstudy.documents.source import Document
 from netstudy.study.agreement import Band
-from netstudy.study.file import BECAUSE, Design, Form, Hole, Quick, StudyFile
+from netstudy.study.file import BECAUSE, Design, Hole, Quick, StudyFile, Variant
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.outcome import (
     Bound,
@@ -266,8 +266,8 @@ class Study:
         return self.file.quick
 
     @property
-    def testbeds(self) -> Mapping[str, Form]:
-        """Testbed -> the form of the study that it carries out."""
+    def testbeds(self) -> Mapping[str, Variant]:
+        """Testbed -> the variant of the study that it carries out."""
         return self.file.testbeds
 
     @property

@@ -65,7 +65,7 @@ class SnmpPoll(Model):
 
 
 class SarSampler(Model):
-    """Sample processor, network and disk of a host, as `sar` does."""
+    """Sample CPU, network and disk of a host, as `sar` does."""
 
     sar: NameValue
     """The host group."""

@@ -76,7 +76,7 @@ def read_published(study: Study, index: int) -> PublishedFile:
 
 
 def published_values(study: Study) -> tuple[PublishedValue, ...]:
-    """All values of all reference files that are at levels of the study, whatever form it is in.
+    """All values of all reference files that are at levels of the study, whatever its variant.
 
     What is wrong with the files themselves was told when the study was loaded.
     """

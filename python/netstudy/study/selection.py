@@ -48,8 +48,8 @@ def quick_only(study: Study) -> dict[str, list[Level]]:
     return _kept(study, study.quick.only, ("quick", "only"))
 
 
-def form_only(study: Study, testbed: str) -> dict[str, list[Level]]:
-    """The levels that a testbed's form keeps; `study` is in that form. Raises StudyError."""
+def variant_only(study: Study, testbed: str) -> dict[str, list[Level]]:
+    """The levels that a testbed's variant keeps; `study` is that variant. Raises StudyError."""
     return _kept(study, study.testbeds[testbed].only, ("testbeds", testbed, "only"))
 
 

@@ -104,9 +104,9 @@ class Host(Model):
     count: Count = 1
     """How many of them."""
     cpus: Count | None = None
-    """Processors that the host may use; without it the profile's."""
+    """CPUs that the host may use; without it the profile's."""
     cpu_quota: ProcessorShare | None = None
-    """Processor time that its processes may take, in percent of one processor: at least 1 %, and
+    """CPU time that its processes may take, in percent of one CPU: at least 1 %, and
     whole thousandths of a percent; on testbeds of real hosts only. What the kernel does for the
     network in soft interrupts is not charged to it."""
     memory: Size | None = None

@@ -14,12 +14,12 @@ from tests.study.keys.effects import (
     changed,
     examples,
     in_comparison,
-    in_form,
     in_plan,
     in_quick_form,
     in_quick_plan,
     in_report,
     in_report_of_form,
+    in_variant,
     not_carried_out,
     refused,
     told,
@@ -85,7 +85,7 @@ DESIGN = {
         **examples(in_comparison, ASKED, "", {"agreement": {"completion_ms_mean": "5 %"}}),
         **examples(in_report, ASKED, "", {"reference": _REFERENCE}),
         **examples(in_quick_plan, INCAST, "", {"quick": {"only": {"servers": [2]}}}),
-        **examples(in_form, INCAST, "", {"testbeds": {"netns": {"only": {"servers": [2]}}}}),
+        **examples(in_variant, INCAST, "", {"testbeds": {"netns": {"only": {"servers": [2]}}}}),
     },
     "Design": {
         **examples(
@@ -116,9 +116,9 @@ DESIGN = {
         "quick",
         {"only": {"servers": [2]}, "set": {"workload.incast.iterations": 5}},
     ),
-    "Form": {
+    "Variant": {
         **examples(
-            in_form,
+            in_variant,
             _FORM,
             "testbeds.netns",
             {

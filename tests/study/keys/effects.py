@@ -108,7 +108,7 @@ def in_quick_plan(example: Example) -> None:
     assert plan_of(example.before, quick=True) != plan_of(example.after, quick=True)
 
 
-def in_form(example: Example) -> None:
+def in_variant(example: Example) -> None:
     """The plan on the testbed netns is another, and only that."""
     assert plan_of(example.before) == plan_of(example.after)
     assert plan_of(example.before, "netns") != plan_of(example.after, "netns")
@@ -217,9 +217,9 @@ def _is_named(example: Example) -> bool:
 
 
 @cache
-def report_of(text: str, form: str | None = None) -> str:
+def report_of(text: str, variant: str | None = None) -> str:
     """The report of made-up records, without the appendix, which has hashes of what was asked."""
-    made = results(written(text), written(text) / "study.yaml", form=form)
+    made = results(written(text), written(text) / "study.yaml", variant=variant)
     found = document(made, analyse(made))
     titles = [one.source.title for one in found.figures() if isinstance(one.source, Chart)]
     page = render_markdown(found).partition("\n## Appendix")[0]

@@ -152,7 +152,7 @@ _ALL = (*_BUSY, "cpu_steal_ms", "cpu_idle_ms", "cpu_iowait_ms")
 
 
 def _processors(*counters: str) -> Callable[[Growth], Fraction | None]:
-    """A share of the time of all processors of a machine."""
+    """A share of the time of all CPUs of a machine."""
 
     def of(growth: Growth) -> Fraction | None:
         part, whole = growth.node(*counters), growth.node(*_ALL)
@@ -260,19 +260,19 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         "mean",
         "%",
         "CPU",
-        "processor time of the host (in namespaces that of its processes, in the simulator what "
-        "the model's costs take) ÷ time × processors that it may use × 100",
-        source="processor time of the host",
+        "CPU time of the host (in namespaces that of its processes, in the simulator what "
+        "the model's costs take) ÷ time × CPUs that it may use × 100",
+        source="CPU time of the host",
     ),
     "cpu_ns_per_byte": Formula(
         _cpu_a_byte,
         "ratio",
         "ns",
         "CPU a byte",
-        "processor time of the host ÷ bytes received and sent by its interfaces",
+        "CPU time of the host ÷ bytes received and sent by its interfaces",
         direction="lower",
         decimals=3,
-        source="processor time of the host",
+        source="CPU time of the host",
     ),
     **_disk_and_swap(),
 }
@@ -387,7 +387,7 @@ def _of_machine(*counters: str, label: str, text: str) -> Formula:
         "ratio",
         "%",
         label,
-        f"{text} ÷ time of all processors of the machine × 100",
+        f"{text} ÷ time of all CPUs of the machine × 100",
         source="/proc/stat of the machine",
     )
 

@@ -30,7 +30,7 @@ class Growth:
     """How long each interval is."""
     read: Read
     cpus: float | None
-    """Processors that the node may use; None: not known."""
+    """CPUs that the node may use; None: not known."""
 
     def node(self, *counters: str) -> Floats | None:
         """What the node counted under these names, together; None where one is missing."""

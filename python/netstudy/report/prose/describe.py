@@ -19,13 +19,15 @@ from netstudy.wire import Level, Run
 
 
 def study_description(result: StudyResult) -> list[Sentence]:
-    """What the study says of itself as a whole, and of the form in which it was carried out."""
+    """What the study says of itself as a whole, and of the variant in which it was carried out."""
     found = [say("{text}", text=Name(result.description))] if result.description else []
-    if result.form is not None:
-        testbed, why = result.form
+    if result.variant is not None:
+        testbed, why = result.variant
         found.append(
             say(
-                "In its form for the testbed {testbed}: {why}", testbed=Name(testbed), why=Name(why)
+                "In its variant for the testbed {testbed}: {why}",
+                testbed=Name(testbed),
+                why=Name(why),
             )
         )
     return found

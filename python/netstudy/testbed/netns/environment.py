@@ -310,7 +310,7 @@ def _of_processes(setting: Setting, host: str) -> Iterator[Tuning]:
         yield Tuning(
             command="control group of the host: cpu quota",
             before="none",
-            after=f"{share:g} % of a processor",
+            after=f"{share:g} % of a CPU",
         )
 
 
@@ -329,7 +329,7 @@ def _of_switch(setting: Setting) -> Iterator[Tuning]:
 def _kept_on(cpu: int) -> Tuning:
     allowed = " ".join(map(str, sorted(os.sched_getaffinity(0))))
     command = f"taskset --cpu-list {cpu}"
-    return Tuning(command=command, before=f"processors {allowed}", after=f"processor {cpu}")
+    return Tuning(command=command, before=f"CPUs {allowed}", after=f"CPU {cpu}")
 
 
 def with_environments(record: wire.RunRecord, names: Mapping[str, str]) -> wire.RunRecord:

@@ -125,8 +125,8 @@ def _modules(name: str, works: str, lacks: list[str]) -> Aspect:
 
 def _one_processor(here: Kernel) -> Aspect:
     if "core/rps_default_mask" in here.sysctls:
-        return Aspect("reordering", True, "frames are received on one processor")
-    found = f"{here.name} lets root alone have frames received on one processor"
+        return Aspect("reordering", True, "frames are received on one CPU")
+    found = f"{here.name} lets root alone have frames received on one CPU"
     advice = "as an ordinary user, run on one: taskset -c 0 netstudy run …; or use Linux 6.3"
     return Aspect("reordering", False, found, advice)
 

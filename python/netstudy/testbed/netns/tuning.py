@@ -1,4 +1,4 @@
-"""Settings of interfaces, receive queues and processors for a run.
+"""Settings of interfaces, receive queues and CPUs for a run.
 
 Functions that change a setting once return it as a Tuning: the command, the value before it and the
 value after it.
@@ -6,13 +6,13 @@ value after it.
 Offloads are switched by the ioctl behind `ethtool -K` and `-k`, which needs no program and no
 process for each interface; linux/ethtool.h has the numbers.
 
-Receive packet steering keeps the frames of an interface on one processor. Frames of one connection
-that several processors handle overtake each other, which TCP takes for loss. From Linux 6.3 on, a
-new interface takes its processor from a sysctl of its namespace. Before, each interface is set by a
+Receive packet steering keeps the frames of an interface on one CPU. Frames of one connection
+that several CPUs handle overtake each other, which TCP takes for loss. From Linux 6.3 on, a
+new interface takes its CPU from a sysctl of its namespace. Before, each interface is set by a
 file of /sys, which shows the namespace that it was mounted in (Documentation/networking/scaling.rst
 of the kernel).
 
-CPU quotas limit the processor time of a host's processes by a control group. Soft interrupts that
+CPU quotas limit the CPU time of a host's processes by a control group. Soft interrupts that
 the kernel handles for the host are not charged to its group, so throughput is not proportional to
 the quota. Control groups outlive their processes: a run removes its own groups at its end, and a
 later run removes those of a run that was killed.
@@ -136,13 +136,13 @@ def _ethtool(interface: str, asked: bytes) -> bytes:
 
 
 def cpu_mask(cpu: int) -> str:
-    """One processor as the kernel writes sets of them: hexadecimal, 32 a group, highest first."""
+    """One CPU as the kernel writes sets of them: hexadecimal, 32 a group, highest first."""
     groups, bit = divmod(cpu, 32)
     return ",".join([f"{1 << bit:x}", *["00000000"] * groups])
 
 
 def steer_new(cpu: int) -> list[Tuning]:
-    """Let the future interfaces of the current namespace receive on one processor.
+    """Let the future interfaces of the current namespace receive on one CPU.
 
     Does nothing before Linux 6.3, where `steer` does it.
     """
@@ -152,7 +152,7 @@ def steer_new(cpu: int) -> list[Tuning]:
 
 
 def steer(interfaces: Iterable[str], cpu: int) -> list[Tuning]:
-    """Let interfaces of the current namespace receive on one processor.
+    """Let interfaces of the current namespace receive on one CPU.
 
     Does nothing from Linux 6.3 on, where `steer_new` does it. Raises TestbedError where that is
     refused: to ordinary users, and in containers.
@@ -164,8 +164,8 @@ def steer(interfaces: Iterable[str], cpu: int) -> list[Tuning]:
             return [one for interface in interfaces for one in _steer_queues(interface, cpu)]
     except (TestbedError, PermissionError) as error:
         raise TestbedError(
-            f"received frames cannot be kept on one processor: {error}; run as root, or on one "
-            "processor (taskset -c 0 netstudy run …), or use Linux 6.3 or later"
+            f"received frames cannot be kept on one CPU: {error}; run as root, or on one "
+            "CPU (taskset -c 0 netstudy run …), or use Linux 6.3 or later"
         ) from error
 
 
@@ -227,7 +227,7 @@ class _RealTimeBudget:
     """Time in the real-time class left to a program: a share of each second, and a little more."""
 
     def __init__(self, pid: int) -> None:
-        self._clock = (~pid << 3) | 2  # processor time of a process: clock_getcpuclockid(3)
+        self._clock = (~pid << 3) | 2  # CPU time of a process: clock_getcpuclockid(3)
         self._used_s, self._at_s = time.clock_gettime(self._clock), time.monotonic()
         self._ahead_s = 0.0
 
@@ -235,7 +235,7 @@ class _RealTimeBudget:
         return self._ahead_s < _REAL_TIME_AHEAD_S
 
     def charge(self, *, is_real_time: bool) -> None:
-        """Charge the processor time since the last call, if it was in the real-time class."""
+        """Charge the CPU time since the last call, if it was in the real-time class."""
         used_s, at_s = time.clock_gettime(self._clock), time.monotonic()
         taken_s = used_s - self._used_s if is_real_time else 0.0
         self._ahead_s = max(0.0, self._ahead_s + taken_s - _REAL_TIME_SHARE * (at_s - self._at_s))
@@ -244,7 +244,7 @@ class _RealTimeBudget:
 
 @contextmanager
 def quotas(percents: dict[str, float]) -> Iterator[dict[str, Path]]:
-    """A control group for each host with a quota, in percent of one processor, for the block.
+    """A control group for each host with a quota, in percent of one CPU, for the block.
 
     Yields host -> the file that adds a process to its group. Raises TestbedError where this user
     may not make groups.
@@ -260,7 +260,7 @@ def quotas(percents: dict[str, float]) -> Iterator[dict[str, Path]]:
         yield {host: _make_group(parent / host, percent) for host, percent in percents.items()}
     except OSError as error:
         raise TestbedError(
-            f"cannot limit the processor time of hosts: {error.filename}: {error.strerror}; "
+            f"cannot limit the CPU time of hosts: {error.filename}: {error.strerror}; "
             "that needs root and the cpu controller of control groups"
         ) from error
     finally:

@@ -66,7 +66,7 @@ def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:
     if tcp.recovery in _OF_ANOTHER_TCP:
         yield (
             f"The TCP {tcp.profile} of host {group.name} is not that of {kernel.name}: name "
-            f"linux-6, in topology.{group.name}.tcp.profile or in the study's form for netns."
+            f"linux-6, in topology.{group.name}.tcp.profile or in the study's variant for netns."
         )
     if (missing := missing_control(tcp, kernel)) is not None:
         yield f"{missing} Host {group.name} asks for it."

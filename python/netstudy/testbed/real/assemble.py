@@ -137,5 +137,5 @@ def _none_vanished(dropped: int) -> Check:
     return Check(
         law=_NONE_VANISHES,
         holds=dropped == 0,
-        detail=f"{dropped} dropped by processors' backlog queues (/proc/net/softnet_stat)",
+        detail=f"{dropped} dropped by CPUs' backlog queues (/proc/net/softnet_stat)",
     )

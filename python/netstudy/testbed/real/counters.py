@@ -1,6 +1,6 @@
 """Counters of hosts at the edges of phases, and whose they are.
 
-Processors, memory, disks and backlog queues belong to the machine: every host of namespaces reads
+CPUs, memory, disks and backlog queues belong to the machine: every host of namespaces reads
 the same files, and their sum would be nobody's. What is counted of an interface belongs to that
 port, and all else to the host.
 """
@@ -34,7 +34,7 @@ _OF_THE_MACHINE = (
 PROCESS_CPU: Final = "process_cpu_ns"
 """What an agent counts of its own process: of a host, all of them make up `host_cpu_ns`."""
 HOST_CPU: Final = "host_cpu_ns"
-"""Processor time of all processes of a host: agents, which carry the traffic and read the counters.
+"""CPU time of all processes of a host: agents, which carry the traffic and read the counters.
 What the kernel does in soft interrupts is not among it as far as it has a time of its own
 (`cpu_softirq_ms` of the machine); what it does on behalf of a process is."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
@@ -88,7 +88,7 @@ def readings(evidence: Evidence) -> dict[str, wire.Readings]:
 
 
 def _of_host(host: str, evidence: Evidence) -> wire.Readings:
-    """What the first agent of a host reads of it, and the processor time of all of them."""
+    """What the first agent of a host reads of it, and the CPU time of all of them."""
     own = dict(_at_edges(evidence.hosts[host], "host", evidence))
     own.pop(PROCESS_CPU, None)
     agents = evidence.agents_of(host)
@@ -97,7 +97,7 @@ def _of_host(host: str, evidence: Evidence) -> wire.Readings:
 
 
 def _spent(agents: Iterable[AgentEvidence], edge: str) -> int | None:
-    """Processor time of all of these until an edge; None: one did not tell it."""
+    """CPU time of all of these until an edge; None: one did not tell it."""
     each = [agent.snapshots[edge].counters.get(PROCESS_CPU) for agent in agents]
     return None if None in each else sum(one for one in each if one is not None)
 

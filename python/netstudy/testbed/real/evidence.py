@@ -166,7 +166,7 @@ class Evidence:
     machine: str = "machine"
     """The name of the clock, and of the counters, that all nodes share."""
     cpus: Mapping[str, float] = field(default_factory=dict)
-    """Host -> processors that its processes may use."""
+    """Host -> CPUs that its processes may use."""
 
     @property
     def clients(self) -> list[AgentEvidence]:

@@ -1,4 +1,4 @@
-"""Whether the testbed itself was the limit of a run: its switch, its processors, its generators."""
+"""Whether the testbed itself was the limit of a run: its switch, its CPUs, its generators."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
     """The file tells of all namespaces, so any host's will do."""
     dropped = machine_growth(evidence).get("softnet_dropped")
     yield TestbedLimit(
-        name="packets dropped because a processor's backlog was full",
+        name="packets dropped because a CPU's backlog was full",
         value=dropped,
         allowed=0,
         exceeded=bool(dropped),
@@ -85,7 +85,7 @@ def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
     total_ms = sum(own.get(f"cpu_{name}_ms", 0) for name in names)
     share = None if stolen_ms is None or not total_ms else 100 * stolen_ms / total_ms
     yield TestbedLimit(
-        name="processor time taken by other machines of this host",
+        name="CPU time taken by other machines of this host",
         value=share,
         allowed=_STEAL_PCT,
         unit="%",

@@ -37,7 +37,7 @@ def _host_series(record: SamplesRecord, whose: Owner, node: str, port: str | Non
 
 
 def _own_series(record: SamplesRecord, agents: list[AgentEvidence]) -> wire.Series:
-    """What the first of the agents of a host read of it, and the processor time of all of them."""
+    """What the first of the agents of a host read of it, and the CPU time of all of them."""
     series = _host_series(record, "host", agents[0].host, None)
     values = {name: column for name, column in series.values.items() if name != PROCESS_CPU}
     sampled = [agent.all_of(SamplesRecord) for agent in agents]
@@ -48,7 +48,7 @@ def _own_series(record: SamplesRecord, agents: list[AgentEvidence]) -> wire.Seri
 
 
 def _nearest(at_ns: Sequence[int], record: SamplesRecord) -> list[int | None]:
-    """The processor time of an agent by the sample nearest to each instant; None: it has none that
+    """The CPU time of an agent by the sample nearest to each instant; None: it has none that
     is nearer than half of an interval. Agents begin one after the other, so their samples are not
     of the same instants."""
     own = record.at_ns

@@ -1,4 +1,4 @@
-"""The form that a study has for a testbed: other factors and values, fewer levels, slower links."""
+"""A study's variant for a testbed: other factors and values, fewer levels, slower links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan import make_plan
-from netstudy.study import form_only, in_form, load, quick_form
+from netstudy.study import in_variant, load, quick_form, variant_only
 from netstudy.study.vocabulary import TESTBEDS
 from netstudy.testbed import named
 from netstudy.units import parse_scale
@@ -50,8 +50,8 @@ def study_file(tmp_path: Path) -> Path:
 
 
 def test_a_form_adds_factors_and_sets_values(study_file: Path) -> None:
-    formed = in_form(load(study_file), "netns")
-    planned = make_plan(formed, only=form_only(formed, "netns"), scale=Fraction(1, 20))
+    formed = in_variant(load(study_file), "netns")
+    planned = make_plan(formed, only=variant_only(formed, "netns"), scale=Fraction(1, 20))
     assert [cell.treatment for cell in planned.cells] == [
         {"servers": servers, "min_rto": rto} for servers in (1, 3) for rto in ("200 ms", "4 ms")
     ]
@@ -71,7 +71,7 @@ def test_the_study_itself_stays_as_it_is(study_file: Path) -> None:
 
 
 def test_the_short_form_is_that_of_the_form(study_file: Path) -> None:
-    quick = quick_form(in_form(load(study_file), "netns"))
+    quick = quick_form(in_variant(load(study_file), "netns"))
     assert make_plan(quick).plan.runs[0].count("measure") == 2
 
 
@@ -80,21 +80,21 @@ def test_the_short_form_is_that_of_the_form(study_file: Path) -> None:
     [
         ("servers: [1, 3]", "servers: [1, 7]",
          "18:21: testbeds.netns.only.servers: factor servers has no level \"7\"; it has 1, 2, 3 "
-         "(in the form for netns)"),
+         "(in the variant for netns)"),
         ("only: {servers:", "only: {server:",
          '18:12: testbeds.netns.only.server: no factor "server"; did you mean "servers"? '
-         "(in the form for netns)"),
+         "(in the variant for netns)"),
         ("workload.incast.block:", "workload.incst.block:",
-         '20:7: workload.incst: unknown key; did you mean "incast"? (in the form for netns)'),
+         '20:7: workload.incst: unknown key; did you mean "incast"? (in the variant for netns)'),
         ("256 kB", "256 kb",
          '20:7: workload.incast.block: "256 kb": unknown unit "kb"; did you mean "256 kB"? '
-         "(in the form for netns)"),
+         "(in the variant for netns)"),
         ("min_rto: [200 ms", "min_rto: [200 Ms",
          '17:7: factors.min_rto: "200 Ms": unknown unit "Ms"; did you mean "200 ms"? '
-         "(used by topology.server.tcp.min_rto) (in the form for netns)"),
+         "(used by topology.server.tcp.min_rto) (in the variant for netns)"),
         ("incast.iterations: 2", "incast.iteration: 2",
          "23:7: quick.set.workload.incast.iteration: unknown key; did you mean "
-         '"iterations"? (in the form for netns)'),
+         '"iterations"? (in the variant for netns)'),
         ("  netns:", "  netsn:",
          '13:3: testbeds.netsn: no testbed of this name; did you mean "netns"?'),
     ],

@@ -115,12 +115,12 @@ These are read at a node, which stands before the metric: `app.cpu_pct` of a hos
 interface towards client (or `a@ce2.send_mbps` by its name), `switch@server.port_in_mbps` of the
 port to a group or another switch, `link.utilisation_pct`, `machine.softirq_pct`. A group's rate
 is the sum of its hosts', its percentage their mean. The value is that of the measuring phase; `
-in warm-up` and the like behind the name mean another phase, where counters were read at both of
+in warm-up` and the like behind the name mean another phase, where counters are read at both of
 its edges. Where an instrument samples the node (`sar` a host, `ports` a switch), `_min`, `_max`,
 `_p50`, `_p90`, `_p99` and `_p999` are those of the rates between two samples. What was not
 counted is an empty cell.
 
-In namespaces the processors, soft interrupts and disks are those of the one machine: its own
+In namespaces the CPUs, soft interrupts and disks are those of the one machine: its own
 metrics say so, and none of them is divided among hosts. `cpu_pct` of a host there is the time of
 its processes; what the kernel does for it in soft interrupts is in `machine.softirq_pct` alone. A
 host in namespaces hands frames to the switch's program before its line has carried them, so that

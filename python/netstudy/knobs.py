@@ -177,3 +177,12 @@ def disorder(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[Diso
         if isinstance(least, int) and isinstance(most, int) and least > most:
             said = f"{high.name}, {high.shown(most)}, is below {low.name}, {low.shown(least)}"
             yield Disorder(high.name, low.name, f"{said}; it must be at least that")
+
+
+def without_effect(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Settings without an effect, each with the setting that it needs and that has no value."""
+    by_wired = {knob.wired: knob.name for knob in knobs(model).values()}
+    pairs: tuple[tuple[str, str], ...] = getattr(model, "NEEDS", ())
+    for name, needed in ((by_wired[one], by_wired[other]) for one, other in pairs):
+        if values.get(needed) is None:
+            yield name, needed

@@ -146,6 +146,11 @@ class Nic(Wire):
     """
 
     NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (("pause_low_frames", "pause_high_frames"),)
+    NEEDS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("pause_low_frames", "pause_high_frames"),
+        ("pause_quanta", "pause_high_frames"),
+    )
+    """Fields of which the first one has no effect without the second one."""
 
     send_latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
     """From the socket to the wire."""
@@ -248,6 +253,10 @@ class Switch(Wire):
     """
 
     NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (("pause_low_bytes", "pause_high_bytes"),)
+    NEEDS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("pause_low_bytes", "pause_high_bytes"),
+        ("pause_quanta", "pause_high_bytes"),
+    )
 
     kind: Literal["switch"] = "switch"
     name: str

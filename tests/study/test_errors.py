@@ -289,6 +289,54 @@ def test_a_part_that_speaks_of_what_is_not_there(
     assert refusal(with_top(line)) == [f"study.yaml:3:{text}" for text in said]
 
 
+WARMED_UP = (
+    'incast: {block: "${block}", iterations: 10}',
+    'incast: {block: "${block}", iterations: 10, warmup: 1}\n  probe: 10 ms',
+)
+
+
+@pytest.mark.parametrize(
+    ("procedure", "metric", "said"),
+    [
+        ("{}", "server.send_mbps in cool-down", 'the study has no phase "cool-down"'),
+        ("{idle: 1 s}", "server.send_mbps in stop", 'the study has no phase "stop"'),
+        ("{}", "server.send_mbps in warm-up",
+         "without an idle phase before it, or with a stop behind it, no counters are read at both "
+         "edges of this phase; ask for a percentile of samples, such as _p50"),
+        ("{idle: 1 s, stop: true}", "server.send_mbps in warm-up",
+         "without an idle phase before it, or with a stop behind it, no counters are read at both "
+         "edges of this phase; ask for a percentile of samples, such as _p50"),
+        ("{idle: 1 s}", "server.send_mbps in idle",
+         "no counters are read at both edges of this phase; ask for a percentile of samples, such "
+         "as _p50"),
+        ("{idle: 1 s}", "server.goodput_mbps in warm-up",
+         "goodput is counted in the measuring phase alone"),
+    ],
+)  # fmt: skip
+def test_a_metric_of_a_phase_in_which_nothing_is_read(
+    procedure: str, metric: str, said: str, refusal: Refusal
+) -> None:
+    figure = f"figures: [{{x: servers, y: {metric}}}]"
+    told = refusal(with_top(f"procedure: {procedure}\n{figure}"), WARMED_UP)
+    assert told == [f'study.yaml:4:27: figures.0.y: "{metric}": {said}']
+
+
+@pytest.mark.parametrize(
+    ("procedure", "metric"),
+    [
+        ("{idle: 1 s}", "server.send_mbps in warm-up"),
+        ("{}", "server.send_mbps_p50 in warm-up"),
+        ("{cooldown: 1 s}", "server.send_mbps in cool-down"),
+    ],
+)
+def test_a_metric_of_a_phase_in_which_something_is_read(
+    procedure: str, metric: str, small: Callable[..., Study]
+) -> None:
+    figure = f"figures: [{{x: servers, y: {metric}}}]"
+    sampler = "instruments: [{sar: server, every: 100 ms}]"
+    assert small(with_top(f"procedure: {procedure}\n{figure}\n{sampler}"), WARMED_UP)
+
+
 def test_rows_of_a_table_that_no_case_has_together(refusal: Refusal) -> None:
     """Each is a factor of some case, and no cell has levels of both."""
     factors = "factors:\n  switch: [generic-shallow, generic-deep]\n"

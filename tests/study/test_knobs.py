@@ -201,6 +201,18 @@ def test_settings_that_do_not_go_together_are_refused_at_the_one_that_the_study_
     assert told == f"study.yaml:{place}: {said}; it must be at least that"
 
 
+@pytest.mark.parametrize("setting", ["pause_low: 6", "pause_quanta: 10"])
+def test_a_setting_of_pauses_that_nobody_asks_for_is_refused(setting: str, write: Write) -> None:
+    told = refused(write, (SERVER, f"{SERVER} nic: {{{setting}}},"))
+    name = setting.partition(":")[0]
+    assert told.endswith(f"topology.server.nic.{name}: has no effect without pause_high")
+
+
+def test_pauses_are_set_beside_the_threshold_of_a_profile(write: Write) -> None:
+    asks = f"{SERVER} nic: {{pause_high: 60, pause_low: 6, pause_quanta: 10}},"
+    assert make_plan(load(write((SERVER, asks)))).plan.runs
+
+
 def test_levels_that_do_not_go_together_are_refused(write: Write) -> None:
     told = refused(
         write,

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from netstudy import wire
 from netstudy.documents.problems import Path
 from netstudy.hardware import BUFFER_FIGURES, BUFFERS, HardwareLibrary, HostProfile, SwitchProfile
-from netstudy.knobs import disorder, knobs
+from netstudy.knobs import disorder, knobs, without_effect
 from netstudy.study.references import concrete
 from netstudy.study.topology import Host, Nic, Switch, TcpKnobs
 
@@ -131,6 +131,9 @@ class Devices:
             said = (*path, wrong.upper), (*path, wrong.lower)
             place = next((each for each in said if self.is_said(each)), path)
             self.refuse(place, wrong.message)
+        for name, needed in without_effect(model, values):
+            if self.is_said((*path, name)):
+                self.refuse((*path, name), f"has no effect without {needed}")
 
     def _check_knobs(self, own: Switch, profile: SwitchProfile, path: Path) -> None:
         for architecture, names in BUFFER_FIGURES.items():

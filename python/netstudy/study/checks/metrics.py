@@ -17,6 +17,7 @@ from netstudy.study.vocabulary import (
     quantities_of,
     split_metric,
 )
+from netstudy.wire import APPLICATION_PHASES
 
 
 def metric_problems(study: Study, path: Path, metric: str) -> Iterator[Problem]:
@@ -56,7 +57,11 @@ def _at_node(study: Study, name: MetricName, scope: Scope) -> str | None:
         what = "switch" if is_switch else "host"
         hint = did_you_mean(name.base, known)
         return f'"{name.text}": {name.base} is not read at a {what}{hint}'
-    return _towards(study, name, scope, is_switch=is_switch) or _sampled(study, name, scope)
+    return (
+        _towards(study, name, scope, is_switch=is_switch)
+        or _sampled(study, name, scope)
+        or _in_phase(study, name)
+    )
 
 
 def _is_endpoint(study: Study, node: str) -> bool:
@@ -125,6 +130,36 @@ def _sampled(study: Study, name: MetricName, scope: Scope) -> str | None:
     return (
         f'"{name.text}": {name.statistic} is of samples, and no instrument takes them; write '
         f"instruments: [{{{key}: {group}, every: 1 s}}]"
+    )
+
+
+def _in_phase(study: Study, name: MetricName) -> str | None:
+    """Whether counters are read, or samples taken, in the phase that is named.
+
+    Counters are read when the idle phase, the measuring phase and the cool-down end, and when the
+    measuring phase begins; not when the run begins, nor between warm-up and stop.
+    """
+    procedure, phase = study.procedure, name.phase
+    if phase == "measure" or phase in APPLICATION_PHASES:
+        return None
+    if name.base == "goodput_mbps":
+        return f'"{name.text}": goodput is counted in the measuring phase alone'
+    asked = {
+        "idle": procedure.idle,
+        "warm-up": procedure.warmup or getattr(study.workload.spec, "warmup", None),
+        "stop": procedure.stop,
+        "cool-down": procedure.cooldown,
+    }
+    if not asked[phase]:
+        return f'"{name.text}": the study has no phase "{phase}"'
+    if name.needs_samples or phase == "cool-down":
+        return None
+    if phase == "warm-up" and procedure.idle and not procedure.stop:
+        return None
+    without = {"warm-up": "without an idle phase before it, or with a stop behind it, "}
+    return (
+        f'"{name.text}": {without.get(phase, "")}no counters are read at both edges of this phase; '
+        "ask for a percentile of samples, such as _p50"
     )
 
 

@@ -27,7 +27,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.testbed import Here
 from netstudy.analysis.workloads.base import Identity
-from netstudy.study.levels import level_text
+from netstudy.study.levels import has_levels
 from netstudy.study.published import published_values
 from netstudy.wire import Level, Treatment
 
@@ -49,10 +49,7 @@ class Published:
 
     def is_of(self, treatment: Treatment) -> bool:
         """Whether it was measured at the levels of a treatment."""
-        return all(
-            factor in treatment and level_text(treatment[factor]) == level_text(level)
-            for factor, level in self.levels.items()
-        )
+        return has_levels(treatment, self.levels)
 
 
 @dataclass(frozen=True)

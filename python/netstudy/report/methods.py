@@ -8,6 +8,7 @@ from netstudy.analysis.rank import PERMUTATIONS
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import ALPHA, POWER, RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, plain
+from netstudy.report.prose.words import margin_sentence
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.workloads import page_of
 
@@ -101,13 +102,13 @@ def _scale(result: StudyResult) -> list[Sentence]:
 
 
 def _noise(result: StudyResult) -> list[Sentence]:
-    if result.comparing is None or result.comparing.margin_pct is None:
+    declared = margin_sentence(result)
+    if not declared:
         return []
     return [
+        *declared,
         say(
-            "The study’s noise threshold is {noise}: smaller differences are not called "
-            "differences. Beside it stands the A/A noise, t × s × √(two ÷ n) of the replicates in "
-            "percent of their mean: what two series of equal runs may differ by.",
-            noise=plain(result.comparing.margin_pct, 1, "%", "compare.noise of the study"),
-        )
+            "Beside it stands the A/A noise, t × s × √(two ÷ n) of the replicates in percent of "
+            "their mean: the difference to expect between two series of equal runs."
+        ),
     ]

@@ -7,7 +7,7 @@ fields that `${field}` reaches. Ranges are counted before they are expanded.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -19,7 +19,7 @@ from netstudy.documents.shapes import OneOrMore
 from netstudy.documents.source import Written
 from netstudy.documents.validation import Model, describe, fault, raise_faults
 from netstudy.study.vocabulary import Measured
-from netstudy.wire import Level
+from netstudy.wire import Level, Treatment
 
 LEVELS_MAX = 10_000
 """Levels that one factor may have: more cannot be looked at, and would fill the memory."""
@@ -79,6 +79,14 @@ def level_text(level: Level) -> str:
     if isinstance(level, bool):
         return "true" if level else "false"
     return str(level)
+
+
+def has_levels(treatment: Treatment, levels: Mapping[str, Level]) -> bool:
+    """Whether a treatment has all these levels, whichever way each is written."""
+    return all(
+        factor in treatment and level_text(treatment[factor]) == level_text(level)
+        for factor, level in levels.items()
+    )
 
 
 def is_numeric(levels: Iterable[Level]) -> bool:

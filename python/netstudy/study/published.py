@@ -16,7 +16,7 @@ from decimal import Decimal, InvalidOperation
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Place, Problem
-from netstudy.study.levels import FactorLevel, Growth, level_text
+from netstudy.study.levels import FactorLevel, Growth, has_levels, level_text
 from netstudy.study.model import Case, Factor, Study
 from netstudy.study.outcome import Reference, ReferenceColumn
 from netstudy.units import quantity
@@ -54,10 +54,7 @@ class PublishedValue:
 
     def is_of(self, treatment: Treatment) -> bool:
         """Whether it was measured at the levels of a treatment."""
-        return all(
-            factor in treatment and level_text(treatment[factor]) == level_text(level)
-            for factor, level in self.levels.items()
-        )
+        return has_levels(treatment, self.levels)
 
 
 @dataclass(frozen=True)

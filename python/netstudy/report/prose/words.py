@@ -6,12 +6,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from netstudy.analysis.layout import Panel
-from netstudy.report.cellrefs import at, level_name
+from netstudy.analysis.study_result import StudyResult
+from netstudy.report.cellrefs import at, level_name, plain
 from netstudy.report.numbers import counted, level_text, listed, spans
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
 
 NOTHING = Sentence(())
+
+
+def margin_sentence(result: StudyResult) -> list[Sentence]:
+    """The equivalence margin that the study declares; nothing without one."""
+    if result.comparing is None or result.comparing.margin_pct is None:
+        return []
+    return [
+        say(
+            "The study’s noise threshold is {noise}: smaller differences are not called "
+            "differences.",
+            noise=plain(result.comparing.margin_pct, 1, "%", "compare.noise of the study"),
+        )
+    ]
 
 
 def at_level(panel: Panel, x: Level | None) -> Sentence:

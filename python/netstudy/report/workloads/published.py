@@ -9,7 +9,7 @@ from netstudy.analysis.rank import PERMUTATIONS
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import ALPHA
 from netstudy.report.cellrefs import count, plain
-from netstudy.report.prose.words import number_range, things
+from netstudy.report.prose.words import margin_sentence, number_range, things
 from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.workloads.base import WorkloadPage
 from netstudy.wire import Published, Run
@@ -55,7 +55,7 @@ def _methods(result: StudyResult) -> list[Sentence]:
             "judged at {alpha} after Holm’s correction inside the table.",
             alpha=plain(ALPHA, 2, "", "level of all tests"),
         ),
-        *_noise_threshold(result),
+        *margin_sentence(result),
         say(
             "Rank correlations are Spearman’s, with p by {n} permutations from a fixed seed.",
             n=count(PERMUTATIONS, "random orders"),
@@ -64,18 +64,6 @@ def _methods(result: StudyResult) -> list[Sentence]:
             "Percentages and ratios are computed from the values as published. An empty cell was "
             "not published."
         ),
-    ]
-
-
-def _noise_threshold(result: StudyResult) -> list[Sentence]:
-    if result.comparing is None or result.comparing.margin_pct is None:
-        return []
-    return [
-        say(
-            "The study’s noise threshold is {noise}: smaller differences are not called "
-            "differences.",
-            noise=plain(result.comparing.margin_pct, 1, "%", "compare.noise of the study"),
-        )
     ]
 
 

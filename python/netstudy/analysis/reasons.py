@@ -1,4 +1,4 @@
-"""Why a run gives no numbers, in the words of its record."""
+"""Why a run gives no numbers, according to its record."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def _grown(
     study: Study, loop: OuterLoop, metric: Metric, rows: Mapping[tuple[str, str], CellRow]
 ) -> GrownLoop:
     planned = [rows.get((loop.case, canonical(step))) for step in loop.steps]
-    there = [row for row in planned if row is not None]
+    present = [row for row in planned if row is not None]
     complete = [row for row in present if all(one.kind != "missing" for one in row.problems)]
     judged = judge(
         [(row.treatment[loop.factor.name], row.estimate(metric)) for row in complete],

@@ -27,7 +27,7 @@ DECIMALS = 2
 def reference_table(
     panel: Panel, reference: PanelReference, metric: Metric, table_id: str, caption: Sentence
 ) -> Table:
-    """Published value, own value, its interval and its error, row by row, a group for each level."""
+    """Published value, own value, its interval and its error, row by row, grouped by level."""
     agreements = reference.of(metric)
     subs = ("published", reference.here, "95 % interval", "error %")
     groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]

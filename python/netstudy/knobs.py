@@ -88,7 +88,7 @@ def _knob(wired: str, field: FieldInfo) -> Knob | None:
     kind = _kind(field.annotation)
     is_choice = get_origin(kind) is Literal and len(get_args(kind)) > 1
     if not is_choice and kind not in (bool, int, float):
-        return None  # it says which model it is, whose, or what it holds
+        return None  # an identifier or a nested model, not a setting
     said = next((part for part in field.metadata if isinstance(part, Said)), Said())
     unit = next((end for end in (*_DIMENSIONS, *_COUNTS) if wired.endswith(end)), "")
     name = said.name or wired.removesuffix(unit)

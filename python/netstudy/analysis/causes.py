@@ -57,8 +57,8 @@ class Link:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the cause rises with the effect, or falls if a lower effect is worse; None when
-        not testable."""
+        """Whether rho is significant and has the expected sign: positive if cause and effect are
+        better in the same direction, else negative; None when not testable."""
         if self.rho is None or self.p is None:
             return None
         rises = self.cause.direction == self.effect.direction

@@ -62,7 +62,7 @@ class BrokenLaw:
     x: Level | None
     level: Level | None
     ratio: float
-    """The product of the row's two values over what it must be."""
+    """The product of the row's two values, divided by the product that the law demands."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def _named(
 
 def workload_settings(run: Run) -> Settings:
     """The workload with its members, the length of its phases, and its probe."""
-    work = run.workload.model_dump(exclude={"roles", "given"})  # who it is, and what came of it
+    work = run.workload.model_dump(exclude={"roles", "given"})  # not settings
     phases = {
         phase.kind: phase.until.model_dump(exclude={"kind"})
         for phase in run.phases

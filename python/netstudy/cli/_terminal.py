@@ -198,7 +198,7 @@ class _Lines:
         self._round = ""
         self._next = 1
 
-    def begin(self, done: int, runs: int, title: str) -> None:  # noqa: ARG002  # told by `show`
+    def begin(self, done: int, runs: int, title: str) -> None:  # noqa: ARG002  # `show` gives it
         self._runs, self._round, self._next = runs, title, 1
 
     def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:

@@ -148,7 +148,7 @@ def _problem(
     if path in empty:
         if detail["type"] != _FAULT or isinstance(path[-1], int):
             return None
-        del empty[path]  # the field itself knows better what it needs
+        del empty[path]  # the field's own message is more precise
         return document.problem(path, _message(detail), of_key=True)
     of_key = detail["type"] in {_UNKNOWN_KEY, "missing"} or detail["loc"][-1:] == ("[key]",)
     return document.problem(path, _message(detail), of_key=of_key)

@@ -282,7 +282,7 @@ class Graph:
                 self.devices.refuse(path, f"its interface {interface} has no link")
             yield wire.Zone(name=f"{host}.{zone}", group=group, host=host, interface=interface)
 
-    # What does not fit together.
+    # Contradictions.
 
     def _check_size(self) -> None:
         """Checked before groups are expanded, so that a mistyped count does not fill the memory."""

@@ -50,7 +50,7 @@ def make_plan(
     resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
     if is_lowered(study):
         for one in found:
-            resolver.lower(one.whole)  # in the study's order, so that its first mistake is told
+            resolver.lower(one.whole)  # in the study's order, to report its first mistake first
     runs = whole = _in_blocks(_runs(study, found, seed), seed)
     wired = possible = None if not_on_the_wire(study) else tuple(_wired(resolver, whole))
     estimate = most = _estimate(len(whole), possible)

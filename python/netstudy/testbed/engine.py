@@ -26,7 +26,7 @@ ENGINE_VARIABLE = "NETSTUDY_ENGINE"
 _BAD_PLAN = 2
 """The engine's exit code for a plan that it cannot carry out."""
 _GRACE_S = 5.0
-"""Time that the engine has to end when it is told to, before it is killed."""
+"""Time for the engine to end after SIGTERM, before it is killed."""
 _STDERR_LINES = 10
 
 _PR_SET_PDEATHSIG = 1  # prctl(2), Linux

@@ -204,5 +204,5 @@ def _of(node: str, towards: Sequence[str], *, is_switch: bool = False) -> Iterat
         yield from (f"{node}.{base}" for base in known)
     for one in towards:
         for base, quantity in known.items():
-            if quantity.at_port and base != WATCHED:  # port_out_mbps says the same
+            if quantity.at_port and base != WATCHED:  # the same as port_out_mbps
                 yield f"{node}@{one}.{base}"

@@ -1,4 +1,4 @@
-"""The capacity probe: measures what rates this machine carries for a plan, before its first run.
+"""The capacity probe: measures which rates this machine carries for a plan, before its first run.
 
 `ceilings` starts this module as a program in a sandbox of its own. The program builds the hardest
 networks of the plan with buffers large enough to lose nothing, runs the plan's traffic on them
@@ -72,7 +72,7 @@ _CEILINGS = TypeAdapter(list[Ceiling])
 
 
 def preflight(plan: Plan, switching: Switching) -> Preflight:
-    """The rates of the plan that this machine does not carry, and those that it reached.
+    """The rates of the plan that this machine does not carry, and the rates that it reached.
 
     Raises TestbedError when the probe fails.
     """

@@ -89,7 +89,7 @@ def _is_reached(trial: Trial) -> bool:
 
 
 def carried(trial: Trial) -> bool:
-    """Whether applications received what links can carry, in time or not."""
+    """Whether applications received data at the rate of the links, in time or not."""
     return trial.goodput_bps >= _CARRIED * trial.ideal_bps
 
 

@@ -1,4 +1,4 @@
-"""Workloads on real hosts, one file a kind, and the list of them."""
+"""Workloads on real hosts, one file for each kind, and their list."""
 
 from __future__ import annotations
 

@@ -22,12 +22,13 @@ TIMESTAMPS_BYTES = 12
 """TCP's timestamps, padded to whole words (RFC 7323, appendix A)."""
 ETHERNET_HEADER_BYTES = 14
 CHECK_SEQUENCE_BYTES = 4
-"""Of an Ethernet frame; the kernel's interfaces do not count it (IEEE 802.3, 3.1.1)."""
+"""Bytes of an Ethernet frame's check sequence, which the kernel's interfaces do not count (IEEE
+802.3, 3.1.1)."""
 FRAMING_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES + 20
 """Bytes on the wire beside a packet: header and check sequence, preamble and delimiter (8), and the
 gap between frames (12) (IEEE 802.3, 3.1.1 and 4.4.2)."""
 UNCOUNTED_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES
-"""Those of these bytes that the kernel's interfaces do not count."""
+"""Bytes on the wire beside a packet that the kernel's interfaces do not count."""
 
 _MICRO_SIGN = "\u00b5"
 _GREEK_MU = "\u03bc"  # looks the same, and keyboards give either

@@ -126,7 +126,7 @@ class OrderAgreement:
     compared: int
     """Rows in which the published values, and the study's own, differ by more than the noise."""
     same: int
-    """Those of these rows in which the same level is ahead."""
+    """Number of these rows in which the same level is ahead."""
 
     @property
     def contradicted(self) -> bool:

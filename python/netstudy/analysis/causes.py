@@ -67,7 +67,7 @@ class Link:
 
 @dataclass(frozen=True)
 class TimeAccount:
-    """Where the time goes, for one cell."""
+    """The account of one cell's time."""
 
     x: Level | None
     level: Level | None

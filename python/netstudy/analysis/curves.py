@@ -29,7 +29,7 @@ class Curve:
     label: str
     """Distinguishes it from other curves of the same series; empty if it is the only one."""
     level: Level | None
-    """Of the series."""
+    """Level of the series."""
     at: Floats
     values: Floats
 

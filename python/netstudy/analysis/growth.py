@@ -44,7 +44,7 @@ class Step:
 
     level: Level
     estimate: Estimate | None
-    """Of the deciding metric, over the replicates; None: no run has a value."""
+    """Estimate of the deciding metric, over the replicates; None: no run has a value."""
     threshold: float | None
     """The least improvement over the best value before it, in the metric's unit; None for the first
     level, and if no noise is known, so that no gain can be shown."""

@@ -21,7 +21,7 @@ from netstudy.report.tables import (
 )
 
 DECIMALS = 2
-"""Of a ratio beside a published one, which has few digits itself."""
+"""Decimals of a ratio beside a published one, which has few digits itself."""
 
 
 def reference_table(

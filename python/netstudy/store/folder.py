@@ -125,8 +125,8 @@ class Folder:
         return (self._read(f"{RUNS}/{run.id}.json") for run in self.plan().runs if self._has(run))
 
     def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
-        """Those of these runs, or of all, that have no record yet, in the plan's order. If a factor
-        grows, no run may be missing before a further round follows (`execute.Rounds`).
+        """The missing ones of these runs, or of all: those without a record, in the plan's order.
+        If a factor grows, no run may be missing before a further round follows (`execute.Rounds`).
 
         A failed or invalid run has a record: a plan gives the same outcome each time, so the run is
         kept and not repeated.

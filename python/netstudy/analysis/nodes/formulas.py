@@ -25,7 +25,7 @@ BYTES_PER_MB = 1e6
 Fraction = tuple[Floats, Floats]
 """Numerators and denominators, one entry for each interval."""
 Rule = Literal["sum", "mean", "ratio", "largest"]
-"""How the nodes of a group are combined."""
+"""How a formula combines the nodes of a group."""
 
 _SENT, _RECEIVED = "interface_bytes_sent", "interface_bytes_received"
 _PACKETS_OUT, _PACKETS_IN = "interface_packets_sent", "interface_packets_received"

@@ -32,7 +32,7 @@ class Trial:
     """The result of one trial, with the fastest link at a rate."""
 
     rate_bps: int
-    """Of the fastest link."""
+    """Rate of the fastest link."""
     goodput_bps: float
     """Rate of the payload that applications received."""
     ideal_bps: float

@@ -18,8 +18,7 @@ _PROBING_PCT = 1.0
 _LATE_FRAMES_PCT = 1.0
 """The same limit as in the switch itself."""
 _LATE_SHARE = 0.05
-"""As a share of the measured time: a generator that is later than this changes the result as
-much."""
+"""Share of the measured time: a generator that is later than this changes the result as much."""
 
 
 def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:

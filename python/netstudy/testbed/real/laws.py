@@ -15,7 +15,7 @@ _GAP_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES - CHECK_SEQUENCE_BYTES
 
 
 _TRAILING_BYTES = 2 * 90
-"""Of a connection: two acknowledgments that follow when its last byte is read."""
+"""Allowed for each connection: two acknowledgments that follow when its last byte is read."""
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,7 @@ class NodeProcess(Generic[RecordT]):
             raise NodeError(self.node, said) from None
 
     async def _end(self) -> str:
-        """How it ended, with the last lines of its standard error."""
+        """Describes the end of the process, with the last lines of its standard error."""
         code = await self.process.wait()
         self.errors.seek(0)
         said = self.errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]

@@ -114,7 +114,7 @@ class ClosedLoop(Wire):
     outstanding: int = Field(default=1, gt=0)
     """Requests of a connection in flight at a time."""
     think_ns: int = Field(default=0, ge=0)
-    """From a response to the request that follows it."""
+    """Pause between a response and the request that follows it."""
 
 
 class OpenLoop(Wire):
@@ -150,9 +150,9 @@ class IncastClient(Wire):
     kind: Literal["incast-client"] = "incast-client"
     request_bytes: int = Field(gt=0)
     response_bytes: tuple[Annotated[int, Field(gt=0)], ...] = Field(min_length=1)
-    """Of each server, in the order of the connections."""
+    """Response size of each server, in the order of the connections."""
     iterations: int = Field(gt=0)
-    """Of the measuring phase."""
+    """Number of iterations in the measuring phase."""
     warmup_iterations: int = Field(default=0, ge=0)
     request_spacing_ns: int = Field(default=0, ge=0)
     """Time between the request to one server and that to the next."""
@@ -177,11 +177,11 @@ class TransferClient(Wire):
     request_bytes: int = Field(default=64, gt=0)
     """Size of a request, and of a confirmation."""
     pause_ns: int = Field(default=0, ge=0)
-    """From the end of a transfer to the start of the next one on the same connection."""
+    """Pause between the end of a transfer and the start of the next one on the same connection."""
     warmup: Until
-    """Of a stream: a time, or no transfer."""
+    """A time, or a number of transfers; a stream takes a time, or no transfer."""
     measure: Until
-    """Of a stream: a time. Otherwise at least one transfer."""
+    """A time, or at least one transfer; a stream takes a time."""
 
 
 class RequestServer(Wire):
@@ -308,10 +308,10 @@ class ReadyRecord(Wire):
     kind: Literal["ready"] = "ready"
     schema_: Literal["netstudy/agent-record/2"] = Field(default=AGENT_RECORD_SCHEMA, alias="schema")
     version: str
-    """Of the engine."""
+    """The engine's version."""
     node: str
     pid: int
-    """In the agent's own pid namespace."""
+    """The process id in the agent's own pid namespace."""
     listening: tuple[Endpoint, ...]
     """An endpoint for each local address of connections that it accepts, in order."""
 
@@ -342,7 +342,7 @@ class InTime(Wire):
     bytes_received: tuple[int, ...]
     """All verified."""
     bytes_acknowledged: tuple[int, ...]
-    """By the peer's TCP."""
+    """Bytes acknowledged by the peer's TCP."""
 
 
 class PhaseRecord(Wire):
@@ -383,7 +383,7 @@ class ConnectionCounters(Wire):
     connection: int
     """Its number."""
     bytes_received: int
-    """By the application, all verified."""
+    """Bytes received by the application, all verified."""
     bytes_sent: int
     """Handed by the application to the kernel."""
     tcp: dict[str, int]
@@ -484,9 +484,9 @@ class SecondsRecord(Wire):
     start_ns: Times
     """Start of the second, from the start of the phase."""
     bytes_received: tuple[int, ...]
-    """By the client, all verified."""
+    """Bytes received by the client, all verified."""
     bytes_sent: tuple[int, ...]
-    """By the client, as far as the server has acknowledged them (`tcpi_bytes_acked`)."""
+    """Bytes sent by the client that the server has acknowledged (`tcpi_bytes_acked`)."""
 
 
 class ResponseTimesRecord(Wire):
@@ -502,9 +502,9 @@ class ResponseTimesRecord(Wire):
     unanswered: int
     """Requests without an answer when the time of the phase was over."""
     min_ns: int | None
-    """None: no request was answered."""
+    """None if no request was answered."""
     max_ns: int | None
-    """Likewise."""
+    """None if no request was answered."""
     sum_ns: int
     histogram: tuple[tuple[int, int], ...]
     """With three significant digits (HdrHistogram): upper bound of each class in nanoseconds, and

@@ -1,4 +1,4 @@
-"""`netstudy run`: carry out a study, or what an interrupted run of it left undone."""
+"""`netstudy run`: carry out a study, or the remainder of an interrupted run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EPILOG = "Example: netstudy run studies/incast --only servers=1..6 --set replica
 
 @dataclass(frozen=True)
 class Manner:
-    """How to run: nothing here changes a result."""
+    """Options of the run that do not change its results."""
 
     results: Path
     threads: int | None
@@ -158,9 +158,9 @@ def _carry_out(
     *,
     is_resumed: bool = False,
 ) -> int:
-    """Run what is missing, publish, and tell how to go on when it does not come to its end.
+    """Carry out missing runs, publish, and on failure say how to continue.
 
-    `machine` is what the testbed has measured of it; when resumed, it measures anew.
+    `machine` holds the testbed's measurements; a resumed run measures again.
     """
     from netstudy.cli.report import finish
     from netstudy.execute import is_final, made_again
@@ -183,7 +183,8 @@ def _carry_out(
 
 
 def _remainder_preflight(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
-    """As of a fresh run, before anything is made: the machine, or its load, may be another now."""
+    """The preflight of a fresh run, before anything is made: the machine or its load may have
+    changed."""
     from netstudy.execute import left_to_do, made_again
 
     left = left_to_do(folder, {record.run for record in made_again(folder, testbed)})
@@ -218,7 +219,7 @@ def _kept(folder: Folder) -> str:
 
 
 def _end(folder: Folder, published: Published, manner: Manner) -> int:
-    """The table, the verdict, the path of the report; the exit code."""
+    """Print the table, the verdict and the path of the report; returns the exit code."""
     statuses = Counter[str](record.status for record in folder.records())
     if manner.json:
         print_json(_as_json(folder, published, statuses))
@@ -253,7 +254,7 @@ def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> di
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal asked the run to stop; `exit_code` is 128 and its number, as shells say it."""
+    """A signal asked the run to stop; `exit_code` is 128 plus its number, as in shells."""
 
     def __init__(self, number: int) -> None:
         """`number` is the signal's."""
@@ -267,9 +268,9 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """During the block, turn signals that ask to stop into Interrupted.
+    """During the block, turn stop signals into Interrupted.
 
-    A signal that is ignored, as SIGHUP is under nohup, stays ignored.
+    Signals that are ignored, such as SIGHUP under nohup, stay ignored.
     """
     before = {number: signal.getsignal(number) for number in _STOPPING}
     before = {number: old for number, old in before.items() if old != signal.SIG_IGN}

@@ -2,8 +2,8 @@
 
     python -m netstudy.report.readme STUDY RESULTS
 
-replaces what stands between the two markers in STUDY/README.md and writes the figure beside it.
-Nothing outside the markers is touched, and no number between them is typed.
+replaces the text between the two markers in STUDY/README.md and writes the figure beside it. The
+rest of the page stays as it is, and no number between the markers is typed by hand.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ README = "README.md"
 def update_readme(study: Path, results: Path) -> Path:
     """Write the results into a study's README and its first figure beside it.
 
-    Raises StudyError when the README or its markers are not there, or results are missing.
+    Raises StudyError if the README, its markers or the results are missing.
     """
     from netstudy.analysis.study_result import analyse
     from netstudy.store import Results

@@ -18,7 +18,7 @@ from netstudy.report.requirement_table import condition_text
 
 
 def summary(result: StudyResult) -> list[Point]:
-    """The points of the summary; without a comparison, what was observed."""
+    """The points of the summary; without a comparison, the observations."""
     several = len(result.cases) > 1
     return [
         *point("Required", _required(result)),
@@ -31,7 +31,7 @@ def summary(result: StudyResult) -> list[Point]:
 
 
 def _required(result: StudyResult) -> Iterator[Sentence]:
-    """How many requirements are met, and each that is not."""
+    """The number of requirements that are met, and each one that is missed."""
     asked = [one for one in result.requirements if one.outcome != "not in this run"]
     if asked:
         yield say(
@@ -45,7 +45,7 @@ def _required(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _missed(one: CheckedRequirement) -> Sentence:
-    """What was required and what was found instead."""
+    """The requirement and the actual value."""
     worst = one.worst
     value = None
     if worst is not None and one.metric is not None:

@@ -179,7 +179,7 @@ def gather_testbed(
         published=any(record.published for record in records),
         limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
         checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
-        scaled_by=_OR.join(scales) or scale,
+        scaled_by=_OR.join(scales) or (None if scale == "1" else scale),
         set_aside=set_aside,
         environment=_environment(records),
         nodes=_nodes(records),

@@ -133,11 +133,9 @@ def _variant(study: Study, asked: str | None, testbed: str) -> str | None:
 def _scale(study: Study, asked: str | None, variant: str | None) -> str | None:
     """The requested scale, else the variant's; None: the study's own rates."""
     if asked is not None:
-        scale = scale_text(asked)
-    else:
-        said = study.testbeds[variant].scale if variant else None
-        scale = "1" if said is None else str(said)
-    return None if scale == "1" else scale
+        return scale_text(asked)
+    said = study.testbeds[variant].scale if variant else None
+    return None if said is None else str(said)
 
 
 def scale_text(asked: str) -> str:

@@ -77,10 +77,11 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
         "without": list(asked.without) or None,
         "only": parse_only(asked.only, folder.study()) if asked.only else None,
     }
+    unset = {"scale": "1"}  # older folders do not keep a scale of 1
     return [
         f"{name} was {getattr(begun, name)}, now {value}"
         for name, value in given.items()
-        if value is not None and value != getattr(begun, name)
+        if value is not None and value != (getattr(begun, name) or unset.get(name))
     ]
 
 

@@ -24,11 +24,15 @@ from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Treatment
 
-MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
-"""Mark beside an empty cell, and before its reason under the table."""
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Levels = tuple[Level, ...]
 Place = tuple[Levels, Levels]
 """The levels of the row factors, and of the column factors."""
+
+
+def _mark(index: int) -> str:
+    """The mark beside an empty cell and before its reason under the table: ¹, ², … ¹⁰."""
+    return str(index + 1).translate(_RAISED)
 
 
 def asked_tables(result: StudyResult, case: CaseResult, key: str) -> list[Table]:
@@ -102,7 +106,7 @@ class _Layout:
             stub=len(stub),
             notes=(
                 *self._bases,
-                *(f"{MARKS[i % len(MARKS)]} {text}" for i, text in enumerate(self.reasons)),
+                *(f"{_mark(i)} {text}" for i, text in enumerate(self.reasons)),
             ),
         )
 
@@ -335,4 +339,4 @@ class _Layout:
     def _mark(self, reason: str) -> str:
         if reason not in self.reasons:
             self.reasons.append(reason)
-        return MARKS[self.reasons.index(reason) % len(MARKS)]
+        return _mark(self.reasons.index(reason))

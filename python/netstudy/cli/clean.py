@@ -34,9 +34,8 @@ def command(
 ) -> None:
     """Remove unfinished results folders and files that an interrupted writer left behind.
 
-    Finished results are removed only when their folder is named. What another process is writing
-    to is left alone. Processes that still work for a folder whose run has ended are ended first;
-    with them goes their network.
+    Finished results are removed only when their folder is named. Folders that another process is
+    writing to are left alone. Processes and networks left over from a dead run are ended first.
     """
     from netstudy.store import Results
 

@@ -34,11 +34,11 @@ class Finding:
 
 
 def command(results: options.Results = options.RESULTS, json: options.Json = False) -> None:
-    """Look at the engine, the machine and the programs that netstudy uses.
+    """Check the engine, the machine and the programs that netstudy uses.
 
-    What the simulator does not need and the testbed in namespaces does is optional.
+    Programs that only the testbed in namespaces needs are optional.
 
-    Exit code 2 when something is missing without which no study can be run.
+    Exit code 2 when something is missing that every study needs.
     """
     findings = [_engine(), _python(), _processors(), _memory(), _disk(results), _browser()]
     findings += _namespaces()

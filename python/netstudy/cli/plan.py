@@ -29,7 +29,7 @@ def command(
     threads: options.Threads = None,
     json: options.Json = False,
 ) -> None:
-    """Print the runs of a study and what they would cost, and touch nothing.
+    """Print the runs of a study and their estimated cost; write nothing.
 
     --json prints the plan itself: the document that the engine reads on its standard input.
     """

@@ -51,7 +51,7 @@ def command(
     scale: options.Scale = None,
     seed: options.Seed = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Do what an interrupted run left undone.")
+        bool, typer.Option("--resume", help="Do the remaining runs of an interrupted study.")
     ] = False,
     only: options.Only = None,
     overrides: options.Set = None,
@@ -60,7 +60,7 @@ def command(
     without: options.Without = None,
     threads: options.Threads = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan and touch nothing.")
+        bool, typer.Option("--dry-run", help="Print the plan and write nothing.")
     ] = False,
     max_time: Annotated[
         str, typer.Option("--max-time", help="Refuse a plan estimated to take longer.")
@@ -69,10 +69,10 @@ def command(
 ) -> None:
     """Carry out a study and end with its table, its verdict and the path of its report.
 
-    A run that is interrupted keeps what it finished; --resume does the remainder, with the study
-    as it was. In the simulator, failed and invalid runs count as carried out: the same plan gives
-    the same outcome. On a real machine, --resume makes those again that failed or that the machine
-    spoiled.
+    An interrupted run keeps its finished runs; --resume does the remainder, with the study as it
+    was. In the simulator, failed and invalid runs count as carried out: the same plan gives the
+    same outcome. On a real machine, --resume repeats failed runs and runs that the machine
+    disturbed.
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input, 3 the testbed failed,
     or a run failed or is invalid.
     """
@@ -229,10 +229,12 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
         print_summary(published.result, output())
         print(f"report: {published.report.html}")
     if statuses["failed"] and not folder.is_done():
-        say(f"netstudy: {statuses['failed']} runs failed; again: {continue_with(folder)}")
-    spoiled = sum(one.kind == "limited" for _, one in published.result.warnings.problems)
-    if spoiled:
-        say(f"netstudy: the machine spoiled {spoiled} runs; again: {continue_with(folder)}")
+        failed = "1 run" if statuses["failed"] == 1 else f"{statuses['failed']} runs"
+        say(f"netstudy: {failed} failed; repeat with: {continue_with(folder)}")
+    disturbed = sum(one.kind == "limited" for _, one in published.result.warnings.problems)
+    if disturbed:
+        runs = "1 run was" if disturbed == 1 else f"{disturbed} runs were"
+        say(f"netstudy: {runs} disturbed; repeat with: {continue_with(folder)}")
     if not set(statuses) <= {"ok"}:
         return TestbedError.exit_code
     return MISSED if published.result.missed else 0

@@ -30,8 +30,8 @@ def command(
     results: options.Results = options.RESULTS,
     json: options.Json = False,
 ) -> None:
-    """Tell how far a run of a study is: done, missing, failed and invalid runs; where a factor
-    grows, which levels were tried and what ended it.
+    """Show the progress of a run: done, missing, failed and invalid runs; for a growing factor,
+    the levels tried and why it ended.
     """
     from netstudy.store import Results
 

@@ -86,7 +86,7 @@ def _made_again(result: StudyResult) -> Iterator[Sentence]:
 def _set_aside(result: StudyResult) -> Iterator[Sentence]:
     if result.testbed.set_aside:
         yield say(
-            "Attempts that the machine had spoiled were set aside and made again later: {n}.",
+            "Attempts that the machine disturbed were set aside and repeated: {n}.",
             n=count(result.testbed.set_aside, "records of invalid runs that were set aside"),
         )
 

@@ -20,7 +20,7 @@ pub mod switch;
 pub mod topology;
 mod transmitter;
 
-pub use buffers::{AnyArchitecture, AnyBuffer, BufferConfig, OverSwitch, SwitchSetup, over_switch};
+pub use buffers::{AnyArchitecture, AnyBuffer, BufferConfig, SwitchSetup, SwitchTask, dispatch};
 pub use link::{CUT_THROUGH_BYTES, Link, ethernet};
 pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseMarks, PauseRequests, pause_time};
 pub use schedule::Schedule;

@@ -7,9 +7,9 @@ use netstudy_records as records;
 use netstudy_records::{Roles, Workload};
 use netstudy_units::Duration;
 use netstudy_workload::{
-    Application, Beside, Direction, IncastConfig, IncastHost, Party, Phases, Probe, RequestClient,
-    RequestConfig, RequestServer, RequestShape, Schedule, Traffic, TransferClient, TransferConfig,
-    TransferServer, TransferShape, TransferSize, Until,
+    Application, Beside, ClientOrServer, Direction, IncastConfig, IncastHost, Phases, Probe,
+    RequestClient, RequestConfig, RequestServer, RequestShape, Schedule, Traffic, TransferClient,
+    TransferConfig, TransferServer, TransferShape, TransferSize, Until,
 };
 
 use crate::phases::PhasePlan;
@@ -194,7 +194,7 @@ pub(crate) fn transfers(
     transfer: &records::Transfer,
     cast: &Cast,
     wiring: &Wiring,
-) -> Result<Vec<Party<TransferClient, TransferServer>>, String> {
+) -> Result<Vec<ClientOrServer<TransferClient, TransferServer>>, String> {
     let shape = TransferShape {
         direction: match transfer.direction {
             records::Direction::Get => Direction::Get,
@@ -214,7 +214,7 @@ pub(crate) fn transfers(
         config.check()?;
         Ok(TransferClient::new(&config))
     };
-    parties(&transfer.roles, cast, client, || TransferServer::new(shape))
+    clients_and_servers(&transfer.roles, cast, client, || TransferServer::new(shape))
 }
 
 /// The applications of requests and responses: clients, then servers.
@@ -222,7 +222,7 @@ pub(crate) fn requests(
     run: &records::Run,
     request: &records::Request,
     cast: &Cast,
-) -> Result<Vec<Party<RequestClient, RequestServer>>, String> {
+) -> Result<Vec<ClientOrServer<RequestClient, RequestServer>>, String> {
     if request.new_connections {
         return Err("the simulator has no connection of its own for each request".to_owned());
     }
@@ -240,18 +240,18 @@ pub(crate) fn requests(
         config.check()?;
         Ok(RequestClient::new(&config))
     };
-    parties(&request.roles, cast, client, || RequestServer::new(shape))
+    clients_and_servers(&request.roles, cast, client, || RequestServer::new(shape))
 }
 
-fn parties<C, S>(
+fn clients_and_servers<C, S>(
     roles: &Roles,
     cast: &Cast,
     client: impl Fn(u32) -> Result<C, String>,
     server: impl Fn() -> S,
-) -> Result<Vec<Party<C, S>>, String> {
+) -> Result<Vec<ClientOrServer<C, S>>, String> {
     let clients = (0..roles.client.len())
-        .map(|number| client(cast.connections_of(number)).map(Party::Client));
-    let servers = roles.server.iter().map(|_| Ok(Party::Server(server())));
+        .map(|number| client(cast.connections_of(number)).map(ClientOrServer::Client));
+    let servers = roles.server.iter().map(|_| Ok(ClientOrServer::Server(server())));
     clients.chain(servers).collect()
 }
 

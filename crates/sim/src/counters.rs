@@ -51,24 +51,24 @@ pub(crate) fn of_packets(end: &EndCounters) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// The processors of a host: one for each interface whose frames cost processor time, and one for packets that
+/// The CPUs of a host: one for each interface whose frames cost CPU time, and one for packets that
 /// stay inside of it, which cost what they do at its first interface.
 #[derive(Debug)]
-pub(crate) struct Processors {
+pub(crate) struct Cpus {
     /// By the number of the interface's end of its link.
     at_links: Vec<(usize, ReceiveKind)>,
     /// With the number of the host.
     inside: Option<(usize, ReceiveKind)>,
 }
 
-impl Processors {
-    /// Those of the host `node`; none: frames cost it no processor time.
+impl Cpus {
+    /// Those of the host `node`; none: frames cost it no CPU time.
     pub(crate) fn of_host(wiring: &Wiring, node: usize) -> Option<Self> {
         let interfaces = wiring.interfaces_of(node).map(|(at, kind)| (at, kind.receive));
-        let mut costly = interfaces.clone().filter(|(_, kind)| kind.has_processor());
+        let mut costly = interfaces.clone().filter(|(_, kind)| kind.has_cpu_cost());
         let at_links: Vec<_> = costly.by_ref().map(|(at, kind)| (at.number(), kind)).collect();
         let first = interfaces.map(|(_, kind)| kind).next();
-        let inside = first.filter(|kind| kind.has_processor() && wiring.carries_inside(node));
+        let inside = first.filter(|kind| kind.has_cpu_cost() && wiring.carries_inside(node));
         let inside = inside.map(|kind| (node, kind));
         (!at_links.is_empty()).then_some(Self { at_links, inside })
     }

@@ -12,7 +12,7 @@ use netstudy_records::{
 use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
-use crate::counters::{self, Processors};
+use crate::counters::{self, Cpus};
 use crate::measure::{self, Connection, Outcome, RequestsOf, Snapshot, Span};
 use crate::network::EndCounters;
 use crate::sampling::Sampler;
@@ -90,7 +90,7 @@ fn record_node(wiring: &Wiring, (number, node): (usize, &Node)) -> (String, Reco
         Node::Switch(switch) => ("switch", &switch.name),
     };
     let (kind, group, clock) = (kind.to_owned(), group.clone(), CLOCK.to_owned());
-    let cpus = Processors::of_host(wiring, number).map(|processors| processors.count());
+    let cpus = Cpus::of_host(wiring, number).map(|cpus| cpus.count());
     let node = node.name().to_owned();
     (node, RecordNode { kind, group, clock, cpus, environment: None, read_at_ns: None })
 }
@@ -259,9 +259,9 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
         entry.extend(readings(edges.iter().map(counters::of_interface)));
     }
     for (number, node) in topology.nodes().iter().enumerate() {
-        if let Some(processors) = Processors::of_host(wiring, number) {
+        if let Some(cpus) = Cpus::of_host(wiring, number) {
             let entry = counters.entry(node.name.clone()).or_default();
-            entry.extend(readings(edges.iter().map(|edge| processors.counters(edge))));
+            entry.extend(readings(edges.iter().map(|edge| cpus.counters(edge))));
         }
     }
     (counters, ports)

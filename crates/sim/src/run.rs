@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use netstudy_fabric::stepped::Architecture;
-use netstudy_fabric::{OverSwitch, SwitchBuffer, SwitchSetup, over_switch};
+use netstudy_fabric::{SwitchBuffer, SwitchSetup, SwitchTask, dispatch};
 use netstudy_records as records;
 use netstudy_records::{Check, InstrumentKind, Mode, RunRecord, Until, Workload};
 use netstudy_tcp::Segment;
@@ -16,7 +16,7 @@ use crate::measure::{Measure, MeasureConfig, OnSamples, Outcome};
 use crate::network::general::General;
 use crate::network::limits::{Limited, Limits, Unlimited};
 use crate::network::star::{self, Star};
-use crate::network::{Frame, Observer};
+use crate::network::{Frame, Tracer};
 use crate::phases::PhasePlan;
 use crate::record;
 use crate::sampling::Sampler;
@@ -31,7 +31,7 @@ pub trait Progress {
 /// Makes one run. A run that cannot be made, or does not end, is a record as well.
 #[must_use]
 pub fn run(run: &records::Run, progress: &mut dyn Progress) -> RunRecord {
-    let manner = Manner { mode: None, all_steps: false, sends_ahead: true, observer: () };
+    let manner = Manner { mode: None, all_steps: false, sends_ahead: true, tracer: () };
     carry_out(run, manner, progress).unwrap_or_else(|error| record::of_failure(run, error))
 }
 
@@ -82,14 +82,14 @@ pub(crate) struct Manner<O> {
     pub(crate) all_steps: bool,
     /// In closed form: frames are judged as soon as they are sent, where they may be.
     pub(crate) sends_ahead: bool,
-    /// Hears of each frame.
-    pub(crate) observer: O,
+    /// Hears of every trace point.
+    pub(crate) tracer: O,
 }
 
 /// Makes one run, or says why it cannot be made or does not end.
 pub(crate) fn carry_out(
     run: &records::Run,
-    manner: Manner<impl Observer>,
+    manner: Manner<impl Tracer>,
     progress: &mut dyn Progress,
 ) -> Result<RunRecord, String> {
     let phases = PhasePlan::new(run)?;
@@ -149,7 +149,7 @@ impl Setting<'_> {
     fn carry_out<T: Traffic + 'static>(
         &self,
         applications: Vec<T>,
-        manner: Manner<impl Observer>,
+        manner: Manner<impl Tracer>,
         progress: &mut dyn Progress,
         law: impl Fn(&Outcome) -> Check,
     ) -> Result<RunRecord, String> {
@@ -173,7 +173,7 @@ impl Setting<'_> {
     fn execute<T: Traffic>(
         &self,
         applications: Vec<T>,
-        mut manner: Manner<impl Observer>,
+        mut manner: Manner<impl Tracer>,
         progress: &mut dyn Progress,
     ) -> Result<Outcome, String> {
         let Self { run, wiring, star, connections, .. } = *self;
@@ -221,7 +221,7 @@ struct Execution<'a, T, O> {
     on_samples: &'a mut OnSamples<'a>,
 }
 
-impl<T: Traffic, O: Observer> Execution<'_, T, O> {
+impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
     /// Chooses the code for the network, the limits of interfaces and the buffer once, so that no choice
     /// is left a packet.
     fn run(self) -> Result<Outcome, String> {
@@ -234,7 +234,7 @@ impl<T: Traffic, O: Observer> Execution<'_, T, O> {
 
     fn by_events<L: Limits>(self) -> Result<Outcome, String> {
         let Self { wiring, seed, connections, manner, .. } = self;
-        let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.observer)?;
+        let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.tracer)?;
         let (applications, measure) = (self.applications, self.measure);
         let lines = vec![(); applications.len()];
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
@@ -247,31 +247,31 @@ impl<T: Traffic, O: Observer> Execution<'_, T, O> {
             marked_above_bytes: star.switch.ecn_threshold_bytes,
             reserved_bytes: &|port| star.reserved_bytes(port),
         };
-        over_switch(&star.switch.buffer, &setup, OverStar { star, execution: self })
+        dispatch(&star.switch.buffer, &setup, StarTask { star, execution: self })
     }
 }
 
 /// Applications that are to be carried out over a star in closed form.
-struct OverStar<'s, 'a, T, O> {
+struct StarTask<'s, 'a, T, O> {
     star: &'s wiring::Star<'s>,
     execution: Execution<'a, T, O>,
 }
 
-impl<T: Traffic, O: Observer> OverStar<'_, '_, T, O> {
+impl<T: Traffic, O: Tracer> StarTask<'_, '_, T, O> {
     fn run<L: Limits>(self, buffer: impl SwitchBuffer<Frame>) -> Result<Outcome, String> {
         let Self { star, execution } = self;
         let Execution { wiring, seed, applications, connections, measure, manner, .. } = execution;
         let lines = star::Line::<L>::all(star, seed, connections, manner.sends_ahead);
-        let network = Star::<_, L, _>::new(star, seed, connections, buffer, manner.observer);
+        let network = Star::<_, L, _>::new(star, seed, connections, buffer, manner.tracer);
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
         network.run(&mut hosts.at_work(), execution.on_samples)
     }
 }
 
-impl<T: Traffic, O: Observer> OverSwitch<Frame> for OverStar<'_, '_, T, O> {
+impl<T: Traffic, O: Tracer> SwitchTask<Frame> for StarTask<'_, '_, T, O> {
     type Output = Result<Outcome, String>;
 
-    fn over<B: SwitchBuffer<Frame>, A: Architecture<Frame>>(
+    fn run_on<B: SwitchBuffer<Frame>, A: Architecture<Frame>>(
         self,
         closed_form: impl FnOnce() -> B,
         _stepped: impl FnOnce() -> A,

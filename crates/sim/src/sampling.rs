@@ -17,7 +17,7 @@ use netstudy_tcp::{Counters, Endpoint};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
-use crate::counters::{self, Processors};
+use crate::counters::{self, Cpus};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::Snapshot;
 use crate::network::{Counted, EndCounters};
@@ -48,8 +48,8 @@ enum Source {
     /// This end of a connection.
     Connection(EndIndex),
     /// The members of the wiring that are on a host, its interfaces by their ends of links, and its
-    /// processors.
-    Host { members: Vec<usize>, interfaces: Vec<usize>, processors: Option<Processors> },
+    /// CPUs.
+    Host { members: Vec<usize>, interfaces: Vec<usize>, cpus: Option<Cpus> },
     /// The interface at this end of a link.
     Interface(usize),
 }
@@ -180,7 +180,7 @@ fn hosts(wiring: &Wiring, name: &str) -> Vec<Subject> {
     let source = Source::Host {
         members: members.collect(),
         interfaces: interfaces.iter().map(|at| at.number()).collect(),
-        processors: Processors::of_host(wiring, node),
+        cpus: Cpus::of_host(wiring, node),
     };
     iter::once(Subject::new(source, None, None)).chain(each).collect()
 }
@@ -247,9 +247,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     let counted = &snapshot.connections[end.connection()].ends[end.side()];
                     subject.push(connection(self.tcp(end), counted));
                 }
-                Source::Host { members, interfaces, processors } => {
+                Source::Host { members, interfaces, cpus } => {
                     let mut values = snapshot.host(members, interfaces);
-                    let busy = processors.iter().flat_map(|all| all.counters(&snapshot));
+                    let busy = cpus.iter().flat_map(|all| all.counters(&snapshot));
                     values.extend(busy.map(|(name, value)| (name, Some(value))));
                     subject.push(values);
                 }

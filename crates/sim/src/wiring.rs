@@ -81,19 +81,19 @@ pub(crate) struct SwitchKind {
 /// How a kind of host receives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveKind {
-    /// From the processor to TCP.
+    /// From the CPU to TCP.
     pub(crate) latency: Duration,
     /// Mean of what it takes beyond that.
     pub(crate) jitter: Duration,
-    /// Processor time of a frame.
+    /// CPU time of a frame.
     pub(crate) per_frame: Duration,
-    /// Rate at which the processor deals with bytes.
+    /// Rate at which the CPU deals with bytes.
     pub(crate) rate: Option<Serializer>,
     /// Descriptors of the ring.
     pub(crate) ring_frames: usize,
     /// The least time from one frame to the next, in either direction.
     pub(crate) frame_interval: Duration,
-    /// From the first frame in the ring to the processor.
+    /// From the first frame in the ring to the CPU.
     pub(crate) interrupt_delay: Duration,
     /// Frames of a batch at most.
     pub(crate) batch_frames: Option<u32>,
@@ -102,7 +102,7 @@ pub(crate) struct ReceiveKind {
 }
 
 impl ReceiveKind {
-    /// Whether there is more than a queue, a wire and a processor.
+    /// Whether there is more than a queue, a wire and a CPU.
     fn is_limited(&self) -> bool {
         self.ring_frames < usize::MAX || self.frame_interval > Duration::ZERO
     }
@@ -115,12 +115,12 @@ impl ReceiveKind {
             && self.jitter == Duration::ZERO
     }
 
-    /// Whether frames cost processor time.
-    pub(crate) fn has_processor(&self) -> bool {
+    /// Whether frames cost CPU time.
+    pub(crate) fn has_cpu_cost(&self) -> bool {
         self.per_frame > Duration::ZERO || self.rate.is_some()
     }
 
-    /// Processor time that all of these frames cost.
+    /// CPU time that all of these frames cost.
     pub(crate) fn busy(&self, frames: &Carried) -> Duration {
         let per_byte = self.rate.map_or(0, |rate| {
             8 * u128::from(frames.bytes) * u128::from(Duration::from_secs(1).as_ps())
@@ -129,8 +129,8 @@ impl ReceiveKind {
         self.per_frame * frames.frames + Duration::from_ps(per_byte as u64)
     }
 
-    /// Processor time that a frame costs.
-    pub(crate) fn processor_time(&self, frame_bytes: u32) -> Duration {
+    /// CPU time that a frame costs.
+    pub(crate) fn cpu_time(&self, frame_bytes: u32) -> Duration {
         self.per_frame + self.rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes))
     }
 }
@@ -364,7 +364,7 @@ impl SwitchKind {
 }
 
 impl InterfaceKind {
-    /// What packets meet that never leave the host: the processor and its latencies.
+    /// What packets meet that never leave the host: the CPU and its latencies.
     pub(crate) fn inside(&self) -> Self {
         Self {
             stream: format!("{}/inside", self.stream),

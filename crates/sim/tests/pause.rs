@@ -99,7 +99,7 @@ fn short_pauses_are_asked_for_again_and_still_lose_nothing() {
     assert!(pauses(&record) > 2 * pauses(&make_ok(&long)));
 }
 
-/// A client whose processor takes a quarter of what the link brings, with a ring of 64 frames.
+/// A client whose CPU takes a quarter of what the link brings, with a ring of 64 frames.
 fn slow_client(servers: u32) -> Run {
     let mut run = lab::run(servers, Buffer::OutputQueued { port_buffer_bytes: 2_000_000 });
     for link in &mut run.network.links {
@@ -131,7 +131,7 @@ fn a_slow_host_drops_in_its_ring_without_pause_and_nothing_with_it() {
     assert_eq!(counter(&record, "server", "segments_retransmitted"), 0);
     assert!(counter(&record, "client", "pauses_sent") > 0);
     assert!(counter(&record, "server", "pauses_received") > 0, "the pressure reaches the servers");
-    // The processor is never without work: 1448 of 1518 bytes are payload, at 2.5 of 10 Gbit/s.
+    // The CPU is never without work: 1448 of 1518 bytes are payload, at 2.5 of 10 Gbit/s.
     let share = utilisation(&run, &record);
     let expected = 0.25 * 1448.0 / 1518.0;
     assert!((share - expected).abs() < 0.01 * expected, "{share:.4} against {expected:.4}");

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use netstudy_units::{Duration, Time};
 
-use crate::party::Party;
+use crate::client_or_server::ClientOrServer;
 use crate::traffic::{Action, Owed, Sample, Traffic};
 
 /// A synchronized read: what the client asks for and how.
@@ -188,7 +188,7 @@ pub type Delays = Box<dyn FnMut() -> Duration + Send>;
 
 /// The application of one host of an incast. The client's connection i leads to the server i; a server
 /// has one connection, 0, which the client opens.
-pub type IncastHost = Party<IncastClient, IncastServer>;
+pub type IncastHost = ClientOrServer<IncastClient, IncastServer>;
 
 impl IncastHost {
     /// The client.

@@ -1,4 +1,4 @@
-//! What an interface may have beside a queue, a wire and a processor: a packet rate and a ring that ends.
+//! What an interface may have beside a queue, a wire and a CPU: a packet rate and a ring that ends.
 //! Both are FIFOs, so that they have a closed form as well.
 
 use netstudy_ring::Ring;
@@ -15,10 +15,10 @@ pub(crate) trait Limits {
     /// When a frame begins to leave that could at `ready`, by a wire that is free at `free_at`.
     fn starts(&mut self, ready: Time, free_at: Time) -> Time;
 
-    /// When a frame that arrives at `arrives` is there for the processor. None if the ring is full.
+    /// When a frame that arrives at `arrives` is there for the CPU. None if the ring is full.
     fn take_in(&mut self, arrives: Time) -> Option<Time>;
 
-    /// The processor has dealt with that frame at `at`.
+    /// The CPU has dealt with that frame at `at`.
     fn ends(&mut self, at: Time);
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Limited {
     next_start: Time,
     /// When the interface has taken in all frames so far.
     taken_in_at: Time,
-    /// When the processor will have dealt with each frame in the ring.
+    /// When the CPU will have dealt with each frame in the ring.
     ring: Ring<Time>,
 }
 

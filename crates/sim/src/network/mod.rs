@@ -1,12 +1,12 @@
 //! What carries segments from host to host.
 
-mod agenda;
+mod event_queue;
 pub(crate) mod general;
 mod jitter;
 pub(crate) mod limits;
 mod nic;
-mod observe;
 pub(crate) mod star;
+mod trace;
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use netstudy_units::Time;
 
 use crate::host::{EndIndex, Hosts};
 
-pub(crate) use observe::{Moment, Observer};
+pub(crate) use trace::{TracePoint, Tracer};
 
 /// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that
 /// arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
@@ -169,7 +169,7 @@ impl Carried {
 pub(crate) struct NicCounters {
     /// Frames that it was given to send and had room for; at a moment, those of them that have left.
     pub(crate) sent: Carried,
-    /// Frames that the ring had room for and the processor has dealt with.
+    /// Frames that the ring had room for and the CPU has dealt with.
     pub(crate) received: Carried,
     /// Frames to be sent that found the queue full.
     pub(crate) queue_drops: u64,

@@ -25,8 +25,8 @@ pub(crate) struct Nic<L = Unlimited> {
     /// Whether receiving costs no time but `receive_latency`.
     receives_at_once: bool,
     jitter: Option<Box<ReceiveJitter>>,
-    /// When the processor has dealt with all frames that were received so far.
-    processor_free_at: Time,
+    /// When the CPU has dealt with all frames that were received so far.
+    cpu_free_at: Time,
     delay: Duration,
     cuts_through: bool,
     /// When the switch can judge the frames of [`Self::send_ahead`] since the wire was free, and their
@@ -66,7 +66,7 @@ impl<L: Limits> Nic<L> {
             receive_rate: kind.receive.rate,
             receives_at_once,
             jitter: ReceiveJitter::new(&kind.receive, seed, &kind.stream),
-            processor_free_at: Time::ZERO,
+            cpu_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,
             ahead: Ring::new(),
@@ -99,12 +99,12 @@ impl<L: Limits> Nic<L> {
         Carried::of(later.map(|&(_, frame_bytes)| frame_bytes))
     }
 
-    /// From when the processor has dealt with a frame until TCP has it, at least.
+    /// From when the CPU has dealt with a frame until TCP has it, at least.
     pub(crate) const fn receive_latency(&self) -> Duration {
         self.receive_latency
     }
 
-    /// When a frame whose last bit left the switch at `departs` is with the host's TCP: one processor
+    /// When a frame whose last bit left the switch at `departs` is with the host's TCP: one CPU
     /// deals with frames in their order. While it has some it polls, else it waits for an interrupt. None
     /// if there is no room for the frame in the ring.
     #[inline]
@@ -117,12 +117,12 @@ impl<L: Limits> Nic<L> {
             self.limits.ends(there);
             return Some(there + self.receive_latency);
         }
-        let idles = there >= self.processor_free_at;
-        let begins = if idles { there + self.interrupt_delay } else { self.processor_free_at };
+        let idles = there >= self.cpu_free_at;
+        let begins = if idles { there + self.interrupt_delay } else { self.cpu_free_at };
         let bytes = self.receive_rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes));
-        self.processor_free_at = begins + self.receive_frame + bytes;
-        self.limits.ends(self.processor_free_at);
-        let ready = self.processor_free_at + self.receive_latency;
+        self.cpu_free_at = begins + self.receive_frame + bytes;
+        self.limits.ends(self.cpu_free_at);
+        let ready = self.cpu_free_at + self.receive_latency;
         Some(self.jitter.as_mut().map_or(ready, |jitter| jitter.put_off(ready)))
     }
 

@@ -15,10 +15,12 @@ use netstudy_tcp::{Ecn, Outlet, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
-use super::agenda::Agenda;
+use super::event_queue::EventQueue;
 use super::limits::Limits;
 use super::nic::Nic;
-use super::{Carried, Counted, EndCounters, Frame, Frames, Moment, Network, NicCounters, Observer};
+use super::{
+    Carried, Counted, EndCounters, Frame, Frames, Network, NicCounters, TracePoint, Tracer,
+};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{Measure, OnSamples, Outcome, Rare};
 use crate::wiring;
@@ -49,13 +51,13 @@ struct Destination {
 struct Switch<B, O> {
     buffer: B,
     latency: Duration,
-    observer: O,
+    tracer: O,
 }
 
 /// Hosts around one switch with the buffer architecture `B`; the interfaces have the limits `L`.
 pub(crate) struct Star<B, L, O> {
     /// Which port's first frame on the way is at the switch next.
-    arrivals: Agenda,
+    arrivals: EventQueue,
     /// The host of each end, by [`EndIndex`]: packed, since the way of a frame begins with it.
     host_of: Box<[u32]>,
     switch: Switch<B, O>,
@@ -68,7 +70,7 @@ pub(crate) struct Star<B, L, O> {
 /// The star, as a host sees it that receives a frame sent ahead.
 struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
-impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
+impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
     /// The switch judges a frame that has arrived, or whose arrival nothing else can influence, for the
     /// port `egress`, which `line` is behind. When the frame is with the TCP of the host there, if that is
     /// known by now and nothing drops it.
@@ -88,13 +90,13 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
             egress: egress as u32,
             frame_bytes: frame.frame_bytes,
         };
-        self.observer.note(Moment::Arrived(ingress), frame.arrival, frame);
+        self.tracer.note(TracePoint::Arrived(ingress), frame.arrival, frame);
         let verdict = self.buffer.offer(&arrival, frame);
         if verdict == Verdict::Dropped {
             line.port.frames_dropped += 1;
             line.port.bytes_dropped += u64::from(frame.frame_bytes);
             measure.count(frame.arrival, Rare::Drop(line.at.far().number(), frame.frame_bytes));
-            self.observer.note(Moment::Dropped(egress), frame.arrival, frame);
+            self.tracer.note(TracePoint::Dropped(egress), frame.arrival, frame);
             return None;
         }
         line.port.frames_forwarded += 1;
@@ -119,12 +121,12 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
         departs: Time,
         frame: &Frame,
     ) -> Option<Time> {
-        let observer = &mut self.observer;
-        observer.note(Moment::Left(egress), departs, frame);
+        let tracer = &mut self.tracer;
+        tracer.note(TracePoint::Left(egress), departs, frame);
         let there = line.nic.receive(departs, frame.frame_bytes);
         match there {
-            Some(now) => observer.note(Moment::Delivered(egress), now, frame),
-            None => observer.note(Moment::RingDropped(egress), departs + line.nic.delay(), frame),
+            Some(now) => tracer.note(TracePoint::Delivered(egress), now, frame),
+            None => tracer.note(TracePoint::RingDropped(egress), departs + line.nic.delay(), frame),
         }
         there
     }
@@ -141,20 +143,20 @@ fn mark(ecn: Ecn, port: &mut PortCounters) -> Ecn {
     Ecn::Ce
 }
 
-impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
+impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
     pub(crate) fn new(
         star: &wiring::Star<'_>,
         seed: &str,
         connections: &[[usize; 2]],
         buffer: B,
-        observer: O,
+        tracer: O,
     ) -> Self {
         let switch = star.switch;
         let stream = |name| Stream::new(seed, &format!("{}/{name}", switch.name));
         Self {
-            arrivals: Agenda::new(stream("arrivals").bits()),
+            arrivals: EventQueue::new(stream("arrivals").bits()),
             host_of: connections.iter().flatten().map(|&host| host as u32).collect(),
-            switch: Switch { buffer, latency: switch.latency, observer },
+            switch: Switch { buffer, latency: switch.latency, tracer },
             arbitration: stream("arbitration"),
             cable_ends: star.cable_ends,
             limits: PhantomData,
@@ -234,7 +236,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
     }
 }
 
-impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T> for Star<B, L, O> {
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for Star<B, L, O> {
     type Line = Line<L>;
 
     #[inline(always)]
@@ -275,9 +277,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T> for 
     }
 }
 
-impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
-    for Behind<'_, B, L, O>
-{
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for Behind<'_, B, L, O> {
     type Line = Line<L>;
 
     #[inline(always)]
@@ -305,7 +305,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
     }
 }
 
-impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for Star<B, L, O> {
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Counted<T> for Star<B, L, O> {
     fn ends(&self, hosts: &Hosts<'_, T, Line<L>>, now: Time) -> Vec<EndCounters> {
         let mut ends = vec![EndCounters::default(); self.cable_ends];
         for (port, line) in hosts.lines().enumerate() {
@@ -376,7 +376,7 @@ impl<L: Limits> Line<L> {
 /// The line of the host `host`, at `now`, for segments to the end `to`.
 struct LineOutlet<'a, L> {
     line: &'a mut Line<L>,
-    arrivals: &'a mut Agenda,
+    arrivals: &'a mut EventQueue,
     host: usize,
     to: EndIndex,
     now: Time,

@@ -132,7 +132,7 @@ proptest! {
     fn judging_private_frames_at_once_gives_the_same_record(run in scenario(port_buffers())) {
         let made = |sends_ahead| {
             let mode = Some(Mode::ClosedForm);
-            let manner = Manner { mode, all_steps: false, sends_ahead, observer: () };
+            let manner = Manner { mode, all_steps: false, sends_ahead, tracer: () };
             carry_out(&run, manner, &mut Silent)
         };
         let (at_once, in_order) = (made(true), made(false));

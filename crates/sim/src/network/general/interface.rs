@@ -33,7 +33,7 @@ pub(super) enum Form<L> {
 /// An interface in closed form.
 pub(super) struct Closed<L> {
     pub(super) nic: Nic<L>,
-    /// How long a packet takes that stays inside, until the processor has it.
+    /// How long a packet takes that stays inside, until the CPU has it.
     pub(super) send_latency: Duration,
     /// Segments on their way to TCP.
     pub(super) delivered: Ring<(Time, Packet)>,
@@ -140,7 +140,7 @@ pub(super) struct SteppedInterface {
 /// What an interface does next. The order is that of steps due at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// The processor has dealt with a frame.
+    /// The CPU has dealt with a frame.
     Processed,
     /// The interface has taken a frame in.
     TakenIn,
@@ -150,7 +150,7 @@ enum Step {
     Pause,
     /// A pause is to be asked for again.
     Repeat,
-    /// The processor begins to poll.
+    /// The CPU begins to poll.
     Poll,
     /// A segment is with TCP.
     Deliver,

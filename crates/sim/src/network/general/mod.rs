@@ -12,9 +12,9 @@
 //!
 //! At equal times timers come first, then choices and steps of switches, then frames at switches, PAUSE
 //! frames at switches, and interfaces, whose steps have an order of their own; then what is measured is
-//! read. Of several ports of a switch, or interfaces of a host, the order is drawn anew for each time
-//! ([`lot`]), so that none is preferred. Frames of one wire stay in order. Nodes do not act on each other
-//! in no time, so the order among them does not matter.
+//! read. Ports of a switch, and interfaces of a host, come in random order, drawn anew for each time
+//! ([`tie_break_key`]), so none is preferred. Frames of one wire stay in order. Nodes do not act on each
+//! other in no time, so the order among them does not matter.
 
 mod interface;
 mod packets;
@@ -34,11 +34,11 @@ use netstudy_tcp::{Outlet, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
-use super::agenda::lot;
+use super::event_queue::tie_break_key;
 use super::limits::Limits;
 use super::nic::judged;
 use super::{
-    Carried, Counted, EndCounters, Frame, Frames, Moment, Network, Observer, SwitchFrames,
+    Carried, Counted, EndCounters, Frame, Frames, Network, SwitchFrames, TracePoint, Tracer,
 };
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnSamples, Outcome, Rare};
@@ -89,7 +89,7 @@ enum Source {
     Interface(u32),
 }
 
-/// The classes of events at the same time, in the upper bits of the tie-break key; a lot is in the others.
+/// The classes of events at the same time: the upper bits of a key, above those of [`tie_break_key`].
 const CLASS_SHIFT: u32 = 30;
 const FRAMES: u32 = 1 << CLASS_SHIFT;
 const PAUSES: u32 = 2 << CLASS_SHIFT;
@@ -97,7 +97,7 @@ const INTERFACES: u32 = 3 << CLASS_SHIFT;
 
 #[inline(always)]
 fn key(class: u32, time: Time, port: usize, salt: u64) -> u32 {
-    class | lot(time, port, salt).0 >> (u32::BITS - CLASS_SHIFT)
+    class | tie_break_key(time, port, salt).0 >> (u32::BITS - CLASS_SHIFT)
 }
 
 /// A network with the limits `L` of interfaces.
@@ -118,17 +118,17 @@ pub(crate) struct General<L, O> {
     sent_inside: u64,
     /// Nodes of the hosts whose processes talk to each other, in the order of those interfaces.
     hosts_inside: Box<[usize]>,
-    observer: O,
+    tracer: O,
 }
 
-impl<L: Limits, O: Observer> General<L, O> {
+impl<L: Limits, O: Tracer> General<L, O> {
     /// The network of a run with the seed `seed`. Everything goes one step at a time if `all_steps`,
     /// which changes nothing that comes of it.
     pub(crate) fn new(
         wiring: &Wiring,
         seed: &str,
         all_steps: bool,
-        observer: O,
+        tracer: O,
     ) -> Result<Self, String> {
         let setup = Setup { wiring, seed, all_steps };
         let topology = &wiring.topology;
@@ -157,7 +157,7 @@ impl<L: Limits, O: Observer> General<L, O> {
             salt: Stream::new(seed, "interfaces/arrivals").bits(),
             sent_inside: 0,
             hosts_inside,
-            observer,
+            tracer,
         })
     }
 
@@ -191,11 +191,11 @@ impl<L: Limits, O: Observer> General<L, O> {
     }
 
     #[inline(always)]
-    fn note(&mut self, moment: Moment, at: Time, packet: &Packet) {
-        if O::WATCHES {
+    fn note(&mut self, point: TracePoint, at: Time, packet: &Packet) {
+        if O::TRACES {
             let segment = self.packets.segment(packet);
             let Packet { to, frame_bytes, .. } = *packet;
-            self.observer.note(moment, at, &Frame { arrival: at, to, frame_bytes, segment });
+            self.tracer.note(point, at, &Frame { arrival: at, to, frame_bytes, segment });
         }
     }
 
@@ -247,7 +247,7 @@ impl<L: Limits, O: Observer> General<L, O> {
         if let Form::Closed(closed) = form {
             closed.forget_drops(self.now);
         }
-        self.note(Moment::RingDropped(interface), departs + delay, packet);
+        self.note(TracePoint::RingDropped(interface), departs + delay, packet);
         self.packets.drop(packet);
     }
 
@@ -268,9 +268,9 @@ impl<L: Limits, O: Observer> General<L, O> {
             egress,
             frame_bytes: packet.frame_bytes,
         };
-        if O::WATCHES {
+        if O::TRACES {
             let place = switch.first_port + port as usize;
-            self.note(Moment::Arrived(place), self.now, &packet);
+            self.note(TracePoint::Arrived(place), self.now, &packet);
         }
         self.offer(hosts, index as usize, &arrival, packet);
     }
@@ -320,7 +320,7 @@ impl<L: Limits, O: Observer> General<L, O> {
                 let end = self.switches[index].wires[arrival.egress as usize] as usize;
                 hosts.measure().count(self.now, Rare::Drop(end, arrival.frame_bytes));
                 let place = self.switches[index].first_port + arrival.egress as usize;
-                self.note(Moment::Dropped(place), self.now, &packet);
+                self.note(TracePoint::Dropped(place), self.now, &packet);
                 self.packets.drop(&packet);
             }
         }
@@ -332,7 +332,7 @@ impl<L: Limits, O: Observer> General<L, O> {
         let switch = &self.switches[index];
         let (wire, place) =
             (switch.wires[egress as usize] as usize, switch.first_port + egress as usize);
-        self.note(Moment::Left(place), departs, &packet);
+        self.note(TracePoint::Left(place), departs, &packet);
         let Wire { link, far, .. } = &self.wires[wire];
         let judged = match far {
             &Far::Switch { cuts_through, .. } => {
@@ -447,7 +447,7 @@ impl<L: Limits, O: Observer> General<L, O> {
         match (happening, wire) {
             (Happening::Delivered(packet), _) => self.deliver(hosts, interface, &packet),
             (Happening::RingDropped(packet), _) => {
-                self.note(Moment::RingDropped(interface), self.now, &packet);
+                self.note(TracePoint::RingDropped(interface), self.now, &packet);
                 self.packets.drop(&packet);
             }
             (Happening::Leaves { sent: Sent::Frame(packet), judged, departs }, Some(wire)) => {
@@ -465,7 +465,7 @@ impl<L: Limits, O: Observer> General<L, O> {
     /// A segment is with the TCP behind an interface.
     #[inline(always)]
     fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize, packet: &Packet) {
-        self.note(Moment::Delivered(interface), self.now, packet);
+        self.note(TracePoint::Delivered(interface), self.now, packet);
         let segment = self.packets.take(packet);
         let host = hosts.host_of(packet.to);
         hosts.receive(self, self.now, host, packet.to, &segment);
@@ -635,7 +635,7 @@ impl Setup<'_> {
         if kind.takes_no_time_inside() {
             return Err(format!(
                 "traffic stays inside {name:?}, where packets take no time: its interface needs a \
-                 latency, or a processor time a frame or a byte"
+                 latency, or a CPU time a frame or a byte"
             ));
         }
         let form = Form::Closed(Closed::new(&kind.inside(), false, self.seed));
@@ -653,7 +653,7 @@ struct Interfaces<L> {
     hosts_inside: Box<[usize]>,
 }
 
-impl<T: Traffic, L: Limits, O: Observer> Network<T> for General<L, O> {
+impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
     type Line = ();
 
     #[inline(always)]
@@ -687,14 +687,14 @@ struct EndOutlet<'a, L, O> {
     from: EndIndex,
 }
 
-impl<L: Limits, O: Observer> Outlet for EndOutlet<'_, L, O> {
+impl<L: Limits, O: Tracer> Outlet for EndOutlet<'_, L, O> {
     #[inline(always)]
     fn send(&mut self, segment: Segment) -> Option<Time> {
         self.network.transmit(self.now, self.from, segment)
     }
 }
 
-impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
+impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
     fn ends(&self, _hosts: &Hosts<'_, T>, now: Time) -> Vec<EndCounters> {
         let mut ends = vec![EndCounters::default(); self.wires.len()];
         for interface in &self.interfaces {

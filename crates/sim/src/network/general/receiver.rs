@@ -1,8 +1,8 @@
-//! From a host's wire to its TCP: the interface, its ring, and the processor that polls it.
+//! From a host's wire to its TCP: the interface, its ring, and the CPU that polls it.
 //!
-//! A frame takes a descriptor of the ring until the processor has dealt with it. The interface takes
-//! frames in at its packet rate; when the first one is in and the processor idles, an interrupt follows
-//! after the moderation delay. The processor then polls batches until the ring is empty (NAPI of Linux,
+//! A frame takes a descriptor of the ring until the CPU has dealt with it. The interface takes
+//! frames in at its packet rate; when the first one is in and the CPU idles, an interrupt follows
+//! after the moderation delay. The CPU then polls batches until the ring is empty (NAPI of Linux,
 //! `net_rx_action`). In a batch, segments of a connection that follow each other may be merged into one
 //! (GRO, `tcp_gro_receive`); what is merged goes to TCP at the end of the batch at the latest.
 
@@ -24,23 +24,23 @@ pub(super) struct Receiver {
     outside: Ring<Packet>,
     /// When it has taken in the first of them.
     taken_in_at: Time,
-    /// Frames that wait for the processor; it deals with the first, if it polls.
+    /// Frames that wait for the CPU; it deals with the first, if it polls.
     inside: Ring<Packet>,
-    processor: Processor,
-    /// When the processor has dealt with what it polls, or is interrupted.
-    processor_at: Time,
-    /// Frames of the batch that the processor has dealt with.
+    cpu: CpuState,
+    /// When the CPU has dealt with what it polls, or is interrupted.
+    cpu_at: Time,
+    /// Frames of the batch that the CPU has dealt with.
     batch: u32,
     merging: Vec<Merged>,
     /// Segments on their way to TCP.
     delivered: Ring<(Time, Packet)>,
     ring_drops: u64,
-    /// Frames and bytes that the processor has handled.
+    /// Frames and bytes that the CPU has handled.
     processed: Carried,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Processor {
+enum CpuState {
     Idle,
     /// It waits for the interrupt.
     Called,
@@ -64,8 +64,8 @@ impl Receiver {
             outside: Ring::new(),
             taken_in_at: Time::NEVER,
             inside: Ring::new(),
-            processor: Processor::Idle,
-            processor_at: Time::NEVER,
+            cpu: CpuState::Idle,
+            cpu_at: Time::NEVER,
             batch: 0,
             merging: Vec::new(),
             delivered: Ring::new(),
@@ -83,14 +83,14 @@ impl Receiver {
         self.ring_drops
     }
 
-    /// Frames that the processor has dealt with.
+    /// Frames that the CPU has dealt with.
     pub(super) const fn processed_frames(&self) -> Carried {
         self.processed
     }
 
-    /// When the processor has dealt with a frame; [`Time::NEVER`] while it deals with none.
+    /// When the CPU has dealt with a frame; [`Time::NEVER`] while it deals with none.
     pub(super) fn next_processed(&self) -> Time {
-        if self.processor == Processor::Polls { self.processor_at } else { Time::NEVER }
+        if self.cpu == CpuState::Polls { self.cpu_at } else { Time::NEVER }
     }
 
     /// When the interface has taken in a frame.
@@ -98,9 +98,9 @@ impl Receiver {
         self.taken_in_at
     }
 
-    /// When the processor begins to poll.
+    /// When the CPU begins to poll.
     pub(super) fn next_poll(&self) -> Time {
-        if self.processor == Processor::Called { self.processor_at } else { Time::NEVER }
+        if self.cpu == CpuState::Called { self.cpu_at } else { Time::NEVER }
     }
 
     /// When a segment is with TCP.
@@ -135,20 +135,20 @@ impl Receiver {
 
     fn take_in(&mut self, now: Time, packet: Packet) {
         self.inside.push_back(packet);
-        if self.processor == Processor::Idle {
-            self.processor = Processor::Called;
-            self.processor_at = now + self.kind.interrupt_delay;
+        if self.cpu == CpuState::Idle {
+            self.cpu = CpuState::Called;
+            self.cpu_at = now + self.kind.interrupt_delay;
         }
     }
 
-    /// The processor begins with the first frame inside.
+    /// The CPU begins with the first frame inside.
     pub(super) fn poll(&mut self, now: Time) {
-        self.processor = Processor::Polls;
+        self.cpu = CpuState::Polls;
         let first = self.inside.front().expect("it was called for a frame");
-        self.processor_at = now + self.kind.processor_time(first.frame_bytes);
+        self.cpu_at = now + self.kind.cpu_time(first.frame_bytes);
     }
 
-    /// The processor has dealt with a frame.
+    /// The CPU has dealt with a frame.
     pub(super) fn processed(&mut self, now: Time, packets: &mut Packets) {
         let packet = self.inside.pop_front().expect("it was dealing with one");
         self.processed.count(packet.frame_bytes);
@@ -161,7 +161,7 @@ impl Receiver {
             }
         }
         if self.inside.is_empty() {
-            self.processor = Processor::Idle;
+            self.cpu = CpuState::Idle;
         } else {
             self.poll(now);
         }

@@ -11,7 +11,7 @@ use netstudy_workload::{Action, Until};
 use proptest::prelude::*;
 
 use super::*;
-use crate::counters::Processors;
+use crate::counters::Cpus;
 use crate::host::Population;
 use crate::laws;
 use crate::measure::{Measure, MeasureConfig, Snapshot};
@@ -60,24 +60,24 @@ struct Lab {
 }
 
 /// What happened to data: where, when, on which connection, from which byte on.
-type Data = BTreeMap<Moment, Vec<(Time, u32, u64)>>;
+type Data = BTreeMap<TracePoint, Vec<(Time, u32, u64)>>;
 
 #[derive(Debug, Default, PartialEq)]
 struct Trace {
     data: Data,
     /// Acknowledgments with the TCP of a host.
     acknowledged: Vec<Time>,
-    segments: Vec<(Time, Moment, Segment)>,
+    segments: Vec<(Time, TracePoint, Segment)>,
 }
 
-impl Observer for Trace {
-    fn note(&mut self, moment: Moment, at: Time, frame: &Frame) {
+impl Tracer for Trace {
+    fn note(&mut self, point: TracePoint, at: Time, frame: &Frame) {
         let segment = &frame.segment;
-        self.segments.push((at, moment, *segment));
+        self.segments.push((at, point, *segment));
         if segment.len > 0 {
             let connection = frame.to.0 / 2;
-            self.data.entry(moment).or_default().push((at, connection, segment.seq));
-        } else if matches!(moment, Moment::Delivered(_)) && at > START {
+            self.data.entry(point).or_default().push((at, connection, segment.seq));
+        } else if matches!(point, TracePoint::Delivered(_)) && at > START {
             self.acknowledged.push(at);
         }
     }
@@ -86,7 +86,7 @@ impl Observer for Trace {
 impl Trace {
     /// When data of a connection was with TCP.
     fn delivered(&self, connection: u32) -> Vec<Time> {
-        let delivered = self.data.iter().filter(|(m, _)| matches!(m, Moment::Delivered(_)));
+        let delivered = self.data.iter().filter(|(m, _)| matches!(m, TracePoint::Delivered(_)));
         let all = delivered.flat_map(|(_, data)| data);
         let of_burst = |&&(at, of, _): &&(Time, u32, u64)| of == connection && at > START;
         all.filter(of_burst).map(|&(at, ..)| at).collect()
@@ -94,7 +94,7 @@ impl Trace {
 
     /// How many data frames were dropped by switches.
     fn dropped(&self) -> usize {
-        let dropped = self.data.iter().filter(|(m, _)| matches!(m, Moment::Dropped(_)));
+        let dropped = self.data.iter().filter(|(m, _)| matches!(m, TracePoint::Dropped(_)));
         dropped.map(|(_, data)| data.len()).sum()
     }
 }
@@ -229,7 +229,7 @@ impl Lab {
             assert!(check.holds, "{}, seed {}", check.detail, self.run.seed);
         }
         trace.segments.retain(|&(at, ..)| at <= self.until);
-        trace.segments.sort_by_key(|&(at, moment, segment)| (at, moment, segment.seq, segment.ack));
+        trace.segments.sort_by_key(|&(at, point, segment)| (at, point, segment.seq, segment.ack));
         for data in trace.data.values_mut() {
             data.retain(|&(at, ..)| at <= self.until);
         }
@@ -300,9 +300,9 @@ fn three_segments_are_counted_where_they_pass() {
         assert_eq!(end(to_b, &|end| end.port_received), acks);
         // 100 ns a frame, and 1 ns a byte.
         let busy = |host: usize| {
-            let processors = Processors::of_host(&lab.wiring().expect("it is one"), host)
+            let cpus = Cpus::of_host(&lab.wiring().expect("it is one"), host)
                 .expect("frames cost it time");
-            grown(&|counted| processors.counters(counted)[0].1)
+            grown(&|counted| cpus.counters(counted)[0].1)
         };
         assert_eq!(busy(0), 300 + 210);
         assert_eq!(busy(2), 300 + 3 * 1518);
@@ -392,7 +392,7 @@ fn a_full_buffer_at_the_bottleneck_drops_what_the_recurrence_says() {
     let trace = lab.run();
     let of_burst =
         |data: &&(Time, u32, u64)| data.0 < START + Duration::from_ps(61 * arrives + 1_000_000);
-    let seen = trace.data[&Moment::Dropped(1)].iter().filter(of_burst).count();
+    let seen = trace.data[&TracePoint::Dropped(1)].iter().filter(of_burst).count();
     assert_eq!(seen, dropped);
 }
 
@@ -403,7 +403,7 @@ fn two_flows_share_a_link_frame_by_frame() {
     lab.send("c", "b", 100 * MSS, 0);
     let trace = lab.run();
     let all: Vec<_> =
-        trace.data[&Moment::Delivered(2)].iter().filter(|&&(at, ..)| at > START).collect();
+        trace.data[&TracePoint::Delivered(2)].iter().filter(|&&(at, ..)| at > START).collect();
     let frame = wire_ps(MSS, 10 * GBPS);
     let expected = (0..200).map(|n| START + Duration::from_ps((3 + n) * frame + 3_000_000));
     assert_eq!(all.iter().map(|&&(at, ..)| at).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
@@ -494,7 +494,7 @@ fn zones_of_a_host_talk_inside_and_share_its_interface() {
     nic.send_latency_ns = 2_000;
     let inside = lab.send("web", "db", 3 * 65_483, 0);
     let (trace, outcome) = lab.try_run(false).expect("it runs");
-    // No wire: a latency, then 500 ns of the processor for each.
+    // No wire: a latency, then 500 ns of the CPU for each.
     let expected = [2_500, 3_000, 3_500].map(|ns| START + Duration::from_ns(ns));
     assert_eq!(trace.delivered(inside), expected);
     assert!(outcome.end().ends.iter().all(|end| end.nic.sent.frames == 0), "none was on a wire");
@@ -578,7 +578,7 @@ fn each_connection_counts_its_own_packets() {
         lab.send("a", "b", 20 * MSS, 0);
     }
     let trace = lab.run();
-    let all = trace.data[&Moment::Delivered(1)].iter().filter(|&&(at, ..)| at > START);
+    let all = trace.data[&TracePoint::Delivered(1)].iter().filter(|&&(at, ..)| at > START);
     let (times, connections): (Vec<_>, Vec<_>) = all.map(|&(at, of, _)| (at, of)).unzip();
     assert_eq!(times, tandem(&[MSS; 40], &[(GBPS, 1_000_000)]));
     // Two packets of either: what leaves makes room behind those of the other one.

@@ -26,6 +26,7 @@ mod record;
 mod run;
 mod sampling;
 mod wiring;
+mod workloads;
 
 pub use record::of_failure as failed;
 pub use run::{Progress, run, useful_packets};

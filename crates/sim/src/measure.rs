@@ -8,6 +8,7 @@ use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
+use crate::applications::Cast;
 use crate::host::{EndIndex, Hosts};
 use crate::network::{Carried, Counted, EndCounters, Frames, SwitchFrames};
 use crate::phases::PhasePlan;
@@ -73,6 +74,13 @@ impl Outcome {
             workload.map(|connection| connection.ends[0].bytes_received).sum()
         };
         received(self.end()) - received(self.base())
+    }
+
+    /// Growth of a counter of each of the workload's connections in the measuring phase.
+    pub(crate) fn grown(&self, cast: &Cast, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
+        let pairs = self.end().connections.iter().zip(&self.base().connections);
+        let pairs = pairs.take(cast.connections.len());
+        pairs.map(|(end, base)| value(end) - value(base)).collect()
     }
 }
 

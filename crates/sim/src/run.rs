@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use netstudy_fabric::stepped::Architecture;
 use netstudy_fabric::{SwitchBuffer, SwitchSetup, SwitchTask, dispatch};
 use netstudy_records as records;
-use netstudy_records::{Check, InstrumentKind, Mode, RunRecord, Until, Workload};
-use netstudy_tcp::Segment;
+use netstudy_records::{InstrumentKind, Mode, RunRecord, Until};
 use netstudy_workload::Traffic;
 
 use crate::applications::{self, Cast};
@@ -21,6 +20,7 @@ use crate::phases::PhasePlan;
 use crate::record;
 use crate::sampling::Sampler;
 use crate::wiring::{self, Wiring};
+use crate::workloads::{self, Applications, for_workload};
 
 /// Told of samples that have ended: iterations, transfers, requests.
 pub trait Progress {
@@ -42,36 +42,8 @@ pub fn useful_packets(run: &records::Run) -> u64 {
         Some(Until::Count { count }) => u64::from(count),
         _ => 0,
     });
-    packets_per_sample(run) * samples_per_count(run) * counts.sum::<u64>()
-}
-
-/// What a count of a phase means: of each connection, or of all together.
-fn samples_per_count(run: &records::Run) -> u64 {
-    match &run.workload {
-        Workload::Incast(_) => 1,
-        Workload::Transfer(_) | Workload::Request(_) => {
-            Cast::new(run).map_or(0, |cast| cast.connections.len() as u64)
-        }
-    }
-}
-
-/// Data packets of an iteration, a transfer, or a request with its response.
-fn packets_per_sample(run: &records::Run) -> u64 {
-    let headers = Segment::BASE_HEADER_BYTES + Segment::TIMESTAMPS_BYTES;
-    let mtu = run.network.links.iter().map(|link| link.mtu_bytes).min().unwrap_or(1500);
-    let packets = |bytes: u64| bytes.div_ceil(u64::from(mtu.saturating_sub(headers).max(1)));
-    match &run.workload {
-        Workload::Incast(incast) => applications::incast_config(run, incast).map_or(0, |config| {
-            (0..config.servers).map(|server| packets(config.response_bytes(server))).sum()
-        }),
-        Workload::Transfer(transfer) => {
-            let ways = if transfer.direction == records::Direction::Both { 2 } else { 1 };
-            transfer.size_bytes.map_or(0, |bytes| ways * packets(bytes))
-        }
-        Workload::Request(request) => {
-            packets(request.request_bytes) + packets(request.response_bytes)
-        }
-    }
+    let workload = workloads::of(run);
+    workload.packets_per_sample(run) * workload.samples_per_count() * counts.sum::<u64>()
 }
 
 /// How a run is carried out. What is counted does not depend on it.
@@ -93,7 +65,7 @@ pub(crate) fn carry_out(
     progress: &mut dyn Progress,
 ) -> Result<RunRecord, String> {
     let phases = PhasePlan::new(run)?;
-    let cast = Cast::new(run)?;
+    let cast = Cast::of_run(run)?;
     let connections = &cast.all_connections();
     let wiring = Wiring::new(run, &cast.participants, connections)?;
     let star = wiring.star(connections).filter(wiring::Star::has_closed_form);
@@ -108,26 +80,10 @@ pub(crate) fn carry_out(
         phases,
         mode,
     };
-    match &run.workload {
-        Workload::Incast(incast) => {
-            let config = applications::incast_config(run, incast)?;
-            let applications = applications::incast(&config, &incast.start_jitter, &run.seed);
-            let measured = config.iterations - config.warmup_iterations;
-            let expected = config.iteration_bytes() * u64::from(measured);
-            let asking = cast.connections.len();
-            let law =
-                |outcome: &Outcome| laws::all_bytes_arrived(outcome.received(asking), expected);
-            setting.carry_out(applications, manner, progress, law)
-        }
-        Workload::Transfer(transfer) => {
-            let applications = applications::transfers(run, transfer, &cast, &wiring)?;
-            setting.carry_out(applications, manner, progress, laws::nothing_is_owed)
-        }
-        Workload::Request(request) => {
-            let applications = applications::requests(run, request, &cast)?;
-            setting.carry_out(applications, manner, progress, laws::nothing_is_owed)
-        }
-    }
+    for_workload!(&run.workload, workload => {
+        let applications = workload.applications(run, &cast, &wiring)?;
+        setting.carry_out(applications, manner, progress)
+    })
 }
 
 /// A run that is about to be carried out, before its applications are made.
@@ -144,14 +100,12 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Carries the run out with these applications, and the probe beside them. `law` is that of the
-    /// workload.
+    /// Carries out the run with the workload's applications, and the probe beside them.
     fn carry_out<T: Traffic + 'static>(
         &self,
         applications: Vec<T>,
         manner: Manner<impl Tracer>,
         progress: &mut dyn Progress,
-        law: impl Fn(&Outcome) -> Check,
     ) -> Result<RunRecord, String> {
         let outcome = match &self.run.probe {
             None => self.execute(applications, manner, progress)?,
@@ -162,7 +116,7 @@ impl Setting<'_> {
         };
         let Self { run, wiring, cast, mode, .. } = *self;
         let mut checks = vec![
-            law(&outcome),
+            workloads::of(run).check(run, cast, &outcome),
             laws::below_line_rate(wiring, &outcome),
             laws::frames_conserved(&outcome),
         ];
@@ -177,7 +131,7 @@ impl Setting<'_> {
         progress: &mut dyn Progress,
     ) -> Result<Outcome, String> {
         let Self { run, wiring, star, connections, .. } = *self;
-        let packets = packets_per_sample(run);
+        let packets = workloads::of(run).packets_per_sample(run);
         // A queue of the moment does not hold what is judged ahead of it.
         let is_at_ports = |one: &records::Instrument| one.kind == InstrumentKind::Ports;
         manner.sends_ahead &= !run.instruments.iter().any(is_at_ports);
@@ -202,7 +156,7 @@ impl Setting<'_> {
             connections: cast.connections.len(),
             senders: cast.senders,
             phases,
-            each_second: !matches!(run.workload, Workload::Incast(_)),
+            each_second: workloads::of(run).samples_seconds(),
             samplers: run.instruments.iter().map(sampler).collect::<Result<_, _>>()?,
         })
     }

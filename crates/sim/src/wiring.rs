@@ -641,7 +641,7 @@ mod tests {
     use crate::run::tests::lab;
 
     fn wiring(run: &records::Run) -> (Wiring, Vec<[usize; 2]>) {
-        let cast = Cast::new(run).expect("the lab's workload has members");
+        let cast = Cast::of_run(run).expect("the lab's workload has members");
         let wiring = Wiring::new(run, &cast.participants, &cast.connections);
         (wiring.expect("the lab's network fits"), cast.connections)
     }
@@ -668,7 +668,7 @@ mod tests {
         let refusal = |change: fn(&mut records::Tcp)| {
             let mut run = lab::run(2, lab::INGRESS);
             change(&mut run.network.groups[0].tcp);
-            let cast = Cast::new(&run).expect("the lab's workload has members");
+            let cast = Cast::of_run(&run).expect("the lab's workload has members");
             let wiring = Wiring::new(&run, &cast.participants, &cast.connections);
             wiring.map(|_| ()).expect_err("it makes no sense")
         };

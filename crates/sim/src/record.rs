@@ -1,4 +1,4 @@
-//! From what a run gave to its record.
+//! Turns the outcome of a run into its record.
 
 use std::collections::BTreeMap;
 
@@ -176,8 +176,8 @@ fn connections(
 type ByNode = BTreeMap<String, Readings>;
 type ByPort = BTreeMap<String, BTreeMap<String, Readings>>;
 
-/// What hosts and zones counted, and the ports of interfaces and of switches, at the edges. The
-/// interfaces of a host count for the host, and each by itself.
+/// Counters of hosts and zones, and of their interfaces and switch ports, at the edges. A host's
+/// counters include all its interfaces'.
 fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
     let topology = &wiring.topology;
     let mut tcp: BTreeMap<&str, Vec<Counters>> = BTreeMap::new();

@@ -46,7 +46,7 @@ pub fn useful_packets(run: &records::Run) -> u64 {
     workload.packets_per_sample(run) * workload.samples_per_count() * counts.sum::<u64>()
 }
 
-/// How a run is carried out. What is counted does not depend on it.
+/// How a run is carried out. Its counters do not depend on it.
 pub(crate) struct Manner<O> {
     /// None: in closed form, if the network has one.
     pub(crate) mode: Option<Mode>,
@@ -93,7 +93,7 @@ struct Setting<'a> {
     /// The star to be carried out in closed form, if it is one.
     star: Option<&'a wiring::Star<'a>>,
     cast: &'a Cast,
-    /// Those of the workload and of the probe.
+    /// Connections of the workload and of the probe.
     connections: &'a [[usize; 2]],
     phases: PhasePlan,
     mode: Mode,
@@ -132,7 +132,7 @@ impl Setting<'_> {
     ) -> Result<Outcome, String> {
         let Self { run, wiring, star, connections, .. } = *self;
         let packets = workloads::of(run).packets_per_sample(run);
-        // A queue of the moment does not hold what is judged ahead of it.
+        // The queue length at an instant must not miss frames, nor hold frames judged ahead of it.
         let is_at_ports = |one: &records::Instrument| one.kind == InstrumentKind::Ports;
         manner.sends_ahead &= !run.instruments.iter().any(is_at_ports);
         let execution = Execution {

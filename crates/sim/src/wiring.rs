@@ -12,7 +12,7 @@ use netstudy_units::{Duration, Rate, Serializer};
 
 use crate::network::Carried;
 
-/// The network of a run, and who takes part in its workload.
+/// The network of a run, and the participants of its workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
     pub(crate) topology: Topology,
@@ -20,13 +20,13 @@ pub(crate) struct Wiring {
     pub(crate) interfaces: Vec<InterfaceKind>,
     /// By the number of the switch.
     pub(crate) switches: Vec<SwitchKind>,
-    /// Those that the workload's roles name, one an application.
+    /// Participants named by the workload's roles, one an application.
     pub(crate) members: Vec<Member>,
     /// Of each connection.
     pub(crate) routes: Vec<Route>,
 }
 
-/// Who takes part in a workload, as its roles name it: `node`, or `node@interface`.
+/// A participant of a workload, as its roles name it: `node`, or `node@interface`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Participant {
     pub(crate) role: String,
@@ -83,11 +83,11 @@ pub(crate) struct SwitchKind {
 pub(crate) struct ReceiveKind {
     /// From the CPU to TCP.
     pub(crate) latency: Duration,
-    /// Mean of what it takes beyond that.
+    /// Mean of the random time beyond `latency`.
     pub(crate) jitter: Duration,
     /// CPU time of a frame.
     pub(crate) per_frame: Duration,
-    /// Rate at which the CPU deals with bytes.
+    /// Rate at which the CPU handles bytes.
     pub(crate) rate: Option<Serializer>,
     /// Descriptors of the ring.
     pub(crate) ring_frames: usize,
@@ -155,7 +155,7 @@ pub(crate) struct Line<'a> {
 }
 
 impl Wiring {
-    /// Reads the network of a run, with connections between members by their numbers; or says what does
+    /// The wiring of a run, with connections between members by number, or an error if the plan does
     /// not fit.
     pub(crate) fn new(
         run: &records::Run,
@@ -208,7 +208,7 @@ impl Wiring {
         &self.topology.nodes()[self.members[member].side.node].name
     }
 
-    /// What the path of a connection carries and holds. Rates are those of either direction.
+    /// Capacity of a connection's path; rates are the lower of both directions.
     pub(crate) fn capacity(&self, route: &Route) -> Capacity {
         let &Route::Wire { from, to, .. } = route else {
             return Capacity { slowest: INSIDE, held_bytes: 0 };
@@ -277,7 +277,7 @@ impl Wiring {
     }
 }
 
-/// What a path carries and holds.
+/// Capacity of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capacity {
     /// The lowest rate of its links.
@@ -286,15 +286,16 @@ pub(crate) struct Capacity {
     pub(crate) held_bytes: u64,
 }
 
-/// What a path inside of a host may carry.
+/// Assumed rate of a path within a host.
 const INSIDE: Rate = Rate::from_gbps(100);
 
-/// What a link of a rate carries in a time.
+/// Bytes that a link carries in a time.
 pub(crate) fn carried_bytes(rate: Rate, time: Duration) -> u64 {
     (u128::from(rate.as_bps()) * u128::from(time.as_ps()) / 8_000_000_000_000) as u64
 }
 
-/// The MTU of a host's loopback interface (`drivers/net/loopback.c` of Linux), less what TCP cannot use.
+/// MTU of a host's loopback interface (`drivers/net/loopback.c` of Linux), less the part that TCP
+/// cannot use.
 const LOOPBACK_MTU_BYTES: u32 = 65_535;
 
 impl Star<'_> {
@@ -364,7 +365,7 @@ impl SwitchKind {
 }
 
 impl InterfaceKind {
-    /// What packets meet that never leave the host: the CPU and its latencies.
+    /// The path of packets that never leave the host: the CPU and its latencies.
     pub(crate) fn inside(&self) -> Self {
         Self {
             stream: format!("{}/inside", self.stream),

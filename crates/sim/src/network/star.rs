@@ -1,8 +1,9 @@
-//! Hosts around one switch, in closed form: what is ahead of the clock, and the event loop.
+//! Hosts around one switch, in closed form: hosts run ahead of the clock, and the event loop has few
+//! events.
 //!
-//! Frames for an egress that only one host sends to may be judged as soon as they are sent, if the buffer
-//! allows it ([`SwitchBuffer::PRIVATE_EGRESS`]). A host does so for all of its frames or for none, and who
-//! receives such frames sends none of them: so the calls end.
+//! Frames for an egress that only one host sends to may be judged as soon as they are sent, if the
+//! buffer allows it ([`SwitchBuffer::PRIVATE_EGRESS`]). A host sends all of its frames ahead or none,
+//! and a host that receives frames sent ahead sends none ahead: so the recursion ends.
 
 use core::marker::PhantomData;
 
@@ -25,7 +26,7 @@ use crate::host::{EndIndex, Hosts};
 use crate::measure::{Measure, OnSamples, Outcome, Rare};
 use crate::wiring;
 
-/// What lies between a host and the switch, and the port that it is behind.
+/// The path between a host and the switch, and the switch port at its end.
 pub(crate) struct Line<L> {
     nic: Nic<L>,
     /// Frames on the way to the switch.
@@ -39,8 +40,8 @@ pub(crate) struct Line<L> {
     at: CableEnd,
 }
 
-/// Where a frame goes. Of a host with one connection this is known before the frame is read, which is
-/// not in the cache any more: what waits for it in between then does not wait.
+/// Destination of a frame. For a host with one connection it is known without reading the frame, which
+/// has left the cache by then, so dependent loads need not wait for it.
 #[derive(Clone, Copy)]
 struct Destination {
     host: u32,
@@ -72,8 +73,8 @@ struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
 impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
     /// The switch judges a frame that has arrived, or whose arrival nothing else can influence, for the
-    /// port `egress`, which `line` is behind. When the frame is with the TCP of the host there, if that is
-    /// known by now and nothing drops it.
+    /// port `egress`, which `line` is behind. Returns when the host's TCP gets the frame; none:
+    /// dropped, or not known yet.
     #[inline(always)]
     fn judge<L: Limits>(
         &mut self,
@@ -332,8 +333,8 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Counted<T> for St
 }
 
 impl<L: Limits> Line<L> {
-    /// What the interface has counted by `now`, with what the switch has forwarded to it and still has
-    /// `held`. Frames that it has received may be ahead of that, as the host is.
+    /// Counters of the interface at `now`, given the frames for it that the switch still holds.
+    /// Received frames may be ahead of that, as the host is.
     fn counters(&self, now: Time, held: &Carried) -> NicCounters {
         let leaves = now + self.nic.delay();
         let later = self.to_switch.iter().rev().take_while(|frame| frame.arrival > leaves);
@@ -352,7 +353,7 @@ impl<L: Limits> Line<L> {
         self.nic.counters().sent.without(&Carried::of(on_the_way))
     }
 
-    /// The lines of all hosts. Those that may do send ahead, if `sends_ahead`.
+    /// The lines of all hosts. With `sends_ahead`, hosts that may send ahead do.
     pub(crate) fn all(
         star: &wiring::Star<'_>,
         seed: &str,
@@ -409,8 +410,8 @@ fn only_destinations(hosts: usize, connections: &[[usize; 2]]) -> Vec<Option<Des
     only
 }
 
-/// Which hosts may send ahead: each is the only one that sends to any of its peers, and none of them
-/// sends ahead.
+/// Hosts that may send ahead: a host that is the only sender to each of its peers, none of which sends
+/// ahead.
 fn who_sends_ahead(hosts: usize, connections: &[[usize; 2]]) -> Vec<bool> {
     let mut peers = vec![Vec::new(); hosts];
     for &[one, other] in connections {

@@ -1,4 +1,4 @@
-//! The networks, frame by frame: what is computed when a frame enters a hop is what happens there.
+//! The networks, frame by frame: times computed when a frame enters a hop are those at which it leaves.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl Tracer for Trace {
 }
 
 impl Trace {
-    /// What lies behind `end` is cut off: hosts that are ahead of the clock have begun with it.
+    /// Cuts off all events behind `end`: hosts that run ahead of the clock have begun with them.
     fn until(mut self, end: Time) -> Self {
         for events in self.0.values_mut() {
             assert!(events.is_sorted_by_key(|event| event.0), "a FIFO is out of order");
@@ -59,7 +59,7 @@ impl Way {
     }
 }
 
-/// What a run gave in one way, and its trace until it ended.
+/// The record of a run in one way, and its trace until the end.
 fn traced(run: &Run, way: Way) -> (Result<RunRecord, String>, Trace) {
     let mut trace = Trace::default();
     let manner = way.manner(&mut trace);
@@ -68,8 +68,8 @@ fn traced(run: &Run, way: Way) -> (Result<RunRecord, String>, Trace) {
     (record, trace.until(end.map_or(Time::NEVER, |end| Time::from_ps(end.end_ns * 1000))))
 }
 
-/// The record without what depends on how far hosts are ahead of the clock when counters are read; what
-/// they did until then is in the trace.
+/// The record without counters that depend on how far hosts are ahead of the clock when they are read;
+/// the trace has those events.
 fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     record.map(|mut record| {
         record.mode = None;
@@ -114,7 +114,7 @@ fn buffers() -> impl Strategy<Value = Buffer> {
     ]
 }
 
-/// What an interface may have: packets a second, descriptors, interrupt delay, CPU rate.
+/// Limits of an interface: packets a second, descriptors, interrupt delay, CPU rate.
 type Limits = (Option<u64>, Option<u32>, u64, Option<u64>);
 
 fn limits() -> impl Strategy<Value = Limits> {
@@ -166,7 +166,7 @@ fn scenarios() -> impl Strategy<Value = Run> {
 }
 
 /// Links and hosts whose times are multiples of one frame's, so that much happens at the same time: a
-/// frame arrives when the CPU has dealt with the one before, a descriptor is freed when the
+/// frame arrives when the CPU has handled the one before, a descriptor is freed when the
 /// next frame needs it, servers' frames meet at the switch.
 fn in_step(servers: u32, buffer: Buffer) -> Run {
     // A byte takes 1 ns, a full frame 1538 ns.
@@ -221,8 +221,8 @@ impl Seen<'_> {
     }
 }
 
-/// At the `edge`, interfaces and ports have counted what was seen to pass them by then; what hosts have
-/// received as well, where all is at rest.
+/// Interfaces and ports have counted the frames traced by the `edge`; hosts the received frames as
+/// well, where all is at rest.
 fn assert_counted(run: &Run, record: &RunRecord, trace: &Trace, edge: &str) {
     let at_rest = edge == "cool-down-end";
     let edge = record.edges.iter().position(|one| one.name == edge).expect("it was read");
@@ -273,8 +273,8 @@ fn what_happens_at_the_same_time_happens_in_the_same_order_in_all_ways() {
     }
 }
 
-/// What the hosts of a group may have beside: they honour pauses, ask for them above so many frames in
-/// a ring of so many, merge so many bytes, poll so many frames.
+/// PAUSE and merging of a group's hosts: honours pauses, XOFF threshold in frames, ring size, most
+/// merged bytes, batch size.
 type Pauses = (bool, Option<u32>, u32, u32, Option<u32>);
 
 fn pauses() -> impl Strategy<Value = Pauses> {
@@ -392,7 +392,7 @@ proptest! {
                 prop_assert_eq!(counted.is_some(), expected.is_some(), "of {}", host);
                 prop_assert_eq!(record.nodes[host].cpus, expected.map(|_| 1.0));
                 if let (Some(counted), Some(expected)) = (counted.flatten(), expected) {
-                    // Each frame's time is rounded up to a picosecond; a nanosecond has 1000 of them.
+                    // Each frame's time is rounded up to a picosecond, a thousandth of a nanosecond.
                     let rounded = 1 + trace.len() as u64 / 1000;
                     let differs = counted.abs_diff(expected) > rounded;
                     prop_assert!(!differs, "{}, not {}", counted, expected);

@@ -1,6 +1,5 @@
-//! Interfaces of hosts. One that neither heeds nor sends PAUSE frames and merges nothing has a closed
-//! form ([`Nic`]): what is left of it as events is the hand-over of each segment to TCP. Any other goes
-//! one step at a time.
+//! Interfaces of hosts. An interface that neither heeds nor sends PAUSE frames and merges nothing has a
+//! closed form ([`Nic`]): its only events hand segments to TCP. Any other interface is event-driven.
 
 use std::collections::VecDeque;
 
@@ -116,15 +115,15 @@ impl<L: Limits> Interface<L> {
     }
 }
 
-/// An interface, one step at a time.
+/// An interface, event-driven.
 pub(super) struct SteppedInterface {
     wire: PausingWire<Packet>,
-    /// When the frame on the wire is no longer counted as waiting: its last bit has left, or so much of
-    /// it that the switch can judge it.
+    /// Until when the frame on the wire counts as waiting: until its last bit has left, or until the
+    /// switch can judge it.
     on_wire_until: Time,
     /// Frames that were put on the wire.
     started: Carried,
-    /// Bytes of the last of them.
+    /// Bytes of the last queued frame.
     last_bytes: u32,
     queue_frames: usize,
     send_latency: Duration,
@@ -137,10 +136,10 @@ pub(super) struct SteppedInterface {
     counters: NicCounters,
 }
 
-/// What an interface does next. The order is that of steps due at the same time.
+/// The next step of an interface. The order is that of steps due at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// The CPU has dealt with a frame.
+    /// The CPU has handled a frame.
     Processed,
     /// The interface has taken a frame in.
     TakenIn,
@@ -158,15 +157,15 @@ enum Step {
     Start,
 }
 
-/// What comes of a step.
+/// The effect of a step.
 pub(super) enum Happening {
-    /// Nothing outside of the interface.
+    /// None outside of the interface.
     None,
     /// This packet is with TCP.
     Delivered(Packet),
     /// The ring was full for this packet.
     RingDropped(Packet),
-    /// This leaves until `departs`; the far end may judge it when what `judged` says has left.
+    /// A frame leaves until `departs`; the far end may judge it a link delay after `judged`.
     Leaves { sent: Sent<Packet>, judged: Time, departs: Time },
 }
 
@@ -203,7 +202,7 @@ impl SteppedInterface {
         self.wire.wire().link()
     }
 
-    /// Whether a segment can be sent at `now`; else it is counted as dropped.
+    /// Whether a segment can be sent at `now`; otherwise it is counted as dropped.
     pub(super) fn has_room(&mut self, now: Time) -> bool {
         let waiting = self.wire.wire().waiting() + usize::from(self.on_wire_until > now);
         let room = waiting < self.queue_frames;
@@ -241,12 +240,12 @@ impl SteppedInterface {
         steps.into_iter().min().expect("there are eight of them")
     }
 
-    /// When [`Self::step`] has something to do; [`Time::NEVER`] if nothing is under way.
+    /// Time of the next [`Self::step`]; [`Time::NEVER`] if nothing is under way.
     pub(super) fn next_step(&self) -> Time {
         self.next().0
     }
 
-    /// Does what is due at `now`, at [`Self::next_step`].
+    /// Takes the step that is due at `now`, the time of [`Self::next_step`].
     pub(super) fn step(&mut self, now: Time, packets: &mut Packets) -> Happening {
         match self.next().1 {
             Step::Processed => {

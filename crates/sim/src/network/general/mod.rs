@@ -1,20 +1,20 @@
-//! Any graph of hosts, zones, switches and direct links, driven by events.
+//! Any graph of hosts, zones, switches and direct links, event-driven.
 //!
-//! An event is something whose outcome can depend on what else happens until then: a frame is at a
-//! switch, an egress chooses among held frames, a segment is with TCP, a timer. A FIFO needs none: when a
-//! frame leaves an interface, a wire or an egress queue is known when it enters. Where a link may be
-//! paused, and where a host merges segments, there is no such form; those interfaces and switches go one
-//! step at a time, beside others that do not.
+//! An event is a step whose outcome can depend on other steps until then: a frame is at a switch, an
+//! egress chooses among held frames, a segment is with TCP, a timer. A FIFO needs no events: the time
+//! at which a frame leaves an interface, a wire or an egress queue is known when it enters. Links that
+//! may be paused and hosts that merge segments have no such closed form; those interfaces and switches
+//! are event-driven at every step, beside others that are not.
 //!
-//! Each wire into a switch, interface and switch is one source of events. It has at most one of them in
-//! the schedule; what follows waits in the source's own FIFO. Hosts are never ahead of the clock, so
-//! counters are exact at any moment.
+//! Each wire into a switch, interface and switch is one source of events. It has at most one event in
+//! the schedule; later ones wait in the source's own FIFO. Hosts are never ahead of the clock, so
+//! counters are exact at any time.
 //!
 //! At equal times timers come first, then choices and steps of switches, then frames at switches, PAUSE
-//! frames at switches, and interfaces, whose steps have an order of their own; then what is measured is
-//! read. Ports of a switch, and interfaces of a host, come in random order, drawn anew for each time
-//! ([`tie_break_key`]), so none is preferred. Frames of one wire stay in order. Nodes do not act on each
-//! other in no time, so the order among them does not matter.
+//! frames at switches, and interfaces, whose steps have an order of their own; then counters are read.
+//! Ports of a switch, and interfaces of a host, come in random order, drawn anew for each time
+//! ([`tie_break_key`]), so none is preferred. Frames of one wire stay in order. Nodes do not act on
+//! each other in no time, so the order among them does not matter.
 
 mod interface;
 mod packets;
@@ -47,7 +47,7 @@ use interface::{Closed, Form, Happening, Interface, SteppedInterface};
 use packets::{Packet, Packets};
 use switch::Switch;
 
-/// What a network is made of, and how it is carried out.
+/// A network to be set up, and how it is carried out.
 struct Setup<'a> {
     wiring: &'a Wiring,
     seed: &'a str,
@@ -67,10 +67,10 @@ struct Wire {
     judged: Carried,
 }
 
-/// What a wire leads to.
+/// The far end of a wire.
 #[derive(Clone, Copy)]
 enum Far {
-    /// A port of a switch. What cuts through is judged before its end is there.
+    /// A port of a switch. Frames that cut through are judged before their end has arrived.
     Switch { switch: u32, port: u32, cuts_through: bool, source: u32 },
     /// An interface.
     Interface(u32),
@@ -109,21 +109,21 @@ pub(crate) struct General<L, O> {
     /// By end: its interface.
     interface_of: Box<[u32]>,
     interfaces: Box<[Interface<L>]>,
-    /// The source of interface 0; those of the others follow.
+    /// The source of interface 0; the other interfaces follow.
     first_interface_source: usize,
     wires: Box<[Wire]>,
     switches: Box<[Switch]>,
-    /// What the order of a host's interfaces at equal times is drawn with.
+    /// Seed of the order of a host's interfaces at equal times.
     salt: u64,
     sent_inside: u64,
-    /// Nodes of the hosts whose processes talk to each other, in the order of those interfaces.
+    /// Nodes of the hosts whose processes talk to each other, in the order of their inside interfaces.
     hosts_inside: Box<[usize]>,
     tracer: O,
 }
 
 impl<L: Limits, O: Tracer> General<L, O> {
-    /// The network of a run with the seed `seed`. Everything goes one step at a time if `all_steps`,
-    /// which changes nothing that comes of it.
+    /// The network of a run with the seed `seed`. With `all_steps`, everything is event-driven, with
+    /// the same results.
     pub(crate) fn new(
         wiring: &Wiring,
         seed: &str,
@@ -171,7 +171,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             let (host, timer) = hosts.next_timer();
             let (source, event) = self.schedule.earliest();
             let read = hosts.measure().due();
-            // What a switch left undone during a pause is due in the past.
+            // A step that a switch left undone during a pause is due in the past.
             self.now = self.now.max(timer.min(event).min(read));
             if timer <= self.now {
                 hosts.measure().check_progress(self.now)?;
@@ -576,7 +576,7 @@ impl Setup<'_> {
             || self.sends_pauses(self.wiring.topology.interfaces()[interface].at.far())
     }
 
-    /// Whether what is at an end of a link sends PAUSE frames.
+    /// Whether the node at an end of a link sends PAUSE frames.
     fn sends_pauses(&self, at: CableEnd) -> bool {
         let Wiring { topology, interfaces, switches, .. } = self.wiring;
         let pause = match topology.attachment(at) {
@@ -624,8 +624,8 @@ impl Setup<'_> {
         })
     }
 
-    /// The way from one process of a host to another. It costs what the host's first interface costs
-    /// beside its wire.
+    /// The path between processes of a host. It has the costs of the host's first interface without its
+    /// wire.
     fn inside<L: Limits>(&self, host: usize) -> Result<Interface<L>, String> {
         let Wiring { topology, interfaces, .. } = self.wiring;
         let name = &topology.nodes()[host].name;
@@ -645,7 +645,7 @@ impl Setup<'_> {
 
 /// All interfaces.
 struct Interfaces<L> {
-    /// Those at links by their number, and behind them those inside of hosts.
+    /// Interfaces at links by their number, then those inside of hosts.
     all: Box<[Interface<L>]>,
     /// The number of that of each end of all connections.
     of_ends: Box<[u32]>,

@@ -1,10 +1,10 @@
 //! From a host's wire to its TCP: the interface, its ring, and the CPU that polls it.
 //!
-//! A frame takes a descriptor of the ring until the CPU has dealt with it. The interface takes
-//! frames in at its packet rate; when the first one is in and the CPU idles, an interrupt follows
-//! after the moderation delay. The CPU then polls batches until the ring is empty (NAPI of Linux,
-//! `net_rx_action`). In a batch, segments of a connection that follow each other may be merged into one
-//! (GRO, `tcp_gro_receive`); what is merged goes to TCP at the end of the batch at the latest.
+//! A frame takes a descriptor of the ring until the CPU has handled it. The interface takes frames in
+//! at its packet rate; when the first one is in and the CPU idles, an interrupt follows after the
+//! moderation delay. The CPU then polls batches until the ring is empty (NAPI of Linux,
+//! `net_rx_action`). Consecutive segments of a connection in a batch may be merged (GRO,
+//! `tcp_gro_receive`); merged segments go to TCP at the end of the batch at the latest.
 
 use netstudy_ring::Ring;
 use netstudy_tcp::{Flags, Segment};
@@ -15,21 +15,21 @@ use crate::network::Carried;
 use crate::network::jitter::ReceiveJitter;
 use crate::wiring::ReceiveKind;
 
-/// What lies between a wire and a TCP, one step at a time: `next_*` says when a step is due.
+/// The path between a wire and a TCP, event-driven: `next_*` says when a step is due.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     kind: ReceiveKind,
     jitter: Option<Box<ReceiveJitter>>,
     /// Frames that the interface has not taken in yet.
     outside: Ring<Packet>,
-    /// When it has taken in the first of them.
+    /// When it has taken in the first frame of `outside`.
     taken_in_at: Time,
-    /// Frames that wait for the CPU; it deals with the first, if it polls.
+    /// Frames that wait for the CPU; it handles the first, if it polls.
     inside: Ring<Packet>,
     cpu: CpuState,
-    /// When the CPU has dealt with what it polls, or is interrupted.
+    /// When the CPU finishes the frame that it polls, or is interrupted.
     cpu_at: Time,
-    /// Frames of the batch that the CPU has dealt with.
+    /// Frames of the batch that the CPU has handled.
     batch: u32,
     merging: Vec<Merged>,
     /// Segments on their way to TCP.
@@ -51,7 +51,7 @@ enum CpuState {
 #[derive(Clone, Copy, Debug)]
 struct Merged {
     packet: Packet,
-    /// Payload of the first of them.
+    /// Payload of the first merged segment.
     unit_bytes: u32,
 }
 
@@ -83,12 +83,12 @@ impl Receiver {
         self.ring_drops
     }
 
-    /// Frames that the CPU has dealt with.
+    /// Frames that the CPU has handled.
     pub(super) const fn processed_frames(&self) -> Carried {
         self.processed
     }
 
-    /// When the CPU has dealt with a frame; [`Time::NEVER`] while it deals with none.
+    /// When the CPU has handled a frame; [`Time::NEVER`] while it handles none.
     pub(super) fn next_processed(&self) -> Time {
         if self.cpu == CpuState::Polls { self.cpu_at } else { Time::NEVER }
     }
@@ -148,7 +148,7 @@ impl Receiver {
         self.cpu_at = now + self.kind.cpu_time(first.frame_bytes);
     }
 
-    /// The CPU has dealt with a frame.
+    /// The CPU has handled a frame.
     pub(super) fn processed(&mut self, now: Time, packets: &mut Packets) {
         let packet = self.inside.pop_front().expect("it was dealing with one");
         self.processed.count(packet.frame_bytes);
@@ -178,7 +178,7 @@ impl Receiver {
         self.delivered.push_back((at, packet));
     }
 
-    /// Merges a frame with those before it, or lets it pass behind them.
+    /// Merges a frame with the held ones, or passes it on behind them.
     fn hand_over(&mut self, now: Time, packet: Packet, packets: &mut Packets) {
         if self.kind.merge_bytes == 0 {
             self.deliver(now, packet);
@@ -195,8 +195,8 @@ impl Receiver {
         }
         match held {
             Some(index) => {
-                // A shorter segment, or the end of a write, is the last of a burst: nothing follows that
-                // could be merged.
+                // A shorter segment, or the end of a write, is the last of a burst: no mergeable
+                // segment follows.
                 let ends_write = segment.flags.contains(Flags::PSH);
                 let is_last = ends_write || segment.len < self.merging[index].unit_bytes;
                 let held = packets.segment_mut(&self.merging[index].packet);
@@ -216,7 +216,7 @@ impl Receiver {
     }
 }
 
-/// Whether a segment carries data and nothing else of interest; it may end a write.
+/// Whether a segment carries nothing but data; it may end a write.
 fn is_plain(segment: &Segment) -> bool {
     segment.len > 0
         && segment.flags.of_state() == Flags::ACK

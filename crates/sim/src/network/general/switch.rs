@@ -19,7 +19,7 @@ pub(super) struct Switch {
     pub(super) egress: Box<[u32]>,
     /// By port: the wire that it sends by.
     pub(super) wires: Box<[u32]>,
-    /// What the order of its ports at equal times is drawn with.
+    /// Seed of the order of its ports at equal times.
     pub(super) salt: u64,
     /// Ports of the switches before it.
     pub(super) first_port: usize,

@@ -20,15 +20,15 @@ use crate::phases::PhasePlan;
 use crate::run::tests::{cases, lab};
 use crate::wiring::Participant;
 
-/// Connections are open long before, and have carried a byte: who opened one then knows a window that is
-/// larger than the handshake can tell.
+/// Connections are open long before, and have carried a byte: the opener then knows a window larger
+/// than the handshake can announce.
 const START: Time = Time::from_ps(10_000_000_000);
 const MTU: u32 = 1_500;
-/// What a full segment carries: without headers of IP and TCP, and timestamps.
+/// Payload of a full segment: MTU without headers of IP and TCP, and timestamps.
 const MSS: u64 = MTU as u64 - 52;
 const GBPS: u64 = 1_000_000_000;
 
-/// A host's application: what is done at what time.
+/// A host's application: timed actions.
 #[derive(Clone, Debug, Default)]
 struct Script(VecDeque<(Time, Action)>);
 
@@ -49,7 +49,7 @@ impl Traffic for Script {
     }
 }
 
-/// A network and what is sent over it.
+/// A network and its traffic.
 #[derive(Clone, Debug)]
 struct Lab {
     run: Run,
@@ -59,7 +59,7 @@ struct Lab {
     until: Time,
 }
 
-/// What happened to data: where, when, on which connection, from which byte on.
+/// Events of data segments: trace point, time, connection, first byte.
 type Data = BTreeMap<TracePoint, Vec<(Time, u32, u64)>>;
 
 #[derive(Debug, Default, PartialEq)]
@@ -237,7 +237,7 @@ impl Lab {
         Ok((trace, outcome))
     }
 
-    /// What happens, which is the same with everything one step at a time.
+    /// The trace, which is the same with every hop event-driven.
     fn run(&self) -> Trace {
         let (trace, outcome) = self.try_run(false).expect("the network can be carried out");
         let (steps, stepped) = self.try_run(true).expect("the network can be carried out");
@@ -361,8 +361,8 @@ fn of_two_bottlenecks_the_slower_spaces_and_both_hold_a_queue() {
     lab.send("a", "b", 40 * MSS, 0);
     let (trace, outcome) = lab.try_run(false).expect("it runs");
     assert_eq!(trace.delivered(0), tandem(&[MSS; 40], &rates.map(|rate| (rate, 1_000))));
-    // When the last of 40 frames is at the first bottleneck, it has sent a fifth of those before; at
-    // the second one, half of what came.
+    // When the last of 40 frames is at the first bottleneck, a fifth of those before have left; at the
+    // second one, half of those that arrived.
     let queue = |cable| outcome.end().ends[CableEnd { cable, end: 0 }.number()].queue_bytes_max;
     assert_eq!(queue(1), (40 - 7) * 1_518);
     assert_eq!(queue(2), (40 - 19) * 1_518);
@@ -427,7 +427,7 @@ fn cross_traffic_that_leaves_earlier_delays_only_on_the_shared_link() {
     // The frame of a, 5 us after the burst began, meets one frame at most that is on the wire before it.
     let alone = 5_000_000 + 4 * frame + 4 * 1_000_000;
     let late = trace.delivered(0)[0].as_ps() - START.as_ps() - alone;
-    // Frames of c arrive at the middle at multiples of their time; that of a between two of them.
+    // Frames of c arrive at the middle at multiples of their time, frames of a between two of them.
     assert_eq!(late, (frame - 5_000_000 % frame) % frame);
     assert_eq!(trace.delivered(1).len(), 20);
 }
@@ -531,8 +531,8 @@ fn traffic_inside_a_host_that_takes_no_time_is_refused() {
 /// Memory that a full segment takes in its host.
 const PACKET_BYTES: u32 = MSS as u32 + 896;
 
-/// A direct link of 1 Gbit/s and so many us, between hosts whose connections may have that much of their
-/// own in the interface, which holds so many frames.
+/// A direct link of 1 Gbit/s and this delay, between hosts whose connections may have
+/// `limit_output_bytes` in the interface, which holds `queue_frames`.
 fn small_queues(limit_output_bytes: u32, queue_frames: u32, delay_us: u64) -> Lab {
     let mut lab = Lab::new(&["a b"]);
     lab.set_rates(&[GBPS]);
@@ -562,7 +562,7 @@ fn what_was_held_back_leaves_tcp_when_the_interface_is_done_with_what_was_before
     let mut lab = small_queues(1, 2, 1_000);
     lab.run.network.groups[0].nic.send_latency_ns = 2_000;
     lab.send("a", "b", 50 * MSS, 0);
-    // Two may leave at once, as nothing or one packet is out. Each other one begins when none is in the
+    // Two may leave at once, as at most one packet is out. Every other one begins when none is in the
     // interface, and takes the latency.
     let (frame, latency) = (wire_ps(MSS, GBPS), 2_000_000);
     let first = latency + frame + 1_000_000_000;
@@ -581,7 +581,7 @@ fn each_connection_counts_its_own_packets() {
     let all = trace.data[&TracePoint::Delivered(1)].iter().filter(|&&(at, ..)| at > START);
     let (times, connections): (Vec<_>, Vec<_>) = all.map(|&(at, of, _)| (at, of)).unzip();
     assert_eq!(times, tandem(&[MSS; 40], &[(GBPS, 1_000_000)]));
-    // Two packets of either: what leaves makes room behind those of the other one.
+    // Two packets of either connection: a departure makes room behind those of the other one.
     assert_eq!(connections, [0, 0, 1, 1].repeat(10));
     assert_eq!(queue_drops(&lab.try_run(false).expect("it runs").1), 0);
 }

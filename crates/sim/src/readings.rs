@@ -3,8 +3,8 @@
 //! Hosts run ahead of the clock: a host's counters include segments that are still on the way at the
 //! clock's time. So a time at which all hosts are to be read is planned before they get there, and each
 //! host is read when its own time reaches it, before it acts or receives anything then. The readings of
-//! all hosts are thus of the same instant, as exact in closed form as event-driven. A host that was
-//! already past a time when it was planned is read at once instead.
+//! all hosts are thus of the same instant, as exact in closed form as event-driven. A host already past
+//! a time when it is planned is read as it is then.
 
 use std::collections::VecDeque;
 

@@ -132,7 +132,7 @@ impl Setting<'_> {
     ) -> Result<Outcome, String> {
         let Self { run, wiring, star, connections, .. } = *self;
         let packets = workloads::of(run).packets_per_sample(run);
-        // The queue length at an instant must not miss frames, nor hold frames judged ahead of it.
+        // Sampled queues must not include frames that are judged ahead of time.
         let is_at_ports = |one: &records::Instrument| one.kind == InstrumentKind::Ports;
         manner.sends_ahead &= !run.instruments.iter().any(is_at_ports);
         let execution = Execution {

@@ -1,5 +1,5 @@
-//! Traffic patterns as pure state machines, shared by everything that drives traffic: they are told
-//! what happened and when, and answer what to do.
+//! Traffic patterns as pure state machines, shared by all drivers of traffic: events and their times go
+//! in, actions come out.
 #![no_std]
 
 extern crate alloc;

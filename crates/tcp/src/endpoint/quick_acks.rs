@@ -11,8 +11,7 @@ pub(super) struct QuickAcks {
     /// Acknowledgments at a start; zero: none is quick.
     most: u32,
     left: u32,
-    /// The application answers what it receives, so that acknowledgments may wait for its data
-    /// (`pingpong`).
+    /// The application answers received data, so acknowledgments may wait for its answer (`pingpong`).
     interactive: bool,
     /// When data arrived last.
     heard_at: Option<Time>,
@@ -20,7 +19,7 @@ pub(super) struct QuickAcks {
     pushed: Option<Pushed>,
 }
 
-/// What is not acknowledged yet ends a write (`ICSK_ACK_PUSHED`), or two (`ICSK_ACK_PUSHED2`).
+/// Unacknowledged data ends one write (`ICSK_ACK_PUSHED`), or two (`ICSK_ACK_PUSHED2`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pushed {
     No,

@@ -73,7 +73,7 @@ fn a_mark_is_echoed_until_the_sender_says_that_it_has_slowed_down() {
 }
 
 #[test]
-fn a_mark_halves_the_window_once_and_nothing_is_sent_again() {
+fn a_mark_halves_the_window_once_and_nothing_is_retransmitted() {
     for marked in [&[3][..], &[3, 7], &[3, 4, 5, 6, 7, 8, 9, 10]] {
         let lab = ten_segments(marked);
         // RFC 5681 (4): half of the eight segments in flight when the first echo comes.

@@ -199,7 +199,7 @@ fn without_sack_a_duplicate_is_a_delivery() {
 // ---- tail loss probes
 
 #[test]
-fn after_two_round_trips_and_2_ms_the_last_segment_is_sent_again() {
+fn after_two_round_trips_and_2_ms_the_last_segment_is_retransmitted() {
     let mut solo = sender_with(10, true, true, |_| ());
     solo.writes(START, 3000);
     assert_eq!(waits(&mut solo), (ms(142), vec![2001]));

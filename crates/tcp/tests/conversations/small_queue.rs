@@ -102,7 +102,7 @@ fn retransmissions_may_take_twice_as_much() {
     let mut solo = solo(|_| ());
     assert_eq!(starts(&solo.writes(ms(100), 20_000)).len(), 10);
     // With a round trip of 100 ms in the mean the pacing rate carries less than two packets in 1/1024 s:
-    // 3792 bytes of new data may wait, 7584 of what is sent again. The second segment is lost.
+    // 3792 bytes of new data may wait, 7584 of retransmissions. The second segment is lost.
     assert_eq!(starts(&solo.hears(ms(200), &ack(1001))), []);
     assert_eq!(starts(&solo.hears(ms(200), &sack(1001, &[(2001, 5001)]))), []);
     let below = |solo: &Solo| solo.end().bytes_below(Time::ZERO + ms(201));

@@ -92,14 +92,14 @@ pub(crate) fn of(plan: &AgentPlan) -> Result<Box<dyn Application>, String> {
             config.check()?;
             beside(plan, connections, RequestClient::new(&config))
         }
-        AgentWorkload::Observer => Ok(Box::new(Observer)),
+        AgentWorkload::Observer => Ok(Box::new(NoTraffic)),
     }
 }
 
-/// Has nothing to do.
-struct Observer;
+/// An agent without traffic: it only reads counters.
+struct NoTraffic;
 
-impl Traffic for Observer {
+impl Traffic for NoTraffic {
     fn next_action(&self) -> Time {
         Time::NEVER
     }

@@ -8,7 +8,7 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
 /// How long before an instant sleeping ends and polling the clock begins. Longer would be more exact
-/// where a processor is idle, and take time from the other hosts where they share it.
+/// where a CPU is idle, and take time from the other hosts where they share it.
 const SPIN: Duration = Duration::from_us(30);
 
 /// A clock that is zero when it is made: a workload's time in picoseconds lasts 213 days, and a
@@ -43,7 +43,7 @@ impl Clock {
         due <= self.now() + SPIN
     }
 
-    /// Polls the clock until `due`. Whoever yields the processor meanwhile may get it back
+    /// Polls the clock until `due`. A thread that yields the CPU meanwhile may get it back
     /// milliseconds later.
     pub(crate) fn spin_until(self, due: Time) {
         while self.now() < due {

@@ -111,10 +111,10 @@ fn start_series(
         .map_err(Failure::run("starting a thread"))
 }
 
-/// Keeps this process, and threads that it starts, on one processor.
+/// Pins this process, and threads that it starts, to one CPU.
 fn stay_on(cpu: u32) -> Result<(), Failure> {
     let mut set = CpuSet::new();
     set.set(cpu as usize)
         .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(Failure::run(format!("staying on processor {cpu}")))
+        .map_err(Failure::run(format!("pinning to CPU {cpu}")))
 }

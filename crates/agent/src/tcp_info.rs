@@ -63,7 +63,7 @@ fn version(release: &str) -> Option<(u32, u32)> {
 /// Losses that a connection has repaired since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Losses {
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub(crate) retransmissions: u64,
     /// Expiries of the retransmission timer. The kernel counts to 65,535.
     pub(crate) timeouts: u64,

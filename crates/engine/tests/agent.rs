@@ -1189,11 +1189,11 @@ fn an_unknown_command_is_an_error() {
 }
 
 #[test]
-fn a_host_that_stays_on_a_processor_that_is_not_there_says_so() {
+fn an_agent_pinned_to_a_missing_cpu_says_so() {
     let mut plan = server_plan(1000);
     plan.cpu = Some(1023);
     let message = Agent::start(&plan).error();
-    assert!(message.contains("processor 1023"), "{message}");
+    assert!(message.contains("CPU 1023"), "{message}");
 }
 
 #[test]

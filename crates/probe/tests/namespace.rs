@@ -100,7 +100,7 @@ fn a_syn_without_an_answer_is_sent_again_after_a_timeout() {
         assert_eq!(growth.counters["timeouts"], 1);
         assert_eq!(growth.counters["syn_retransmissions"], 1);
         assert_eq!(growth.counters["connections_opened"], 1);
-        assert_eq!(growth.counters["tcp_segments_out"], 1, "without what was sent again");
+        assert_eq!(growth.counters["tcp_segments_out"], 1, "without retransmissions");
         assert_eq!(growth.counters["ip_packets_sent"], 2);
         assert_eq!(growth.counters["fast_recoveries"], 0);
     });

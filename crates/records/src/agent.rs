@@ -432,7 +432,7 @@ pub enum AgentRecord {
         begun_ns: Vec<u64>,
         /// When its last byte was.
         answered_ns: Vec<u64>,
-        /// Segments that the connection had sent again as of each request, and at the end
+        /// Segments that the connection had retransmitted as of each request, and at the end
         /// (`tcpi_total_retrans`).
         retransmissions: Vec<u64>,
         /// Its retransmission timeouts, likewise (`tcpi_total_rto`).

@@ -81,7 +81,7 @@ pub struct Group {
     pub tcp: Tcp,
     /// Their network interfaces.
     pub nic: Nic,
-    /// Processor time of their processes in percent of one processor: for testbeds of real hosts, the
+    /// CPU time of their processes in percent of one CPU: for testbeds of real hosts, the
     /// simulator is not asked for it.
     #[serde(default)]
     pub cpu_quota_pct: Option<f64>,
@@ -266,10 +266,10 @@ pub struct Nic {
     /// Mean of what a segment takes beyond that, at random (exponential); the order stays.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_jitter_ns: u64,
-    /// Processor time that a received frame costs.
+    /// CPU time of a received frame.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_frame_ns: u64,
-    /// Rate at which the processor deals with the bytes of received frames; none: at once.
+    /// Rate at which the CPU handles the bytes of received frames; none: at once.
     pub receive_rate_bps: Option<u64>,
     /// Frames that may wait for the wire.
     pub transmit_queue_frames: u32,
@@ -277,10 +277,10 @@ pub struct Nic {
     pub packet_rate_pps: Option<u64>,
     /// Descriptors of the receive ring; none: no end of them.
     pub receive_ring_frames: Option<u32>,
-    /// From the first frame in the ring to the processor, when that idles.
+    /// From the first frame in the ring to the idle CPU: interrupt coalescing.
     #[serde(deserialize_with = "spans::ns")]
     pub interrupt_delay_ns: u64,
-    /// Frames that the processor takes in one batch at most; none: all there are.
+    /// Most frames that the CPU polls in one batch; none: all in the ring.
     pub poll_weight_frames: Option<u32>,
     /// Payload of a segment merged from several of a batch at most; 0: none is merged.
     pub receive_merge_bytes: u32,
@@ -575,7 +575,7 @@ pub enum Until {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstrumentKind {
-    /// Processor, memory, disk and interfaces of a host, as sar does.
+    /// CPU, memory, disk and interfaces of a host, as sar does.
     Host,
     /// Connections of a host: smoothed and minimum round-trip time, congestion window, as `TCP_INFO` does.
     Tcp,

@@ -111,8 +111,8 @@ pub struct RecordNode {
     pub group: String,
     /// The clock that its times are of. Times of different clocks must not be compared.
     pub clock: String,
-    /// Processors that a host may use, of which `host_cpu_ns` is the busy time; none: not known, or a
-    /// simulated host whose frames cost no processor time.
+    /// CPUs that a host may use, of which `host_cpu_ns` is the busy time; none: not known, or a
+    /// simulated host whose frames cost no CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
     /// Name of the file that describes its machine, `captures/nodes/<name>.json`; none: it was
@@ -153,7 +153,7 @@ pub struct IterationSamples {
     /// a kernel, which only count.
     #[serde(default)]
     pub dropped_packets: Option<Vec<u64>>,
-    /// Segments that the servers sent again.
+    /// Segments that the servers retransmitted.
     pub retransmissions: Vec<u64>,
     /// Expiries of the servers' retransmission timers.
     pub timeouts: Vec<u64>,
@@ -173,7 +173,7 @@ pub struct ConnectionSamples {
     /// Time that the client spent in what it was asked to do: from the start of each iteration, transfer or
     /// request to its last byte.
     pub busy_ns: Vec<u64>,
-    /// Segments sent again by the ends that send data: the server's where clients only ask, the client's
+    /// Segments retransmitted by the ends that send data: the server's where clients only ask, the client's
     /// where they send, both where both do.
     pub retransmissions: Vec<u64>,
     /// Expiries of those ends' retransmission timers.

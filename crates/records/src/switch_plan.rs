@@ -35,8 +35,8 @@ pub struct SwitchPlan {
     pub run: String,
     /// After that time the process ends by itself, with an error.
     pub time_limit_ms: u64,
-    /// The processor that it stays on and that nothing else wants: there it is awake between frames.
-    /// None: whichever the system chooses.
+    /// The CPU to which the switch is pinned and which it has for itself: it polls there between frames.
+    /// None: any CPU, without polling.
     pub cpu: Option<u32>,
     /// 16 hexadecimal digits, from which the random choices of an egress come.
     pub seed: String,
@@ -226,7 +226,7 @@ pub struct SwitchClock {
     pub kept_up: bool,
     /// Why it is not.
     pub why: Option<String>,
-    /// Processor time that the switch took, from start to end.
+    /// CPU time of the switch, from start to end.
     pub cpu_ns: u64,
 }
 

@@ -56,8 +56,8 @@ impl RealtimeOffset {
     }
 }
 
-/// Processor time of this process so far.
-pub(crate) fn processor_ns() -> u64 {
+/// CPU time of this process so far.
+pub(crate) fn cpu_ns() -> u64 {
     unsigned_ns(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 

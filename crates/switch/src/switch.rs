@@ -60,13 +60,13 @@ pub(crate) fn carry_out(
     Switches::new(checked, clock)?.work(control)
 }
 
-/// Keeps the process on one processor.
+/// Pins the process to one CPU.
 fn stay_on(cpu: Option<u32>) -> Result<(), Failure> {
     let Some(cpu) = cpu else { return Ok(()) };
     let mut set = CpuSet::new();
     set.set(cpu as usize)
         .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(|error| Failure::system(&format!("staying on processor {cpu}"), error))
+        .map_err(|error| Failure::system(&format!("pinning to CPU {cpu}"), error))
 }
 
 /// A frame on its way to a switch, before it is offered: the order is that of offers.
@@ -550,7 +550,7 @@ impl<'a> Switches<'a> {
             frames_lost: lost.frames(),
             kept_up: why.is_none(),
             why,
-            cpu_ns: clock::processor_ns(),
+            cpu_ns: clock::cpu_ns(),
         }
     }
 }

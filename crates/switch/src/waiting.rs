@@ -42,8 +42,8 @@ pub(crate) enum Ready {
 
 /// How long before and behind what it does a switch is awake.
 fn awake(alone: bool) -> (Duration, Duration) {
-    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    match (processors, alone) {
+    let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    match (cpus, alone) {
         (1, false) => (Duration::ZERO, Duration::ZERO),
         (_, false) => (AWAKE_SHARED, Duration::ZERO),
         (_, true) => (AWAKE_ALONE, AWAKE_ALONE),

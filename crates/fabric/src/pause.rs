@@ -20,8 +20,8 @@ pub fn pause_time(rate: Rate, quanta: u16) -> Duration {
 /// When a receiver asks its peer to pause, and when to go on; in the unit of its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseMarks {
-    /// A buffer that holds more asks for a pause. What is sent until the peer has heard of it must fit
-    /// above this mark, or is lost.
+    /// XOFF threshold: a buffer above this level asks for a pause. Frames sent until the peer reacts
+    /// must fit above it, or are lost.
     pub high: u64,
     /// A buffer that holds no more ends the pause. Too low: the link idles before data come again.
     pub low: u64,
@@ -75,10 +75,10 @@ impl PauseRequests {
     }
 }
 
-/// What a port counts of PAUSE frames.
+/// PAUSE counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounters {
-    /// PAUSE frames sent, those that end a pause included.
+    /// PAUSE frames sent, including those that end a pause.
     pub pauses_sent: u64,
     /// PAUSE frames received, whether they are honoured or not.
     pub pauses_received: u64,

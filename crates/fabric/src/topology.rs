@@ -1,14 +1,14 @@
 //! The graph of a network: hosts, zones, switches and the links between their ports; and the routes
 //! through it.
 //!
-//! Hosts do not forward and switches learn no second way, so a cycle of switches is refused: between two
-//! interfaces there is then at most one path, and a switch's forwarding table is static. A host with
-//! several interfaces, even on one switch, closes no cycle.
+//! Hosts do not forward and switches learn no second path, so a cycle of switches is rejected: between
+//! two interfaces there is then at most one path, and a switch's forwarding table is static. A host
+//! with several interfaces, even on one switch, closes no cycle.
 //!
 //! A zone is a set of processes on a host with an address of its own. It shares the interfaces of its
-//! host. Linux hands packets between two addresses of one machine over inside (`ip_route_output_key`
-//! finds them in the table `local`), whatever interface holds them; so does a route here, unless the
-//! two ends of a connection are pinned to two different interfaces, as with network namespaces.
+//! host. Linux delivers packets between two addresses of one machine internally (`ip_route_output_key`
+//! finds them in the table `local`), on any interface; so does a route here, unless the two ends of a
+//! connection are pinned to two different interfaces, as with network namespaces.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,7 +21,7 @@ use netstudy_units::{Duration, Rate};
 
 use crate::Link;
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// It has interfaces, and does not forward.
@@ -40,7 +40,7 @@ pub enum NodeKind {
 pub struct Node {
     /// Its name, of which there is no other.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
 }
 
@@ -75,7 +75,7 @@ pub struct Graph {
     ports: BTreeSet<Port>,
 }
 
-/// Why there is no such network.
+/// Why a network is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopologyError {
     /// Two nodes have one name.
@@ -420,7 +420,7 @@ impl Topology {
         &self.switches
     }
 
-    /// What is attached to an end of a link.
+    /// The attachment at an end of a link.
     #[must_use]
     pub fn attachment(&self, at: CableEnd) -> Attachment {
         self.attachments[at.number()]

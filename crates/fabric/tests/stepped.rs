@@ -1,4 +1,4 @@
-//! Switches one step at a time: the same as in closed form while nothing pauses, and what PAUSE does.
+//! Event-driven switches: equal to the closed form while no port pauses, and the effects of PAUSE.
 
 use netstudy_fabric::stepped::{Architecture, Departure, Mark, PausePolicy, Sent, Stepped};
 use netstudy_fabric::switch::{
@@ -196,7 +196,7 @@ fn departures(
     left
 }
 
-/// Ingress ports of so much room, served in turn.
+/// Ingress ports with this buffer, served in turn.
 const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
     IngressQueuedConfig { ingress_buffer_bytes, egress_buffer_bytes: 0, random_pct: 0 }
 }
@@ -272,7 +272,7 @@ fn victim_frames(architecture: impl Architecture<Frame>) -> (usize, u64) {
 #[test]
 fn a_paused_receiver_makes_a_victim_of_a_flow_to_another_one() {
     // 100 µs carry 122 frames, half of them to the host that takes them. Four frames for the other one
-    // pass the mark of 3000 bytes; then the sender must pause, whatever its next frame is for.
+    // pass the XOFF threshold of 3000 bytes; then the sender must pause all frames.
     for (received, dropped) in [
         victim_frames(PortBuffers::new(4, 100_000)),
         victim_frames(IngressBuffers::new(&links(), &in_turn(100_000))),

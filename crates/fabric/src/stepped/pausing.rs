@@ -14,7 +14,7 @@ pub struct PausePolicy {
 
 /// The wire of a port that heeds PAUSE frames and sends its own.
 ///
-/// Facts about its buffer and its peer go in by `handle_*`; what that means for the wire comes out of
+/// Events of its buffer and its peer go in by `handle_*`; their effects on the wire come out of
 /// [`Self::next_start`] and [`Self::start`].
 #[derive(Clone, Debug)]
 pub struct PausingWire<F> {
@@ -25,7 +25,7 @@ pub struct PausingWire<F> {
 }
 
 impl<F> PausingWire<F> {
-    /// `wire` with what `policy` adds to it.
+    /// `wire` with the given PAUSE policy.
     #[must_use]
     pub fn new(wire: Wire<F>, policy: PausePolicy) -> Self {
         let requests = policy.marks.map(|marks| PauseRequests::new(marks, wire.link().rate()));

@@ -113,7 +113,7 @@ impl Traffic for NoTraffic {
     }
 }
 
-/// How many of the connections are the workload's: those before the probe's.
+/// Number of the workload's connections, which come before the probe's.
 pub(crate) fn workload_connections(plan: &AgentPlan) -> Result<u32, String> {
     let all = plan.connections.len();
     if plan.workload == AgentWorkload::Observer {

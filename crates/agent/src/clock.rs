@@ -52,8 +52,8 @@ impl Clock {
     }
 }
 
-/// Has the kernel end sleeps of this thread, and of threads that it starts, when they are due: by
-/// itself it takes 50 µs to collect several of them (`PR_SET_TIMERSLACK`).
+/// Lets the kernel end sleeps of this thread, and of threads that it starts, when they are due: by
+/// default it groups sleeps within 50 µs (`PR_SET_TIMERSLACK`).
 pub(crate) fn make_sleeps_exact() -> nix::Result<()> {
     set_timerslack(1)
 }

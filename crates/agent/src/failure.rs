@@ -6,7 +6,7 @@ use std::io;
 /// Why an agent ended before it was told to.
 #[derive(Debug)]
 pub enum Failure {
-    /// The plan cannot be read, or says what cannot be done.
+    /// The plan cannot be read, or cannot be carried out.
     Plan(String),
     /// Something happened to the traffic.
     Run(String),

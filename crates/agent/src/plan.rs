@@ -1,4 +1,4 @@
-//! What a plan must obey beyond its form.
+//! Checks of a plan beyond its schema.
 
 use netstudy_records::{AgentPlan, AgentWorkload, ConnectionPlan, ProbePlan};
 use netstudy_workload::Application;
@@ -41,7 +41,7 @@ fn check(plan: AgentPlan) -> Result<Checked, String> {
     Ok(Checked { plan, application, workload_connections })
 }
 
-/// What applications do not check themselves.
+/// Checks that applications do not make themselves.
 fn check_workload(workload: &AgentWorkload, connections: usize) -> Result<(), String> {
     match workload {
         AgentWorkload::IncastServer { request_bytes, response_bytes, .. } => {

@@ -1,4 +1,4 @@
-//! Signs of life: who waits for the end of a phase learns that its traffic goes on.
+//! Progress records, so that the controller sees that traffic goes on.
 
 use netstudy_units::{Duration, Time};
 

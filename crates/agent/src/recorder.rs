@@ -1,4 +1,4 @@
-//! What is kept of a run's traffic until its end, and what is said of it meanwhile.
+//! Records a run's traffic until its end, and reports progress.
 
 use netstudy_records::{
     AgentPlan, AgentRecord, AgentWorkload, Answers, InTime, PhaseKind, ProbePlan, RequestsOf,
@@ -13,15 +13,15 @@ use crate::tcp_info::Losses;
 /// Bytes received and sent on each connection.
 pub(crate) type ConnectionBytes = Vec<(u64, u64)>;
 
-/// What is kept.
+/// The recorded data.
 pub(crate) struct Recorder {
     clock: Clock,
-    /// Connections of the workload; those of the probe come after them.
+    /// Number of the workload's connections; the probe's come after them.
     workload_connections: u32,
     phase: PhaseKind,
     began: Time,
     bytes_before: ConnectionBytes,
-    /// When the time of the phase was over, if it has one, and what connections had carried then.
+    /// When the time of the phase was over, if it has one, and the bytes carried by then.
     over: Option<(Time, InTime)>,
     /// Samples of the workload in this phase.
     samples: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Recorder {
     probe: Option<[Answers; 2]>,
 }
 
-/// What is kept of the workload.
+/// Recorded data of the workload.
 enum Kept {
     Incast {
         iterations: Spans,
@@ -39,7 +39,7 @@ enum Kept {
     Transfers(Transfers),
     Requests(Answers),
     Served(Served),
-    /// Nothing: the clients know all, or there is no traffic.
+    /// Nothing: the clients record it, or there is no traffic.
     Nothing,
 }
 
@@ -139,10 +139,11 @@ impl Recorder {
         self.samples = 0;
     }
 
-    /// The time of the phase is over; each connection has received, and its peer acknowledged, so much.
+    /// The time of the phase is over; `carried` are the bytes that each connection has received, and
+    /// its peer acknowledged.
     pub(crate) fn over(&mut self, now: Time, carried: &[Carried]) {
         let grown = carried.iter().zip(&self.bytes_before);
-        // Nothing was under way when the phase began: all that was sent had been acknowledged.
+        // Nothing was under way when the phase began: all sent bytes had been acknowledged.
         let (bytes_received, bytes_acknowledged) = grown
             .map(|(now, before)| {
                 (now.received - before.0, now.acknowledged.saturating_sub(before.1))
@@ -151,7 +152,7 @@ impl Recorder {
         self.over = Some((now, InTime { bytes_received, bytes_acknowledged }));
     }
 
-    /// The phase has ended, and nothing of it is under way.
+    /// The phase has ended, with nothing of it under way.
     pub(crate) fn phase_record(&self, now: Time, bytes: &ConnectionBytes) -> AgentRecord {
         let grown = bytes.iter().zip(&self.bytes_before);
         let (bytes_received, bytes_sent) =
@@ -195,13 +196,13 @@ impl Recorder {
         }
     }
 
-    /// Whether [`Self::lost`] wants to know of what a connection has lost, when a message is written
+    /// Whether [`Self::lost`] is to be called with the connection's losses, when a message is written
     /// and at the end.
     pub(crate) fn wants_losses(&self, connection: u32) -> bool {
         matches!(self.kept, Kept::Served(_)) && connection < self.workload_connections
     }
 
-    /// What the connection of a server has lost so far.
+    /// Losses of a server's connection so far.
     pub(crate) fn lost(&mut self, losses: Losses) {
         if let Kept::Served(served) = &mut self.kept {
             served.add_losses(losses);

@@ -8,9 +8,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Bytes that a connection has carried since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
-    /// By the application, each of them the one that was sent.
+    /// Received by the application, every byte verified.
     pub(crate) received: u64,
-    /// Those of the application that the peer has acknowledged: its TCP has received them.
+    /// Sent by the application and acknowledged by the peer: its TCP has received them.
     pub(crate) acknowledged: u64,
 }
 
@@ -50,7 +50,7 @@ impl Seconds {
         }
     }
 
-    /// The measuring phase begins at `at`; its connections have carried so much before.
+    /// The measuring phase begins at `at`; `carried` are the bytes of its connections so far.
     pub(crate) fn begin(&mut self, at: Time, carried: Vec<Carried>) {
         self.phase = Some(at);
         self.due = at + SECOND;
@@ -62,7 +62,7 @@ impl Seconds {
         self.due
     }
 
-    /// A second has ended. After a stall of several, the first of them has all that was carried.
+    /// A second has ended. After a stall of several seconds, the first of them has all bytes.
     pub(crate) fn add(&mut self, now: Time, carried: &[Carried]) {
         while self.due <= now {
             self.push_rows(carried);

@@ -1,4 +1,4 @@
-//! What the kernel counts for one connection (`TCP_INFO`).
+//! The kernel's counters of one connection (`TCP_INFO`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +40,7 @@ pub(crate) const NAMES: [(&str, &str); 12] = [
     ("tcp_bytes_received", "bytes_received"),
 ];
 
-/// Whether the kernel tells what is looked at here.
+/// Whether the kernel has the fields that are read here.
 pub(crate) fn check_kernel() -> Result<(), Failure> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_err(Failure::run("the kernel's release"))?;
@@ -54,7 +54,7 @@ pub(crate) fn check_kernel() -> Result<(), Failure> {
     )))
 }
 
-/// The first two numbers of a release such as `6.18.44-fc`.
+/// The first two numbers of a kernel release such as `6.18.44`.
 fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
@@ -69,7 +69,7 @@ pub(crate) struct Losses {
     pub(crate) timeouts: u64,
 }
 
-/// What `connection` has repaired so far.
+/// Losses that `connection` has repaired so far.
 pub(crate) fn losses(connection: &impl AsFd) -> Result<Losses, Errno> {
     let info = read(connection)?;
     Ok(Losses { retransmissions: told(&info, "total_retrans"), timeouts: told(&info, "total_rto") })

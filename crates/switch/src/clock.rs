@@ -50,7 +50,7 @@ impl Clock {
 pub(crate) struct RealtimeOffset(i128);
 
 impl RealtimeOffset {
-    /// What it is now.
+    /// The present offset.
     pub(crate) fn now() -> Self {
         Self(ns(read(ClockId::CLOCK_REALTIME)) - ns(read(ClockId::CLOCK_MONOTONIC)))
     }

@@ -1,4 +1,4 @@
-//! What the controller says, and what it is told: a line of JSON each.
+//! Commands of the controller and records to it: one line of JSON each.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -39,7 +39,7 @@ impl<'a, W: Write> Control<'a, W> {
         String::from_utf8(line).map_err(|error| Failure::Plan(error.to_string()))
     }
 
-    /// Reads what there is; waits if there is nothing.
+    /// Reads available input; blocks if there is none.
     pub(crate) fn read(&mut self) -> Result<(), Failure> {
         let mut buffer = vec![0; READ_BYTES];
         match unistd::read(self.input, &mut buffer) {

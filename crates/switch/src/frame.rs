@@ -1,10 +1,11 @@
-//! What a switch reads and writes of a frame: its size on the wire, and the ECN field of its IP header.
+//! The parts of a frame that a switch reads and writes: its size on the wire, and the ECN field of its
+//! IP header.
 
 use netstudy_fabric::ethernet;
 use netstudy_fabric::stepped::Mark;
 use netstudy_units::headers;
 
-/// Where the IP header is in a frame at a packet socket, and where those of IPv4 and IPv6 end.
+/// Offset of the IP header in a frame at a packet socket, and ends of the headers of IPv4 and IPv6.
 pub(crate) const HEADER_BYTES: usize = headers::ETHERNET_HEADER_BYTES as usize;
 const IPV4_BYTES: usize = HEADER_BYTES + headers::IPV4_HEADER_BYTES as usize;
 const IPV6_BYTES: usize = HEADER_BYTES + headers::IPV6_HEADER_BYTES as usize;

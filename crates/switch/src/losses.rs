@@ -6,7 +6,7 @@ use crate::Failure;
 use crate::interfaces::{self, InterfaceCounters};
 use crate::plan::HostEnd;
 
-/// What was lost, and what the kernel counted when the switch began.
+/// Lost frames, and the kernel's counters when the switch began.
 pub(crate) struct Losses {
     /// By port.
     base: Vec<InterfaceCounters>,
@@ -32,7 +32,7 @@ pub(crate) struct Lost {
 }
 
 impl Losses {
-    /// Counting begins with what the interfaces have counted.
+    /// Counts from these counters of the interfaces on.
     pub(crate) fn begin(base: Vec<InterfaceCounters>) -> Self {
         let ports = base.len();
         Self {
@@ -44,7 +44,7 @@ impl Losses {
         }
     }
 
-    /// What was lost until the interfaces counted `now`.
+    /// Frames lost until the interfaces counted `now`.
     pub(crate) fn lost(&self, now: &[InterfaceCounters]) -> Lost {
         let mut lost = Lost {
             too_long: self.too_long,
@@ -63,7 +63,7 @@ impl Losses {
 }
 
 impl Lost {
-    /// All of them.
+    /// The number of all lost frames.
     pub(crate) const fn frames(&self) -> u64 {
         self.unread + self.unsent + self.too_long + self.without_buffer
     }
@@ -93,7 +93,7 @@ impl Lost {
     }
 }
 
-/// What the kernel counts at the interface of each port, out of the text of its file.
+/// Kernel counters of each port's interface, parsed from the text of its file.
 pub(crate) fn count(text: &str, hosts: &[HostEnd]) -> Result<Vec<InterfaceCounters>, Failure> {
     let one = |host: &HostEnd| {
         interfaces::parse(text, &host.interface).ok_or_else(|| {

@@ -16,7 +16,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool for so many frames at most.
+    /// A pool of at most `frames_max` frames.
     pub(crate) fn new(frames_max: u32, buffer_bytes: usize) -> Self {
         let ready = frames_max.min(READY_FRAMES);
         let mut buffers = Vec::with_capacity(frames_max as usize);
@@ -26,7 +26,7 @@ impl Pool {
         Self { buffers, free, buffer_bytes, frames_max }
     }
 
-    /// Takes a frame in: `buffer` is exchanged for one that is free. Its slot; none if all are in use.
+    /// Stores a frame: exchanges `buffer` for a free one. Returns its slot; none if all are in use.
     pub(crate) fn take(&mut self, buffer: &mut Box<[u8]>) -> Option<u32> {
         let slot = match self.free.pop() {
             Some(slot) => slot,

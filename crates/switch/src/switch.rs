@@ -81,7 +81,7 @@ struct Arrived {
     frame: Frame,
 }
 
-/// What is counted of frames that come by a port.
+/// Counters of frames that arrive at a port.
 #[derive(Clone, Copy, Default)]
 struct Came {
     frames: u64,
@@ -112,7 +112,7 @@ struct Switches<'a> {
     pool: Pool,
     /// Frames that are on their way to a switch.
     arrived: BinaryHeap<Reverse<Arrived>>,
-    /// Such frames so far.
+    /// Number of such frames so far.
     numbered: u64,
     /// By host: when all that it has handed over has come over the wire.
     ingress_free_at: Vec<Time>,
@@ -182,8 +182,8 @@ impl<'a> Switches<'a> {
         Ok(made)
     }
 
-    /// Throws away what was received before the switch was ready. What the interfaces have counted when
-    /// there is nothing of that left.
+    /// Discards frames received before the switch was ready. Returns the counters of the interfaces
+    /// when none is left.
     fn begin_counting(&mut self) -> Result<Vec<interfaces::InterfaceCounters>, Failure> {
         let mut rounds = 0..QUIET_ROUNDS;
         loop {
@@ -246,8 +246,8 @@ impl<'a> Switches<'a> {
         }
     }
 
-    /// When something next has to be done. What arrives or begins to leave can wait until the first
-    /// frame could be due that leaves for a host.
+    /// When the next step is due. Arrivals and starts of departures can wait until the first frame
+    /// could be due that leaves for a host.
     fn next_due(&self) -> Time {
         let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
         let begins = self.steps.earliest().1.min(arrival);
@@ -268,7 +268,7 @@ impl<'a> Switches<'a> {
 
     // ---- in
 
-    /// Receives what a host has sent.
+    /// Receives the frames sent by a host.
     fn receive(&mut self, host: usize) -> Result<(), Failure> {
         for _ in 0..RECEIVE_ROUNDS {
             let more = self.receive_batch(host)?;
@@ -329,7 +329,7 @@ impl<'a> Switches<'a> {
     }
 
     /// When the first and the last bit leave of a frame that a host handed over at `sent`: at once, or
-    /// behind those before it, at the rate of the link.
+    /// after earlier frames, at the rate of the link.
     fn crosses(&mut self, host: usize, sent: Time, bytes: u32) -> (Time, Time) {
         if !self.checked.plan.paced_ingress {
             return (sent, sent);
@@ -361,8 +361,8 @@ impl<'a> Switches<'a> {
 
     // ---- through
 
-    /// Does all that is due by `until` at any switch, in the order of time. At the same instant what
-    /// leaves goes before what arrives.
+    /// Takes all steps due by `until` at any switch, in the order of time. At equal times departures
+    /// come before arrivals.
     fn forward(&mut self, until: Time) {
         loop {
             let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
@@ -521,8 +521,7 @@ impl<'a> Switches<'a> {
         control.write(&SwitchRecord::End {})
     }
 
-    /// What was lost for good: frames that the kernel has counted and that are still on their way are
-    /// given some time to be read.
+    /// Frames lost for good: counted frames that are still on their way get some time to be read.
     fn settle(&mut self) -> Result<Lost, Failure> {
         let counted = losses::count(&interfaces::read()?, &self.checked.hosts)?;
         for _ in 0..SETTLING_ROUNDS {

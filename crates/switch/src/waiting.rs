@@ -1,10 +1,9 @@
 //! Waiting for frames, commands, signals, or a point in time, whichever comes first.
 //!
-//! A timer wakes a thread tens of microseconds late, several times what a frame takes, and a frame wakes
-//! one of another processor not much sooner. So the last bit of the way to a point in time is not slept
-//! but asked away, again and again, whether there is something to do. With a processor of its own, a
-//! switch is awake like that for a while behind all that it did, as well; on a machine with one
-//! processor, whose work that would hold up, it sleeps whenever it can.
+//! A timer wakes a thread tens of microseconds late, several times the duration of a frame, and a frame
+//! wakes a thread on another CPU not much sooner. So the last part of a wait is busy polling. With a
+//! CPU of its own, a switch also polls for a while after each step; on a machine with one CPU, where
+//! polling would hold up the hosts, it sleeps whenever it can.
 
 use std::num::NonZeroUsize;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -40,7 +39,7 @@ pub(crate) enum Ready {
     Signal,
 }
 
-/// How long before and behind what it does a switch is awake.
+/// How long before and after each step a switch polls.
 fn awake(alone: bool) -> (Duration, Duration) {
     let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     match (cpus, alone) {
@@ -121,7 +120,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// What there is to do, as of the last call of [`Self::wait`].
+    /// The source that is ready, as of the last call of [`Self::wait`].
     pub(crate) fn ready(&self) -> usize {
         self.ready
     }

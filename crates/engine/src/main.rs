@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Carries out the runs of a plan and writes what they gave as records.
+/// Carries out the runs of a plan and writes their records.
 #[derive(Parser)]
 #[command(name = "netstudy-engine", version, about)]
 struct Arguments {

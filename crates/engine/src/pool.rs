@@ -14,7 +14,7 @@ use netstudy_sim as sim;
 
 use crate::panics;
 
-/// What the writer hears.
+/// Messages to the writer.
 pub(crate) enum Event {
     /// The run with this index has ended.
     Ended(usize, Box<RunRecord>),
@@ -57,8 +57,8 @@ impl<S> sim::Progress for &Work<S> {
     }
 }
 
-/// Makes `runs` with `simulate` on `threads` threads, the costliest first so that no thread is left with
-/// a long one at the end, and hands what happens to `on_event`, whose error ends the work. A run that
+/// Makes `runs` with `simulate` on `threads` threads, the costliest first so that no thread is left
+/// with a long one at the end, and hands events to `on_event`, whose error ends the work. A run that
 /// panics has failed; the others go on. Needs [`panics::rest_where_there_are_last_words`].
 pub(crate) fn make_runs<E>(
     runs: Arc<[Run]>,

@@ -113,14 +113,14 @@ fn what_is_sent_again_is_not_subject_to_marks() {
     lab.run_to_completion();
     let copies: Vec<_> = lab.segments(Server).filter(|s| s.seq == 1).map(|s| s.ecn).collect();
     assert_eq!(copies, [Ecn::Ect0, Ecn::NotEct]);
-    // RFC 3168 (6.1.2): CWR tells of a reduction for whatever reason, on the next new data. Limited
-    // transmit sent two segments before the reduction.
+    // RFC 3168 (6.1.2): CWR reports any reduction, on the next new data. Limited transmit sent two
+    // segments before the reduction.
     let told: Vec<_> =
         lab.segments(Server).filter(|s| s.flags.contains(Flags::CWR)).map(|s| s.seq).collect();
     assert_eq!(told, [12_001]);
 }
 
-/// What each acknowledgment says: up to where, and whether there were marks.
+/// The content of each acknowledgment: up to where, and whether with ECE.
 fn said(acks: &[Segment]) -> Vec<(u64, bool)> {
     acks.iter().map(|ack| (ack.ack, ack.flags.contains(Flags::ECE))).collect()
 }

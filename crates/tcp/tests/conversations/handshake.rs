@@ -1,4 +1,4 @@
-//! Opening, and what is agreed on then.
+//! Opening, and the options agreed on.
 
 use netstudy_tcp::{Segment, State};
 

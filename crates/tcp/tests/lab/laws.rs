@@ -1,4 +1,4 @@
-//! What must hold at every segment, whatever the test: checked from the segments alone.
+//! Laws of every segment, in every test: checked from the segments alone.
 
 use netstudy_tcp::{Endpoint, Flags, Segment, State};
 

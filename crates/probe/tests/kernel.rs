@@ -1,4 +1,4 @@
-//! Against the kernel of this machine: what was done is what the counters tell.
+//! Against the kernel of this machine: counters show the actions of the tests.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -25,6 +25,7 @@ mod seconds;
 mod socket;
 mod tallies;
 mod tcp_info;
+mod workloads;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,9 @@
 //! The table of seconds: bytes that each connection of a client carried in each second of the measuring phase.
 
-use netstudy_records::{AgentPlan, AgentRecord, AgentWorkload};
+use netstudy_records::{AgentPlan, AgentRecord};
 use netstudy_units::{Duration, Time};
+
+use crate::workloads;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -29,13 +31,9 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
-    /// None for parts that do not open connections, and for an incast, whose samples are its iterations.
+    /// None for roles that do not record seconds.
     pub(crate) fn of(plan: &AgentPlan) -> Option<Self> {
-        matches!(
-            plan.workload,
-            AgentWorkload::TransferClient { .. } | AgentWorkload::RequestClient { .. }
-        )
-        .then(Self::new)
+        workloads::of(&plan.workload).records_seconds().then(Self::new)
     }
 
     const fn new() -> Self {

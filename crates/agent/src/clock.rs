@@ -7,7 +7,7 @@ use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
-/// How long before an instant sleeping ends and polling the clock begins. Longer would be more exact
+/// How long before its due time an action's sleep ends and polling begins. Longer would be more exact
 /// where a CPU is idle, and take time from the other hosts where they share it.
 const SPIN: Duration = Duration::from_us(30);
 

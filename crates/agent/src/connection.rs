@@ -29,8 +29,8 @@ const PIECES_MAX: u32 = 16;
 #[derive(Debug)]
 pub(crate) struct Bytes {
     random: Vec<u8>,
-    /// The same bytes as a file in memory, which the kernel sends from without a copy; none: they are
-    /// copied.
+    /// The same bytes as a file in memory, from which the kernel sends without a copy; none: with
+    /// copies.
     file: Option<File>,
     buffer: Vec<u8>,
 }
@@ -57,7 +57,7 @@ fn in_memory(bytes: &[u8]) -> Result<File, Failure> {
 pub(crate) enum State {
     /// It has not been begun.
     Absent,
-    /// It is being opened from here.
+    /// This end is opening it.
     Connecting,
     /// It waits for the peer's welcome.
     Greeting,
@@ -71,7 +71,7 @@ pub(crate) enum State {
 pub(crate) struct Connection {
     plan: ConnectionPlan,
     pub(crate) state: State,
-    /// There from when it is begun.
+    /// Present once the connection is begun.
     tally: Option<Arc<Tally>>,
     /// Handed to the kernel.
     sent: Cursor,
@@ -180,7 +180,7 @@ impl Connection {
         let tally = self.tally();
         tally.set_sent(self.sent.passed());
         if self.closes && self.pending == 0 {
-            // It fails if the other end is gone, which the next read tells.
+            // It fails if the other end is gone, which the next read reports.
             let _ = tally.stream.shutdown(std::net::Shutdown::Write);
         }
         Ok(self.sent.passed() > before)

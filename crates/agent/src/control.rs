@@ -219,7 +219,7 @@ fn wait_for(fds: &mut [PollFd<'_>], deadline: Instant) {
     }
 }
 
-/// SIGTERM no longer ends this process, and threads that it starts: it is read instead.
+/// Blocks SIGTERM for this process and threads that it starts: it is read from a descriptor instead.
 fn take_over_terminations() -> Result<SignalFd, Failure> {
     let signals = SigSet::from(Signal::SIGTERM);
     signals.thread_block().map_err(Failure::run("blocking SIGTERM"))?;

@@ -51,7 +51,7 @@ pub(crate) struct Door {
 pub(crate) enum Greeted {
     /// It has not said all.
     NotYet,
-    /// It is closed.
+    /// It was closed.
     Refused,
     /// It is the connection with this number.
     Welcome(u32, TcpStream),

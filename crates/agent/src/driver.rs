@@ -76,7 +76,7 @@ struct Driver<'a> {
     timer_at: Time,
     /// When it was last looked for events.
     looked: Time,
-    /// When the application was last told something, or polled at an instant.
+    /// Time of the application's last event or timed poll.
     told: Time,
     recorder: Recorder,
     /// None: seconds are not recorded.
@@ -135,7 +135,7 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// Goes on until the controller says `stop`.
+    /// Runs until the controller's `stop`.
     fn drive(&mut self) -> Result<(), Failure> {
         loop {
             self.act()?;
@@ -182,7 +182,7 @@ impl<'a> Driver<'a> {
                 if self.recorder.wants_losses(connection) {
                     self.tell_losses(connection)?;
                 }
-                // A peer that owes something already gives no sign of life by being asked again.
+                // If the peer owed data before, the new request is no sign of its life.
                 let is_waited_for = self.is_waited_for(connection);
                 let own = &mut self.connections[connection as usize];
                 own.write(bytes);
@@ -540,7 +540,7 @@ impl<'a> Driver<'a> {
         self.application.owed(number, self.connections[number as usize].received())
     }
 
-    /// Whether something has to come from a peer, or to be taken by it.
+    /// Whether the peer has to send data, or to take some.
     fn is_waited_for(&self, number: u32) -> bool {
         let connection = &self.connections[number as usize];
         match connection.state {

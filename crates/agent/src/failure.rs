@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// Why an agent ended before it was told to.
+/// The reason why an agent ended early.
 #[derive(Debug)]
 pub enum Failure {
     /// The plan cannot be read, or cannot be carried out.

@@ -2,7 +2,7 @@
 
 use netstudy_units::{Duration, Time};
 
-/// Tells when the next sign of life is due.
+/// Times of progress records.
 pub(crate) struct Progress {
     interval: Duration,
     due: Time,

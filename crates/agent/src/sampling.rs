@@ -15,7 +15,7 @@ fn sources(plan: &InstrumentPlan) -> Sources {
     Sources::all().with_interfaces(plan.interfaces.clone())
 }
 
-/// Takes snapshots when it is told to.
+/// Takes snapshots on request.
 pub(crate) struct Snapshots {
     host: Probe,
     connections: Arc<Tallies>,

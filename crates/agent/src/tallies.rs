@@ -18,7 +18,7 @@ use crate::tcp_info;
 #[derive(Debug)]
 pub(crate) struct Tally {
     connection: u32,
-    /// The other end, which the kernel forgets when it resets the connection.
+    /// The other end's address, which the kernel forgets when it resets the connection.
     pub(crate) peer: SocketAddr,
     pub(crate) stream: TcpStream,
     received: AtomicU64,

@@ -13,7 +13,7 @@ use nix::sys::socket::{GetSockOpt, sockopt};
 
 use crate::failure::Failure;
 
-/// As much of the structure as is looked at: the kernel cuts it there.
+/// The part of the structure that is read: the kernel cuts it there.
 const BYTES: usize = offset_of!(libc::tcp_info, tcpi_total_rto) + 2;
 
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ struct Head;
 type HeadBytes = [u8; BYTES];
 getsockopt_impl!(Head, libc::IPPROTO_TCP, libc::TCP_INFO, HeadBytes, sockopt::GetStruct<HeadBytes>);
 
-/// `tcpi_total_rto` is there since Linux 6.7.
+/// `tcpi_total_rto` exists since Linux 6.7.
 const KERNEL_MIN: (u32, u32) = (6, 7);
 
 /// Names of ours, and the kernel's without its `tcpi_`.
@@ -96,7 +96,7 @@ fn read(connection: &impl AsFd) -> Result<TcpInfo, Errno> {
     Ok(TcpInfo::new(&Head.get(connection)?))
 }
 
-/// All that is looked at is there in kernels that [`check_kernel`] lets pass.
+/// All fields that are read exist in kernels that [`check_kernel`] accepts.
 fn told(info: &TcpInfo, field: &str) -> u64 {
     info.field(field).unwrap_or_else(|| unreachable!("TCP_INFO has {field}"))
 }

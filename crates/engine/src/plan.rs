@@ -11,7 +11,7 @@ pub(crate) struct Runs {
     pub(crate) sound: Vec<Run>,
     /// The place in the plan of each.
     pub(crate) places: Vec<usize>,
-    /// The failed records of the others, with their places.
+    /// The failed records of all other runs, with their places.
     pub(crate) failed: Vec<(usize, RunRecord)>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Result<Runs, String> {
     }
 }
 
-/// Each run by itself; none if it is not a run that is wrong.
+/// Each run by itself; none if the error is outside of runs.
 fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     let outline: Outline = serde_json::from_str(text).ok()?;
     let mut found = Runs { sound: Vec::new(), places: Vec::new(), failed: Vec::new() };

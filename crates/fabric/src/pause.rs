@@ -8,7 +8,7 @@ use netstudy_units::{Duration, Rate, Time, headers};
 /// A quantum lasts as long as 512 bits (31B.2).
 const QUANTUM_BYTES: u32 = 512 / 8;
 
-/// Size of a PAUSE frame: the least there is (31B.1).
+/// Size of a PAUSE frame: a minimum-size frame (31B.1).
 pub const PAUSE_FRAME_BYTES: u32 = headers::ETHERNET_FRAME_BYTES_MIN;
 
 /// How long `quanta` last on a link of `rate`.
@@ -25,13 +25,13 @@ pub struct PauseMarks {
     pub high: u64,
     /// A buffer that holds no more ends the pause. Too low: the link idles before data come again.
     pub low: u64,
-    /// How long a pause lasts unless it is ended or asked for again. Short ones cost more PAUSE
-    /// frames; long ones last longer when the end of a pause is lost.
+    /// Length of a pause unless it is ended or repeated. Short pauses cost more PAUSE frames; long ones
+    /// last longer when the end of a pause is lost.
     pub quanta: u16,
 }
 
-/// The side of a link that asks for pauses. It asks again halfway through a pause for as long as its
-/// buffer has not shrunk to the lower mark.
+/// The side of a link that asks for pauses. It repeats a request halfway through a pause for as long as
+/// its buffer is above the XON threshold.
 #[derive(Clone, Debug)]
 pub struct PauseRequests {
     marks: PauseMarks,
@@ -58,7 +58,7 @@ impl PauseRequests {
         None
     }
 
-    /// When the pause is to be asked for again; [`Time::NEVER`] when there is none.
+    /// When the request for a pause is repeated; [`Time::NEVER`] without a pause.
     #[must_use]
     pub const fn next_timeout(&self) -> Time {
         self.repeat_at
@@ -80,7 +80,7 @@ impl PauseRequests {
 pub struct PauseCounters {
     /// PAUSE frames sent, including those that end a pause.
     pub pauses_sent: u64,
-    /// PAUSE frames received, whether they are honoured or not.
+    /// PAUSE frames received, honoured or not.
     pub pauses_received: u64,
 }
 

@@ -38,7 +38,7 @@ pub enum NodeKind {
 /// A node by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name, of which there is no other.
+    /// Its unique name.
     pub name: String,
     /// Its kind.
     pub kind: NodeKind,
@@ -66,7 +66,7 @@ pub struct Cable {
     pub mtu_bytes: u32,
 }
 
-/// Nodes and links as they are described. [`Self::build`] checks them as a whole.
+/// Nodes and links as described. [`Self::build`] checks them as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -116,7 +116,7 @@ pub enum TopologyError {
         /// The port that it does not have.
         port: String,
     },
-    /// No link leads from one to the other.
+    /// No path leads from one node to the other.
     Unreachable {
         /// The one.
         from: String,
@@ -341,7 +341,7 @@ pub struct Side {
 pub enum Route {
     /// From one interface to another, and back the same way.
     Wire {
-        /// The interface at the side that asked.
+        /// The interface at the side of `from`.
         from: usize,
         /// The interface at its peer.
         to: usize,
@@ -465,14 +465,14 @@ impl Topology {
         self.nodes[node].name.clone()
     }
 
-    /// How packets go between two sides of a connection.
+    /// The path of packets between two sides of a connection.
     ///
-    /// They leave and arrive by the interfaces that the sides are bound to. A side that is bound to none
-    /// takes the one from which the path has the fewest links; of several, the one whose link comes
+    /// They leave and arrive by the interfaces that the sides are bound to. An unbound side takes the
+    /// interface from which the path has the fewest links; among equals the interface whose link comes
     /// first, the peer's before its own.
     ///
     /// # Errors
-    /// A side is a switch, or no path leads from one to the other.
+    /// A side is a switch, or no path connects them.
     pub fn route(&self, from: Side, to: Side) -> Result<Route, TopologyError> {
         let (own, peer) = (self.host_of(from.node)?, self.host_of(to.node)?);
         let is_pinned = matches!((from.interface, to.interface), (Some(a), Some(b)) if a != b);

@@ -82,7 +82,7 @@ impl Transmitter {
         }
     }
 
-    /// Forgets the frames that left by `now`, and tells `left` of each.
+    /// Forgets the frames that left by `now`, and calls `left` with each.
     #[inline]
     pub fn release(&mut self, now: Time, mut left: impl FnMut(&Departing)) {
         while let Some(front) = self.queue.front()

@@ -1,4 +1,4 @@
-//! Who takes part in a workload, the connections between them, and the probe beside them.
+//! Participants of a workload, the connections between them, and the probe beside them.
 
 use netstudy_records as records;
 use netstudy_records::Roles;

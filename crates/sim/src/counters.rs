@@ -78,7 +78,7 @@ impl Cpus {
         (self.at_links.len() + usize::from(self.inside.is_some())) as f64
     }
 
-    /// How long they have been busy.
+    /// Busy time of the CPUs.
     pub(crate) fn counters(&self, counted: &Snapshot) -> [(&'static str, u64); 1] {
         let at_links =
             self.at_links.iter().map(|(end, kind)| kind.busy(&counted.ends[*end].nic.received));

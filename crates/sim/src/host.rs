@@ -14,8 +14,8 @@ use crate::measure::{Measure, Rare};
 use crate::network::Network;
 use crate::wiring::{Member, Wiring};
 
-/// Names one end of a connection: twice the number of the connection, and one more for the end that
-/// does not open it.
+/// Index of one end of a connection: twice the connection's number, plus 1 for the end that does not
+/// open it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndIndex(pub(crate) u32);
 
@@ -108,7 +108,7 @@ impl<T: Traffic, N> Host<T, N> {
         }
     }
 
-    /// Whether the application reads as soon as the segment that has just come is there.
+    /// Whether the application reads as soon as the segment has arrived.
     #[inline]
     fn reads_at_once(&mut self) -> bool {
         self.read_at_once_pct > 0 && self.reads.below(100) < self.read_at_once_pct

@@ -1,4 +1,4 @@
-//! The conservation laws of a network: every run over it is held against them.
+//! The conservation laws of a network, checked after every run.
 
 use netstudy_fabric::ethernet;
 use netstudy_fabric::topology::Route;

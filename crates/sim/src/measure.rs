@@ -15,14 +15,15 @@ use crate::phases::PhasePlan;
 use crate::readings::{Reading, Readings};
 use crate::sampling::Sampler;
 
-/// Hears how many samples have ended since the last call, now and then of none; says whether to go on.
+/// Called with the number of samples ended since the last call, which may be 0; returns whether to go
+/// on.
 pub(crate) type OnSamples<'a> = dyn FnMut(u64) -> ControlFlow<()> + 'a;
 
 /// Longest virtual time without a sample, in addition to the length of phases: far more than any series
 /// of timeouts that still ends.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(3600);
-/// Later samples could not be told from early ones: virtual time has room for 213 days, of which a phase
-/// and the quiet time may take some.
+/// Samples are not taken later than this: virtual time has room for 213 days, of which a phase and the
+/// quiet time may take some.
 const LAST_SAMPLE: Time = Time::from_ps(180 * 24 * 3_600 * 1_000_000_000_000);
 /// Time from the last client that holds to the start of the next phase, as a controller needs to tell
 /// all clients.
@@ -107,12 +108,12 @@ pub(crate) struct Sampled {
     /// Of each iteration.
     pub(crate) dropped_packets: Vec<u64>,
     pub(crate) transfers: TransferSamples,
-    /// By the hosts that asked and answered.
+    /// By client and server.
     pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Answers>,
     pub(crate) seconds: SecondSamples,
 }
 
-/// Whose requests are told apart.
+/// The source of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RequestsOf {
     /// The workload's, in the measuring phase.
@@ -312,7 +313,7 @@ pub(crate) struct Measure {
     second: (Time, Vec<[u64; 2]>),
     /// Clients that wait for the next phase.
     holding: usize,
-    /// Clients whose warm-up goes on until they are told.
+    /// Clients in a warm-up whose end the controller will tell.
     ready: usize,
     /// Clients for which the time of the measuring phase is over.
     over: usize,
@@ -398,7 +399,7 @@ impl Measure {
         self.due
     }
 
-    /// Whether there is reason to go on at `now`.
+    /// Checks whether the run makes progress at `now`.
     pub(crate) fn check_progress(&mut self, now: Time) -> Result<(), String> {
         if now == Time::NEVER {
             return Err("nothing is left to happen, yet the workload has not ended".to_owned());
@@ -644,7 +645,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// The end of the probe's connection that a sample is of; none if it is the workload's.
+    /// The probe's end that a sample belongs to; none if the sample is the workload's.
     fn probe_end(&mut self, host: usize, sample: Sample) -> Option<EndIndex> {
         let Sample::Request { connection, .. } = sample else { return None };
         let end = self.end_of(host, connection);

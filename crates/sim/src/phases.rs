@@ -46,7 +46,7 @@ impl PhasePlan {
                 }
             }
         }
-        // Kinds are declared in the order in which they may come.
+        // Kinds are declared in their order within a run.
         if let Some(pair) = run.phases.windows(2).find(|pair| pair[0].kind >= pair[1].kind) {
             let [first, second] = [pair[0].kind, pair[1].kind];
             return Err(format!("the phase {second:?} comes before {first:?}, and only once"));

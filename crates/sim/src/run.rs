@@ -22,9 +22,9 @@ use crate::sampling::Sampler;
 use crate::wiring::{self, Wiring};
 use crate::workloads::{self, Applications, for_workload};
 
-/// Told of samples that have ended: iterations, transfers, requests.
+/// Progress of a run.
 pub trait Progress {
-    /// `packets` more useful data packets have been carried. The answer says whether to go on.
+    /// `packets` more useful data packets have been carried. Returns whether to go on.
     fn carried(&mut self, packets: u64) -> ControlFlow<()>;
 }
 
@@ -52,13 +52,13 @@ pub(crate) struct Manner<O> {
     pub(crate) mode: Option<Mode>,
     /// Not in closed form: everything goes one step at a time.
     pub(crate) all_steps: bool,
-    /// In closed form: frames are judged as soon as they are sent, where they may be.
+    /// In closed form: frames are judged as soon as they are sent, where that is possible.
     pub(crate) sends_ahead: bool,
     /// Hears of every trace point.
     pub(crate) tracer: O,
 }
 
-/// Makes one run, or says why it cannot be made or does not end.
+/// Makes one run, or returns why it cannot be made or does not end.
 pub(crate) fn carry_out(
     run: &records::Run,
     manner: Manner<impl Tracer>,
@@ -90,7 +90,7 @@ pub(crate) fn carry_out(
 struct Setting<'a> {
     run: &'a records::Run,
     wiring: &'a Wiring,
-    /// The star to be carried out in closed form, if it is one.
+    /// The star, if it is to be simulated in closed form.
     star: Option<&'a wiring::Star<'a>>,
     cast: &'a Cast,
     /// Connections of the workload and of the probe.
@@ -165,7 +165,7 @@ impl Setting<'_> {
 /// Applications that are to be carried out over a network.
 struct Execution<'a, T, O> {
     wiring: &'a Wiring,
-    /// The star to be carried out in closed form, if it is one.
+    /// The star, if it is to be simulated in closed form.
     star: Option<&'a wiring::Star<'a>>,
     seed: &'a str,
     applications: Vec<T>,

@@ -102,7 +102,7 @@ pub(crate) struct ReceiveKind {
 }
 
 impl ReceiveKind {
-    /// Whether there is more than a queue, a wire and a CPU.
+    /// Whether it has a packet rate or a finite ring, in addition to a queue, a wire and a CPU.
     fn is_limited(&self) -> bool {
         self.ring_frames < usize::MAX || self.frame_interval > Duration::ZERO
     }
@@ -229,7 +229,7 @@ impl Wiring {
         Capacity { slowest, held_bytes }
     }
 
-    /// Interfaces of the host `node`, and where they are.
+    /// Interfaces of the host `node`, with their places.
     pub(crate) fn interfaces_of(
         &self,
         node: usize,
@@ -248,7 +248,7 @@ impl Wiring {
         self.interfaces.iter().any(|interface| interface.receive.is_limited())
     }
 
-    /// The star that the members form; none if they form another network.
+    /// The star formed by the members; none if they form another network.
     pub(crate) fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
         let [switch] = &self.switches[..] else { return None };
         let mut at = vec![None; self.members.len()];
@@ -348,8 +348,8 @@ impl SwitchKind {
         })
     }
 
-    /// Whether frames that enter over `link` may leave before they are in whole: no egress may be
-    /// faster, or it would run out of bits.
+    /// Whether frames that enter over `link` may leave before they have arrived completely: no egress
+    /// may be faster, or it would run out of bits.
     pub(crate) fn cuts_through(&self, link: &Link) -> bool {
         self.cut_through && link.rate() >= self.fastest
     }
@@ -381,7 +381,7 @@ impl InterfaceKind {
         }
     }
 
-    /// Whether a packet that stays inside is with its receiver as soon as it is sent.
+    /// Whether a packet that stays inside reaches its receiver without delay.
     pub(crate) fn takes_no_time_inside(&self) -> bool {
         let Self { send_latency, receive, .. } = self;
         *send_latency + receive.latency == Duration::ZERO && receive.costs_no_time()
@@ -446,7 +446,7 @@ impl InterfaceKind {
             Some(nic) => nic,
             None => &find_group(network, group)?.nic,
         };
-        // A host with one interface and one application has the streams of that.
+        // A host with one interface and one application shares the application's streams.
         let is_only =
             topology.interfaces().iter().filter(|i| i.host == interface.host).count() == 1;
         let mut here = members.iter().filter(|member| member.side.node == interface.host);

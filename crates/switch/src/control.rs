@@ -15,7 +15,7 @@ const READ_BYTES: usize = 65_536;
 pub(crate) struct Control<'a, W> {
     input: BorrowedFd<'a>,
     output: W,
-    /// Input that is read and not a whole line yet, or not asked for yet.
+    /// Input that is read but not taken yet, perhaps without the end of a line.
     pending: Vec<u8>,
     ended: bool,
 }
@@ -25,7 +25,7 @@ impl<'a, W: Write> Control<'a, W> {
         Self { input, output, pending: Vec::new(), ended: false }
     }
 
-    /// Where commands come from: [`Self::read`] has something to do when it is readable.
+    /// The stream of commands: [`Self::read`] when it is readable.
     pub(crate) const fn input(&self) -> BorrowedFd<'a> {
         self.input
     }
@@ -78,9 +78,9 @@ impl<'a, W: Write> Control<'a, W> {
         written.map_err(|error| Failure::Testbed(format!("writing records: {error}")))
     }
 
-    /// Says why the switch ends, if there is still someone to be told.
+    /// Reports why the switch ends, if the controller still reads.
     pub(crate) fn fail(&mut self, failure: &Failure) {
-        // A reader that is gone is one of the reasons to end.
+        // A reader that is gone may be the reason itself.
         let _ = self.write(&SwitchRecord::Error { message: failure.to_string() });
     }
 }

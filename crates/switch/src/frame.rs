@@ -26,11 +26,11 @@ pub(crate) struct Frame {
     pub(crate) slot: u32,
     /// Its bytes there.
     pub(crate) bytes: u32,
-    /// The host that it is for, by number.
+    /// The destination host's number.
     pub(crate) to: u32,
     /// Whether its sender understands marks.
     pub(crate) subject_to_marks: bool,
-    /// Whether it is to be marked when it is written.
+    /// Whether it is to be marked on output.
     pub(crate) marked: bool,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn mark(frame: &mut [u8]) {
     }
 }
 
-/// The bits of the ECN field in the second byte of the IP header; none if there is no whole IP header.
+/// The bits of the ECN field in the second byte of the IP header; none if the header is incomplete.
 fn ecn_bits(frame: &[u8]) -> Option<u8> {
     let kind = frame.get(HEADER_BYTES - 2..HEADER_BYTES)?;
     if kind == IPV4 && frame.len() >= IPV4_BYTES {

@@ -18,7 +18,7 @@ pub(crate) struct InterfaceCounters {
     pub(crate) sent_dropped: u64,
 }
 
-/// The file as it is.
+/// The text of the file.
 pub(crate) fn read() -> Result<String, Failure> {
     std::fs::read_to_string(FILE)
         .map_err(|error| Failure::Testbed(format!("reading {FILE}: {error}")))

@@ -50,7 +50,7 @@ impl Lateness {
         self.late_ns.max()
     }
 
-    /// Why the clock was not kept: more than one of a hundred departures was too late.
+    /// The error of a run in which more than one of a hundred departures was too late.
     pub(crate) fn complaint(&self) -> Option<String> {
         let departures = self.departures();
         (self.too_late * ONE_OF > departures).then(|| {

@@ -25,7 +25,7 @@ pub(crate) struct Losses {
 pub(crate) struct Lost {
     /// The kernel counted them, and the switch never saw them.
     unread: u64,
-    /// They were sent, and the host had no room.
+    /// Sent frames for which the host had no room.
     unsent: u64,
     too_long: u64,
     without_buffer: u64,
@@ -73,7 +73,7 @@ impl Lost {
         self.unread
     }
 
-    /// How they were lost, if any was.
+    /// The error of a run with lost frames; none without.
     pub(crate) fn complaint(&self, mtu_bytes: u32) -> Option<String> {
         let longer = format!(
             "were longer than an MTU of {mtu_bytes} B allows: segmentation offload is on at a host"

@@ -18,8 +18,8 @@ use crate::frame;
 /// IP packets that Ethernet may have to carry (RFC 791) and that an IP header can speak of.
 const MTU_BYTES: std::ops::RangeInclusive<u32> = 576..=65_535;
 
-/// A plan that can be carried out, as far as it says itself. Switches are numbered as in the plan, and
-/// hosts' interfaces as in the topology: "a host" is one of these from here on.
+/// A checked plan. Switches are numbered as in the plan, and hosts' interfaces as in the topology: "a
+/// host" is one of these from here on.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) plan: SwitchPlan,

@@ -9,7 +9,7 @@ const READY_FRAMES: u32 = 1024;
 /// get longer queues, it makes none.
 pub(crate) struct Pool {
     buffers: Vec<Box<[u8]>>,
-    /// Slots that hold no frame; the one used last is used first, since it is in the cache.
+    /// Free slots; the slot used last is used first, since it is in the cache.
     free: Vec<u32>,
     buffer_bytes: usize,
     frames_max: u32,

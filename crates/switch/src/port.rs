@@ -25,7 +25,7 @@ pub(crate) fn open(port: &HostEnd) -> Result<OwnedFd, Failure> {
     let opened =
         socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll);
     let fd = opened.map_err(|error| system("opening a packet socket", error))?;
-    // The address names no protocol, so that the one of the socket stays: all.
+    // The address names no protocol, so the socket's own stays: all.
     bind(fd.as_raw_fd(), &address).map_err(|error| system("binding to its interface", error))?;
     setsockopt(&fd, sockopt::ReceiveTimestampns, &true)
         .map_err(|error| system("asking for times of receipt", error))?;

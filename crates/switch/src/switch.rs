@@ -35,17 +35,17 @@ use crate::{Failure, interfaces, port};
 
 /// Memory that frames in the switch may take.
 const POOL_BYTES: usize = 1 << 30;
-/// System calls that one port may receive with before the others are looked after.
+/// Receiving system calls of one port before the other ports get their turn.
 const RECEIVE_ROUNDS: usize = 4;
-/// Drops for which there is room from the start.
+/// Initial capacity for drops.
 const DROPS_READY: usize = 1 << 16;
 /// Attempts to begin to count while no frame comes.
 const QUIET_ROUNDS: u32 = 1000;
-/// How long frames that the kernel has counted may take until they can be read.
+/// How long counted frames may take until they can be read.
 const SETTLING: std::time::Duration = std::time::Duration::from_millis(1);
 const SETTLING_ROUNDS: usize = 20;
-/// A frame may always leave that late. Interfaces hold received frames back as long, to spare their host
-/// interrupts (drivers begin with 20 to 100 us), so that hosts cannot tell the difference.
+/// A frame may always be this late. Interfaces delay interrupts for received frames as long (drivers
+/// begin with 20 to 100 us), so hosts cannot tell the difference.
 const INTERRUPT_MODERATION: Duration = Duration::from_us(50);
 
 /// Carries out a plan until a command, the end of input, SIGTERM or the time limit ends it.
@@ -72,7 +72,7 @@ fn stay_on(cpu: Option<u32>) -> Result<(), Failure> {
 /// A frame on its way to a switch, before it is offered: the order is that of offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrived {
-    /// When it is at the switch, to be judged.
+    /// When the switch can judge it.
     at: Time,
     /// Of frames that arrive at the same time, the one noticed first comes first.
     number: u64,
@@ -105,7 +105,7 @@ fn fabric(checked: &Checked, switch: usize) -> Stepped<Frame, AnyArchitecture<Fr
 struct Switches<'a> {
     checked: &'a Checked,
     clock: Clock,
-    /// By host, as all that is said to be "by host": the packet socket that leads to it.
+    /// By host (as everywhere below): its packet socket.
     sockets: Vec<OwnedFd>,
     receiver: Receiver,
     sender: Sender,
@@ -402,7 +402,7 @@ impl<'a> Switches<'a> {
         let egress = topology.switches()[switch].egress(frame.to as usize);
         let egress = egress.expect("there is a way to whom a frame was taken in for");
         let frame_bytes = frame::wire_bytes(frame.bytes);
-        // A host hands frames over before its line has carried them: they count when they are here.
+        // A host hands frames over before its line has carried them: they count on arrival.
         self.note_came(end, frame.bytes);
         let latency = Duration::from_ns(self.checked.plan.switches[switch].latency_ns);
         let arrival =
@@ -425,7 +425,7 @@ impl<'a> Switches<'a> {
         Ok(())
     }
 
-    /// Writes frames for a host that are due, as many as one system call takes.
+    /// Writes the due frames of a host, as many as one system call takes.
     fn send(&mut self, host: usize, now: Time) -> Result<(), Failure> {
         for (_, frame) in self.outbox.due(host, now).take(sender::BATCH) {
             if frame.marked {

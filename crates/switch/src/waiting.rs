@@ -17,11 +17,11 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 
 use crate::clock::Clock;
 
-/// Nearer points in time are not slept for where others want the processor: on most machines, 99 of 100
-/// timers wake within that.
+/// On a shared CPU, waits shorter than this are polled instead of slept: 99 of 100 timers wake within
+/// it on most machines.
 const AWAKE_SHARED: Duration = Duration::from_us(50);
-/// How long before and behind all that it does a switch is awake that has a processor of its own. A
-/// virtual machine in a virtual machine may take a tenth of that to wake a thread.
+/// How long before and after each step a switch with a CPU of its own polls. A virtual machine in a
+/// virtual machine may take a tenth of that to wake a thread.
 const AWAKE_ALONE: Duration = Duration::from_ms(1);
 
 const INPUT: u64 = u64::MAX;
@@ -57,16 +57,16 @@ pub(crate) struct Waiting {
     _signals: SignalFd,
     events: Vec<EpollEvent>,
     ready: usize,
-    /// How long before something is due it is no longer slept.
+    /// How long before a due time polling begins.
     before: Duration,
-    /// How long behind something that was done it is not slept yet.
+    /// How long after a step polling goes on.
     behind: Duration,
     active_at: Time,
     alarm: Time,
 }
 
 impl Waiting {
-    /// Waits for `ports` and `input` from now on, on a processor of its own if `alone`. SIGTERM no longer
+    /// Waits for `ports` and `input` from now on, on a CPU of its own if `alone`. SIGTERM no longer
     /// ends the process by itself.
     pub(crate) fn new(ports: &[OwnedFd], input: BorrowedFd<'_>, alone: bool) -> nix::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;

@@ -59,7 +59,7 @@ pub enum Ecn {
     /// The packet is not subject to marks.
     #[default]
     NotEct,
-    /// ECT(0): it is.
+    /// ECT(0): ECN-capable.
     Ect0,
     /// Congestion experienced: it is marked.
     Ce,

@@ -12,7 +12,7 @@ use crate::traffic::{Action, Owed, Sample, Traffic};
 /// Configuration of a synchronized read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncastConfig {
-    /// How many servers are asked.
+    /// Number of servers.
     pub servers: u32,
     /// Unstriped: bytes of each server. Striped: bytes of all servers together.
     pub block_bytes: u64,
@@ -129,7 +129,7 @@ impl Incast {
         self.started + self.request_spacing * u64::from(self.asked)
     }
 
-    /// The server to be asked now, if a request is due at `now`.
+    /// The server of a request that is due at `now`.
     fn poll_request(&mut self, now: Time) -> Option<u32> {
         if self.next_request() > now {
             return None;

@@ -72,7 +72,7 @@ impl Limit {
         }
     }
 
-    /// Whether one more may begin at `at` where `begun` have.
+    /// Whether a further exchange may begin at `at`, after `begun` of them.
     pub(crate) fn allows(self, begun: u64, at: Time) -> bool {
         begun < self.count && at < self.deadline
     }
@@ -85,7 +85,7 @@ pub(crate) enum Next {
     Hold,
     /// It begins the measuring phase.
     Measure(Limit),
-    /// It is done.
+    /// The workload ends.
     End,
 }
 
@@ -137,7 +137,7 @@ impl Sequence {
         Some(limit)
     }
 
-    /// Whether the warm-up is under way and ends when the controller says so.
+    /// Whether a warm-up is under way whose end the controller will tell.
     pub(crate) fn is_to_be_told(&self) -> bool {
         self.stage == Stage::WarmUp && self.phases.warmup == Until::Told
     }
@@ -173,8 +173,8 @@ impl Sequence {
         limit
     }
 
-    /// The controller starts the measuring phase at `at`: at once, if the client holds; if its warm-up is
-    /// to be told, [`Self::turn`] is due then. Whether the client waited for that.
+    /// The controller starts the measuring phase at `at`: at once, if the client holds; if its warm-up
+    /// is to be told, [`Self::turn`] is due then. Returns whether the client waited for that.
     pub(crate) fn go(&mut self, at: Time) -> bool {
         if self.is_to_be_told() {
             self.due = at;

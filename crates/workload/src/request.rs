@@ -93,7 +93,7 @@ impl RequestShape {
     }
 }
 
-/// Requests of several connections, due as a schedule says.
+/// Requests of several connections, due by a schedule.
 #[derive(Clone, Debug)]
 struct Requests {
     shape: RequestShape,
@@ -111,7 +111,7 @@ struct Line {
     due: VecDeque<Time>,
     /// Due times of the unanswered requests.
     asked: VecDeque<Time>,
-    /// Requests since there is a limit.
+    /// Requests begun under the current limit.
     begun: u64,
     received: u64,
 }
@@ -200,7 +200,7 @@ impl Requests {
         Action::Write { connection: connection as u32, bytes: self.shape.request_bytes }
     }
 
-    /// Bytes have come. Whether they ended responses.
+    /// Bytes have arrived. Returns whether they completed responses.
     fn received(&mut self, now: Time, connection: u32, total: u64) -> bool {
         let line = &mut self.lines[connection as usize];
         let answers = total / self.shape.response_bytes - line.received / self.shape.response_bytes;
@@ -321,7 +321,7 @@ impl Traffic for RequestClient {
     }
 
     fn received(&mut self, now: Time, connection: u32, _before: u64, total: u64) -> bool {
-        // A driver may tell of bytes that came after that time before it polls for it.
+        // A driver may report bytes that came after that time before it polls for it.
         if self.sequence.due() <= now && !self.sequence.is_to_be_told() {
             self.turn(now);
         }
@@ -345,7 +345,7 @@ pub struct RequestServer {
 }
 
 impl RequestServer {
-    /// A server that has not been asked for anything.
+    /// A server without requests so far.
     #[must_use]
     pub fn new(shape: RequestShape) -> Self {
         Self { shape, outbox: Outbox::default() }
@@ -381,7 +381,7 @@ impl Traffic for RequestServer {
 
 impl Companion for RequestServer {}
 
-/// The client of a latency probe: an open loop that rests when it is told to.
+/// The client of a latency probe: an open loop that can be put to rest.
 #[derive(Clone, Debug)]
 pub struct Probe {
     requests: Requests,

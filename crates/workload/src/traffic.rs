@@ -91,8 +91,8 @@ impl Owed {
         (begun > 0).then(|| Self::of_response(received, bytes))
     }
 
-    /// Of a peer that was asked for messages of `bytes` each, and of which `received` bytes have come:
-    /// the rest of the message that it is in.
+    /// The rest of the current message of a peer that owes messages of `bytes` each, after `received`
+    /// bytes.
     pub(crate) const fn of_response(received: u64, bytes: u64) -> Self {
         Self { message: received / bytes + 1, bytes, missing: bytes - received % bytes }
     }

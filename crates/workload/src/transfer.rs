@@ -33,7 +33,7 @@ pub enum Direction {
 pub enum TransferSize {
     /// A fixed number of bytes.
     Fixed(u64),
-    /// As much as goes in the time of a phase.
+    /// As much as the time of a phase allows.
     Stream {
         /// Payload of an exchange. Smaller: more requests and confirmations; larger: more bytes are
         /// under way when the time is over.
@@ -333,7 +333,7 @@ impl TransferClient {
         self.look_ahead(now);
     }
 
-    /// Says that the time of the measuring phase is over, once it is.
+    /// Reports the end of the measuring phase's time, once it is over.
     fn end_time(&mut self, now: Time) {
         if let Some(Turn::Over) = self.sequence.turn(now) {
             self.outbox.push(now, Action::Over);
@@ -456,7 +456,7 @@ impl Traffic for TransferClient {
                 }
             }
             State::Busy { started, .. } => {
-                // A driver may tell of bytes that came after that time before it polls for it.
+                // A driver may report bytes that came after that time before it polls for it.
                 self.end_time(now);
                 self.sample_transfer(now, connection, started);
                 self.end_transfer(now, connection);
@@ -491,7 +491,7 @@ pub struct TransferServer {
 }
 
 impl TransferServer {
-    /// A server that has not been asked for anything.
+    /// A server without requests so far.
     #[must_use]
     pub fn new(shape: TransferShape) -> Self {
         Self { shape, outbox: Outbox::default() }

@@ -43,7 +43,7 @@ pub(crate) trait Role {
         connections: u32,
     ) -> Result<Box<dyn Application>, String>;
 
-    /// What it records of its traffic; `connections` are the workload's.
+    /// Records of its traffic; `connections` are the workload's.
     fn recording(&self, _connections: u32) -> Box<dyn Recording> {
         Box::new(NoRecording)
     }

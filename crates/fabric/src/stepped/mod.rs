@@ -33,7 +33,7 @@ pub trait Architecture<F> {
         Time::NEVER
     }
 
-    /// The egress takes a frame that is held, if there is one.
+    /// The egress takes a held frame, if it has one.
     fn pull(&mut self, _egress: u32, _chance: &mut impl Chance) -> Option<Pulled<F>> {
         None
     }
@@ -55,7 +55,7 @@ pub trait Architecture<F> {
 /// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// There is no room for it.
+    /// The buffer has no room for it.
     Dropped,
     /// It waits for the wire of its egress.
     Queued {
@@ -90,9 +90,9 @@ pub struct Room {
     pub frame_bytes: u32,
 }
 
-/// A frame that can be told that it met congestion.
+/// A frame that can carry a congestion mark.
 pub trait Mark {
-    /// Marks it, if it is subject to marks (RFC 3168, 5). Whether it is.
+    /// Marks the frame, if it is ECN-capable (RFC 3168, 5). Returns whether it is.
     fn mark(&mut self) -> bool;
 }
 
@@ -132,7 +132,7 @@ struct Port<F> {
 enum Step {
     /// The last bit of a frame leaves.
     Leave,
-    /// A pause of the peer is asked for again.
+    /// The request for a pause of the peer is repeated.
     Repeat,
     /// The egress takes a frame that is held.
     Pull,

@@ -65,7 +65,7 @@ impl<F> PausingWire<F> {
         self.ask(now, quanta)
     }
 
-    /// When a pause of the peer is to be asked for again; [`Time::NEVER`] when there is none.
+    /// When the request for a pause of the peer is repeated; [`Time::NEVER`] without a pause.
     #[must_use]
     pub fn next_timeout(&self) -> Time {
         self.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout)

@@ -14,7 +14,7 @@ pub struct Wire<F> {
     link: Link,
     interval: Duration,
     waiting: VecDeque<Waiting<F>>,
-    /// A PAUSE frame of that many quanta, ready since then.
+    /// A PAUSE frame that waits, with its quanta, ready since this time.
     pause: Option<(Time, u16)>,
     free_at: Time,
     next_frame_from: Time,
@@ -68,7 +68,7 @@ impl<F> Wire<F> {
         self
     }
 
-    /// The link that it is the wire of.
+    /// The link of the wire.
     #[must_use]
     pub const fn link(&self) -> &Link {
         &self.link

@@ -194,8 +194,8 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         }
     }
 
-    /// Lets a frame in by an ingress port only where one of `bytes` would have room: a port that cuts
-    /// through does not know how long a frame will be.
+    /// Admits a frame at an ingress port only where a frame of `bytes` would have room: a cut-through
+    /// port does not know the length of an arriving frame.
     #[must_use]
     pub fn reserving(mut self, bytes: impl Fn(u32) -> u32) -> Self {
         for (port, ingress) in (0..).zip(&mut self.ingresses) {

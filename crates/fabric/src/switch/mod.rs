@@ -13,13 +13,13 @@ use netstudy_units::Time;
 /// A frame as a switch sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it is there to be judged: whole, or with its header if the switch cuts through.
+    /// When it can be judged: whole, or with its header if the switch cuts through.
     pub now: Time,
     /// When it may start to leave: `now` and the latency of the switch.
     pub ready: Time,
     /// The port by which it comes.
     pub ingress: u32,
-    /// The port by which it is to leave.
+    /// The port by which it leaves.
     pub egress: u32,
     /// Its size, check sequence included.
     pub frame_bytes: u32,
@@ -28,18 +28,18 @@ pub struct Arrival {
 /// A switch's decision on a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There is no room for it.
+    /// The buffer has no room for it.
     Dropped,
     /// Its last bit leaves the egress port at this time.
     Departs(Time),
-    /// Likewise, and it is to be marked: the queue that it met was longer than the threshold.
+    /// Likewise, with a congestion mark: the queue that it met was longer than the threshold.
     Marked(Time),
     /// It waits until its egress chooses it: see [`SwitchBuffer::grant`].
     Held,
 }
 
 impl Verdict {
-    /// The last bit of a frame leaves at `at`; it is to be marked if `marked`.
+    /// The verdict on a frame whose last bit leaves at `at`, with a mark if `marked`.
     #[inline]
     const fn departs(at: Time, marked: bool) -> Self {
         if marked { Self::Marked(at) } else { Self::Departs(at) }

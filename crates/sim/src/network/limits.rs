@@ -14,7 +14,7 @@ pub(crate) trait Limits {
     /// When a frame begins to leave that could at `ready`, by a wire that is free at `free_at`.
     fn starts(&mut self, ready: Time, free_at: Time) -> Time;
 
-    /// When a frame that arrives at `arrives` is there for the CPU. None if the ring is full.
+    /// When a frame that arrives at `arrives` is ready for the CPU. None if the ring is full.
     fn take_in(&mut self, arrives: Time) -> Option<Time>;
 
     /// The CPU has handled that frame at `at`.

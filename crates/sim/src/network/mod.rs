@@ -125,7 +125,7 @@ pub(crate) struct SwitchFrames {
 pub(crate) struct Frame {
     /// When the switch can judge it.
     pub(crate) arrival: Time,
-    /// The end that it is sent to.
+    /// The destination.
     pub(crate) to: EndIndex,
     pub(crate) frame_bytes: u32,
     pub(crate) segment: Segment,

@@ -40,7 +40,7 @@ pub(crate) struct Nic<L = Unlimited> {
 /// Fewer frames ahead than this are not searched for frames that have left.
 const LOOK_AT_MIN: usize = 64;
 
-/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, but for
+/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, without
 /// the delay.
 #[inline(always)]
 pub(super) fn judged(link: &Link, cuts_through: bool, departs: Time, frame_bytes: u32) -> Time {

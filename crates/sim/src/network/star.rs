@@ -112,8 +112,8 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
         }
     }
 
-    /// The last bit of a frame leaves by the port `egress` at `departs`. When it is with the TCP of the
-    /// host there, unless the ring is full.
+    /// The last bit of a frame leaves by the port `egress` at `departs`. Returns when the host's TCP
+    /// gets it; none: the ring is full.
     #[inline(always)]
     fn take_in<L: Limits>(
         &mut self,
@@ -177,7 +177,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
             let grant = self.switch.buffer.next_grant();
             let read = hosts.measure().due();
             let now = arrival.min(timer).min(grant).min(read);
-            // The order at equal times, as the crate's documentation says.
+            // The order at equal times: see the crate's documentation.
             if timer == now {
                 hosts.measure().check_progress(now)?;
                 hosts.again().fire_timers(&mut self, host, timer);

@@ -16,7 +16,7 @@ pub(crate) enum TracePoint {
     Left(usize),
     /// The ring of this host is full.
     RingDropped(usize),
-    /// It is with the TCP of this host.
+    /// The host's TCP gets it.
     Delivered(usize),
 }
 

@@ -64,7 +64,7 @@ pub(crate) trait Applications: Workload {
     ) -> Result<Vec<Self::Application>, String>;
 }
 
-/// Evaluates an expression for the workload of a plan, whichever it is: the list of all workloads.
+/// Evaluates an expression for the workload of a plan: the list of all workloads.
 macro_rules! for_workload {
     ($workload:expr, $one:ident => $done:expr) => {
         match $workload {

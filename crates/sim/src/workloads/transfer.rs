@@ -83,12 +83,12 @@ impl Applications for Transfer {
 
 /// Payload of a chunk of a stream, as agents have it.
 const CHUNK_BYTES: u64 = 65_536;
-/// Data requested beyond what a path holds: four chunks, or what the path carries in this time, so that no
-/// end is ever idle.
+/// Data requested beyond the capacity of a path: four chunks, or the data that the path carries in this
+/// time, so that no end is ever idle.
 const TURN: Duration = Duration::from_ms(1);
 
 /// A stream is a series of chunks, with enough of them under way to keep each connection's path full:
-/// twice what the path or a window holds, and the spare data that agents need. Agents are told the same.
+/// twice the capacity of the path or a window, and the spare data that agents need. Agents do the same.
 fn stream(run: &records::Run, wiring: &Wiring) -> TransferSize {
     let window = run.network.groups.iter().map(|group| group.tcp.receive_buffer_bytes).max();
     let window = u64::from(window.unwrap_or(0));

@@ -29,7 +29,7 @@ pub struct Config {
     /// Segmentation offload: bursts of up to this many bytes. Larger ones fill a queue faster and come
     /// later. Zero: none.
     pub offload_bytes: u32,
-    /// How large bursts are, and how long they are put off.
+    /// The size of bursts, and their deferral.
     pub offload_rule: OffloadRule,
     /// TCP small queues: before the next packet is held back, this end's packets may take as much
     /// memory in the host as the pacing rate carries in a millisecond, at least two packets, and at

@@ -118,8 +118,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 (3.10.7): a reset ends the connection where it must be meant for it; elsewhere in the
-    /// window it is questioned.
+    /// RFC 9293 (3.10.7): a reset that must be meant for this connection ends it; elsewhere in the
+    /// window it is challenged.
     fn handle_rst(&mut self, segment: &Segment) {
         let next = self.received.next();
         match self.state {

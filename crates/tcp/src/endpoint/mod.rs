@@ -67,7 +67,7 @@ pub enum State {
 pub struct Endpoint {
     pub(crate) config: Config,
     state: State,
-    /// Segments take the fast path (see the module of that name).
+    /// Segments take the fast path (see module `fast_path`).
     fast_path: bool,
     pub(crate) counters: Counters,
 

@@ -97,8 +97,8 @@ impl Endpoint {
         }
     }
 
-    /// The application has read all there is: an acknowledgment that waits is sent now
-    /// (`tcp_cleanup_rbuf` of Linux).
+    /// The application has read all data: a pending acknowledgment is sent now (`tcp_cleanup_rbuf` of
+    /// Linux).
     #[inline]
     pub fn application_read(&mut self) {
         if self.ack_at != Time::NEVER {

@@ -26,7 +26,7 @@ struct Below {
     left_at: Time,
     handed_over_at: Time,
     bytes: u64,
-    /// Frames of which it is not known when they will have left.
+    /// Frames with unknown departure times.
     open_frames: u32,
 }
 
@@ -39,7 +39,7 @@ impl Below {
 /// Packets that a connection has handed over to its host's interface.
 #[derive(Clone, Debug)]
 pub(super) struct SmallQueue {
-    /// In the order in which they leave, but for the newest one.
+    /// In the order of departure, except for the newest one.
     packets: Ring<Below>,
     /// The newest packet; more segments of its burst may come. Without any: an empty one.
     newest: Below,
@@ -164,8 +164,8 @@ impl Endpoint {
         packets.filter(|packet| packet.leaves_at() > now).map(|packet| packet.bytes).sum()
     }
 
-    /// Whether a packet with `payload` bytes of new data has to wait until less of this connection is in
-    /// the host. If not, it is the next one.
+    /// Whether a packet with `payload` bytes of new data has to wait until less of this connection is
+    /// in the host. If not, it becomes the next packet.
     #[inline(never)]
     pub(super) fn holds_new(&mut self, now: Time, payload: u64) -> bool {
         let Some(queue) = &self.small_queue else { return false };

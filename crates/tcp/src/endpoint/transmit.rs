@@ -104,8 +104,8 @@ impl Endpoint {
                 && !self.recovery.probe_due)
     }
 
-    /// Transmission on the fast path: as many full segments as there is room for, which differ in
-    /// their place alone. Whether the congestion window is full then.
+    /// Transmission on the fast path: as many full segments as there is room for, which differ only in
+    /// their sequence numbers. Returns whether the congestion window is full then.
     #[inline(always)]
     fn fill_window(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
         // The window less the segments in flight; each duplicate says that one segment is not in
@@ -131,7 +131,7 @@ impl Endpoint {
         }
     }
 
-    /// The next segment to send at `now`, if there is one.
+    /// The next segment to send at `now`, if any.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if self.ecn.on && self.ecn.acks_before() {
@@ -305,7 +305,7 @@ impl Endpoint {
         Some(self.build(now, &fin))
     }
 
-    /// The acknowledgment that is due, if there is one.
+    /// The acknowledgment that is due, if any.
     #[inline(always)]
     pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
         if self.takes_fast_path() {

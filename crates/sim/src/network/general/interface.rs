@@ -38,12 +38,12 @@ pub(super) struct Closed<L> {
     pub(super) delivered: Ring<(Time, Packet)>,
     /// Frames that will find the ring full, which the counters know already, and when.
     ring_drops_ahead: VecDeque<Time>,
-    /// Frames that the ring has room for, when they are there.
+    /// Frames that the ring has room for on arrival.
     taken_in: Carried,
 }
 
 impl<L: Limits> Closed<L> {
-    /// Whether frames cut through the switch that it sends to, if it is one.
+    /// `cuts_through`: whether its frames cut through the switch at the end of its link.
     pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         Self {
             nic: Nic::new(kind, cuts_through, seed),
@@ -54,8 +54,8 @@ impl<L: Limits> Closed<L> {
         }
     }
 
-    /// A packet's last bit leaves the other end of the link at `departs`. When it is with TCP; none if
-    /// the ring is full.
+    /// A packet's last bit leaves the other end of the link at `departs`. Returns when TCP gets it;
+    /// none: the ring is full.
     #[inline(always)]
     pub(super) fn receive(&mut self, departs: Time, packet: &Packet) -> Option<Time> {
         let at = self.nic.receive(departs, packet.frame_bytes);
@@ -128,7 +128,7 @@ pub(super) struct SteppedInterface {
     queue_frames: usize,
     send_latency: Duration,
     cuts_through: bool,
-    /// Frames on their way here, and when their last bit is there.
+    /// Frames on their way here, and when their last bit arrives.
     arriving: Ring<(Time, Packet)>,
     /// PAUSE frames on their way here.
     pauses: Ring<(Time, u16)>,
@@ -143,11 +143,11 @@ enum Step {
     Processed,
     /// The interface has taken a frame in.
     TakenIn,
-    /// A frame is there.
+    /// A frame arrives.
     Arrive,
-    /// A PAUSE frame is there.
+    /// A PAUSE frame arrives.
     Pause,
-    /// A pause is to be asked for again.
+    /// A request for a pause is to be repeated.
     Repeat,
     /// The CPU begins to poll.
     Poll,
@@ -274,7 +274,7 @@ impl SteppedInterface {
         Happening::None
     }
 
-    /// A frame is there, for the ring.
+    /// A frame arrives at the ring.
     fn arrive(&mut self, now: Time) -> Happening {
         let Some((_, packet)) = self.arriving.pop_front() else { return Happening::None };
         let taken = self.receiver.arrive(now, packet);

@@ -79,7 +79,7 @@ enum Far {
 /// A source of events.
 #[derive(Clone, Copy)]
 enum Source {
-    /// A switch does something by itself.
+    /// A switch takes a step by itself.
     Switch(u32),
     /// A frame is at the far end of a wire.
     Frame(u32),
@@ -471,7 +471,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         hosts.receive(self, self.now, host, packet.to, &segment);
     }
 
-    /// TCP sends a segment. When it will have left the host, as [`Network::send`] says.
+    /// TCP sends a segment. Returns when it will have left the host, as for [`Network::send`].
     #[inline(always)]
     fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
@@ -559,7 +559,7 @@ impl Wire {
 }
 
 impl Setup<'_> {
-    /// Whether a switch goes one step at a time: its ports pause, or are asked to.
+    /// Whether a switch is event-driven: its ports pause, or are asked to.
     fn switch_steps(&self, switch: usize) -> bool {
         let pause = self.wiring.switches[switch].pause;
         let ports = &self.wiring.topology.switches()[switch].ports;
@@ -647,7 +647,7 @@ impl Setup<'_> {
 struct Interfaces<L> {
     /// Interfaces at links by their number, then those inside of hosts.
     all: Box<[Interface<L>]>,
-    /// The number of that of each end of all connections.
+    /// Interface number of each end of all connections.
     of_ends: Box<[u32]>,
     /// The nodes of the hosts that have one inside, in their order.
     hosts_inside: Box<[usize]>,

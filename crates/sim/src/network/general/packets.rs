@@ -9,7 +9,7 @@ use crate::host::EndIndex;
 /// A segment in its frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
-    /// The end that it is sent to.
+    /// The destination.
     pub(super) to: EndIndex,
     pub(super) frame_bytes: u32,
     slot: u32,

@@ -108,7 +108,7 @@ impl Receiver {
         self.delivered.front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
-    /// A frame is there. Whether the ring takes it.
+    /// A frame arrives. Returns whether the ring has room for it.
     pub(super) fn arrive(&mut self, now: Time, packet: Packet) -> bool {
         if self.in_ring() >= self.kind.ring_frames {
             self.ring_drops += 1;
@@ -167,7 +167,7 @@ impl Receiver {
         }
     }
 
-    /// The first segment on its way to TCP is there.
+    /// The first segment on its way to TCP arrives.
     pub(super) fn take_delivered(&mut self) -> Option<Packet> {
         self.delivered.pop_front().map(|(_, packet)| packet)
     }

@@ -49,10 +49,9 @@ impl Workload for Incast {
         laws::all_bytes_arrived(outcome.received(cast.connections.len()), expected)
     }
 
-    fn add_samples(&self, sampled: &Sampled, samples: &mut Samples) {
+    fn add_samples(&self, sampled: &Sampled, tables: &mut Samples) {
         let dropped_packets = Some(sampled.dropped_packets.clone());
-        samples.iteration =
-            Some(IterationSamples { dropped_packets, ..sampled.iterations.clone() });
+        tables.iteration = Some(IterationSamples { dropped_packets, ..sampled.iterations.clone() });
     }
 
     /// The time from request to answer.

@@ -39,8 +39,8 @@ pub(crate) trait Workload {
         laws::nothing_is_owed(outcome)
     }
 
-    /// Adds the workload's own tables to a record's samples.
-    fn add_samples(&self, sampled: &Sampled, samples: &mut Samples);
+    /// Adds the workload's own tables to those of a record.
+    fn add_samples(&self, sampled: &Sampled, tables: &mut Samples);
 
     /// How long each connection was busy in the measuring phase: by default all of it, where the phase
     /// ends after a time or the client decides how often it asks.

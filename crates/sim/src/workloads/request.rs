@@ -22,8 +22,8 @@ impl Workload for Request {
     }
 
     /// Histograms of latencies are in every record: a probe has them too.
-    fn add_samples(&self, sampled: &Sampled, samples: &mut Samples) {
-        samples.second = Some(sampled.seconds.clone());
+    fn add_samples(&self, sampled: &Sampled, tables: &mut Samples) {
+        tables.second = Some(sampled.seconds.clone());
     }
 }
 

@@ -29,9 +29,9 @@ impl Workload for Transfer {
         self.size_bytes.map_or(0, |bytes| ways * packets_of(run, bytes))
     }
 
-    fn add_samples(&self, sampled: &Sampled, samples: &mut Samples) {
-        samples.transfer = Some(sampled.transfers.clone());
-        samples.second = Some(sampled.seconds.clone());
+    fn add_samples(&self, sampled: &Sampled, tables: &mut Samples) {
+        tables.transfer = Some(sampled.transfers.clone());
+        tables.second = Some(sampled.seconds.clone());
     }
 
     /// In a phase of a count of transfers: the time of the connection's transfers.

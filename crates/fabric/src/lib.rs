@@ -22,7 +22,7 @@ mod transmitter;
 
 pub use buffers::{AnyArchitecture, AnyBuffer, BufferConfig, SwitchSetup, SwitchTask, dispatch};
 pub use link::{CUT_THROUGH_BYTES, Link, ethernet};
-pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseMarks, PauseRequests, pause_time};
+pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseRequests, PauseThresholds, pause_time};
 pub use schedule::Schedule;
 pub use switch::{Chance, Grant, PortCounters, SwitchBuffer, Verdict};
 pub use transmitter::Transmitter;

@@ -17,14 +17,14 @@ pub fn pause_time(rate: Rate, quanta: u16) -> Duration {
     rate.serialization(QUANTUM_BYTES) * u64::from(quanta)
 }
 
-/// When a receiver asks its peer to pause, and when to go on; in the unit of its buffer.
+/// Buffer levels at which a receiver asks its peer to pause and to go on, in the unit of its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PauseMarks {
-    /// XOFF threshold: a buffer above this level asks for a pause. Frames sent until the peer reacts
+pub struct PauseThresholds {
+    /// A buffer above this level asks for a pause. Frames sent until the peer reacts
     /// must fit above it, or are lost.
-    pub high: u64,
-    /// A buffer that holds no more ends the pause. Too low: the link idles before data come again.
-    pub low: u64,
+    pub xoff: u64,
+    /// A buffer at or below this level ends the pause. Too low: the link idles before data arrives again.
+    pub xon: u64,
     /// Length of a pause unless it is ended or repeated. Short pauses cost more PAUSE frames; long ones
     /// last longer when the end of a pause is lost.
     pub quanta: u16,
@@ -34,7 +34,7 @@ pub struct PauseMarks {
 /// its buffer is above the XON threshold.
 #[derive(Clone, Debug)]
 pub struct PauseRequests {
-    marks: PauseMarks,
+    thresholds: PauseThresholds,
     half: Duration,
     repeat_at: Time,
 }
@@ -42,16 +42,20 @@ pub struct PauseRequests {
 impl PauseRequests {
     /// Requests over a link of `rate`.
     #[must_use]
-    pub fn new(marks: PauseMarks, rate: Rate) -> Self {
-        Self { marks, half: pause_time(rate, marks.quanta).div(2), repeat_at: Time::NEVER }
+    pub fn new(thresholds: PauseThresholds, rate: Rate) -> Self {
+        Self {
+            thresholds,
+            half: pause_time(rate, thresholds.quanta).div(2),
+            repeat_at: Time::NEVER,
+        }
     }
 
     /// The buffer holds `level` now: the quanta to ask for in a PAUSE frame, if one is due.
     pub fn handle_level(&mut self, now: Time, level: u64) -> Option<u16> {
-        if self.repeat_at == Time::NEVER && level > self.marks.high {
+        if self.repeat_at == Time::NEVER && level > self.thresholds.xoff {
             return Some(self.ask(now));
         }
-        if self.repeat_at != Time::NEVER && level <= self.marks.low {
+        if self.repeat_at != Time::NEVER && level <= self.thresholds.xon {
             self.repeat_at = Time::NEVER;
             return Some(0);
         }
@@ -71,7 +75,7 @@ impl PauseRequests {
 
     fn ask(&mut self, now: Time) -> u16 {
         self.repeat_at = now + self.half;
-        self.marks.quanta
+        self.thresholds.quanta
     }
 }
 
@@ -96,7 +100,7 @@ impl PauseCounters {
 mod tests {
     use super::*;
 
-    const MARKS: PauseMarks = PauseMarks { high: 100, low: 40, quanta: 1000 };
+    const THRESHOLDS: PauseThresholds = PauseThresholds { xoff: 100, xon: 40, quanta: 1000 };
 
     fn at(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
@@ -109,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_asked_for_above_one_mark_and_ended_at_the_other() {
-        let mut requests = PauseRequests::new(MARKS, Rate::from_gbps(10));
+    fn a_pause_is_asked_for_above_xoff_and_ended_at_xon() {
+        let mut requests = PauseRequests::new(THRESHOLDS, Rate::from_gbps(10));
         assert_eq!(requests.handle_level(at(0), 100), None);
         assert_eq!(requests.handle_level(at(1), 101), Some(1000));
         assert_eq!(requests.handle_level(at(2), 200), None, "it is asked for already");
@@ -122,7 +126,7 @@ mod tests {
 
     #[test]
     fn it_is_asked_for_again_halfway_through() {
-        let mut requests = PauseRequests::new(MARKS, Rate::from_gbps(10));
+        let mut requests = PauseRequests::new(THRESHOLDS, Rate::from_gbps(10));
         requests.handle_level(at(1), 101);
         // 1000 quanta of 51.2 ns, halved.
         let again = at(1) + Duration::from_ns(25_600);

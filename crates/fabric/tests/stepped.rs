@@ -5,7 +5,7 @@ use netstudy_fabric::switch::{
     Arrival, IngressBuffers, IngressQueued, IngressQueuedConfig, OutputQueued, PacketMemory,
     PortBuffers, SharedMemory, SharedMemoryConfig,
 };
-use netstudy_fabric::{Chance, Link, PauseMarks, SwitchBuffer, Verdict, pause_time};
+use netstudy_fabric::{Chance, Link, PauseThresholds, SwitchBuffer, Verdict, pause_time};
 use netstudy_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
@@ -202,7 +202,7 @@ const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
 }
 
 fn honouring() -> PausePolicy {
-    PausePolicy { honours: true, marks: None }
+    PausePolicy { honours: true, thresholds: None }
 }
 
 #[test]
@@ -243,8 +243,8 @@ fn a_pause_that_ends_early_lets_a_held_frame_go_at_once() {
 /// A sender behind port 1 has frames for the hosts behind ports 0 and 2, in turn, and the first of
 /// those is paused. How many of its frames for the second have left after 100 µs?
 fn victim_frames(architecture: impl Architecture<Frame>) -> (usize, u64) {
-    let marks = PauseMarks { high: 3_000, low: 1_000, quanta: u16::MAX };
-    let policy = PausePolicy { honours: true, marks: Some(marks) };
+    let thresholds = PauseThresholds { xoff: 3_000, xon: 1_000, quanta: u16::MAX };
+    let policy = PausePolicy { honours: true, thresholds: Some(thresholds) };
     let mut switch = Stepped::new(&links(), architecture, policy);
     switch.handle_pause(ns(0), 0, u16::MAX);
     let (mut now, mut paused_until, mut received) = (ns(0), ns(0), 0);

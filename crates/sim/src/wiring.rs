@@ -4,7 +4,7 @@ use netstudy_fabric::stepped::PausePolicy;
 use netstudy_fabric::topology::{
     Attachment, Cable, CableEnd, Graph, Port, Route, Side, Topology, TopologyError,
 };
-use netstudy_fabric::{BufferConfig, Link, PauseMarks, ethernet};
+use netstudy_fabric::{BufferConfig, Link, PauseThresholds, ethernet};
 use netstudy_random::Stream;
 use netstudy_records as records;
 use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule};
@@ -55,7 +55,7 @@ pub(crate) struct InterfaceKind {
     pub(crate) link: Link,
     pub(crate) send_latency: Duration,
     pub(crate) receive: ReceiveKind,
-    /// Its marks count descriptors of the ring.
+    /// Its thresholds count descriptors of the ring.
     pub(crate) pause: PausePolicy,
     pub(crate) transmit_queue_frames: usize,
 }
@@ -67,7 +67,7 @@ pub(crate) struct SwitchKind {
     pub(crate) name: String,
     pub(crate) buffer: BufferConfig,
     pub(crate) latency: Duration,
-    /// Its marks count bytes of an ingress.
+    /// Its thresholds count bytes of an ingress.
     pub(crate) pause: PausePolicy,
     /// Frames that meet a longer queue are marked.
     pub(crate) ecn_threshold_bytes: u64,
@@ -301,7 +301,7 @@ const LOOPBACK_MTU_BYTES: u32 = 65_535;
 impl Star<'_> {
     /// Whether every hop has a closed form: no link pauses, and no host merges segments.
     pub(crate) fn has_closed_form(&self) -> bool {
-        let pauses = |policy: &PausePolicy| policy.honours || policy.marks.is_some();
+        let pauses = |policy: &PausePolicy| policy.honours || policy.thresholds.is_some();
         let is_plain = |line: &Line<'_>| {
             !pauses(&line.interface.pause) && line.interface.receive.merge_bytes == 0
         };
@@ -552,31 +552,31 @@ fn frame_interval(nic: &records::Nic) -> Result<Duration, String> {
 }
 
 fn host_pause(nic: &records::Nic) -> Result<PausePolicy, String> {
-    let marks = nic.pause_high_frames.map(|high| {
-        let low = nic.pause_low_frames.unwrap_or(high / 2);
-        PauseMarks { high: high.into(), low: low.into(), quanta: nic.pause_quanta }
+    let thresholds = nic.pause_high_frames.map(|xoff| {
+        let xon = nic.pause_low_frames.unwrap_or(xoff / 2);
+        PauseThresholds { xoff: xoff.into(), xon: xon.into(), quanta: nic.pause_quanta }
     });
-    pause_policy(nic.honours_pause, marks)
+    pause_policy(nic.honours_pause, thresholds)
 }
 
 fn switch_pause(switch: &records::Switch) -> Result<PausePolicy, String> {
-    let marks = switch.pause_high_bytes.map(|high| {
-        let low = switch.pause_low_bytes.unwrap_or(high / 2);
-        PauseMarks { high, low, quanta: switch.pause_quanta }
+    let thresholds = switch.pause_high_bytes.map(|xoff| {
+        let xon = switch.pause_low_bytes.unwrap_or(xoff / 2);
+        PauseThresholds { xoff, xon, quanta: switch.pause_quanta }
     });
-    pause_policy(switch.honours_pause, marks)
+    pause_policy(switch.honours_pause, thresholds)
 }
 
-fn pause_policy(honours: bool, marks: Option<PauseMarks>) -> Result<PausePolicy, String> {
-    if let Some(PauseMarks { high, low, quanta }) = marks {
-        if low > high {
-            return Err(format!("a pause begins above {high} and ends at {low}, which is more"));
+fn pause_policy(honours: bool, thresholds: Option<PauseThresholds>) -> Result<PausePolicy, String> {
+    if let Some(PauseThresholds { xoff, xon, quanta }) = thresholds {
+        if xon > xoff {
+            return Err(format!("a pause begins above {xoff} and ends at {xon}, which is more"));
         }
         if quanta < 2 {
             return Err("a pause of less than 2 quanta cannot be asked for again".to_owned());
         }
     }
-    Ok(PausePolicy { honours, marks })
+    Ok(PausePolicy { honours, thresholds })
 }
 
 fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {

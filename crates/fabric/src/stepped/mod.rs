@@ -141,7 +141,7 @@ enum Step {
 }
 
 impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
-    /// A switch with a port for each of `links`; the marks of `pause` are bytes that the frames of an
+    /// A switch with a port for each of `links`; the thresholds of `pause` are bytes that the frames of an
     /// ingress take of the buffer.
     #[must_use]
     pub fn new(links: &[Link], architecture: A, pause: PausePolicy) -> Self {

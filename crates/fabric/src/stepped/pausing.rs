@@ -1,7 +1,7 @@
 use netstudy_units::Time;
 
 use super::{Sent, Start, Wire};
-use crate::{PauseCounters, PauseMarks, PauseRequests};
+use crate::{PauseCounters, PauseRequests, PauseThresholds};
 
 /// How a port deals with PAUSE frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct PausePolicy {
     /// Whether it pauses when its peer asks for it.
     pub honours: bool,
     /// When it asks its peer to pause, in the unit of its buffer; none: never.
-    pub marks: Option<PauseMarks>,
+    pub thresholds: Option<PauseThresholds>,
 }
 
 /// The wire of a port that heeds PAUSE frames and sends its own.
@@ -28,7 +28,8 @@ impl<F> PausingWire<F> {
     /// `wire` with the given PAUSE policy.
     #[must_use]
     pub fn new(wire: Wire<F>, policy: PausePolicy) -> Self {
-        let requests = policy.marks.map(|marks| PauseRequests::new(marks, wire.link().rate()));
+        let requests =
+            policy.thresholds.map(|thresholds| PauseRequests::new(thresholds, wire.link().rate()));
         Self { wire, honours: policy.honours, requests, counters: PauseCounters::default() }
     }
 

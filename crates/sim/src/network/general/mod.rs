@@ -564,14 +564,14 @@ impl Setup<'_> {
         let pause = self.wiring.switches[switch].pause;
         let ports = &self.wiring.topology.switches()[switch].ports;
         let is_asked = |port: &CableEnd| self.sends_pauses(port.far());
-        self.all_steps || pause.honours || pause.marks.is_some() || ports.iter().any(is_asked)
+        self.all_steps || pause.honours || pause.thresholds.is_some() || ports.iter().any(is_asked)
     }
 
     fn interface_steps(&self, interface: usize) -> bool {
         let kind = &self.wiring.interfaces[interface];
         self.all_steps
             || kind.pause.honours
-            || kind.pause.marks.is_some()
+            || kind.pause.thresholds.is_some()
             || kind.receive.merge_bytes > 0
             || self.sends_pauses(self.wiring.topology.interfaces()[interface].at.far())
     }
@@ -583,7 +583,7 @@ impl Setup<'_> {
             Attachment::Interface(interface) => &interfaces[interface].pause,
             Attachment::SwitchPort { switch, .. } => &switches[switch].pause,
         };
-        pause.marks.is_some()
+        pause.thresholds.is_some()
     }
 
     /// All interfaces, and that of each end.

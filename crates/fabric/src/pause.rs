@@ -20,10 +20,11 @@ pub fn pause_time(rate: Rate, quanta: u16) -> Duration {
 /// Buffer levels at which a receiver asks its peer to pause and to go on, in the unit of its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseThresholds {
-    /// A buffer above this level asks for a pause. Frames sent until the peer reacts
-    /// must fit above it, or are lost.
+    /// A buffer above this level asks for a pause. Frames sent until the peer reacts must fit above it,
+    /// or are lost.
     pub xoff: u64,
-    /// A buffer at or below this level ends the pause. Too low: the link idles before data arrives again.
+    /// A buffer at or below this level ends the pause. Too low: the link idles before data arrives
+    /// again.
     pub xon: u64,
     /// Length of a pause unless it is ended or repeated. Short pauses cost more PAUSE frames; long ones
     /// last longer when the end of a pause is lost.

@@ -88,9 +88,9 @@ impl Endpoint {
         (!waits).then_some(room.min(most))
     }
 
-    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: it waits only if the last segment
-    /// left just now, the oldest one has been on the way for half a round trip, and the written data
-    /// does not fit.
+    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: it waits only if, in addition, the
+    /// last segment left just now, the oldest one has been on the way for half a round trip, and the
+    /// written data does not fit.
     fn near_burst(&mut self, now: Time) -> Option<u64> {
         let most = self.autosized_burst();
         let room = self.burst_room();

@@ -105,7 +105,14 @@ class Transactions(Spec):
             "itr_pct": WorkloadMetric("ITR relative to a base row"),
             "errors": WorkloadMetric("requests that failed"),
         },
-        figures={},
+        figures={
+            "response": "mean response time",
+            "etr": "external throughput rate",
+            "itr": "internal throughput rate",
+            "etr_relative": "external throughput rate, in percent of a base row",
+            "itr_relative": "internal throughput rate, in percent of a base row",
+            "errors": "requests that failed",
+        },
     )
     timed: ClassVar[bool] = True
     has_application: ClassVar[bool] = True

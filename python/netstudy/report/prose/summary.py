@@ -12,7 +12,7 @@ from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations
 from netstudy.report.prose.published import published_summary
-from netstudy.report.prose.words import Point, point, things
+from netstudy.report.prose.words import Point, in_panel, point, things
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import condition_text
 
@@ -70,7 +70,7 @@ def _case_points(case: CaseResult) -> list[Point]:
 def _panel_points(found: PanelResult) -> list[Point]:
     verdicts = [one for table in deciding(found) for one in verdict_points(found, table)]
     return [
-        *(verdicts or point("Observed", key_observations(found))),
+        *(verdicts or point(f"Observed{in_panel(found.panel)}", key_observations(found))),
         *point("Why", cause_summary(found)),
         *point("Published", published_summary(found)),
     ]

@@ -64,6 +64,8 @@ def published(
     base = bases.get(work.of)
     own = (*base.metrics, *base.further) if base else ()
     metrics = _metrics(plan, (*own, *known))
+    if base is None:  # nothing says which of them matter: what hosts did comes last
+        metrics = tuple(sorted(metrics, key=lambda one: "." in one.name))
     given = {metric.name: metric for metric in metrics}
 
     def of(wanted: Sequence[Metric]) -> tuple[Metric, ...]:

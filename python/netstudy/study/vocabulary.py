@@ -70,6 +70,9 @@ HOST_METRICS = {
     "cpu_ns_per_byte": Quantity(
         "processor time by bytes received and sent by the interfaces", is_rate=False
     ),
+    "cycles_per_instruction": Quantity(
+        "processor cycles by instructions, of machines that count them", is_rate=False
+    ),
     "disk_mb_per_s": Quantity("bytes read and written"),
     "swap_pages_per_s": Quantity("pages swapped in and out"),
 }

@@ -96,6 +96,11 @@ def _cpu_a_byte(growth: Growth) -> Fraction | None:
     return None if busy is None or octets is None else (busy, octets)
 
 
+def _cycles(growth: Growth) -> Fraction | None:
+    cycles, instructions = growth.node("cpu_cycles"), growth.node("cpu_instructions")
+    return None if cycles is None or instructions is None else (cycles, instructions)
+
+
 def _utilisation(*directions: Literal["sends", "receives"]) -> Callable[[Growth], Fraction | None]:
     """The fuller of the directions, of the fullest of the lines."""
 
@@ -273,6 +278,17 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         direction="lower",
         decimals=3,
         source="processor time of the host",
+    ),
+    "cycles_per_instruction": Formula(
+        _cycles,
+        "ratio",
+        "",
+        "cycles per instruction (CPI)",
+        "cycles ÷ instructions that the processors of the host retired, where hardware counters "
+        "of them are read",
+        direction="lower",
+        decimals=2,
+        source="hardware counters of the processors",
     ),
     **_disk_and_swap(),
 }

@@ -71,7 +71,7 @@ HOST_METRICS = {
         "processor time by bytes received and sent by the interfaces", is_rate=False
     ),
     "cycles_per_instruction": Quantity(
-        "processor cycles by instructions, of machines that count them", is_rate=False
+        "CPU cycles by instructions, where the machine counts them", is_rate=False
     ),
     "disk_mb_per_s": Quantity("bytes read and written"),
     "swap_pages_per_s": Quantity("pages swapped in and out"),

@@ -284,11 +284,11 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         "ratio",
         "",
         "cycles per instruction (CPI)",
-        "cycles ÷ instructions that the processors of the host retired, where hardware counters "
-        "of them are read",
+        "cycles ÷ instructions that the CPUs of the host retired, where their hardware counters are "
+        "read",
         direction="lower",
         decimals=2,
-        source="hardware counters of the processors",
+        source="hardware counters of the CPUs",
     ),
     **_disk_and_swap(),
 }

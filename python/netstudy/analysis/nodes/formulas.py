@@ -284,8 +284,8 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         "ratio",
         "",
         "cycles per instruction (CPI)",
-        "cycles ÷ instructions that the CPUs of the host retired, where their hardware counters are "
-        "read",
+        "cycles ÷ instructions that the CPUs of the host retired, where their hardware counters "
+        "are read",
         direction="lower",
         decimals=2,
         source="hardware counters of the CPUs",

@@ -353,6 +353,7 @@ def _options(invocation: Invocation) -> list[str]:
         *([f"--scale={invocation.scale}"] if invocation.scale else []),
         *(f"--only={one}" for one in only),
         *(f"--set={path}={value}" for path, value in invocation.overrides.items()),
+        *(f"--without={part}" for part in invocation.without),
     ]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.intervals import decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.study_result import CaseResult, StudyResult
@@ -279,21 +280,25 @@ class _Layout:
             return None
         if replicate is None:
             found = cell_number(cell, metric)
-            return None if found is None else self._formatted(name, found, metric)
+            return None if found is None else self._formatted(name, found, cell, metric)
         run = next((run for run in cell.runs if run.replicate == replicate), None)
         value = None if run is None else metric.reading.of_run(run)
         if value is None:
             return None
         source = f"{metric.name}, {treatment_text(cell.treatment)}, replicate {replicate}"
         text = number_text(value, metric.decimals)
-        return self._formatted(name, Number(value, text, source), metric)
+        return self._formatted(name, Number(value, text, source), cell, metric)
 
-    def _formatted(self, name: str, found: Number, metric: Metric) -> Number:
-        """The number with the digits that the study asks for."""
+    def _formatted(self, name: str, found: Number, cell: CellRow, metric: Metric) -> Number:
+        """The number with the digits that the study asks for; a published value has no more."""
         if name in self.asked.significant:
             text = significant_text(found.value, self.asked.significant[name])
         else:
-            text = number_text(found.value, self.asked.decimals.get(name, metric.decimals))
+            digits = self.asked.decimals.get(name, metric.decimals)
+            estimate = cell.estimate(metric)
+            if estimate is not None and estimate.rounding is not None:
+                digits = min(digits, decimals_of(estimate.rounding))
+            text = number_text(found.value, digits)
         return Number(found.value, text, found.source)
 
     def _normalised(self, found: Number, name: str, metric: Metric, place: Place) -> Value:

@@ -92,7 +92,8 @@ class PanelSection:
     observations: tuple[Sentence, ...]
     verdicts: tuple[Table, ...]
     """The deciding metric first; the others after it."""
-    causes: Table
+    causes: Table | None
+    """None: the runs give no cause together with its effect."""
     accounts: Table | None
     explanation: tuple[Sentence, ...]
     conclusion: tuple[Point, ...]
@@ -310,7 +311,11 @@ def _panel(
         if rest
         else None,
         figures=(
-            *(_figure(found, one, key) for one in result.figures if one.case in (None, case)),
+            *(
+                _figure(found, one, key)
+                for one in result.figures
+                if one.case in (None, case) and _is_measured(panel, one.metric)
+            ),
             *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
         ),
         observations=tuple(observations(found)),
@@ -318,9 +323,7 @@ def _panel(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
             for n, table in enumerate(found.verdicts, start=1)
         ),
-        causes=causes_table(
-            panel, found.causes, f"{key}-causes", say("Links of the causal chain{held}", held=held)
-        ),
+        causes=_causes(found, key, held),
         accounts=_accounts(found, key, held),
         explanation=tuple(chain(found)),
         conclusion=tuple(conclusions(found)),
@@ -329,6 +332,18 @@ def _panel(
         reference_figures=tuple(_reference_figures(found, key)),
         reference_text=tuple(against_published(found)),
     )
+
+
+def _is_measured(panel: Panel, metric: Metric) -> bool:
+    """Whether any cell has a value to draw."""
+    return any(cell.value(metric) is not None for cell in panel.cells.values())
+
+
+def _causes(found: PanelResult, key: str, held: Sentence) -> Table | None:
+    if not found.causes.chain:
+        return None
+    caption = say("Links of the causal chain{held}", held=held)
+    return causes_table(found.panel, found.causes, f"{key}-causes", caption)
 
 
 def _accounts(found: PanelResult, key: str, held: Sentence) -> Table | None:
@@ -384,7 +399,8 @@ def _alt(panel: Panel, metric: Metric) -> str:
     ]
     against = f" against {panel.x}" if panel.x else ""
     unit = f" in {metric.unit}" if metric.unit else ""
-    return f"{metric.title}{unit}{against}, {metric.better}. {'; '.join(lines)}."
+    better = f", {metric.better}" if metric.better else ""
+    return f"{metric.title}{unit}{against}{better}. {'; '.join(lines)}."
 
 
 def _ends(cells: Sequence[CellRow], metric: Metric) -> str:

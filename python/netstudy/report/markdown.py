@@ -26,9 +26,9 @@ def text(value: Value | str) -> str:
 def pipe_table(table: Table) -> str:
     """A pipe table; the two levels of its header become one."""
     heads = [head for group in table.groups for head in _heads(group)]
-    first = table.rows[0] if table.rows else ()
-    aligned = ["---:" if isinstance(value, Number) else "---" for value in first]
-    rules = aligned or ["---"] * len(heads)
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(heads)
+    numeric = [any(isinstance(value, Number) for value in column) for column in columns]
+    rules = ["---:" if aligned else "---" for aligned in numeric]
     lines = [heads, rules, *([text(value) for value in row] for row in table.rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -49,7 +49,7 @@ def node_metric(text: str) -> Metric:
     name = split_metric(text)
     assert name.scope is not None, f"{text} is measured at no node"
     formula = _formula_of(name)
-    label = f"{formula.label} of {name.scope}"
+    label = f"{formula.label} {'of' if name.scope.towards is None else 'at'} {name.scope}"
     statistic = _statistic_of(name)
     kind = "" if statistic is None else f"{statistic.word} "
     phase = "" if name.phase == "measure" else f", {name.phase}"
@@ -61,7 +61,7 @@ def node_metric(text: str) -> Metric:
         direction=formula.direction,
         instruments=(formula.source,),
         decimals=formula.decimals,
-        title=_title(f"{name.scope}: {kind}{formula.label}{phase}"),
+        title=_title(f"{kind}{label}{phase}"),
         figure=text,
         reading=_reading(name, formula),
     )
@@ -102,7 +102,7 @@ def _places(run: RunSample, scope: Scope, base: str) -> list[Place]:
 
 
 def _title(text: str) -> str:
-    return text[:1].upper() + text[1:] if text[:1].islower() and ":" not in text else text
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _statistic_of(name: MetricName) -> Statistic | None:

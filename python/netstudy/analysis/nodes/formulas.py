@@ -96,6 +96,11 @@ def _cpu_a_byte(growth: Growth) -> Fraction | None:
     return None if busy is None or octets is None else (busy, octets)
 
 
+def _cycles(growth: Growth) -> Fraction | None:
+    cycles, instructions = growth.node("cpu_cycles"), growth.node("cpu_instructions")
+    return None if cycles is None or instructions is None else (cycles, instructions)
+
+
 def _utilisation(*directions: Literal["sends", "receives"]) -> Callable[[Growth], Fraction | None]:
     """The utilisation of the busier direction of the busiest line."""
 
@@ -151,7 +156,7 @@ _BUSY = ("cpu_user_ms", "cpu_nice_ms", "cpu_system_ms", "cpu_irq_ms", "cpu_softi
 _ALL = (*_BUSY, "cpu_steal_ms", "cpu_idle_ms", "cpu_iowait_ms")
 
 
-def _processors(*counters: str) -> Callable[[Growth], Fraction | None]:
+def _cpus(*counters: str) -> Callable[[Growth], Fraction | None]:
     """A share of the time of all CPUs of a machine."""
 
     def of(growth: Growth) -> Fraction | None:
@@ -274,6 +279,17 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         decimals=3,
         source="CPU time of the host",
     ),
+    "cycles_per_instruction": Formula(
+        _cycles,
+        "ratio",
+        "",
+        "cycles per instruction (CPI)",
+        "cycles ÷ instructions that the CPUs of the host retired, where their hardware counters "
+        "are read",
+        direction="lower",
+        decimals=2,
+        source="hardware counters of the CPUs",
+    ),
     **_disk_and_swap(),
 }
 
@@ -383,7 +399,7 @@ _OF_LINKS: Final[dict[str, Formula]] = {
 
 def _of_machine(*counters: str, label: str, text: str) -> Formula:
     return Formula(
-        _processors(*counters),
+        _cpus(*counters),
         "ratio",
         "%",
         label,

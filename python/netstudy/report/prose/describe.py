@@ -51,14 +51,21 @@ def case_description(case: CaseResult, comparing: Comparing | None) -> list[Sent
 
 
 def _varies(case: CaseResult, cells: Sequence[CellRow]) -> Sentence:
-    factors = [_factor(name, levels) for name, levels in case.layout.factors.items()]
+    factors = case.layout.factors.items()
+    varied = [_factor(name, levels) for name, levels in factors if len(levels) > 1]
+    held = [_factor(name, levels) for name, levels in factors if len(levels) == 1]
     number = count(len(cells), "cells of the test case")
     runs = number_range([len(cell.planned) for cell in cells], "planned runs a cell")
     if not factors:
         return say("It has one cell with {runs}.", runs=things(runs, "run"))
     return say(
-        "It varies {factors}: {cells} with {runs} in each.",
-        factors=join(factors),
+        "It {does}: {cells} with {runs} in each.",
+        does=join(
+            [
+                *([say("varies {factors}", factors=join(varied))] if varied else []),
+                *([say("holds {factors}", factors=join(held))] if held else []),
+            ]
+        ),
         cells=things(number, "cell"),
         runs=things(runs, "run"),
     )

@@ -28,6 +28,8 @@ def chain(found: PanelResult) -> list[Sentence]:
 
 def _links(found: PanelResult) -> Iterator[Sentence]:
     testable = found.causes.testable()
+    if not found.causes.chain:
+        return
     if not testable:
         yield say("The cells do not differ enough for the causal chain to be tested.")
         return

@@ -50,6 +50,9 @@ def _span(panel: Panel, level: Level | None, metric: Metric) -> Sentence | None:
     low_ref, high_ref = (cell_number(c, metric, unit=True) for c in (low, high))
     assert low_ref is not None, "an extreme has a value"
     assert high_ref is not None, "an extreme has a value"
+    if sum(cell.value(metric) is not None for cell in panel.along_x(level)) == 1:
+        at = at_level(panel, low_x) if len(panel.x_levels) > 1 else NOTHING
+        return say("{value}{at}{on}", value=low_ref, at=at, on=on)
     if low_ref.text == high_ref.text:
         return say("{value}{on} throughout", value=high_ref, on=on)
     return say(

@@ -262,7 +262,7 @@ class Switch(Wire):
     name: str
     profile: str
     ports: int = Field(ge=1)
-    """Ports that hosts can be linked to."""
+    """Number of ports that hosts can be linked to."""
     buffer: Buffer
     forwarding: Annotated[
         Literal["store-and-forward", "cut-through"], Said(what="a way of forwarding")

@@ -74,7 +74,7 @@ def test_a_killed_server_fails_the_run_and_it_can_be_made_again(folder: Folder) 
     told = fails(folder, killed(_SERVER))
     (run,) = folder.plan().runs
     assert "server-2: was killed by signal 9" in told
-    assert f"what its processes wrote is in captures/{run.id}.jsonl.gz" in told
+    assert f"the output of its processes is in captures/{run.id}.jsonl.gz" in told
     completes(folder, resume)
     failed, made = captured(folder, f"{run.id}.failed-1"), captured(folder, run.id)
     assert {line["node"] for line in failed} == {line["node"] for line in made}

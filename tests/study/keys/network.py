@@ -10,7 +10,8 @@ _LINK = "topology.link"
 _SWITCH = "topology.switch"
 _WITH_NIC = changed(INCAST, {f"{_SERVER}.nic": {"rate": "10 Gbit/s"}, _LINK: {}})
 _BOTH_WAYS = changed(INCAST, {f"{_LINK}.rate": {"up": "1 Gbit/s", "down": "1 Gbit/s"}})
-_PAUSING = {"honours_pause": True, "pause_high": 100, "pause_low": 10, "pause_quanta": 10}
+_NIC_PAUSES = changed(INCAST, {f"{_SERVER}.nic": {"pause_high": 100}})
+_SWITCH_PAUSES = changed(INCAST, {_SWITCH: {"profile": "generic-deep", "pause_high": "70 kB"}})
 _LINK_KEYS = {
     "rate": "2 Gbit/s",
     "delay": "5 us",
@@ -130,9 +131,11 @@ NETWORK = {
                 "interrupt_delay": "7 us",
                 "poll_weight": 7,
                 "receive_merge": "7 kB",
-                **_PAUSING,
+                "honours_pause": True,
+                "pause_high": 100,
             },
         ),
+        **examples(in_plan, _NIC_PAUSES, f"{_SERVER}.nic", {"pause_low": 10, "pause_quanta": 10}),
         **examples(in_plan, _WITH_NIC, f"{_SERVER}.nic", {"rate": "100 Mbit/s"}),
         **examples(refused, INCAST, f"{_SERVER}.nic", {"profile": "no such nic"}),
         **examples(not_carried_out, INCAST, f"{_SERVER}.nic", {"buffers": 16}),
@@ -152,11 +155,10 @@ NETWORK = {
                 "ecn_threshold": "70 kB",
                 "honours_pause": True,
                 "pause_high": "70 kB",
-                "pause_low": "7 kB",
-                "pause_quanta": 7,
                 "port_buffer": "70 kB",
             },
         ),
+        **examples(in_plan, _SWITCH_PAUSES, _SWITCH, {"pause_low": "7 kB", "pause_quanta": 7}),
         **examples(
             in_plan,
             SHARED,

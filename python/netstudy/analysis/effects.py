@@ -62,6 +62,7 @@ class Contrast:
 class PairEffect:
     """Two levels of a factor over all contexts, and in each of them."""
 
+    metric: Metric
     factor: str
     level: Level
     base: Level
@@ -274,6 +275,7 @@ def _pair(
         margin_pct=margin_pct,
     )
     return PairEffect(
+        metric=metric,
         factor=factor,
         level=level,
         base=base,

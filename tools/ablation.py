@@ -130,7 +130,7 @@ MECHANISMS = (
         with_values({"workload.request_spacing_ns": 0}),
     ),
     Mechanism(
-        "processor time of received frames",
+        "CPU time of received frames",
         "none",
         nic(receive_frame_ns=0, receive_rate_bps=None),
     ),

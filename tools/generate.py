@@ -104,6 +104,7 @@ METRIC_HEADINGS = {
     "incast": "Incast",
     "transfer": "Transfers",
     "request": "Requests",
+    "transactions": "Transactions, from published data alone",
     "probe": "The probe beside a workload",
     "tcp": "Sampled connections",
 }

@@ -7,7 +7,7 @@ class there. This reads the source as Python does, so that comments and docstrin
 they like, and looks for
 
 - imports of a workload's file, or of its model on the wire,
-- texts that are its name, or that of what it counts,
+- texts that are its name, that of what it counts, or that of a metric which is its own,
 - tables of samples and keys of `workload` read by that name,
 - its words in texts of the layers that have such files.
 
@@ -27,8 +27,8 @@ from typing import Final, get_args
 
 from netstudy import wire
 from netstudy.plan.workloads import LOWERINGS
-from netstudy.study.vocabulary import TESTBEDS
-from netstudy.study.workloads import Workload
+from netstudy.study.vocabulary import HOST_METRICS, TESTBEDS
+from netstudy.study.workloads import WORDS, Workload
 
 PACKAGE: Final = Path(__file__).parents[1] / "python/netstudy"
 FOLDER: Final = "workloads"
@@ -37,9 +37,10 @@ CONTRACTS: Final = ("wire.py", "store/version1.py", "testbed/real/wire.py")
 """What the engine, agents and old results folders read and write: kinds are part of it."""
 NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/init.py": frozenset({"incast"}),
-    "study/vocabulary.py": frozenset({"transfer", "requests"}),
+    "cli/validate.py": frozenset({"errors"}),
 }
-"""File -> what is called like a workload in it and is something else: a study, standard figures."""
+"""File -> what is called like a workload or its metric in it and is something else: a study, a key
+of what is printed."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
 """Layers whose texts hold no word of a workload. Studies and verbs show examples."""
 
@@ -54,6 +55,8 @@ class Known:
     """Names of their classes on the wire."""
     texts: frozenset[str]
     """Texts that are no other thing's name."""
+    metrics: frozenset[str]
+    """Names of metrics that only workloads measure, without a statistic."""
     words: frozenset[str]
     """Words that no other thing has."""
 
@@ -82,6 +85,8 @@ def known() -> Known:
         files=frozenset(kinds),
         models=frozenset(one.__name__ for one in wired),
         texts=frozenset((kinds | units) - set(TESTBEDS)),
+        metrics=frozenset(metric for kind in kinds & set(WORDS) for metric in WORDS[kind].metrics)
+        - set(HOST_METRICS),
         words=frozenset((kinds | units) - set(TESTBEDS) - shared),
     )
 
@@ -106,6 +111,7 @@ def _of_file(source: str, path: str, names: Known) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     words = names.words if path.split("/")[0] in TELLS_WORDS else frozenset()
+    others = NAMES_OF_OTHERS.get(path, frozenset())
     for node in ast.walk(tree):
         match node:
             case ast.Import() | ast.ImportFrom():
@@ -114,9 +120,11 @@ def _of_file(source: str, path: str, names: Known) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"wire.{attr} is one workload's"
             case ast.Attribute(value=of, attr=attr) if attr in names.texts and _holds(of):
                 yield node.lineno, f".{attr} is read, which one workload has"
-            case ast.Constant(value=str(text)) if node not in docstrings:
-                if text in names.texts - NAMES_OF_OTHERS.get(path, frozenset()):
+            case ast.Constant(value=str(text)) if node not in docstrings and text not in others:
+                if text in names.texts:
                     yield node.lineno, f"'{text}' names a workload, or what it counts"
+                elif text in names.metrics:
+                    yield node.lineno, f"'{text}' is a metric of workloads"
                 elif found := _words(text) & words:
                     yield node.lineno, f"{', '.join(sorted(found))}: a word of one workload"
 

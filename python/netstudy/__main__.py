@@ -1,4 +1,4 @@
-"""`python -m netstudy`: the command line where the command itself is not on the PATH."""
+"""`python -m netstudy`: the command line, even if the command is not on the PATH."""
 
 from __future__ import annotations
 

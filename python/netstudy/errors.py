@@ -1,4 +1,5 @@
-"""Errors that end a verb, by audience: what the user can mend, and what the testbed did."""
+"""Errors that end a verb, by audience: input that the user can correct, and failures of the
+testbed."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 MISSED = 1
-"""Exit code of a verb that did its work and found that the outcome misses a requirement."""
+"""Exit code of a verb that succeeded, but whose outcome misses a requirement."""
 
 
 class NetstudyError(Exception):
@@ -33,7 +34,8 @@ class TestbedError(NetstudyError):
 
 
 def exit_code(work: Callable[[], object]) -> int:
-    """Do the work of a program; its exit code. What a user can mend is one message."""
+    """Run a program's main function; returns its exit code. Errors that the user can correct become
+    one message."""
     try:
         work()
     except NetstudyError as error:

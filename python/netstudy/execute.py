@@ -1,4 +1,4 @@
-"""Carry out what a results folder lacks: the walk from a plan to its records, round by round."""
+"""Carries out the runs that a results folder lacks: from a plan to its records, round by round."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from netstudy.wire import EngineRecord, Plan, ProgressRecord, Record, Run, RunRe
 
 OnProgress = Callable[[ProgressRecord | RunRecord], None]
 OnRound = Callable[[int, int], None]
-"""Called before a further round with its number and how many of its runs have no record."""
+"""Called before a further round with its number and the number of its missing runs."""
 
 
 class Rounds:
-    """The further rounds of a study in which a factor grows, from its folder alone.
+    """The further rounds of a study with a growing factor, from its folder alone.
 
-    A round is a function of the study, of what was asked for, and of the records before it; it
-    holds the next level of each outer loop that goes on. Levels come one a round, since a level
-    without a valid run ends its loop: no further one is certain to be needed.
+    A round is a function of the study, the invocation, and the records before it; it holds the next
+    level of each outer loop that goes on. Each round has only one level of a loop: a level without
+    a valid run ends its loop, so it is never certain that a further one is needed.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -60,8 +60,8 @@ class Rounds:
         return plan
 
     def left(self, again: Container[str]) -> Plan:
-        """What may still be run: planned runs without a record or to be made `again`, and those of
-        levels that may follow them."""
+        """Runs that may still be carried out: planned ones without a record or to be repeated
+        (`again`), and those of levels that may follow."""
         missing = {run.id for run in self._folder.missing(self._plan.runs)}
         planned = {run.id for run in self._plan.runs}
         following = {
@@ -92,13 +92,13 @@ class Rounds:
 
 
 def _is_open(one: GrownLoop, again: Container[str]) -> bool:
-    """Whether runs of a loop are made again, so that it may go on where it had ended."""
+    """Whether runs of a loop are repeated, so that an ended loop may go on."""
     return any(run.id in again for row in one.rows for run in row.planned)
 
 
 def left_to_do(folder: Folder, again: Container[str]) -> Plan:
-    """What a folder may still need: the runs without a record, those to be made `again`, and, where
-    a factor grows, those that may follow."""
+    """Runs that a folder may still need: those without a record, those to be repeated (`again`),
+    and, if a factor grows, those that may follow."""
     rounds = rounds_of(folder)
     if rounds is not None:
         return rounds.left(again)
@@ -109,8 +109,8 @@ def left_to_do(folder: Folder, again: Container[str]) -> Plan:
 
 
 def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
-    """The runs that may come out otherwise: failed ones, and those that the machine spoiled. None
-    on a testbed that repeats itself."""
+    """Runs that may end differently when repeated: failed ones, and those that suffered
+    interference. Empty on a testbed that repeats itself."""
     if testbed.repeats_itself:
         return []
     return [
@@ -121,12 +121,12 @@ def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
 
 
 def is_final(folder: Folder, testbed: Testbed) -> bool:
-    """Whether nothing has to be made again: what the machine spoiled may be, and need not."""
+    """Whether no run has to be repeated: runs with interference may be repeated, but need not."""
     return all(record.status != "failed" for record in made_again(folder, testbed))
 
 
 def rounds_of(folder: Folder) -> Rounds | None:
-    """The further rounds of a folder; None where no factor of its study grows."""
+    """The further rounds of a folder; None if no factor of its study grows."""
     return Rounds(folder) if folder.invocation().has_rounds(folder.study()) else None
 
 
@@ -139,12 +139,12 @@ def execute(
     rounds: Rounds | None = None,
     on_round: OnRound | None = None,
 ) -> Counter[str]:
-    """Carry out the runs that the folder lacks and keep each record as it comes; then, where
-    factors grow, round after round what the records call for.
+    """Carry out the runs that the folder lacks and store each record as it arrives; if factors
+    grow, do the same for each further round.
 
-    Returns how many of these runs ended with each status. The caller holds the folder
-    (`folder.writing()`). Raises StudyError when a record cannot be written and TestbedError when
-    the testbed fails; what was finished before is kept, and calling again does the remainder.
+    Returns the number of these runs by status. The caller holds the folder (`folder.writing()`).
+    Raises StudyError when a record cannot be written and TestbedError when the testbed fails;
+    records stored before are kept, and calling again does the remainder.
     """
     walk = _Walk(folder, testbed, threads, on_progress)
     walk.carry_out(folder.plan())
@@ -159,7 +159,7 @@ def execute(
 
 @dataclass
 class _Walk:
-    """The runs under way: each is waited for until its record is on the disk."""
+    """The runs under way: each one counts as waiting until its record is on the disk."""
 
     folder: Folder
     testbed: Testbed
@@ -169,7 +169,7 @@ class _Walk:
     statuses: Counter[str] = field(default_factory=Counter)
 
     def carry_out(self, plan: Plan) -> None:
-        """The runs of a plan that have no record yet."""
+        """Carry out the runs of a plan that have no record yet."""
         missing = self.folder.missing(plan.runs)
         self.waiting = {run.id: run for run in missing}
         if missing:
@@ -211,8 +211,7 @@ def carry_out(
     on_round: OnRound | None = None,
     machine: Mapping[str, str] | None = None,
 ) -> Counter[str]:
-    """`execute` with all rounds as one session: its machine, start and end are noted in the
-    folder."""
+    """`execute` with all rounds as one session: the folder records its machine, start and end."""
     with storage(folder.path):
         folder.begin_session(utc_now(), machine)
     statuses = execute(

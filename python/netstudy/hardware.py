@@ -1,8 +1,9 @@
 """Profiles of switches, hosts, network interfaces and TCPs: every figure with its source.
 
-A profile is one YAML file in a `hardware/` folder, or in a folder inside. Each figure says its
-value, whether it is documented, fitted on data, measured or assumed, and from where; where sources
-differ, the others stand beside it. A study names a profile and may override a figure.
+A profile is one YAML file in a `hardware/` folder, or in a folder inside. Each figure gives its
+value, its kind of source (documented, fitted to data, measured or assumed) and the source itself;
+differing values of other sources stand beside it. A study names a profile and may override a
+figure.
 """
 
 from __future__ import annotations
@@ -49,20 +50,20 @@ BUFFERS: Mapping[
 BUFFER_FIGURES: Mapping[str, tuple[str, ...]] = {
     architecture: tuple(knobs(buffer)) for architecture, buffer in BUFFERS.items()
 }
-"""Architecture -> the figures of its buffer; the first one cannot be left out."""
+"""Architecture -> the figures of its buffer; the first one is required."""
 
 
 _TWO: dict[str, Any] = {"minItems": 2, "maxItems": 2}
 
 
 def _ascending(*values: object) -> bool:
-    """Whether numbers stand in order; words have none."""
+    """Whether numbers are in order; text has no order."""
     numbers = [float(value) for value in values if isinstance(value, int | float)]
     return len(numbers) < len(values) or numbers == sorted(numbers)
 
 
 class OtherValue(Model):
-    """What another source says about the same figure."""
+    """The value of another source for the same figure."""
 
     value: WordsValue
     source: SourceKind
@@ -76,9 +77,9 @@ class Figure(Model, Generic[T]):
     source: SourceKind
     """documented (by whom), fitted (on which data), measured (how), or assumed (why)."""
     from_: WordsValue = Field(alias="from")
-    """The document; the data that it was fitted on; what was measured, and how; or the reason."""
+    """The document; the data of the fit; the measurement and its method; or the reason."""
     interval: Annotated[tuple[T, ...], Field(json_schema_extra=_TWO)] = ()
-    """Of a fitted figure: the lowest and the highest value that fit the data as well."""
+    """Of a fitted figure: the lowest and the highest value that fit the data equally well."""
     others: tuple[OtherValue, ...] = ()
     """Values of other sources, for the reader to judge."""
 
@@ -94,8 +95,8 @@ class Figure(Model, Generic[T]):
         return self
 
 
-# Figure[int] and its like have the descriptions of Figure's fields. pydantic would look for source
-# of their own in vain, for a quarter of the time that netstudy takes to start.
+# Figure[int] and the like share the descriptions of Figure's fields. pydantic would search for
+# their own source code in vain, which takes a quarter of netstudy's start-up time.
 Figure.model_config["use_attribute_docstrings"] = False
 
 
@@ -108,7 +109,7 @@ def _ordered(own: FiguresT, model: type[wire.Wire]) -> FiguresT:
 
 class _AnySwitch(Model):
     ports: Figure[CountValue]
-    """Ports that hosts can be linked to."""
+    """Number of ports that hosts can be linked to."""
     line_rate: Figure[RateValue]
     """Rate of each port."""
 
@@ -118,7 +119,7 @@ class SwitchFigures(
         _AnySwitch, figures(wire.Switch, Figure), *(figures(b, Figure) for b in BUFFERS.values())
     )
 ):
-    """What is known of a switch."""
+    """Known figures of a switch."""
 
     @model_validator(mode="after")
     def _in_order(self) -> SwitchFigures:
@@ -126,7 +127,7 @@ class SwitchFigures(
 
 
 class TcpFigures(model_with(Model, figures(wire.Tcp, Figure))):  # type: ignore[misc]
-    """What is known of a host's TCP."""
+    """Known figures of a host's TCP."""
 
     @model_validator(mode="after")
     def _in_order(self) -> TcpFigures:
@@ -134,7 +135,7 @@ class TcpFigures(model_with(Model, figures(wire.Tcp, Figure))):  # type: ignore[
 
 
 class HostTcpFigures(TcpFigures):
-    """A host's TCP: a whole one by its name, and what is different about this host's."""
+    """A host's TCP: a complete one by its name, and this host's differences from it."""
 
     profile: ProfileNameValue | None = None
     """A TCP of the hardware library."""
@@ -148,7 +149,7 @@ class _AnyNic(Model):
 
 
 class NicFigures(model_with(_AnyNic, figures(wire.Nic, Figure))):  # type: ignore[misc]
-    """What is known of a network interface."""
+    """Known figures of a network interface."""
 
     @model_validator(mode="after")
     def _in_order(self) -> NicFigures:
@@ -156,28 +157,28 @@ class NicFigures(model_with(_AnyNic, figures(wire.Nic, Figure))):  # type: ignor
 
 
 class HostFigures(Model):
-    """What is known of a host apart from its TCP and its interface."""
+    """Known figures of a host apart from its TCP and its interface."""
 
     processor: Figure[WordsValue] | None = None
     cpus: Figure[CountValue] | None = None
     memory: Figure[SizeValue] | None = None
     system: Figure[WordsValue] | None = None
     discards: Figure[RateValue] | None = None
-    """Rate at which it receives and discards."""
+    """Rate at which it can receive data and discard them."""
     writes: Figure[RateValue] | None = None
-    """Rate at which it receives and writes to disk."""
+    """Rate at which it can receive data and write them to disk."""
 
 
 class Profile(Model):
-    """What every profile has."""
+    """The common keys of all profiles."""
 
     profile: ProfileNameValue
-    """Its name, which is the file's name too."""
+    """Its name, and that of its file."""
     kind: Kind
     title: WordsValue
-    """The name that a report prints."""
+    """Its name in a report."""
     notes: WordsValue | None = None
-    """What a reader must know before relying on it."""
+    """Caveats that a reader must know before relying on it."""
 
 
 class SwitchProfile(Profile):
@@ -217,7 +218,7 @@ class NicProfile(Profile):
 
 
 class TcpProfile(Profile):
-    """A whole TCP: congestion control, loss recovery, acknowledgments, timers, offload."""
+    """A complete TCP: congestion control, loss recovery, acknowledgments, timers, offload."""
 
     kind: Literal["tcp"]
     figures: TcpFigures
@@ -234,23 +235,23 @@ _MODELS: dict[str, type[AnyProfile]] = {
 
 @dataclass(frozen=True)
 class FigureRow:
-    """One figure of a profile as a report's appendix prints it."""
+    """One figure of a profile, for the appendix of a report."""
 
     name: str
     """`pool`, `tcp.min_rto`."""
     value: str
-    """As the profile wrote it: "435 kB"."""
+    """As written in the profile: "435 kB"."""
     source: str
     origin: str
     interval: str | None = None
-    """Of a fitted figure: what fits as well, "81500 B to 99500 B"."""
+    """Of a fitted figure: the values that fit equally well, "81500 B to 99500 B"."""
     others: tuple[str, ...] = ()
-    """What other sources say, each in a phrase."""
+    """Values of other sources, each in a phrase."""
 
 
 @dataclass
 class HardwareLibrary:
-    """The profiles that a study may name: of its own folder first, then those of netstudy."""
+    """The profiles that a study may name: those of its own folder first, then netstudy's."""
 
     folders: tuple[Path, ...]
     _read: dict[Path, tuple[Document, AnyProfile]] = field(default_factory=dict, repr=False)
@@ -260,7 +261,7 @@ class HardwareLibrary:
 
     @classmethod
     def default(cls, study_folder: Path | None = None) -> HardwareLibrary:
-        """The study's own `hardware/`, then the checkout's, or the package's where installed."""
+        """The study's own `hardware/`, then the checkout's, or the package's if installed."""
         own = [study_folder / "hardware"] if study_folder else []
         shared = cls.PACKAGED if cls.PACKAGED.is_dir() else cls.CHECKOUT
         return cls((*own, shared))
@@ -288,7 +289,7 @@ class HardwareLibrary:
         return profile
 
     def tcp(self, name: str) -> TcpProfile:
-        """A whole TCP by name. Raises StudyError with the nearest name."""
+        """A complete TCP by name. Raises StudyError with the nearest name."""
         profile = self._get("tcp", name)
         assert isinstance(profile, TcpProfile)
         return profile
@@ -298,11 +299,11 @@ class HardwareLibrary:
         return self._get(kind, name)
 
     def file(self, name: str) -> Path | None:
-        """The file that a profile is read from."""
+        """The file of a profile; None if there is none."""
         return self._files.get(name)
 
     def missing(self, kind: Kind, name: str) -> str | None:
-        """What is wrong with a name, in words; None when the library has it."""
+        """The error about a name; None if the library has it."""
         path = self.file(name)
         found = self._kind(path) if path else None
         if found == kind:

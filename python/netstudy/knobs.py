@@ -1,9 +1,9 @@
-"""Settings of TCPs, interfaces, switches and links: what studies and profiles may say of them.
+"""Settings of TCPs, interfaces, switches and links that studies and profiles may contain.
 
-The one declaration of each is a field of a model in `wire.py`: its name ends in its unit, its
-type, bounds and default are the contract's, its docstring says what it is and what gets worse as it
-grows. From there come the settings of a study, the figures of a profile, the way from both onto the
-wire, and the reference.
+Each is declared once, as a field of a model in `wire.py`: its name ends in its unit; its type,
+bounds and default are part of the contract; its docstring gives its meaning and the drawback of
+larger values. The settings of a study, the figures of a profile, their conversion to the wire, and
+the reference all follow from it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _DIMENSIONS: Mapping[str, tuple[Dimension, Callable[[object], int]]] = {
     "_pps": (PACKET_RATE, parse_packet_rate),
     "_pct": (PERCENT, parse_whole_percent),
 }
-"""End of a name on the wire -> what studies write with a unit."""
+"""Suffix of a name on the wire -> the dimension that studies write with a unit, and its parser."""
 _COUNTS = ("_segments", "_frames")
-"""Ends of names of plain numbers."""
+"""Suffixes of names of plain numbers."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class Knob:
     """One setting."""
 
     name: str
-    """In studies and profiles."""
+    """Its name in studies and profiles."""
     wired: str
-    """On the wire, with its unit."""
+    """Its name on the wire, with the unit."""
     scalar: Scalar
-    """How it is read, with its bounds."""
+    """Its type in files, with its bounds."""
     type: type
-    """Of the value once read."""
+    """Type of the parsed value."""
     default: Any
-    """Without it; None: the description says what then."""
+    """Value if not given; None: the description says what happens."""
     description: str
 
     def shown(self, value: Any) -> str:
@@ -79,7 +79,7 @@ class Knob:
 
 @cache
 def knobs(model: type[BaseModel]) -> Mapping[str, Knob]:
-    """The settings that a model of the wire has, by their names in studies and profiles."""
+    """The settings in a model of the wire, by their names in studies and profiles."""
     found = [_knob(wired, field) for wired, field in model.model_fields.items()]
     return {knob.name: knob for knob in found if knob is not None}
 
@@ -88,7 +88,7 @@ def _knob(wired: str, field: FieldInfo) -> Knob | None:
     kind = _kind(field.annotation)
     is_choice = get_origin(kind) is Literal and len(get_args(kind)) > 1
     if not is_choice and kind not in (bool, int, float):
-        return None  # it says which model it is, whose, or what it holds
+        return None  # an identifier or a nested model, not a setting
     said = next((part for part in field.metadata if isinstance(part, Said)), Said())
     unit = next((end for end in (*_DIMENSIONS, *_COUNTS) if wired.endswith(end)), "")
     name = said.name or wired.removesuffix(unit)
@@ -103,7 +103,7 @@ def _knob(wired: str, field: FieldInfo) -> Knob | None:
 
 
 def _kind(annotation: Any) -> Any:
-    """The type of a value that is there."""
+    """The type of a value other than None."""
     kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
     return kinds[0] if get_origin(annotation) is UnionType and len(kinds) == 1 else annotation
 
@@ -126,10 +126,7 @@ def _scalar(kind: Any, unit: str, what: str, field: FieldInfo) -> Scalar:
 
 
 def settings(model: type[BaseModel], prefix: str = "") -> dict[str, Any]:
-    """Fields of a study's model, none of which must be there.
-
-    `prefix` begins their descriptions.
-    """
+    """Optional fields of a study's model; `prefix` begins their descriptions."""
     return {
         name: (
             Annotated[knob.type | Ref, Typed(knob.scalar)] | None,
@@ -140,7 +137,7 @@ def settings(model: type[BaseModel], prefix: str = "") -> dict[str, Any]:
 
 
 def figures(model: type[BaseModel], figure: Any) -> dict[str, Any]:
-    """Fields of a profile's model, none of which must be there: a `figure` of each value."""
+    """Optional fields of a profile's model: a `figure` for each value."""
     return {
         name: (
             figure[Annotated[knob.type, Typed(knob.scalar, refs=False)]] | None,
@@ -151,7 +148,7 @@ def figures(model: type[BaseModel], figure: Any) -> dict[str, Any]:
 
 
 def model_with(base: type[Model], *fields: Mapping[str, Any]) -> Any:
-    """A base class that has these fields besides its own."""
+    """A base class with these fields besides its own."""
     made = {name: field for part in fields for name, field in part.items()}
     own = {name: field for name, field in made.items() if name not in base.model_fields}
     return create_model(base.__name__, __base__=base, **own)
@@ -159,16 +156,16 @@ def model_with(base: type[Model], *fields: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Disorder:
-    """Two settings that do not go together."""
+    """Two settings that contradict each other."""
 
     upper: str
-    """The one that must not be less."""
+    """The setting that must not be smaller."""
     lower: str
     message: str
 
 
 def disorder(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[Disorder]:
-    """Settings that do not go together, among the values that are known, by their names."""
+    """Contradictions among the known values, by the names of their settings."""
     by_wired = {knob.wired: knob for knob in knobs(model).values()}
     pairs: tuple[tuple[str, str], ...] = getattr(model, "NOT_ABOVE", ())
     for lower, upper in pairs:

@@ -2,10 +2,10 @@
 
 Inside the program a rate is an integer of bit/s, a size an integer of bytes, a duration an integer
 of nanoseconds. Text that is not a whole number of these is refused, and so is every unit outside
-the list: a guess such as reading `mbit/s` as millibit is worse than a question. Rates are decimal
+the list: refusing is better than guessing, such as reading `mbit/s` as millibit. Rates are decimal
 (1 Mbit/s = 10^6 bit/s); sizes are decimal (kB, MB) or binary (KiB, MiB) as written.
 
-The sizes of headers stand here too, for all that counts packets.
+The sizes of headers stand here too, for all code that counts packets.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ TIMESTAMPS_BYTES = 12
 """TCP's timestamps, padded to whole words (RFC 7323, appendix A)."""
 ETHERNET_HEADER_BYTES = 14
 CHECK_SEQUENCE_BYTES = 4
-"""Of an Ethernet frame; interfaces of a kernel do not count it (IEEE 802.3, 3.1.1)."""
+"""Bytes of an Ethernet frame's check sequence, which the kernel's interfaces do not count (IEEE
+802.3, 3.1.1)."""
 FRAMING_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES + 20
-"""What a packet takes on the wire beside itself: preamble and delimiter (8) and the gap between
-frames (12) too (IEEE 802.3, 3.1.1 and 4.4.2)."""
+"""Bytes on the wire beside a packet: header and check sequence, preamble and delimiter (8), and the
+gap between frames (12) (IEEE 802.3, 3.1.1 and 4.4.2)."""
 UNCOUNTED_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES
-"""Of these, what interfaces of a kernel do not count."""
+"""Bytes on the wire beside a packet that the kernel's interfaces do not count."""
 
 _MICRO_SIGN = "\u00b5"
 _GREEK_MU = "\u03bc"  # looks the same, and keyboards give either
 _MICRO_SECOND = f"{_MICRO_SIGN}s"  # read, but written as "us"
 
 _MOST = 2**63 - 1
-"""What fits the engine's integers; beyond it a quantity is a slip."""
+"""The largest value that fits the engine's integers; a larger quantity is a typing mistake."""
 _SHOWN = 40
 """Characters of a wrong text that a message repeats."""
 
@@ -42,7 +43,7 @@ _QUANTITY = re.compile(r"(?P<number>[+-]?\d{1,30}(?:\.\d{1,400})?)\s*(?P<unit>[^
 
 
 class UnitError(ValueError):
-    """The text is not a quantity of the wanted kind; the message says what would be right."""
+    """The text is not a quantity of the required kind; the message says what would be right."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Dimension:
     """Spelling -> value in the base unit, smallest first."""
     example: str
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Lower-case foreign spelling -> the unit that was most likely meant."""
+    """Foreign spelling in lower case -> the unit that was most likely meant."""
     zero: bool = True
     """Whether 0 is a sensible value."""
 
@@ -145,22 +146,22 @@ _DIMENSIONS = (RATE, SIZE, DURATION, PERCENT, PACKET_RATE)
 
 
 def header_bytes(*, timestamps: bool) -> int:
-    """What a packet with TCP data carries beside them."""
+    """Header bytes of a packet with TCP data."""
     return IP_TCP_HEADER_BYTES + (TIMESTAMPS_BYTES if timestamps else 0)
 
 
 def payload_bytes(mtu_bytes: int, *, timestamps: bool) -> int:
-    """What a full segment carries."""
+    """Payload bytes of a full segment."""
     return mtu_bytes - header_bytes(timestamps=timestamps)
 
 
 def segments_of(size_bytes: int, payload: int) -> int:
-    """Segments that a message takes, the last one perhaps not full."""
+    """Number of segments of a message; the last one may be shorter."""
     return -(-size_bytes // payload)
 
 
 def bytes_in(rate_bps: int, time_ns: int) -> int:
-    """Whole bytes that a link carries in a time."""
+    """Whole bytes that a link carries in the given time."""
     return rate_bps * time_ns // 8_000_000_000
 
 
@@ -190,8 +191,8 @@ def parse_percent(text: object) -> float:
 
 
 def parse_processor_share(text: object) -> float:
-    """Read a share of a CPU such as "12.5 %" into 12.5. Raises UnitError for one that is
-    finer than what a kernel counts in: a microsecond of a period of 100 ms."""
+    """Read a share of a CPU such as "12.5 %" into 12.5. Raises UnitError if it is finer than the
+    kernel's resolution: a microsecond of a period of 100 ms."""
     value = _read(text, PERCENT)
     if (1_000 * value).denominator != 1:
         raise UnitError(f'"{text}" is no whole number of thousandths of a percent')
@@ -205,7 +206,7 @@ def parse_whole_percent(text: object) -> int:
 
 def quantity(text: str) -> tuple[str, Fraction] | None:
     """A number with or without a unit as (kind, value in the base unit): "1MB" and "1 MB" are the
-    same; the kind of a bare number is empty. None: it is no quantity, or its unit is unknown."""
+    same; the kind of a bare number is empty. None: not a quantity, or an unknown unit."""
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:
         return None
@@ -245,7 +246,7 @@ def _whole(text: object, dimension: Dimension, base: str) -> int:
 
 
 def parse_scale(text: object) -> Fraction:
-    """What rates are multiplied by: "1/10" or 0.1, above 0 and at most 1. Raises UnitError."""
+    """Read the factor for rates: "1/10" or 0.1, above 0 and at most 1. Raises UnitError."""
     written = str(text).replace(" ", "")
     try:
         scale = Fraction(written)
@@ -318,7 +319,7 @@ def _same_letters(unit: str, dimension: Dimension) -> str | None:
 
 
 def _bytes_per_second(text: str, number: str, unit: str, dimension: Dimension) -> str | None:
-    """`10 GB/s` is eight times `10 Gbit/s`: show both."""
+    """`10 GB/s` is eight times `10 Gbit/s`: suggests both readings."""
     match = re.fullmatch(r"([kKMGT]?)B(?:/s|ps)", unit)
     if dimension is not RATE or match is None or number.startswith("-"):
         return None
@@ -331,7 +332,7 @@ def _bytes_per_second(text: str, number: str, unit: str, dimension: Dimension) -
 
 
 def _kilo(text: str, number: str, unit: str, dimension: Dimension) -> str | None:
-    """`KB` is read as 1000 bytes by some and 1024 by others: ask."""
+    """`KB` means 1000 bytes to some and 1024 to others: suggests both."""
     if dimension is not SIZE or unit not in {"KB", "K"}:
         return None
     return (

@@ -306,12 +306,12 @@ def test_a_plan_has_the_metrics_of_its_groups_switches_links_and_machine() -> No
 @pytest.mark.parametrize(
     ("name", "title"),
     [
-        ("app.cpu_pct", "app: CPU"),
-        ("app@client.send_mbps_p99", "app@client: 99th percentile of the traffic sent"),
-        ("switch@a.port_in_mbps in warm-up", "switch@a: traffic in, warm-up"),
+        ("app.cpu_pct", "CPU of app"),
+        ("app@client.send_mbps_p99", "99th percentile of the traffic sent at app@client"),
+        ("switch@a.port_in_mbps in warm-up", "Traffic in at switch@a, warm-up"),
     ],
 )
-def test_a_metric_says_where_what_and_when(name: str, title: str) -> None:
+def test_a_metric_says_what_where_and_when(name: str, title: str) -> None:
     metric = node_metric(name)
     assert isinstance(metric, Metric)
     assert (metric.name, metric.title) == (name, title)

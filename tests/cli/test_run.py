@@ -231,6 +231,18 @@ class TestResume:
         assert netstudy("run", study, "--resume", "--quick", "--seed", "5").code == 0
         assert begun.is_done()
 
+    @pytest.mark.parametrize("kept", ["1", None], ids=["kept", "not kept, as before"])
+    def test_a_scale_of_one_agrees_with_itself(
+        self, study: Path, netstudy: Netstudy, kept: str | None
+    ) -> None:
+        assert netstudy("run", study, "--scale", "1", "--only", "servers=1").code == 0
+        folder = Results(Path("results")).folders()[0]
+        (folder.path / "DONE").unlink()
+        path = folder.path / "invocation.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"scale": kept}))
+        outcome = netstudy("run", study, "--resume", "--scale", "1", "--only", "servers=1")
+        assert outcome.code == 0, outcome.err
+
     def test_nothing_to_resume_is_told(self, study: Path, netstudy: Netstudy) -> None:
         outcome = netstudy("run", study, "--resume")
         assert outcome.code == 2

@@ -198,6 +198,18 @@ def test_an_empty_cell_has_the_reason_that_the_study_gives_and_a_measured_one_it
     assert "¹ nobody looked" in render_html(document(made, result))
 
 
+def test_every_reason_has_a_mark_of_its_own_however_many_there_are(tmp_path: Path) -> None:
+    columns = ["cpu_pct", "disk_mb_per_s", "swap_pages_per_s"]
+    nodes = ["server", "client", "server-1", "server-2"]
+    metrics = [f"{node}.{column}" for node in nodes for column in columns]
+    reasons = ", ".join(f"{{column: {one}, because: no {one}}}" for one in metrics)
+    asked = f"{{rows: switch, columns: [{', '.join(metrics)}], empty: [{reasons}]}}"
+    (table, *_) = tables(tmp_path, asked)
+    marks = [note.split()[0] for note in table.notes]
+    assert marks == ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹", "¹⁰", "¹¹", "¹²"]
+    assert all(f"–{mark}" in row for row in cells(table) for mark in marks)
+
+
 @pytest.mark.parametrize("render", [pipe_table, lambda table: text_table(table, 100)])
 def test_they_are_rendered_as_any_other(render, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (table,) = tables(tmp_path, "{rows: switch, columns: servers, cell: completion_ms_mean}")

@@ -133,7 +133,8 @@ def test_goodput_is_told_against_what_headers_leave(told: StudyResult) -> None:
 
 def test_the_description_says_what_the_compared_cells_differ_in(told: StudyResult) -> None:
     text = " ".join(map(str, case_description(told.cases[0], told.comparing)))
-    assert "It varies switch (arista-7124s and nexus-5010), configuration (4 MB)" in text
+    assert "It varies switch (arista-7124s and nexus-5010)" in text
+    assert "and holds configuration (4 MB): " in text
     assert "46 cells with 5 runs in each" in text
     assert "switch.buffer" in text
     assert "credited to the switch as a whole" in text

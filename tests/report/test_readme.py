@@ -7,9 +7,23 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.cli import invoke
 from netstudy.report.readme import BEGIN, END, main, update_readme
 from netstudy.store import Folder
 from tests.report.results import INCAST, NOW, small_incast
+
+ROOT = Path(__file__).parents[2]
+UNMEASURED = ("tables[0].columns[2]", "tables[0].columns[3]")
+"""Columns of the study gigabit of which nothing was published."""
+
+
+def published(tmp_path: Path, study: Path, *without: str) -> Path:
+    """A results folder of the values that were published of a study."""
+    results = tmp_path / "results"
+    parts = [f"--without={part}" for part in without]
+    asked = ["run", str(study), "--testbed=published", f"--results={results}", *parts]
+    assert invoke(asked) == 0
+    return results / study.name / "latest"
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +60,33 @@ def test_the_figure_is_whole_and_small(study: Path, done: Folder) -> None:
     assert figure.startswith("<svg")
     assert figure.rstrip().endswith("</svg>")
     assert len(figure) < 200_000
+
+
+def test_published_values_are_told_with_their_captions_notes_and_a_file_that_a_link_can_name(
+    tmp_path: Path,
+) -> None:
+    study = tmp_path / "gigabit"
+    shutil.copytree(ROOT / "studies/gigabit", study)
+    text = update_readme(
+        study, published(tmp_path, study, "figures", "conclude", *UNMEASURED)
+    ).read_text()
+    assert "](switch-server-port_in_mbps_mean.svg)" in text
+    assert (study / "switch-server-port_in_mbps_mean.svg").read_text().startswith("<svg")
+    assert "| copying | null | 4 | 762 | 812 |" in text
+    assert "| --- | --- | ---: | ---: | ---: |" in text  # the peak is missing in the first row
+    assert "--without=figures --without=conclude '--without=tables[0].columns[2]'" in text
+
+
+def test_several_tables_are_told_apart_and_an_empty_cell_has_its_reason(tmp_path: Path) -> None:
+    study = tmp_path / "trade"
+    shutil.copytree(ROOT / "studies/trade", study)
+    written = update_readme(study, published(tmp_path, study, "figures", "conclude")).read_text()
+    text = written.replace("\u00a0", " ")
+    assert "**Releases of the operating system (release b, disk disk and buffers 128)**" in text
+    assert "| RHEL 4.5 | 8 | 98.35 | 2.11 | 60 | 18 | 100.0 | 8 | 40.57 |" in text
+    assert "¹ the third code level could not be measured" in text
+    assert "**Observed, scaling (users 10).** Response time: 11 ms. Relative ETR: 199 %." in text
+    assert "**Observed, buffers.** Response time: 18 ms throughout." in text
 
 
 def test_writing_it_twice_changes_nothing(study: Path, done: Folder) -> None:

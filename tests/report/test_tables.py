@@ -125,7 +125,7 @@ def test_plain_text_is_cut_where_it_would_be_too_wide() -> None:
 def test_markdown_escapes_what_would_end_a_cell() -> None:
     assert pipe_table(SMALL).splitlines() == [
         "| n | Time (ms), old-switch | Time (ms), new | Note |",
-        "| ---: | ---: | --- | --- |",
+        "| ---: | ---: | ---: | --- |",
         "| 1 | 10.0 |  | a\\|b |",
         "| 20 | 9.0 | 8.0 | &lt;c> |",
     ]

@@ -134,6 +134,7 @@ def test_cases_share_the_run_where_their_treatments_coincide() -> None:
         "disk": "disk",
         "buffers": 16,
         "db_cpus": 4,
+        "system": "RHEL 4.5",
         "cpus": 8,
         "users": 60,
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -11,18 +12,22 @@ from netstudy.analysis.nodes.formulas import FORMULAS
 from netstudy.analysis.nodes.places import Kind
 from netstudy.analysis.workloads import METRICS, VOCABULARY, WORKLOADS
 from netstudy.analysis.workloads.probe import FURTHER
+from netstudy.analysis.workloads.transactions import RESPONSE_STATISTICS
+from netstudy.study import load
+from netstudy.study.checks.metrics import metric_problems
 from netstudy.study.vocabulary import (
     HOST_METRICS,
     LINK_METRICS,
     MACHINE_METRICS,
-    PROBE_METRICS,
     STANDARD_FIGURES,
     SWITCH_METRICS,
-    TCP_METRICS,
     Scope,
     split_metric,
 )
-from netstudy.study.workloads import Workload
+from netstudy.study.workloads import WORDS
+from netstudy.study.workloads.base import MetricWords
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -87,14 +92,39 @@ def test_a_study_may_name_every_metric_and_figure_that_the_analysis_has() -> Non
 
 @pytest.mark.parametrize("kind", WORKLOADS)
 def test_the_study_knows_which_metrics_and_statistics_each_workload_measures(kind: str) -> None:
-    spec, analysis = Workload.kinds()[kind], WORKLOADS[kind]
-    assert measured((*analysis.metrics, *analysis.further)) == promised(spec.metrics)
-    assert [metric.figure for metric in analysis.metrics] == list(spec.figures)
+    words, analysis = WORDS[kind], WORKLOADS[kind]
+    assert measured((*analysis.metrics, *analysis.further)) == promised(words)
+    assert [metric.figure for metric in analysis.metrics] == list(words.figures)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("requests_per_s", "but by request; it measures goodput_mbps, goodput_get_mbps,"),
+        ("timeout_iterations_pct", "but by incast; it measures"),
+        ("completion_ms_p99", "but by incast; it measures"),
+        ("latency_us", "but by request; it measures"),
+        ("probe_idle_us_p99", "but by a probe beside it (workload.probe); it measures"),
+        ("srtt_us", "but by a sampler of its connections (tcp in instruments); it measures"),
+        ("drops_per_iteration", "but by incast"),
+    ],
+)
+def test_a_metric_of_another_workload_is_told_with_what_measures_it(asked: str, told: str) -> None:
+    study = load(ROOT / "studies/conformance/transfer-direct.yaml")
+    (problem,) = metric_problems(study, ("compare", "on"), asked)
+    start = f'"{asked}" is not measured by the workload transfer of this study, '
+    assert problem.message.startswith(start + told)
+
+
+def test_the_study_knows_which_metrics_transactions_have() -> None:
+    found, words = VOCABULARY["transactions"], WORDS["transactions"]
+    assert measured((*found, *RESPONSE_STATISTICS)) == promised(words)
+    assert [metric.figure for metric in found] == list(words.figures)
 
 
 def test_the_study_knows_what_probes_and_samplers_measure() -> None:
     found = (*VOCABULARY["probe"], *VOCABULARY["tcp"], *FURTHER)
-    assert measured(found) == promised({**PROBE_METRICS, **TCP_METRICS})
+    assert measured(found) == promised(WORDS["probe"]) | promised(WORDS["tcp"])
 
 
 @pytest.mark.parametrize("kind", FORMULAS)
@@ -113,5 +143,7 @@ def measured(metrics: Iterable[Metric]) -> set[tuple[str, str | None]]:
     return {(name.base, name.statistic) for name in names}
 
 
-def promised(known: Mapping[str, tuple[str, ...]]) -> set[tuple[str, str | None]]:
-    return {(base, one) for base, statistics in known.items() for one in statistics or (None,)}
+def promised(words: MetricWords) -> set[tuple[str, str | None]]:
+    return {
+        (base, one) for base, known in words.metrics.items() for one in known.statistics or (None,)
+    }

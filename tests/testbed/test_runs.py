@@ -197,7 +197,7 @@ def test_a_folder_that_lacks_no_run_is_completed_whatever_the_machine_can_do(
     assert folder.is_done()
 
 
-def test_a_run_that_the_machine_spoiled_is_made_again_in_a_folder_that_was_done(
+def test_a_run_that_the_machine_disturbed_is_repeated_in_a_folder_that_was_done(
     tmp_path: Path,
 ) -> None:
     folder = begun(tmp_path, study_text())
@@ -207,8 +207,10 @@ def test_a_run_that_the_machine_spoiled_is_made_again_in_a_folder_that_was_done(
     late = TestbedLimit(
         name="late frames", value=5, allowed=1, exceeded=True, invalidates=True, evidence="a clock"
     )
-    spoiled = synthetic.record(planned).model_copy(update={"status": "invalid", "limits": (late,)})
-    folder.write_run(planned.id, to_json(spoiled).encode() + b"\n")
+    disturbed = synthetic.record(planned).model_copy(
+        update={"status": "invalid", "limits": (late,)}
+    )
+    folder.write_run(planned.id, to_json(disturbed).encode() + b"\n")
     folder.write_records()
     folder.seal(NOW)
     code, told = finished(resume(folder))
@@ -220,9 +222,9 @@ def test_a_run_that_the_machine_spoiled_is_made_again_in_a_folder_that_was_done(
     kept = RunRecord.model_validate_json(
         (folder.path / f"runs/{planned.id}.invalid-1.json").read_bytes()
     )
-    assert kept == spoiled
+    assert kept == disturbed
     report = (folder.path / "report.md").read_text()
-    assert "the machine had spoiled were set aside and made again later: 1." in report
+    assert "Attempts that the machine disturbed were set aside and repeated: 1." in report
 
 
 def test_an_engine_that_is_not_there_is_named_before_anything_is_made(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def test_every_kind_is_looked_for() -> None:
         ("isinstance(work, wire.Request)", "wire.Request is one workload's"),
         ("work.kind == 'incast'", "'incast' names a workload, or what it counts"),
         ("run.column('iteration', 'timeouts')", "'iteration' names a workload, or what it counts"),
+        ("WIDE = {'completion_ms': 3}", "'completion_ms' is a metric of workloads"),
         ("record.samples.iteration", ".iteration is read, which one workload has"),
         ("spec = study.workload.transfer", ".transfer is read, which one workload has"),
         ("say('of all iterations of a run')", "iterations: a word of one workload"),
@@ -62,10 +63,16 @@ def test_a_planted_name_is_found_with_its_line(tmp_path: Path, planted: str, tol
         "probe.request_bytes + concrete(probe.request)",
         "say('Beside it a small request is due')",
         "testbed.name == 'published'",
+        "scope.node == 'app' and base == 'goodput_mbps'",
     ],
 )
 def test_what_is_no_workload_is_left_alone(tmp_path: Path, innocent: str) -> None:
     assert found(tmp_path, innocent) == []
+
+
+def test_the_look_up_of_metrics_lists_none_of_a_workload(tmp_path: Path) -> None:
+    told = found(tmp_path, "FIGURES = ('requests',)\n", "study/vocabulary.py")
+    assert told == ["study/vocabulary.py:1: 'requests' names a workload, or what it counts"]
 
 
 @pytest.mark.parametrize("path", ["report/workloads/incast.py", "wire.py", "store/version1.py"])

@@ -1,7 +1,7 @@
 """Measures how fast the engine is, beside earlier commits: `make bench`.
 
 Rates are useful data packets, the full-sized segments that a run must carry at least, a second of
-processor time on one thread. What an agent takes to read its host's counters is measured too. Each
+CPU time on one thread. What an agent takes to read its host's counters is measured too. Each
 is the best of some rounds, since other load can only make it slower. Every call adds a line to
 benches/history.jsonl; keep it with the commit that it measured.
 """
@@ -116,7 +116,7 @@ def table(compared: Sequence[history.Comparison]) -> Table:
     shown = Table("", "now", "against the last", "against the best")
     shown.caption = (
         "useful data packets a second of user time; memory in bytes; "
-        "reading counters in µs of processor time; else ratios"
+        "reading counters in µs of CPU time; else ratios"
     )
     for row in compared:
         shown.add_row(row.name, _number(row.now), _percent(row.last_pct), _percent(row.best_pct))

@@ -1,6 +1,6 @@
 """The measurements of earlier commits, a JSON object a line, and how a new one compares.
 
-Only measurements of the same processor are compared. A line holds numbers by name: rates, in which
+Only measurements of the same CPU are compared. A line holds numbers by name: rates, in which
 higher is better, and costs, in which lower is.
 """
 

@@ -5,7 +5,7 @@ either program, one process sends to one other, on as many connections as there 
 of them its share of the same number of bytes. The two take turns, so that whatever else the
 machine does meets both; medians are compared.
 
-Processes that send stay on one processor, those that receive on another one, of both programs
+Processes that send stay on one CPU, those that receive on another one, of both programs
 alike: where the scheduler puts them decides the rate otherwise.
 
 Processor time is what the kernel charges to the processes of both ends, user and system
@@ -46,7 +46,7 @@ TOKEN = "00" * 16  # a secret of nobody: the sandbox has no other network
 
 @dataclass(frozen=True)
 class Ends:
-    """The processors on which a transfer's processes stay."""
+    """The CPUs on which a transfer's processes stay."""
 
     sender: int
     receiver: int
@@ -96,7 +96,7 @@ def _ip(line: str) -> None:
 
 @contextmanager
 def staying_on(cpu: int) -> Iterator[None]:
-    """Processes that are started in the block stay on a processor.
+    """Processes that are started in the block stay on a CPU.
 
     They inherit it: what a child did itself before its program starts would count as the program's.
     """
@@ -109,7 +109,7 @@ def staying_on(cpu: int) -> Iterator[None]:
 
 
 class Process:
-    """A program in a namespace, with pipes to it. It stays on a processor."""
+    """A program in a namespace, with pipes to it. It stays on a CPU."""
 
     def __init__(self, namespace: str, cpu: int, command: Sequence[str]) -> None:
         with within(namespace), staying_on(cpu):
@@ -129,7 +129,7 @@ class Process:
         return self._popen.stdout
 
     def end(self) -> float:
-        """Waits for its end; the processor time that it took."""
+        """Waits for its end; the CPU time that it took."""
         _, status, usage = os.wait4(self._popen.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         if code != 0:
@@ -240,10 +240,10 @@ def manner(rounds: int, gigabytes: float, on: Ends) -> str:
     said = subprocess.run(["iperf3", "--version"], capture_output=True, text=True, check=True)
     version = said.stdout.split()[1]
     machine = host()
-    apart = "one processor, the receiver on another one"
+    apart = "one CPU, the receiver on another one"
     return (
-        f"Measured on {machine['cores']} processors ({machine['cpu']}, {machine['kernel']}), the "
-        f"sender on {apart if on.sender != on.receiver else 'the processor of the receiver'} with "
+        f"Measured on {machine['cores']} CPUs ({machine['cpu']}, {machine['kernel']}), the "
+        f"sender on {apart if on.sender != on.receiver else 'the CPU of the receiver'} with "
         f"either program. Medians of {rounds} rounds of {gigabytes:g} GB in turns, with the lowest "
         f"and the highest; iperf3 {version}, CUBIC for both"
     )

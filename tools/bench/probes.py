@@ -22,7 +22,7 @@ def _printed() -> str:
 
 
 def medians_us(printed: str) -> dict[str, float]:
-    """Processor time by source, from a line each: wall time, its p99, processor time, its p99."""
+    """Processor time by source, from a line each: wall time, its p99, CPU time, its p99."""
     _, _, *lines = printed.splitlines()
     rows = [line.rsplit(maxsplit=4) for line in lines]
     return {name: float(cpu) for name, _, _, cpu, _ in rows}

@@ -1,7 +1,7 @@
 """What the user-space switch carries on this machine: `python -m tools.bench.switch`.
 
 Servers send to one client over TCP through `netstudy-engine switch`, in namespaces that end with
-the measurement. The switch has the last processor to itself, all else shares the first. One line a
+the measurement. The switch has the last CPU to itself, all else shares the first. One line a
 case: what arrived beside what the link allows, how late frames left, the longest queue, drops
 beside retransmissions.
 """
@@ -216,7 +216,7 @@ def main() -> int:
     os.sched_setaffinity(0, {0})
     print(
         "| servers | Gbit/s | MTU | goodput, Mbit/s | thousand frames/s "
-        "| late: p50 / p99 / max, µs | processor, % | longest queue, B "
+        "| late: p50 / p99 / max, µs | CPU, % | longest queue, B "
         "| drops / retransmissions | lost | kept up |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|")

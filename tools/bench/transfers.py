@@ -116,7 +116,7 @@ HEADINGS = [
 
 
 def table(compared: Sequence[Comparison], manner: str) -> Table:
-    """Throughput and processor time a byte, and the ratios of the medians."""
+    """Throughput and CPU time a byte, and the ratios of the medians."""
     shown = Table(*HEADINGS, caption=manner)
     for one in compared:
         shown.add_row(*one.row())

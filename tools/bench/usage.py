@@ -1,4 +1,4 @@
-"""What one program used: processor time, wall time, memory."""
+"""What one program used: CPU time, wall time, memory."""
 
 from __future__ import annotations
 

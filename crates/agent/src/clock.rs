@@ -7,8 +7,8 @@ use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
-/// How long before an instant sleeping ends and polling the clock begins. Longer would be more exact
-/// where a processor is idle, and take time from the other hosts where they share it.
+/// How long before its due time an action's sleep ends and polling begins. Longer would be more exact
+/// where a CPU is idle, and take time from the other hosts where they share it.
 const SPIN: Duration = Duration::from_us(30);
 
 /// A clock that is zero when it is made: a workload's time in picoseconds lasts 213 days, and a
@@ -43,7 +43,7 @@ impl Clock {
         due <= self.now() + SPIN
     }
 
-    /// Polls the clock until `due`. Whoever yields the processor meanwhile may get it back
+    /// Polls the clock until `due`. A thread that yields the CPU meanwhile may get it back
     /// milliseconds later.
     pub(crate) fn spin_until(self, due: Time) {
         while self.now() < due {
@@ -52,8 +52,8 @@ impl Clock {
     }
 }
 
-/// Has the kernel end sleeps of this thread, and of threads that it starts, when they are due: by
-/// itself it takes 50 µs to collect several of them (`PR_SET_TIMERSLACK`).
+/// Lets the kernel end sleeps of this thread, and of threads that it starts, when they are due: by
+/// default it groups sleeps within 50 µs (`PR_SET_TIMERSLACK`).
 pub(crate) fn make_sleeps_exact() -> nix::Result<()> {
     set_timerslack(1)
 }

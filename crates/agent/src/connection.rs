@@ -1,4 +1,4 @@
-//! A connection of an agent: bytes in and out without waiting, each of them checked.
+//! A connection of an agent: non-blocking input and output, with every byte checked.
 
 use std::fs::File;
 use std::io::Write;
@@ -29,8 +29,8 @@ const PIECES_MAX: u32 = 16;
 #[derive(Debug)]
 pub(crate) struct Bytes {
     random: Vec<u8>,
-    /// The same bytes as a file in memory, which the kernel sends from without a copy; none: they are
-    /// copied.
+    /// The same bytes as a file in memory, from which the kernel sends without a copy; none: with
+    /// copies.
     file: Option<File>,
     buffer: Vec<u8>,
 }
@@ -57,7 +57,7 @@ fn in_memory(bytes: &[u8]) -> Result<File, Failure> {
 pub(crate) enum State {
     /// It has not been begun.
     Absent,
-    /// It is being opened from here.
+    /// This end is opening it.
     Connecting,
     /// It waits for the peer's welcome.
     Greeting,
@@ -71,7 +71,7 @@ pub(crate) enum State {
 pub(crate) struct Connection {
     plan: ConnectionPlan,
     pub(crate) state: State,
-    /// There from when it is begun.
+    /// Present once the connection is begun.
     tally: Option<Arc<Tally>>,
     /// Handed to the kernel.
     sent: Cursor,
@@ -84,14 +84,14 @@ pub(crate) struct Connection {
     pub(crate) interest: EpollFlags,
     /// When its peer last gave a sign of life, or began to owe something.
     pub(crate) last: Time,
-    /// Bytes that were acknowledged beside those of the application.
+    /// Acknowledged bytes that are not the application's.
     pub(crate) acknowledged_before: u64,
 }
 
 /// Result of reading from a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
-    /// Nothing yet.
+    /// Not opened yet.
     Nothing,
     /// All that it has received before, and with it.
     Bytes { before: u64, total: u64 },
@@ -120,7 +120,7 @@ impl Connection {
         matches!(self.plan, ConnectionPlan::Open { .. })
     }
 
-    /// It is there, in whatever state.
+    /// The connection exists, in the given state.
     pub(crate) fn set(&mut self, state: State, tally: Arc<Tally>, now: Time) {
         self.state = state;
         self.tally = Some(tally);
@@ -160,7 +160,7 @@ impl Connection {
         self.closes = true;
     }
 
-    /// Hands as much of what was written to the kernel as it takes. Whether some was.
+    /// Hands written bytes to the kernel, as many as it takes. Returns whether it took any.
     pub(crate) fn flush(&mut self, bytes: &Bytes) -> Result<bool, String> {
         let before = self.sent.passed();
         let mut pieces = 0;
@@ -180,7 +180,7 @@ impl Connection {
         let tally = self.tally();
         tally.set_sent(self.sent.passed());
         if self.closes && self.pending == 0 {
-            // It fails if the other end is gone, which the next read tells.
+            // It fails if the other end is gone, which the next read reports.
             let _ = tally.stream.shutdown(std::net::Shutdown::Write);
         }
         Ok(self.sent.passed() > before)
@@ -199,7 +199,7 @@ impl Connection {
         send(self.stream().as_raw_fd(), &bytes.random[piece], flags)
     }
 
-    /// Reads what there is, and checks it.
+    /// Reads the bytes that have arrived, and checks them.
     pub(crate) fn receive(&mut self, bytes: &mut Bytes) -> Result<Read, String> {
         let Bytes { random, buffer, .. } = bytes;
         let count = match recv(self.stream().as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
@@ -217,7 +217,7 @@ impl Connection {
         Ok(Read::Bytes { before, total })
     }
 
-    /// The other end, and what it has yet to do; `owed` is what the application waits for.
+    /// Describes the other end, and the bytes that the application still waits for (`owed`).
     pub(crate) fn whereabouts(&self, owed: Option<Owed>) -> String {
         let (role, peer, message) = match self.plan {
             ConnectionPlan::Open { peer, .. } => {

@@ -1,5 +1,5 @@
-//! What the controller wants: a thread that reads its commands, so that traffic never waits for
-//! them, and that ends the process when nobody is there to stop it.
+//! The controller's commands: a thread reads them, so that traffic never waits for them, and ends the
+//! process when no controller is left to stop it.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Exit code of a process that was not stopped by its controller.
 const ENDED_EARLY: i32 = 3;
 
-/// What the thread of the traffic hears.
+/// Messages to the traffic thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The next phase may begin.
@@ -73,7 +73,7 @@ impl Events {
 
     fn say(&self, event: Event) {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
-        // Adding one to a counter cannot block before 2^64 of them.
+        // Adding one to a counter cannot block before 2^64 additions.
         let _ = self.wake.write(1);
     }
 }
@@ -89,7 +89,7 @@ pub(crate) struct Control {
     snapshots: Snapshots,
 }
 
-/// What the thread waits for.
+/// Events that wake the thread.
 enum Wakening {
     Readable,
     Termination,
@@ -200,7 +200,7 @@ impl Control {
     }
 }
 
-/// What the error of an agent begins with that has reached its time limit.
+/// Start of the error message of an agent that has reached its time limit.
 pub(crate) fn time_limit_message(time_limit_ms: u64) -> String {
     format!("the time limit of {time_limit_ms} ms is reached")
 }
@@ -219,7 +219,7 @@ fn wait_for(fds: &mut [PollFd<'_>], deadline: Instant) {
     }
 }
 
-/// SIGTERM no longer ends this process, and threads that it starts: it is read instead.
+/// Blocks SIGTERM for this process and threads that it starts: it is read from a descriptor instead.
 fn take_over_terminations() -> Result<SignalFd, Failure> {
     let signals = SigSet::from(Signal::SIGTERM);
     signals.thread_block().map_err(Failure::run("blocking SIGTERM"))?;

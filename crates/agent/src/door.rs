@@ -1,5 +1,4 @@
-//! The door of an agent that listens: it lets in the connections of its plan, each once, and nobody
-//! else.
+//! The door of a listening agent: it accepts the connections of its plan, each once, and no other.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -25,7 +24,7 @@ struct Expected {
     is_there: bool,
 }
 
-/// Somebody who has not said all of a greeting.
+/// A peer whose greeting is not complete yet.
 #[derive(Debug)]
 struct Greeter {
     stream: TcpStream,
@@ -36,7 +35,7 @@ struct Greeter {
     until: Instant,
 }
 
-/// Listeners, and who stands before them.
+/// Listeners, and the peers that have connected to them.
 #[derive(Debug)]
 pub(crate) struct Door {
     pub(crate) listeners: Vec<TcpListener>,
@@ -52,7 +51,7 @@ pub(crate) struct Door {
 pub(crate) enum Greeted {
     /// It has not said all.
     NotYet,
-    /// It is closed.
+    /// It was closed.
     Refused,
     /// It is the connection with this number.
     Welcome(u32, TcpStream),
@@ -91,8 +90,8 @@ impl Door {
         self.greeters.iter().any(Option::is_some)
     }
 
-    /// Takes whoever has come to a listener. The place of a greeter whose greeting is to be heard;
-    /// none: there was nobody, or nobody who may come in.
+    /// Accepts the next peer at a listener. Returns the slot of a greeter whose greeting is awaited;
+    /// none: no peer, or a peer that is not admitted.
     pub(crate) fn accept(
         &mut self,
         listener: usize,
@@ -143,7 +142,7 @@ impl Door {
         let Some(known) = self.expected.iter().position(is_this) else {
             return self.refuse(place);
         };
-        // A byte always finds room in a connection on which nothing was sent.
+        // A byte always finds room in a connection without earlier data.
         if !matches!(greeter.stream.write(&[WELCOME]), Ok(1)) {
             return self.refuse(place);
         }
@@ -153,7 +152,7 @@ impl Door {
         Greeted::Welcome(known.number, greeter.stream)
     }
 
-    /// Closes those who take too long.
+    /// Closes greeters that take too long.
     pub(crate) fn close_the_late(&mut self) {
         let now = Instant::now();
         for place in 0..self.greeters.len() {

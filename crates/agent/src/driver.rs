@@ -1,9 +1,9 @@
 //! The poll loop: drives an application over the kernel's TCP.
 //!
 //! One thread waits for sockets, for the application's next action and for the controller, and never
-//! for one connection alone. What the application does comes out of [`Application::poll`]; what
-//! happens goes into it. Of acknowledgments it hears, if it wants to, before it is polled for something
-//! that is due at an instant.
+//! for one connection alone. The application's actions come out of [`Application::poll`]; events go
+//! into it. An application that hears of acknowledgments gets them before it is polled for a timed
+//! action.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -34,22 +34,22 @@ use crate::socket;
 use crate::tallies::Tally;
 use crate::tcp_info;
 
-/// What the poller calls the controller and the timer. Connections have their number, listeners and
-/// greeters theirs with a bit that no connection has.
+/// The poller's keys of the controller and the timer. The key of a connection is its number; those of
+/// listeners and greeters have a bit that no connection has.
 const CONTROLLER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 const LISTENER: u64 = 1 << 62;
 const GREETER: u64 = 1 << 61;
 
-/// While one thing after the other is due, events are looked for that often at least. Longer: answers wait;
-/// shorter: what is due waits.
+/// During a series of due actions, events are polled at least this often. Longer: answers wait;
+/// shorter: due actions wait.
 const LOOK_INTERVAL: Duration = Duration::from_us(100);
 
 /// Greeters that are late are closed that often at least.
 const DOOR_CHECK_MS: u16 = 1_000;
 
-/// Drives the application until the controller stops it, and writes what was kept, also of a run that
-/// fails: it may tell why.
+/// Drives the application until the controller stops it, and writes the recorded data, also of a failed
+/// run: it may show why.
 pub(crate) fn run(
     agent: &Agent<'_>,
     application: Box<dyn Application>,
@@ -72,14 +72,14 @@ struct Driver<'a> {
     clock: Clock,
     epoll: Epoll,
     timer: TimerFd,
-    /// What the timer is set to.
+    /// The time to which the timer is set.
     timer_at: Time,
     /// When it was last looked for events.
     looked: Time,
-    /// When the application was last told something, or polled at an instant.
+    /// Time of the application's last event or timed poll.
     told: Time,
     recorder: Recorder,
-    /// None: nothing is said of seconds.
+    /// None: seconds are not recorded.
     seconds: Option<Seconds>,
     workload_connections: u32,
     lateness: Lateness,
@@ -135,7 +135,7 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// Goes on until the controller says `stop`.
+    /// Runs until the controller's `stop`.
     fn drive(&mut self) -> Result<(), Failure> {
         loop {
             self.act()?;
@@ -152,7 +152,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Does what is due; of a series that does not end, what is due until events must be looked for.
+    /// Takes due actions; of an endless series, those until events must be polled.
     fn act(&mut self) -> Result<(), Failure> {
         let until = self.clock.now() + LOOK_INTERVAL;
         loop {
@@ -160,7 +160,7 @@ impl<'a> Driver<'a> {
             if due > now || now > until {
                 return Ok(());
             }
-            // What follows from what it was told is due at once; the rest at an instant.
+            // Actions that follow from events are due at once; others at a set time.
             let is_timed = due != self.told;
             if is_timed {
                 self.told = now;
@@ -182,7 +182,7 @@ impl<'a> Driver<'a> {
                 if self.recorder.wants_losses(connection) {
                     self.tell_losses(connection)?;
                 }
-                // A peer that owes something already gives no sign of life by being asked again.
+                // If the peer owed data before, the new request is no sign of its life.
                 let is_waited_for = self.is_waited_for(connection);
                 let own = &mut self.connections[connection as usize];
                 own.write(bytes);
@@ -249,7 +249,7 @@ impl<'a> Driver<'a> {
         self.connections[..self.workload_connections as usize].iter().map(carried).collect()
     }
 
-    /// Of what peers have acknowledged, which nothing else tells.
+    /// Reports acknowledged bytes, for which there are no events.
     fn tell_acknowledgments(&mut self, now: Time) -> Result<(), Failure> {
         if !self.application.hears_acknowledgments() {
             return Ok(());
@@ -296,7 +296,7 @@ impl<'a> Driver<'a> {
             return Err(self.broken(number, &error.to_string()));
         }
         let greeting = greeting::greeting(&self.agent.plan.token, peer_number);
-        // It finds room in a connection on which nothing was sent.
+        // It finds room in a connection without earlier data.
         match send(connection.stream().as_raw_fd(), &greeting, MsgFlags::MSG_NOSIGNAL) {
             Ok(count) if count == greeting.len() => {}
             Ok(_) => return Err(self.broken(number, "it takes no greeting")),
@@ -335,7 +335,7 @@ impl<'a> Driver<'a> {
         self.flush(number)
     }
 
-    /// Hands what was written to the kernel, and has the poller look for room where some is left.
+    /// Hands written data to the kernel, and polls for room if some is left.
     fn flush(&mut self, number: u32) -> Result<(), Failure> {
         let connection = &mut self.connections[number as usize];
         if connection.state != State::Open {
@@ -442,7 +442,7 @@ impl<'a> Driver<'a> {
             State::Connecting => self.greet(number),
             State::Greeting => self.hear_welcome(number),
             State::Open => {
-                // Room first: what waits for it is older than what may have come.
+                // Room first: data that waits for it is older than data that may have arrived.
                 if what.contains(EpollFlags::EPOLLOUT) {
                     self.flush(number)?;
                 }
@@ -455,7 +455,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Reads what has come.
+    /// Reads arrived data.
     fn receive(&mut self, number: u32) -> Result<(), Failure> {
         let connection = &mut self.connections[number as usize];
         let read = connection.receive(&mut self.bytes);
@@ -491,7 +491,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Somebody has come to a listener.
+    /// A peer has connected to a listener.
     fn accept(&mut self, listener: usize) -> Result<(), Failure> {
         if let Some((place, stream)) = self.door.accept(listener)? {
             let event = EpollEvent::new(EpollFlags::EPOLLIN, GREETER + place as u64);
@@ -510,7 +510,7 @@ impl<'a> Driver<'a> {
         self.opened(number)
     }
 
-    /// Does what the controller says. Whether to go on.
+    /// Obeys the controller. Returns whether to go on.
     fn listen_to_controller(&mut self) -> Result<bool, Failure> {
         for event in self.agent.events.hear() {
             match event {
@@ -527,7 +527,7 @@ impl<'a> Driver<'a> {
 
     fn go(&mut self) {
         let now = self.clock.now();
-        // Whoever does not wait for it does not need it.
+        // An application that does not wait does not need it.
         if self.holds && self.application.go(now) {
             self.told = now;
             self.holds = false;
@@ -540,7 +540,7 @@ impl<'a> Driver<'a> {
         self.application.owed(number, self.connections[number as usize].received())
     }
 
-    /// Whether something has to come from a peer, or to be taken by it.
+    /// Whether the peer has to send data, or to take some.
     fn is_waited_for(&self, number: u32) -> bool {
         let connection = &self.connections[number as usize];
         match connection.state {
@@ -550,14 +550,14 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// All peers that owe something may be silent for so long only.
+    /// Peers that owe data may be silent only for a limited time.
     fn check_silence(&mut self, now: Time) -> Result<(), Failure> {
         let Some(limit) = self.silence_limit else { return Ok(()) };
         if self.holds || now < self.silence_check {
             return Ok(());
         }
         self.silence_check = now + limit.div(8);
-        // A probe goes on whatever becomes of the workload.
+        // A probe goes on whether or not the workload does.
         let (workload, all) = (self.workload_connections, self.connections.len() as u32);
         let heard = self.heard(0..workload).or_else(|| self.heard(workload..all));
         if heard.is_some_and(|heard| heard + limit <= now) {
@@ -568,7 +568,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// When one of those peers that are waited for last gave a sign of life; none: none is waited for.
+    /// The last sign of life of the awaited peers; none: no peer is awaited.
     fn heard(&self, numbers: Range<u32>) -> Option<Time> {
         numbers
             .filter(|&number| self.is_waited_for(number))
@@ -576,7 +576,7 @@ impl<'a> Driver<'a> {
             .max()
     }
 
-    /// Which peers are waited for, and for what.
+    /// Describes the awaited peers, and the data that they owe.
     fn missing(&self) -> String {
         let whereabouts = |number: u32| {
             let connection = &self.connections[number as usize];

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::io;
 
-/// Why an agent ended before it was told to.
+/// The reason why an agent ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// The plan cannot be read, or says what cannot be done.
+    /// The plan cannot be read, or cannot be carried out.
     Plan(String),
     /// Something happened to the traffic.
     Run(String),

@@ -1,7 +1,7 @@
-//! How the two ends of a connection know each other.
+//! The greeting by which the two ends of a connection identify each other.
 //!
-//! The first bytes of whoever opens it are the run's token and the number that the connection has at
-//! the other end, which answers them with one byte, or closes the connection.
+//! The opener first sends the run's token and the connection's number at the other end, which answers
+//! with one byte, or closes the connection.
 
 use netstudy_records::Token;
 use subtle::ConstantTimeEq;
@@ -22,7 +22,7 @@ pub(crate) fn greeting(token: &Token, peer_number: u32) -> [u8; LENGTH] {
 /// The number of the connection in a greeting; none: it does not know the token.
 pub(crate) fn number(greeting: &[u8; LENGTH], token: &Token) -> Option<u32> {
     let (said, number) = greeting.split_at(Token::LENGTH);
-    // In a time that tells nothing of how much of it was right.
+    // In constant time, so that the time does not reveal how much of the token was right.
     let knows = bool::from(said.ct_eq(token.as_bytes()));
     knows.then(|| u32::from_be_bytes(number.try_into().expect("four bytes")))
 }

@@ -16,7 +16,7 @@ pub(crate) struct Lines {
 pub(crate) enum Input {
     /// Perhaps a line: see [`Lines::take`].
     Some,
-    /// Nothing comes any more.
+    /// End of input.
     End,
 }
 
@@ -32,7 +32,7 @@ impl Lines {
         Some(self.read.drain(..=end).collect())
     }
 
-    /// Reads what there is; waits if there is nothing.
+    /// Reads available input; blocks if there is none.
     pub(crate) fn fill(&mut self) -> io::Result<Input> {
         let mut bytes = [0; 4096];
         let count = self.input.read(&mut bytes)?;

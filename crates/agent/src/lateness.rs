@@ -1,4 +1,4 @@
-//! How late what was due at an instant was done.
+//! Scheduling lateness of each timed action.
 
 use netstudy_records::AgentRecord;
 use netstudy_units::Time;
@@ -8,13 +8,13 @@ use crate::clock::Clock;
 /// Instants that are kept at most.
 const KEPT_MAX: usize = 1 << 18;
 
-/// Lateness of each instant: what is usual is judged over all hosts of a run. Of very many, one of a
-/// number is kept, evenly.
+/// Samples of lateness: the usual lateness is judged over all hosts of a run. Of very many samples,
+/// every n-th is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Lateness {
     due_ns: Vec<u64>,
     late_ns: Vec<u64>,
-    /// One of so many is kept.
+    /// Every `one_of`-th sample is kept.
     one_of: u64,
     seen: u64,
 }
@@ -26,7 +26,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// What was due at `due` was done at `done`, not before.
+    /// An action due at `due` was taken at `done`, not earlier.
     pub(crate) fn add(&mut self, clock: Clock, due: Time, done: Time) {
         self.seen += 1;
         if !(self.seen - 1).is_multiple_of(self.one_of) {
@@ -42,7 +42,7 @@ impl Lateness {
         self.late_ns.push(clock.as_ns(done) - due_ns);
     }
 
-    /// As a record; none if there is nothing to tell.
+    /// As a record; none without samples.
     pub(crate) fn into_record(self) -> Option<AgentRecord> {
         let Self { due_ns, late_ns, one_of, .. } = self;
         (!due_ns.is_empty()).then_some(AgentRecord::Pacing { due_ns, late_ns, one_of })

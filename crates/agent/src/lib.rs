@@ -1,9 +1,9 @@
 //! The real traffic of a study: one process in each host, the kernel's own TCP between them.
 //!
 //! One thread makes the traffic ([`driver`]); a second one ([`control`]) reads the controller's
-//! commands, takes snapshots and sees to it that the process ends; samplers have threads of their own.
-//! What is asked for and when a phase is over, the applications of `netstudy-workload` know: the same
-//! ones that the simulator drives. `docs/concepts/real-traffic.md` tells more.
+//! commands, takes snapshots and makes sure that the process ends; samplers have threads of their own.
+//! The applications of `netstudy-workload`, which the simulator drives too, decide on requests and on
+//! the end of phases. See `docs/concepts/real-traffic.md`.
 
 mod application;
 mod clock;
@@ -25,6 +25,7 @@ mod seconds;
 mod socket;
 mod tallies;
 mod tcp_info;
+mod workloads;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +41,7 @@ use crate::output::Output;
 use crate::sampling::Snapshots;
 use crate::tallies::{SeriesSampler, Tallies};
 
-/// What the thread of the traffic works with.
+/// The parts of the traffic thread.
 struct Agent<'a> {
     plan: &'a AgentPlan,
     output: Arc<Output>,
@@ -111,10 +112,10 @@ fn start_series(
         .map_err(Failure::run("starting a thread"))
 }
 
-/// Keeps this process, and threads that it starts, on one processor.
+/// Pins this process, and threads that it starts, to one CPU.
 fn stay_on(cpu: u32) -> Result<(), Failure> {
     let mut set = CpuSet::new();
     set.set(cpu as usize)
         .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(Failure::run(format!("staying on processor {cpu}")))
+        .map_err(Failure::run(format!("pinning to CPU {cpu}")))
 }

@@ -24,13 +24,13 @@ impl Output {
         write_line(&line)
     }
 
-    /// Writes a record unless it has to wait for a reader: one that is gone, or does not read.
+    /// Writes a record unless that would block: the reader may be gone, or may not read.
     pub(crate) fn write_last(&self, record: &AgentRecord) {
         let Ok(line) = line(record) else { return };
         let Some(_turn) = self.turn_within(PATIENCE) else { return };
         let stdout = io::stdout();
         let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
-        // The process is about to end: whether anybody reads this changes nothing.
+        // The process is about to end: it does not matter whether the record is read.
         if matches!(poll(&mut fds, PollTimeout::ZERO), Ok(1)) {
             let _ = write_line(&line);
         }

@@ -1,16 +1,16 @@
-//! What the bytes of a connection are, so that the receiver can tell whether they are the right ones.
+//! The byte pattern of a connection, so that the receiver can verify every byte.
 //!
-//! Both ends hold the same random bytes. What a connection carries in one direction is cut into chunks,
-//! and each chunk is a piece of them that begins elsewhere: bytes that are lost, doubled or reordered do
-//! not match. Nothing is computed a byte: the sender hands out slices, the receiver compares them.
+//! Both ends hold the same random bytes. Each direction of a connection is divided into chunks, and
+//! each chunk is a slice of them with another start: lost, doubled or reordered bytes do not match.
+//! There is no computation per byte: the sender hands out slices, the receiver compares them.
 
 use std::ops::Range;
 
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
-/// Size of a chunk. Pieces of twice as many random bytes begin at as many places before one of them
-/// does so again: after 16 GiB.
+/// Size of a chunk. Slices of twice as many random bytes begin at as many places before a start
+/// repeats: after 16 GiB.
 pub(crate) const CHUNK_BYTES: usize = 128 * 1024;
 
 /// An odd number near the golden section of the chunk: starts of chunks near each other are far apart.
@@ -35,7 +35,7 @@ impl Cursor {
         self.passed
     }
 
-    /// The next bytes in the random ones: to the end of the chunk, and `most` of them at most.
+    /// The next range of the random bytes: to the end of the chunk, at most `most` bytes.
     pub(crate) fn piece(self, most: u64) -> Range<usize> {
         let (chunk, within) =
             (self.passed / CHUNK_BYTES as u64, self.passed as usize % CHUNK_BYTES);
@@ -43,12 +43,12 @@ impl Cursor {
         place..place + most.min((CHUNK_BYTES - within) as u64) as usize
     }
 
-    /// Passes so many bytes.
+    /// Advances by `bytes`.
     pub(crate) const fn advance(&mut self, bytes: usize) {
         self.passed += bytes as u64;
     }
 
-    /// Passes `received`, if those are the next bytes; else says which one is not.
+    /// Advances past `received` if it has the expected bytes; otherwise returns the first wrong byte.
     pub(crate) fn verify(&mut self, random: &[u8], received: &[u8]) -> Result<(), Mismatch> {
         let mut rest = received;
         while !rest.is_empty() {
@@ -65,10 +65,10 @@ impl Cursor {
     }
 }
 
-/// A received byte is not what was sent.
+/// A received byte differs from the sent one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
-    /// The first such byte among those that were looked at.
+    /// Index of the first wrong byte among those compared.
     pub(crate) at: usize,
 }
 
@@ -125,7 +125,7 @@ mod tests {
                     &sent[at + 2 * size..end],
                 ]
                 .concat();
-                // A byte is by chance what it must be in one case of 256.
+                // A random byte is right by chance in one case of 256.
                 let near = |place: usize| place..place + 3;
                 for (what, received, place) in
                     [("lost", lost, at), ("doubled", doubled, at + size), ("swapped", swapped, at)]

@@ -1,10 +1,11 @@
-//! What a plan must obey beyond its form.
+//! Checks of a plan beyond its schema.
 
-use netstudy_records::{AgentPlan, AgentWorkload, ConnectionPlan, ProbePlan};
+use netstudy_records::{AgentPlan, ConnectionPlan, ProbePlan};
 use netstudy_workload::Application;
 
 use crate::application;
 use crate::failure::Failure;
+use crate::workloads::{self, Role};
 
 /// A plan that can be carried out, and the application that it asks for.
 pub(crate) struct Checked {
@@ -35,60 +36,29 @@ fn check(plan: AgentPlan) -> Result<Checked, String> {
         interval_ms(instruments.connections_interval_ms),
     )?;
     let workload_connections = application::workload_connections(&plan)?;
-    check_workload(&plan.workload, workload_connections as usize)?;
-    check_directions(&plan, workload_connections as usize)?;
-    let application = application::of(&plan).map_err(|why| format!("workload: {why}"))?;
+    let role = workloads::of(&plan.workload);
+    role.check(workload_connections as usize)?;
+    check_directions(&plan, role.as_ref(), workload_connections as usize)?;
+    let application = role.application(&plan, workload_connections);
+    let application = application.map_err(|why| format!("workload: {why}"))?;
+    drop(role);
     Ok(Checked { plan, application, workload_connections })
 }
 
-/// What applications do not check themselves.
-fn check_workload(workload: &AgentWorkload, connections: usize) -> Result<(), String> {
-    match workload {
-        AgentWorkload::IncastServer { request_bytes, response_bytes, .. } => {
-            positive("workload.request_bytes", *request_bytes)?;
-            positive("workload.response_bytes", *response_bytes)?;
-            if connections != 1 {
-                return Err(format!(
-                    "an incast-server has one connection beside those of the probe, not \
-                     {connections}"
-                ));
-            }
-        }
-        AgentWorkload::IncastClient { request_bytes, response_bytes, iterations, .. } => {
-            positive("workload.request_bytes", *request_bytes)?;
-            positive("workload.iterations", u64::from(*iterations))?;
-            if response_bytes.len() != connections {
-                return Err(format!(
-                    "workload.response_bytes has {} values for {connections} connections; there \
-                     must be as many",
-                    response_bytes.len(),
-                ));
-            }
-            for &bytes in response_bytes {
-                positive("workload.response_bytes", bytes)?;
-            }
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
 /// Clients open connections, servers accept them.
-fn check_directions(plan: &AgentPlan, workload_connections: usize) -> Result<(), String> {
-    let asks = match plan.workload {
-        AgentWorkload::IncastClient { .. }
-        | AgentWorkload::TransferClient { .. }
-        | AgentWorkload::RequestClient { .. } => true,
-        AgentWorkload::IncastServer { .. }
-        | AgentWorkload::TransferServer { .. }
-        | AgentWorkload::RequestServer { .. }
-        | AgentWorkload::Observer => false,
-    };
+fn check_directions(
+    plan: &AgentPlan,
+    role: &dyn Role,
+    workload_connections: usize,
+) -> Result<(), String> {
     let probes = matches!(plan.probe, Some(ProbePlan::Client { .. }));
     for (number, connection) in plan.connections.iter().enumerate() {
         let is_ours = matches!(connection, ConnectionPlan::Open { .. });
-        let (part, opens) =
-            if number < workload_connections { ("workload", asks) } else { ("probe", probes) };
+        let (part, opens) = if number < workload_connections {
+            ("workload", role.opens())
+        } else {
+            ("probe", probes)
+        };
         if is_ours != opens {
             let kind = if opens { "open" } else { "accept" };
             return Err(format!(
@@ -99,7 +69,7 @@ fn check_directions(plan: &AgentPlan, workload_connections: usize) -> Result<(),
     Ok(())
 }
 
-fn positive(field: &str, value: u64) -> Result<(), String> {
+pub(crate) fn positive(field: &str, value: u64) -> Result<(), String> {
     if value == 0 { Err(format!("{field} must be at least 1")) } else { Ok(()) }
 }
 

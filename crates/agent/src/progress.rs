@@ -1,8 +1,8 @@
-//! Signs of life: who waits for the end of a phase learns that its traffic goes on.
+//! Progress records, so that the controller sees that traffic goes on.
 
 use netstudy_units::{Duration, Time};
 
-/// Tells when the next sign of life is due.
+/// Times of progress records.
 pub(crate) struct Progress {
     interval: Duration,
     due: Time,

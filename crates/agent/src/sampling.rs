@@ -10,12 +10,12 @@ use netstudy_records::{AgentPlan, AgentRecord, InstrumentPlan, Snapshot};
 use crate::failure::Failure;
 use crate::tallies::Tallies;
 
-/// What is read: all that the kernel tells, of the network only the interfaces of the plan.
+/// Sampled sources: all of the kernel's, with only the plan's interfaces.
 fn sources(plan: &InstrumentPlan) -> Sources {
     Sources::all().with_interfaces(plan.interfaces.clone())
 }
 
-/// Takes snapshots when it is told to.
+/// Takes snapshots on request.
 pub(crate) struct Snapshots {
     host: Probe,
     connections: Arc<Tallies>,
@@ -56,7 +56,7 @@ pub(crate) fn start(plan: &AgentPlan) -> Result<Option<Sampler>, Failure> {
         .map_err(Failure::run("starting a thread"))
 }
 
-/// What was sampled, a column a name.
+/// The samples, a column a name.
 pub(crate) fn record(taken: &Samples) -> AgentRecord {
     let column = |name: &'static str| {
         let values = (0..taken.samples.len()).map(|sample| taken.value(sample, name)).collect();

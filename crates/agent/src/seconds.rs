@@ -1,16 +1,18 @@
 //! The table of seconds: bytes that each connection of a client carried in each second of the measuring phase.
 
-use netstudy_records::{AgentPlan, AgentRecord, AgentWorkload};
+use netstudy_records::{AgentPlan, AgentRecord};
 use netstudy_units::{Duration, Time};
+
+use crate::workloads;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Bytes that a connection has carried since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
-    /// By the application, each of them the one that was sent.
+    /// Received by the application, every byte verified.
     pub(crate) received: u64,
-    /// Those of the application that the peer has acknowledged: its TCP has received them.
+    /// Sent by the application and acknowledged by the peer: its TCP has received them.
     pub(crate) acknowledged: u64,
 }
 
@@ -29,13 +31,9 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
-    /// None for parts that do not open connections, and for an incast, whose samples are its iterations.
+    /// None for roles that do not record seconds.
     pub(crate) fn of(plan: &AgentPlan) -> Option<Self> {
-        matches!(
-            plan.workload,
-            AgentWorkload::TransferClient { .. } | AgentWorkload::RequestClient { .. }
-        )
-        .then(Self::new)
+        workloads::of(&plan.workload).records_seconds().then(Self::new)
     }
 
     const fn new() -> Self {
@@ -50,7 +48,7 @@ impl Seconds {
         }
     }
 
-    /// The measuring phase begins at `at`; its connections have carried so much before.
+    /// The measuring phase begins at `at`; `carried` are the bytes of its connections so far.
     pub(crate) fn begin(&mut self, at: Time, carried: Vec<Carried>) {
         self.phase = Some(at);
         self.due = at + SECOND;
@@ -62,7 +60,7 @@ impl Seconds {
         self.due
     }
 
-    /// A second has ended. After a stall of several, the first of them has all that was carried.
+    /// A second has ended. After a stall of several seconds, the first of them has all bytes.
     pub(crate) fn add(&mut self, now: Time, carried: &[Carried]) {
         while self.due <= now {
             self.push_rows(carried);

@@ -13,7 +13,7 @@ use nix::sys::socket::{
 
 use crate::failure::Failure;
 
-/// Listens at `address`, and nowhere else. Nothing on it waits.
+/// Listens at `address` only, non-blocking.
 pub(crate) fn listen_at(
     address: SocketAddr,
     options: &SocketOptions,
@@ -41,7 +41,7 @@ pub(crate) fn begin_to_connect(
 }
 
 /// Options are set before anything else: buffers bound the window scale that is agreed on when a
-/// connection is opened. What a listener accepts has its options.
+/// connection is opened. Accepted connections inherit the listener's options.
 fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
     let family = match address {
         IpAddr::V4(_) => AddressFamily::Inet,
@@ -68,8 +68,7 @@ fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
 fn set_send_buffer(fd: &OwnedFd, bytes: u32) -> Result<(), Failure> {
     let bytes = bytes as usize;
     setsockopt(fd, sockopt::SndBuf, &bytes).map_err(Failure::run("setting SO_SNDBUF"))?;
-    // The kernel cuts it to net.core.wmem_max without a word. Who may administer the network may
-    // go beyond.
+    // The kernel limits it to net.core.wmem_max silently. CAP_NET_ADMIN may exceed that.
     if send_buffer(fd)? < bytes {
         let _ = setsockopt(fd, sockopt::SndBufForce, &bytes);
     }
@@ -93,7 +92,7 @@ fn cut(which: &str, limit: &str, asked: usize, is: usize) -> Failure {
     ))
 }
 
-/// What can be passed as `SO_SNDBUF` for the room that there is: half of it, socket(7).
+/// The value of `SO_SNDBUF` that gives the present buffer size: half of it, socket(7).
 fn send_buffer(fd: &impl AsFd) -> Result<usize, Failure> {
     Ok(read(fd, sockopt::SndBuf, "SO_SNDBUF")? / 2)
 }
@@ -110,7 +109,7 @@ fn read<O: nix::sys::socket::GetSockOpt>(
     getsockopt(fd, option).map_err(Failure::run(format!("reading {name}")))
 }
 
-/// What the kernel says of an open connection.
+/// The kernel's parameters of an open connection.
 pub(crate) fn describe(connection: u32, stream: &TcpStream) -> Result<AgentRecord, Failure> {
     let local = stream.local_addr().map_err(Failure::run("this end of a connection"))?;
     let peer = stream.peer_addr().map_err(Failure::run("the other end of a connection"))?;

@@ -1,4 +1,4 @@
-//! What is counted of each connection, where threads other than that of the traffic can read it.
+//! Counters of each connection, readable by threads other than the traffic's.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +18,7 @@ use crate::tcp_info;
 #[derive(Debug)]
 pub(crate) struct Tally {
     connection: u32,
-    /// The other end, which the kernel forgets when it resets the connection.
+    /// The other end's address, which the kernel forgets when it resets the connection.
     pub(crate) peer: SocketAddr,
     pub(crate) stream: TcpStream,
     received: AtomicU64,
@@ -30,12 +30,12 @@ impl Tally {
         Self { connection, peer, stream, received: AtomicU64::new(0), sent: AtomicU64::new(0) }
     }
 
-    /// So many bytes have been received since the connection was opened, and were right.
+    /// This many bytes have been received and verified since the connection was opened.
     pub(crate) fn set_received(&self, bytes: u64) {
         self.received.store(bytes, Ordering::Relaxed);
     }
 
-    /// So many bytes have been handed to the kernel.
+    /// This many bytes have been handed to the kernel.
     pub(crate) fn set_sent(&self, bytes: u64) {
         self.sent.store(bytes, Ordering::Relaxed);
     }
@@ -121,7 +121,7 @@ impl SeriesSampler {
 
     /// Ends, and gives a record a connection.
     pub(crate) fn stop(self) -> Vec<AgentRecord> {
-        // It waits for nothing else.
+        // The thread waits for nothing else.
         let _ = self.stop.send(());
         let series = self.thread.join().expect("the sampler does not panic");
         series.into_iter().map(|(connection, series)| series.into_record(connection)).collect()

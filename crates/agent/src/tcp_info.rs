@@ -1,4 +1,4 @@
-//! What the kernel counts for one connection (`TCP_INFO`).
+//! The kernel's counters of one connection (`TCP_INFO`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use nix::sys::socket::{GetSockOpt, sockopt};
 
 use crate::failure::Failure;
 
-/// As much of the structure as is looked at: the kernel cuts it there.
+/// The part of the structure that is read: the kernel cuts it there.
 const BYTES: usize = offset_of!(libc::tcp_info, tcpi_total_rto) + 2;
 
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ struct Head;
 type HeadBytes = [u8; BYTES];
 getsockopt_impl!(Head, libc::IPPROTO_TCP, libc::TCP_INFO, HeadBytes, sockopt::GetStruct<HeadBytes>);
 
-/// `tcpi_total_rto` is there since Linux 6.7.
+/// `tcpi_total_rto` exists since Linux 6.7.
 const KERNEL_MIN: (u32, u32) = (6, 7);
 
 /// Names of ours, and the kernel's without its `tcpi_`.
@@ -40,7 +40,7 @@ pub(crate) const NAMES: [(&str, &str); 12] = [
     ("tcp_bytes_received", "bytes_received"),
 ];
 
-/// Whether the kernel tells what is looked at here.
+/// Whether the kernel has the fields that are read here.
 pub(crate) fn check_kernel() -> Result<(), Failure> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_err(Failure::run("the kernel's release"))?;
@@ -54,7 +54,7 @@ pub(crate) fn check_kernel() -> Result<(), Failure> {
     )))
 }
 
-/// The first two numbers of a release such as `6.18.44-fc`.
+/// The first two numbers of a kernel release such as `6.18.44`.
 fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
@@ -63,13 +63,13 @@ fn version(release: &str) -> Option<(u32, u32)> {
 /// Losses that a connection has repaired since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Losses {
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub(crate) retransmissions: u64,
     /// Expiries of the retransmission timer. The kernel counts to 65,535.
     pub(crate) timeouts: u64,
 }
 
-/// What `connection` has repaired so far.
+/// Losses that `connection` has repaired so far.
 pub(crate) fn losses(connection: &impl AsFd) -> Result<Losses, Errno> {
     let info = read(connection)?;
     Ok(Losses { retransmissions: told(&info, "total_retrans"), timeouts: told(&info, "total_rto") })
@@ -96,7 +96,7 @@ fn read(connection: &impl AsFd) -> Result<TcpInfo, Errno> {
     Ok(TcpInfo::new(&Head.get(connection)?))
 }
 
-/// All that is looked at is there in kernels that [`check_kernel`] lets pass.
+/// All fields that are read exist in kernels that [`check_kernel`] accepts.
 fn told(info: &TcpInfo, field: &str) -> u64 {
     info.field(field).unwrap_or_else(|| unreachable!("TCP_INFO has {field}"))
 }

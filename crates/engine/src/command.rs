@@ -33,7 +33,7 @@ pub(crate) struct SimArguments {
 pub(crate) enum Failure {
     /// The plan cannot be read.
     Plan(String),
-    /// Nobody reads the records, or there is no room for them.
+    /// The records cannot be written.
     Output(io::Error),
 }
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Carries out the runs of a plan and writes what they gave as records.
+/// Carries out the runs of a plan and writes their records.
 #[derive(Parser)]
 #[command(name = "netstudy-engine", version, about)]
 struct Arguments {
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tells people of a failure, and the front by the exit code.
+/// Reports a failure, to people on standard error and to the front by the exit code.
 fn ended<F: Display>(result: Result<(), F>, exit_code: fn(&F) -> u8) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,8 +1,8 @@
-//! What a panic of the engine ends: one run in the simulator, the whole process elsewhere.
+//! The effect of a panic: in the simulator it ends one run, elsewhere the whole process.
 //!
-//! The engine is compiled without unwinding, which makes the path of a packet some per cent faster. So the
-//! thread of a run that panics cannot go on: it says so from the panic's hook, and rests there until the
-//! process ends.
+//! The engine is compiled without unwinding, which makes the path of a packet some per cent faster. So
+//! the thread of a run that panics cannot go on: it reports the panic from the panic's hook, and rests
+//! there until the process ends.
 
 use std::cell::RefCell;
 use std::panic;
@@ -33,8 +33,8 @@ pub(crate) fn rest_where_there_are_last_words() {
     panic::set_hook(Box::new(move |info| {
         let Some(last_words) = LAST_WORDS.take() else { return usual(info) };
         last_words(info.to_string().replace('\n', " "));
-        // Where the stack is unwound, as in tests, the thread ends by itself. The hook cannot be changed
-        // while it is called, so whoever rests in it must not be waited for.
+        // With unwinding, as in tests, the thread ends by itself. The hook cannot be changed while it
+        // is called, so a thread that rests in it must not be waited for.
         #[cfg(panic = "abort")]
         loop {
             std::thread::park();

@@ -1,5 +1,5 @@
-//! Reads a plan. A run with a number that the engine cannot count with is that run's failed record, and the
-//! others go on; all else that is wrong refuses the plan.
+//! Reads a plan. A run with a number out of the engine's range becomes that run's failed record, and
+//! the others go on; any other error rejects the plan.
 
 use netstudy_records::{Plan, PlanSchema, Run, RunRecord};
 use serde::Deserialize;
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 /// The runs of a plan.
 pub(crate) struct Runs {
-    /// Those that can be made.
+    /// Runs that can be made.
     pub(crate) sound: Vec<Run>,
     /// The place in the plan of each.
     pub(crate) places: Vec<usize>,
-    /// The failed records of the others, with their places.
+    /// The failed records of all other runs, with their places.
     pub(crate) failed: Vec<(usize, RunRecord)>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Result<Runs, String> {
     }
 }
 
-/// Each run by itself; none if it is not a run that is wrong.
+/// Each run by itself; none if the error is outside of runs.
 fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     let outline: Outline = serde_json::from_str(text).ok()?;
     let mut found = Runs { sound: Vec::new(), places: Vec::new(), failed: Vec::new() };
@@ -67,10 +67,10 @@ fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     Some(Ok(found))
 }
 
-/// The record of a run with a number that is out of range; none if something else is wrong with it, or it
-/// does not say which run it is.
+/// The record of a run with a number that is out of range; none if the error is another one, or if the
+/// run has no identity.
 fn failed(run: &Value, said: &str) -> Option<RunRecord> {
-    // serde has no other mark of what is in shape and out of range.
+    // serde has no other mark of a number out of range in an otherwise valid plan.
     if !said.contains("invalid value: integer") {
         return None;
     }

@@ -14,11 +14,11 @@ use netstudy_sim as sim;
 
 use crate::panics;
 
-/// What the writer hears.
+/// Messages to the writer.
 pub(crate) enum Event {
     /// The run with this index has ended.
     Ended(usize, Box<RunRecord>),
-    /// It is time to tell how far the runs are.
+    /// Progress of the runs is due.
     Progress {
         /// Runs that have ended.
         runs_done: usize,
@@ -27,7 +27,7 @@ pub(crate) enum Event {
     },
 }
 
-/// Makes a run, and tells how far it is.
+/// Makes a run, and reports its progress.
 pub(crate) trait Simulate:
     Fn(&Run, &mut dyn sim::Progress) -> RunRecord + Send + Sync
 {
@@ -57,8 +57,8 @@ impl<S> sim::Progress for &Work<S> {
     }
 }
 
-/// Makes `runs` with `simulate` on `threads` threads, the costliest first so that no thread is left with
-/// a long one at the end, and hands what happens to `on_event`, whose error ends the work. A run that
+/// Makes `runs` with `simulate` on `threads` threads, the costliest first so that no thread is left
+/// with a long one at the end, and hands events to `on_event`, whose error ends the work. A run that
 /// panics has failed; the others go on. Needs [`panics::rest_where_there_are_last_words`].
 pub(crate) fn make_runs<E>(
     runs: Arc<[Run]>,
@@ -114,8 +114,8 @@ fn wait(ended: &mpsc::Receiver<Ended>, due: Option<Instant>) -> Result<Ended, Re
     }
 }
 
-/// Starts a thread that makes one run after the other, until none is left or nobody wants them. Should it
-/// panic, another one takes its place.
+/// Starts a thread that makes runs until none is left or the results are no longer wanted. If it
+/// panics, another thread takes its place.
 fn begin(work: Arc<Work<impl Simulate + 'static>>, sender: Sender<Ended>) {
     thread::spawn(move || {
         while !work.stopped.load(Ordering::Relaxed) {

@@ -62,7 +62,7 @@ impl Agent {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    /// Passes records until one that `wanted` says something of.
+    /// Skips records until `wanted` accepts one.
     fn until<T>(&mut self, mut wanted: impl FnMut(AgentRecord) -> Option<T>) -> T {
         loop {
             let record = self.record();
@@ -105,7 +105,7 @@ impl Agent {
         })
     }
 
-    /// What is left to be read, and how the process ended.
+    /// The remaining records, and the exit status.
     fn rest(mut self) -> (Vec<AgentRecord>, ExitStatus) {
         let mut text = String::new();
         self.stdout.read_to_string(&mut text).expect("the agent writes");
@@ -133,7 +133,7 @@ impl Agent {
     }
 }
 
-/// What a client says of a phase at its end.
+/// A client's records of a phase at its end.
 #[derive(Debug)]
 struct Phase {
     from_ns: u64,
@@ -492,12 +492,12 @@ fn connected(endpoint: Endpoint) -> TcpStream {
     TcpStream::connect(SocketAddr::new(endpoint.address, endpoint.port)).expect("it listens")
 }
 
-/// What whoever knows the token says first, on the connection with a number.
+/// The greeting of a peer that knows the token, for the connection `number`.
 fn greeting(number: u32) -> Vec<u8> {
     [TOKEN.as_bytes(), &number.to_be_bytes()].concat()
 }
 
-/// Whether nothing but the end comes.
+/// Whether the stream ends without data.
 fn is_closed(stream: &mut TcpStream) -> bool {
     match stream.read(&mut [0]) {
         Ok(count) => count == 0,
@@ -535,7 +535,7 @@ fn a_server_that_is_not_there_is_named() {
     assert!(message.contains(&format!("connecting to server {address}")), "{message}");
 }
 
-/// A server that welcomes a client and then sends what `answer` says, once.
+/// A server that welcomes a client and then sends `answer` once.
 fn false_server(answer: Vec<u8>) -> (Endpoint, thread::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.3:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -705,8 +705,8 @@ fn snapshots_are_taken_while_nothing_and_while_something_happens() {
     client.phase(PhaseKind::Measure);
     let end = server.snapshot("measure-end");
     assert_eq!([start.name.as_str(), end.name.as_str()], ["measure-start", "measure-end"]);
-    // All tests share a namespace. This counter is the namespace's: others may have sent as well,
-    // but none takes away from it, as a connection that closes does from sums over those that are open.
+    // All tests share a namespace, and so this counter: others may have sent as well, but it never
+    // falls, unlike sums over open connections.
     let sent = [&start, &end].map(|snapshot| snapshot.counters["tcp_segments_out"]);
     assert!(sent[0] < sent[1], "{sent:?}");
     assert!(start.raw["/proc/net/snmp"].starts_with("Ip: "));
@@ -768,7 +768,7 @@ fn transfers(records: &[AgentRecord]) -> Vec<(u32, u64, u64, u64, u64)> {
     found.expect("a client says what it transferred")
 }
 
-/// What was counted of each connection between two snapshots.
+/// Growth of each connection's counters between two snapshots.
 fn grown(before: &Snapshot, after: &Snapshot) -> Vec<(u64, u64)> {
     let bytes = |one: &ConnectionCounters| (one.bytes_received, one.bytes_sent);
     let pairs = before.connections.iter().map(bytes).zip(after.connections.iter().map(bytes));
@@ -862,7 +862,7 @@ fn a_stream_lasts_for_its_time() {
                 Direction::Get => [received, phase.bytes_received[connection as usize]],
                 _ => [sent, phase.bytes_sent[connection as usize]],
             };
-            // What is under way when the time is over still comes.
+            // Data under way when the time is over still arrives.
             assert!(of_phase[0] > 0 && of_phase[0] <= of_phase[1], "{of_phase:?}");
             assert!(of_phase[1] - of_phase[0] <= 4 << 20, "{of_phase:?}");
         }
@@ -1002,7 +1002,7 @@ fn response_times(records: &[AgentRecord], whose: RequestsOf, when: PhaseKind) -
     found.expect("a client says how long responses took")
 }
 
-/// They are those of so many requests, and fit each other.
+/// The response times are those of `requests` requests, and consistent.
 fn assert_response_times((count, min, max, sum, histogram): &ResponseTimes, requests: u64) {
     assert_eq!(*count, requests);
     assert_eq!(histogram.iter().map(|class| class.1).sum::<u64>(), requests);
@@ -1054,7 +1054,7 @@ fn responses_are_read_while_one_request_after_the_other_is_due() {
     let connections: usize = 40;
     let (server, endpoint) = ready(&request_server(connections));
     let opened = (0..connections as u32).map(|number| opened(endpoint, number)).collect();
-    // One of them is due every 25 us, which is too near to sleep until then.
+    // A request is due every 25 us, too soon to sleep until then.
     let schedule = RequestSchedule::Every { interval_ns: 1_000_000 };
     let mut client = Agent::start(&request_client(opened, schedule, ms(200)));
     lead(&mut client);
@@ -1189,11 +1189,11 @@ fn an_unknown_command_is_an_error() {
 }
 
 #[test]
-fn a_host_that_stays_on_a_processor_that_is_not_there_says_so() {
+fn an_agent_pinned_to_a_missing_cpu_says_so() {
     let mut plan = server_plan(1000);
     plan.cpu = Some(1023);
     let message = Agent::start(&plan).error();
-    assert!(message.contains("processor 1023"), "{message}");
+    assert!(message.contains("CPU 1023"), "{message}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn plan() -> Plan {
     plan
 }
 
-/// Measures so many iterations.
+/// Measures `count` iterations.
 fn set_iterations(run: &mut Run, count: u32) {
     for phase in run.phases.iter_mut().filter(|phase| phase.kind == PhaseKind::Measure) {
         phase.until = Some(Until::Count { count });
@@ -87,7 +87,7 @@ fn records_come_in_the_order_of_the_plan_between_engine_and_end() {
 #[test]
 fn a_run_that_cannot_be_simulated_is_a_failed_record_and_costs_no_other() {
     let mut plan = plan();
-    // Beyond what virtual time can count.
+    // Out of the range of virtual time.
     plan.runs[2].network.links[0].delay_ns = u64::MAX;
     let failed = plan.runs[2].id.clone();
 
@@ -181,7 +181,7 @@ fn over_a_dumbbell(mut run: Run) -> Run {
     run
 }
 
-/// The client and one server of the run, with a link between them and nothing else.
+/// The client and one server of the run, joined by a direct link.
 fn over_a_direct_link(mut run: Run) -> Run {
     let Workload::Incast(incast) = &mut run.workload else { panic!("an incast") };
     incast.roles.server.truncate(1);

@@ -7,7 +7,7 @@ use netstudy_records::SwitchRecord;
 
 const PLAN: &str = include_str!("../../../schema/examples/switch-plan.json");
 
-/// What the engine does with `plan` as the first line of input, and no command.
+/// The engine's output for `plan` as the first line of input, and no command.
 fn switch(plan: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_netstudy-engine"))
         .arg("switch")

@@ -37,50 +37,49 @@ impl BufferConfig {
     }
 }
 
-/// What a switch is made of, whichever buffer it has.
+/// Parameters of a switch that all architectures share.
 #[derive(Clone, Copy)]
 pub struct SwitchSetup<'a> {
     /// The link behind each port.
     pub links: &'a [Link],
-    /// Frames that meet a longer queue are marked.
+    /// A frame that arrives at a longer queue is marked.
     pub marked_above_bytes: u64,
     /// Buffer space reserved on arrival, by ingress port: a maximum-size frame on cut-through ports, 0
     /// (the frame's own size) otherwise.
     pub reserved_bytes: &'a dyn Fn(u32) -> u32,
 }
 
-/// What is to be done over a switch, whichever architecture it has.
-pub trait OverSwitch<F: Copy> {
-    /// What comes of it.
+/// A task that is compiled for each buffer architecture.
+pub trait SwitchTask<F: Copy> {
+    /// The task's result.
     type Output;
 
-    /// Does it over the architecture that is `B` in closed form and `A` step by step. Of the two, the
-    /// one that is taken is made.
-    fn over<B: SwitchBuffer<F>, A: Architecture<F>>(
+    /// Runs on the architecture that is `B` in closed form and `A` event-driven. Only the one that
+    /// is used is constructed.
+    fn run_on<B: SwitchBuffer<F>, A: Architecture<F>>(
         self,
         closed_form: impl FnOnce() -> B,
         stepped: impl FnOnce() -> A,
     ) -> Self::Output;
 }
 
-/// Does `task` over a switch with the given buffer. The code is chosen once, so that no choice is left
-/// a frame.
-pub fn over_switch<F: Copy + Default, T: OverSwitch<F>>(
+/// Runs `task` on a switch with the given buffer. Dispatches once, so that no dispatch is left per frame.
+pub fn dispatch<F: Copy + Default, T: SwitchTask<F>>(
     buffer: &BufferConfig,
     setup: &SwitchSetup<'_>,
     task: T,
 ) -> T::Output {
     let SwitchSetup { links, marked_above_bytes: marked_above, reserved_bytes: reserved } = *setup;
     match buffer {
-        &BufferConfig::OutputQueued { port_buffer_bytes } => task.over(
+        &BufferConfig::OutputQueued { port_buffer_bytes } => task.run_on(
             || OutputQueued::new(links, port_buffer_bytes).marking_above(marked_above),
             || PortBuffers::new(links.len(), port_buffer_bytes).marking_above(marked_above),
         ),
-        BufferConfig::SharedMemory(config) => task.over(
+        BufferConfig::SharedMemory(config) => task.run_on(
             || SharedMemory::new(links, config).marking_above(marked_above),
             || PacketMemory::new(links.len(), config).marking_above(marked_above),
         ),
-        BufferConfig::IngressQueued(config) => task.over(
+        BufferConfig::IngressQueued(config) => task.run_on(
             || {
                 let switch = IngressQueued::new(links, config);
                 switch.reserving(reserved).marking_above(marked_above)
@@ -93,8 +92,8 @@ pub fn over_switch<F: Copy + Default, T: OverSwitch<F>>(
     }
 }
 
-/// A switch of any architecture in closed form: for networks whose switches differ, at the price of a
-/// choice a frame.
+/// A switch of any architecture in closed form, for networks of different switches; dispatches per
+/// frame.
 #[derive(Clone, Debug)]
 pub enum AnyBuffer<F> {
     /// A private drop-tail buffer behind each egress port.
@@ -184,7 +183,7 @@ impl<F: Copy + Default> SwitchBuffer<F> for AnyBuffer<F> {
     }
 }
 
-/// As [`AnyBuffer`], step by step.
+/// As [`AnyBuffer`], event-driven.
 #[derive(Clone, Debug)]
 pub enum AnyArchitecture<F> {
     /// A private drop-tail buffer behind each egress port.

@@ -1,10 +1,10 @@
-//! What lies between hosts: links, transmitters and switches, in closed form and step by step; and the
-//! graph that they form.
+//! The network between hosts: links, transmitters and switches, in closed form and event-driven; and
+//! the graph that they form.
 //!
-//! A FIFO that sends at a fixed rate needs no event a frame: when a frame leaves it is known when it
-//! enters, `max(ready, free) + serialization time`. Only a switch whose egress chooses among several
-//! queues has to be asked at each choice. Links that pause have no such form: for them, and for a real
-//! clock, [`stepped`] drives the same buffer architectures one step at a time.
+//! A FIFO that sends at a fixed rate needs no event per frame: the time at which a frame leaves is
+//! known when it enters, `max(ready, free) + serialization time`. Only a switch whose egress chooses
+//! among several queues needs an event at each choice. Links that pause have no closed form: for them,
+//! and for a real clock, [`stepped`] drives the same buffer architectures event by event.
 //!
 //! At equal times, frames leave before frames arrive.
 #![no_std]
@@ -20,9 +20,9 @@ pub mod switch;
 pub mod topology;
 mod transmitter;
 
-pub use buffers::{AnyArchitecture, AnyBuffer, BufferConfig, OverSwitch, SwitchSetup, over_switch};
+pub use buffers::{AnyArchitecture, AnyBuffer, BufferConfig, SwitchSetup, SwitchTask, dispatch};
 pub use link::{CUT_THROUGH_BYTES, Link, ethernet};
-pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseMarks, PauseRequests, pause_time};
+pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseRequests, PauseThresholds, pause_time};
 pub use schedule::Schedule;
 pub use switch::{Chance, Grant, PortCounters, SwitchBuffer, Verdict};
 pub use transmitter::Transmitter;

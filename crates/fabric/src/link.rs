@@ -20,8 +20,8 @@ pub mod ethernet {
     }
 }
 
-/// What a switch that cuts through must have of a frame: the first 64 bytes, which say that it is no
-/// fragment (IEEE 802.3, 4.2.4.2.2).
+/// Bytes that a cut-through switch needs before it forwards a frame: the first 64, which show that it
+/// is no fragment (IEEE 802.3, 4.2.4.2.2).
 pub const CUT_THROUGH_BYTES: u32 = 64;
 
 /// One direction of a full-duplex Ethernet link.

@@ -8,7 +8,7 @@ use netstudy_units::{Duration, Rate, Time, headers};
 /// A quantum lasts as long as 512 bits (31B.2).
 const QUANTUM_BYTES: u32 = 512 / 8;
 
-/// Size of a PAUSE frame: the least there is (31B.1).
+/// Size of a PAUSE frame: a minimum-size frame (31B.1).
 pub const PAUSE_FRAME_BYTES: u32 = headers::ETHERNET_FRAME_BYTES_MIN;
 
 /// How long `quanta` last on a link of `rate`.
@@ -17,24 +17,25 @@ pub fn pause_time(rate: Rate, quanta: u16) -> Duration {
     rate.serialization(QUANTUM_BYTES) * u64::from(quanta)
 }
 
-/// When a receiver asks its peer to pause, and when to go on; in the unit of its buffer.
+/// Buffer levels at which a receiver asks its peer to pause and to go on, in the unit of its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PauseMarks {
-    /// A buffer that holds more asks for a pause. What is sent until the peer has heard of it must fit
-    /// above this mark, or is lost.
-    pub high: u64,
-    /// A buffer that holds no more ends the pause. Too low: the link idles before data come again.
-    pub low: u64,
-    /// How long a pause lasts unless it is ended or asked for again. Short ones cost more PAUSE
-    /// frames; long ones last longer when the end of a pause is lost.
+pub struct PauseThresholds {
+    /// A buffer above this level asks for a pause. Frames sent until the peer reacts must fit above it,
+    /// or are lost.
+    pub xoff: u64,
+    /// A buffer at or below this level ends the pause. Too low: the link idles before data arrives
+    /// again.
+    pub xon: u64,
+    /// Length of a pause unless it is ended or repeated. Short pauses cost more PAUSE frames; long ones
+    /// last longer when the end of a pause is lost.
     pub quanta: u16,
 }
 
-/// The side of a link that asks for pauses. It asks again halfway through a pause for as long as its
-/// buffer has not shrunk to the lower mark.
+/// The side of a link that asks for pauses. It repeats a request halfway through a pause for as long as
+/// its buffer is above the XON threshold.
 #[derive(Clone, Debug)]
 pub struct PauseRequests {
-    marks: PauseMarks,
+    thresholds: PauseThresholds,
     half: Duration,
     repeat_at: Time,
 }
@@ -42,23 +43,27 @@ pub struct PauseRequests {
 impl PauseRequests {
     /// Requests over a link of `rate`.
     #[must_use]
-    pub fn new(marks: PauseMarks, rate: Rate) -> Self {
-        Self { marks, half: pause_time(rate, marks.quanta).div(2), repeat_at: Time::NEVER }
+    pub fn new(thresholds: PauseThresholds, rate: Rate) -> Self {
+        Self {
+            thresholds,
+            half: pause_time(rate, thresholds.quanta).div(2),
+            repeat_at: Time::NEVER,
+        }
     }
 
     /// The buffer holds `level` now: the quanta to ask for in a PAUSE frame, if one is due.
     pub fn handle_level(&mut self, now: Time, level: u64) -> Option<u16> {
-        if self.repeat_at == Time::NEVER && level > self.marks.high {
+        if self.repeat_at == Time::NEVER && level > self.thresholds.xoff {
             return Some(self.ask(now));
         }
-        if self.repeat_at != Time::NEVER && level <= self.marks.low {
+        if self.repeat_at != Time::NEVER && level <= self.thresholds.xon {
             self.repeat_at = Time::NEVER;
             return Some(0);
         }
         None
     }
 
-    /// When the pause is to be asked for again; [`Time::NEVER`] when there is none.
+    /// When the request for a pause is repeated; [`Time::NEVER`] without a pause.
     #[must_use]
     pub const fn next_timeout(&self) -> Time {
         self.repeat_at
@@ -71,16 +76,16 @@ impl PauseRequests {
 
     fn ask(&mut self, now: Time) -> u16 {
         self.repeat_at = now + self.half;
-        self.marks.quanta
+        self.thresholds.quanta
     }
 }
 
-/// What a port counts of PAUSE frames.
+/// PAUSE counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounters {
-    /// PAUSE frames sent, those that end a pause included.
+    /// PAUSE frames sent, including those that end a pause.
     pub pauses_sent: u64,
-    /// PAUSE frames received, whether they are honoured or not.
+    /// PAUSE frames received, honoured or not.
     pub pauses_received: u64,
 }
 
@@ -96,7 +101,7 @@ impl PauseCounters {
 mod tests {
     use super::*;
 
-    const MARKS: PauseMarks = PauseMarks { high: 100, low: 40, quanta: 1000 };
+    const THRESHOLDS: PauseThresholds = PauseThresholds { xoff: 100, xon: 40, quanta: 1000 };
 
     fn at(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
@@ -109,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_asked_for_above_one_mark_and_ended_at_the_other() {
-        let mut requests = PauseRequests::new(MARKS, Rate::from_gbps(10));
+    fn a_pause_is_asked_for_above_xoff_and_ended_at_xon() {
+        let mut requests = PauseRequests::new(THRESHOLDS, Rate::from_gbps(10));
         assert_eq!(requests.handle_level(at(0), 100), None);
         assert_eq!(requests.handle_level(at(1), 101), Some(1000));
         assert_eq!(requests.handle_level(at(2), 200), None, "it is asked for already");
@@ -122,7 +127,7 @@ mod tests {
 
     #[test]
     fn it_is_asked_for_again_halfway_through() {
-        let mut requests = PauseRequests::new(MARKS, Rate::from_gbps(10));
+        let mut requests = PauseRequests::new(THRESHOLDS, Rate::from_gbps(10));
         requests.handle_level(at(1), 101);
         // 1000 quanta of 51.2 ns, halved.
         let again = at(1) + Duration::from_ns(25_600);

@@ -6,7 +6,7 @@ use netstudy_units::Time;
 ///
 /// At equal times the lower tie-break key wins, then the lower source. An update costs at most one
 /// comparison a level of the tree, and which nodes it compares depends on the source alone, so that a
-/// processor can load them at once.
+/// CPU can load them at once.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     /// `nodes[1]` is the earliest; the children of node n are 2n and 2n + 1; the second half holds

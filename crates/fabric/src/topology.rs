@@ -1,14 +1,14 @@
 //! The graph of a network: hosts, zones, switches and the links between their ports; and the routes
 //! through it.
 //!
-//! Hosts do not forward and switches learn no second way, so a cycle of switches is refused: between two
-//! interfaces there is then at most one path, and a switch's forwarding table is static. A host with
-//! several interfaces, even on one switch, closes no cycle.
+//! Hosts do not forward and switches learn no second path, so a cycle of switches is rejected: between
+//! two interfaces there is then at most one path, and a switch's forwarding table is static. A host
+//! with several interfaces, even on one switch, closes no cycle.
 //!
 //! A zone is a set of processes on a host with an address of its own. It shares the interfaces of its
-//! host. Linux hands packets between two addresses of one machine over inside (`ip_route_output_key`
-//! finds them in the table `local`), whatever interface holds them; so does a route here, unless the
-//! two ends of a connection are pinned to two different interfaces, as with network namespaces.
+//! host. Linux delivers packets between two addresses of one machine internally (`ip_route_output_key`
+//! finds them in the table `local`), on any interface; so does a route here, unless the two ends of a
+//! connection are pinned to two different interfaces, as with network namespaces.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,7 +21,7 @@ use netstudy_units::{Duration, Rate};
 
 use crate::Link;
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// It has interfaces, and does not forward.
@@ -38,9 +38,9 @@ pub enum NodeKind {
 /// A node by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name, of which there is no other.
+    /// Its unique name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
 }
 
@@ -66,7 +66,7 @@ pub struct Cable {
     pub mtu_bytes: u32,
 }
 
-/// Nodes and links as they are described. [`Self::build`] checks them as a whole.
+/// Nodes and links as described. [`Self::build`] checks them as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -75,7 +75,7 @@ pub struct Graph {
     ports: BTreeSet<Port>,
 }
 
-/// Why there is no such network.
+/// Why a network is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopologyError {
     /// Two nodes have one name.
@@ -116,7 +116,7 @@ pub enum TopologyError {
         /// The port that it does not have.
         port: String,
     },
-    /// No link leads from one to the other.
+    /// No path leads from one node to the other.
     Unreachable {
         /// The one.
         from: String,
@@ -341,7 +341,7 @@ pub struct Side {
 pub enum Route {
     /// From one interface to another, and back the same way.
     Wire {
-        /// The interface at the side that asked.
+        /// The interface at the side of `from`.
         from: usize,
         /// The interface at its peer.
         to: usize,
@@ -420,7 +420,7 @@ impl Topology {
         &self.switches
     }
 
-    /// What is attached to an end of a link.
+    /// The attachment at an end of a link.
     #[must_use]
     pub fn attachment(&self, at: CableEnd) -> Attachment {
         self.attachments[at.number()]
@@ -465,14 +465,14 @@ impl Topology {
         self.nodes[node].name.clone()
     }
 
-    /// How packets go between two sides of a connection.
+    /// The path of packets between two sides of a connection.
     ///
-    /// They leave and arrive by the interfaces that the sides are bound to. A side that is bound to none
-    /// takes the one from which the path has the fewest links; of several, the one whose link comes
+    /// They leave and arrive by the interfaces that the sides are bound to. An unbound side takes the
+    /// interface from which the path has the fewest links; among equals the interface whose link comes
     /// first, the peer's before its own.
     ///
     /// # Errors
-    /// A side is a switch, or no path leads from one to the other.
+    /// A side is a switch, or no path connects them.
     pub fn route(&self, from: Side, to: Side) -> Result<Route, TopologyError> {
         let (own, peer) = (self.host_of(from.node)?, self.host_of(to.node)?);
         let is_pinned = matches!((from.interface, to.interface), (Some(a), Some(b)) if a != b);

@@ -8,7 +8,7 @@ use crate::Link;
 pub struct Departing {
     /// When its last bit leaves.
     pub at: Time,
-    /// What it occupies in the buffer, in the unit of the buffer.
+    /// Occupied buffer space, in the unit of the buffer.
     pub occupied: u32,
     /// The port by which it came.
     pub ingress: u32,
@@ -45,7 +45,7 @@ impl Transmitter {
         self.free_at
     }
 
-    /// What all its frames occupy, as far as [`Self::release`] was called.
+    /// Buffer space occupied by all its frames, as far as [`Self::release`] was called.
     #[must_use]
     #[inline]
     pub const fn occupied(&self) -> u64 {
@@ -82,7 +82,7 @@ impl Transmitter {
         }
     }
 
-    /// Forgets the frames that left by `now`, and tells `left` of each.
+    /// Forgets the frames that left by `now`, and calls `left` with each.
     #[inline]
     pub fn release(&mut self, now: Time, mut left: impl FnMut(&Departing)) {
         while let Some(front) = self.queue.front()
@@ -94,7 +94,7 @@ impl Transmitter {
         }
     }
 
-    /// Sends a frame that may start at `ready`, behind those before it. Returns when its last bit
+    /// Sends a frame that may start at `ready`, after all earlier frames. Returns when its last bit
     /// leaves.
     #[inline]
     pub fn send(&mut self, ready: Time, frame_bytes: u32, occupied: u32, ingress: u32) -> Time {
@@ -103,7 +103,7 @@ impl Transmitter {
         at
     }
 
-    /// As [`Self::send`], for a frame that fits below what was ever occupied.
+    /// As [`Self::send`], for a frame that does not raise the maximum occupancy.
     #[inline]
     pub fn send_below_max(
         &mut self,
@@ -118,7 +118,7 @@ impl Transmitter {
         at
     }
 
-    /// As [`Self::send`], for a frame that occupies nothing.
+    /// As [`Self::send`], for a frame that occupies no buffer space.
     #[inline]
     pub fn transmit(&mut self, ready: Time, frame_bytes: u32) -> Time {
         self.free_at = ready.max(self.free_at) + self.link.serialization(frame_bytes);

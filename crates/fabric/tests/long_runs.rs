@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 const PORTS: u32 = 4;
 
-/// What became of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Dropped,
@@ -23,14 +23,14 @@ enum Fate {
     Leaves(Time),
 }
 
-/// What an observer beside the switch writes down.
+/// The books of a test beside the switch.
 struct Books {
     links: Vec<Link>,
     frames: Vec<(Arrival, Fate)>,
 }
 
 impl Books {
-    /// Frames that have not left the switch by `now`, those that leave then not counted.
+    /// Frames inside the switch at `now`; those that leave then are outside.
     fn inside(&self, now: Time) -> impl Iterator<Item = &Arrival> {
         self.frames.iter().filter_map(move |(arrival, fate)| match *fate {
             Fate::Held => Some(arrival),
@@ -43,7 +43,7 @@ impl Books {
         self.frames.iter().filter(|frame| frame.1 == Fate::Held).map(|frame| &frame.0)
     }
 
-    /// What left by `egress`, in the order of time: when its last bit left, and its number.
+    /// Departures by `egress`, in the order of time: time of the last bit, and frame number.
     fn departures(&self, egress: u32) -> Vec<(Time, usize)> {
         let mut left: Vec<_> = (0..self.frames.len())
             .filter_map(|number| match self.frames[number] {
@@ -208,7 +208,7 @@ proptest! {
         };
         let mut switch = SharedMemory::new(&links, &config);
         let cells = |arrival: &Arrival| u64::from(arrival.frame_bytes.div_ceil(cell_bytes));
-        // What is guaranteed may exceed the memory.
+        // Guaranteed space may exceed the memory.
         let most_guaranteed = u64::from(PORTS * ingress_guarantee_frames) * 9018;
         let most = pool_bytes + u64::from(PORTS) * port_reserve_bytes + most_guaranteed;
         run(&mut switch, &links, &arrivals, |books, arrival, verdict| {

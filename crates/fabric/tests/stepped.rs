@@ -1,11 +1,11 @@
-//! Switches one step at a time: the same as in closed form while nothing pauses, and what PAUSE does.
+//! Event-driven switches: equal to the closed form while no port pauses, and the effects of PAUSE.
 
 use netstudy_fabric::stepped::{Architecture, Departure, Mark, PausePolicy, Sent, Stepped};
 use netstudy_fabric::switch::{
     Arrival, IngressBuffers, IngressQueued, IngressQueuedConfig, OutputQueued, PacketMemory,
     PortBuffers, SharedMemory, SharedMemoryConfig,
 };
-use netstudy_fabric::{Chance, Link, PauseMarks, SwitchBuffer, Verdict, pause_time};
+use netstudy_fabric::{Chance, Link, PauseThresholds, SwitchBuffer, Verdict, pause_time};
 use netstudy_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
@@ -196,13 +196,13 @@ fn departures(
     left
 }
 
-/// Ingress ports of so much room, served in turn.
+/// Ingress ports with this buffer, served in turn.
 const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
     IngressQueuedConfig { ingress_buffer_bytes, egress_buffer_bytes: 0, random_pct: 0 }
 }
 
 fn honouring() -> PausePolicy {
-    PausePolicy { honours: true, marks: None }
+    PausePolicy { honours: true, thresholds: None }
 }
 
 #[test]
@@ -243,8 +243,8 @@ fn a_pause_that_ends_early_lets_a_held_frame_go_at_once() {
 /// A sender behind port 1 has frames for the hosts behind ports 0 and 2, in turn, and the first of
 /// those is paused. How many of its frames for the second have left after 100 µs?
 fn victim_frames(architecture: impl Architecture<Frame>) -> (usize, u64) {
-    let marks = PauseMarks { high: 3_000, low: 1_000, quanta: u16::MAX };
-    let policy = PausePolicy { honours: true, marks: Some(marks) };
+    let thresholds = PauseThresholds { xoff: 3_000, xon: 1_000, quanta: u16::MAX };
+    let policy = PausePolicy { honours: true, thresholds: Some(thresholds) };
     let mut switch = Stepped::new(&links(), architecture, policy);
     switch.handle_pause(ns(0), 0, u16::MAX);
     let (mut now, mut paused_until, mut received) = (ns(0), ns(0), 0);
@@ -272,7 +272,7 @@ fn victim_frames(architecture: impl Architecture<Frame>) -> (usize, u64) {
 #[test]
 fn a_paused_receiver_makes_a_victim_of_a_flow_to_another_one() {
     // 100 µs carry 122 frames, half of them to the host that takes them. Four frames for the other one
-    // pass the mark of 3000 bytes; then the sender must pause, whatever its next frame is for.
+    // pass the XOFF threshold of 3000 bytes; then the sender must pause all frames.
     for (received, dropped) in [
         victim_frames(PortBuffers::new(4, 100_000)),
         victim_frames(IngressBuffers::new(&links(), &in_turn(100_000))),

@@ -32,7 +32,7 @@ fn threshold() -> impl Strategy<Value = u64> {
     prop_oneof![Just(u64::MAX), 0u64..40_000]
 }
 
-/// A queue as a plain list of (departure, bytes or cells, ingress), scanned anew for each question.
+/// A queue as a plain list of (departure, bytes or cells, ingress), scanned for each question.
 #[derive(Default, Clone)]
 struct TwinQueue(Vec<(Time, u64, u32)>);
 
@@ -230,7 +230,7 @@ fn a_full_pool_still_takes_one_frame_of_a_port_that_has_none() {
     assert_eq!(switch.offer(&frame(2), &()), Verdict::Dropped);
 }
 
-/// Ingress ports of so much room, served in turn.
+/// Ingress ports with this buffer, served in turn.
 const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
     IngressQueuedConfig { ingress_buffer_bytes, egress_buffer_bytes: 0, random_pct: 0 }
 }

@@ -1,4 +1,4 @@
-//! What a snapshot costs, source by source: `cargo bench -p netstudy-probe`.
+//! Cost of a snapshot, source by source: `cargo bench -p netstudy-probe`.
 
 use std::hint::black_box;
 use std::net::{TcpListener, TcpStream};

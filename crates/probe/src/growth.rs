@@ -1,4 +1,4 @@
-//! What happened between two snapshots.
+//! Growth of counters between two snapshots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -20,7 +20,7 @@ pub struct Growth {
     pub elapsed_ns: u64,
 }
 
-/// Two snapshots between which nothing can be said to have grown.
+/// Two snapshots between which growth is undefined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrowthError {
     /// They are of different machines, boots or namespaces.
@@ -33,9 +33,9 @@ pub enum GrowthError {
         name: &'static str,
         /// Of which CPU, interface, disk or connection.
         part: Option<String>,
-        /// What it was.
+        /// The earlier value.
         before: u64,
-        /// What it is.
+        /// The later value.
         after: u64,
     },
 }
@@ -55,7 +55,7 @@ impl fmt::Display for GrowthError {
 
 impl Error for GrowthError {}
 
-/// What makes two readings the same counter: name, field, part and instance.
+/// Identity of a counter: name, field, part and instance.
 type Key<'a> = (&'static str, &'static str, Option<&'a str>, u64);
 
 fn key(reading: &Reading) -> Key<'_> {
@@ -96,7 +96,7 @@ pub fn growth(before: &Snapshot, after: &Snapshot) -> Result<Growth, GrowthError
 }
 
 impl Growth {
-    /// Adds what one counter grew by, in the kernel's unit.
+    /// Adds the growth of one counter, in the kernel's unit.
     fn add(&mut self, reading: &Reading, grown: u64) {
         let grown = reading.in_unit(grown);
         let name = reading.counter.name;
@@ -118,7 +118,7 @@ impl Growth {
     }
 }
 
-/// What a counter grew by, in the kernel's unit.
+/// Growth of a counter, in the kernel's unit.
 pub(crate) fn grown(before: &Reading, after: &Reading) -> Result<u64, GrowthError> {
     let restarted = || GrowthError::Restarted {
         name: after.counter.name,
@@ -132,8 +132,8 @@ pub(crate) fn grown(before: &Reading, after: &Reading) -> Result<u64, GrowthErro
     }
 }
 
-/// By how much a counter of `bits` advanced. One that went down has wrapped if that makes less than half of
-/// its range (RFC 1982, 3.2); none: it did not, so it was started again.
+/// The advance of a counter of `bits`. A counter that went down has wrapped if that makes less than
+/// half of its range (RFC 1982, 3.2); none: it was restarted.
 fn advance(before: u64, after: u64, bits: u32) -> Option<u64> {
     if after >= before {
         return Some(after - before);

@@ -1,12 +1,11 @@
-//! What a host tells of itself: counters of the kernel, read at one moment.
+//! Counters and states of a host, read from the kernel at one moment.
 //!
-//! `parse` turns what the kernel says into fields by the kernel's own names, without I/O; `read` is
-//! the only I/O. `vocabulary` says which fields are counters of ours, under which name and with which
-//! meaning. A [`Snapshot`] holds the chosen [`Sources`] as they were at one moment, with what the kernel
-//! said kept beside it; [`growth`] is what happened between two of them. A [`Sampler`] takes one after
-//! the other, in a thread of its own.
+//! `parse` turns the kernel's output into fields by the kernel's own names, without I/O; `read` is the
+//! only I/O. `vocabulary` maps fields to counters of ours, with names and meanings. A [`Snapshot`]
+//! holds the chosen [`Sources`] as they were at one moment, together with the kernel's output;
+//! [`growth`] compares two of them. A [`Sampler`] takes snapshots in a thread of its own.
 //!
-//! Nothing here changes the host, and nothing needs to be root.
+//! The probe does not change the host, and needs no root.
 
 mod clock;
 mod growth;

@@ -1,4 +1,4 @@
-//! From what was parsed to readings under names of ours.
+//! Turns parsed fields into readings under names of ours.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::{Counter, Flow, Source, Sources};
 pub struct Reading {
     /// Where.
     pub source: Source,
-    /// Of what.
+    /// The counter.
     pub counter: &'static Counter,
     /// Of which CPU, interface, disk or connection; none: of the whole.
     pub part: Option<Arc<str>>,
     /// Tells parts of the same name apart, of which one came after the other.
     pub instance: u64,
-    /// What the kernel told, in its unit.
+    /// The kernel's value, in its unit.
     pub value: u64,
     /// The same, carried on over the wraps and corrections that its probe has seen.
     pub total: u64,
@@ -151,10 +151,10 @@ pub(crate) fn of_qdiscs(
     for link in wanted(links, sources)? {
         let of_link = |qdisc: &&Qdisc| qdisc.interface == link.index && qdisc.is_root();
         for qdisc in qdiscs.iter().filter(of_link) {
-            // What there is no queue for is not counted, but not dropped either.
+            // Without a queue there is no count, and no drop either.
             let counted: fn(&Counter) -> bool =
                 if qdisc.counts() { |_| true } else { |counter| counter.field == "drops" };
-            // A handle that was given anew tells a new queueing discipline.
+            // A handle in new use means a new queueing discipline.
             let instance = instance(link.index) << 32 | u64::from(qdisc.handle);
             collector.add(Some(&link.name.as_str().into()), instance, qdisc, counted);
         }

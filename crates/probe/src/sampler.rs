@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::clock::monotonic_ns;
 use crate::{Probe, Snapshot, Sources};
 
-/// Stands for what a sample does not tell. No counter of the kernel gets there.
+/// Marks a missing value of a sample. No counter of the kernel gets there.
 const ABSENT: u64 = u64::MAX;
 
 /// Takes samples at an interval, in a thread of its own.
@@ -43,7 +43,7 @@ impl Sampler {
         self.thread.is_finished()
     }
 
-    /// Ends, and gives what was sampled.
+    /// Ends the sampler and returns its samples.
     ///
     /// # Panics
     /// If the thread did.
@@ -87,7 +87,7 @@ fn waited(deadline: u64, stopped: &Receiver<()>) -> bool {
     matches!(stopped.recv_timeout(left), Err(RecvTimeoutError::Timeout))
 }
 
-/// What a sampler took.
+/// Samples of a sampler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Samples {
     /// Names of counters and states, in order.
@@ -100,7 +100,7 @@ pub struct Samples {
     values: Vec<u64>,
 }
 
-/// When a sample was taken, and what it cost.
+/// Time and cost of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// `CLOCK_MONOTONIC` when it began.

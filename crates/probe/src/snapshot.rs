@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use crate::{Flow, Kind, Probe, Reading, Source, Sources};
 
-/// Where and since when the kernel counts: counters of two origins have nothing to do with each other.
+/// Place and start of the kernel's counting: counters of two origins cannot be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The start of the machine, `/proc/sys/kernel/random/boot_id`.
@@ -11,7 +11,7 @@ pub struct Origin {
     pub namespace: Option<u64>,
 }
 
-/// What the chosen sources told at one moment.
+/// Readings of the chosen sources at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// `CLOCK_MONOTONIC` when it began.
@@ -26,9 +26,9 @@ pub struct Snapshot {
     pub readings: Vec<Reading>,
     /// The connections, if they are among the sources.
     pub flows: Vec<Flow>,
-    /// What the kernel said: text as it was, answers of netlink as JSON.
+    /// The kernel's output: text as it was, answers of netlink as JSON.
     pub texts: BTreeMap<Source, String>,
-    /// Chosen sources that could not be read, with the reason. What they count is missing, not zero.
+    /// Chosen sources that could not be read, with the reason. Their counters are missing, not zero.
     pub missing: BTreeMap<Source, String>,
 }
 
@@ -39,10 +39,10 @@ impl Snapshot {
         Probe::open(sources.clone()).take()
     }
 
-    /// What grows, by name, summed over CPUs, interfaces, disks and open connections; in the units of the
-    /// names. Those of one [`Probe`] go on where a field of the kernel wraps: their difference is what
-    /// happened in between, as far as the same CPUs, interfaces, disks and connections were there. See
-    /// [`growth`](crate::growth) for what it is if not.
+    /// Counters by name, summed over CPUs, interfaces, disks and open connections; in the units of the
+    /// names. Counters of one [`Probe`] go on where a field of the kernel wraps: their difference is
+    /// the growth in between, as far as the same CPUs, interfaces, disks and connections were there.
+    /// See [`growth`](crate::growth) for other cases.
     #[must_use]
     pub fn counters(&self) -> BTreeMap<String, u64> {
         self.sums(|reading| reading.counter.kind != Kind::Gauge)
@@ -54,7 +54,7 @@ impl Snapshot {
         self.sums(|reading| reading.counter.kind == Kind::Gauge)
     }
 
-    /// What each CPU (`cpu0`), interface and disk counts, by its name.
+    /// Counters of each CPU (`cpu0`), interface and disk, by its name.
     #[must_use]
     pub fn parts(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
         let mut parts: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
@@ -68,7 +68,7 @@ impl Snapshot {
         parts
     }
 
-    /// What the kernel said, by where it said it ([`Source::place`]).
+    /// The kernel's output, by its place ([`Source::place`]).
     #[must_use]
     pub fn raw(&self) -> BTreeMap<String, String> {
         let place = |(source, text): (&Source, &String)| (source.place().to_owned(), text.clone());

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Where the kernel tells something. The order is that in which a snapshot reads them: what changes with
-/// each packet first, close together.
+/// A place at which the kernel shows counters. The order is that in which a snapshot reads them:
+/// sources that change with each packet first, close together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// TCP connections, by `sock_diag`.
@@ -51,7 +51,7 @@ impl Source {
         Self::Disks,
     ];
 
-    /// Where the kernel tells it: the key of what it said in [`Snapshot::raw`](crate::Snapshot::raw).
+    /// Its place in the kernel: the key in [`Snapshot::raw`](crate::Snapshot::raw).
     #[must_use]
     pub const fn place(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl Source {
         matches!(self, Self::Links | Self::Qdiscs | Self::Softnet | Self::Cpus | Self::Disks)
     }
 
-    /// Whether what it tells of may come and go while the host runs, and counts from 0 when it comes.
+    /// Whether its objects may come and go while the host runs, and count from 0 when they come.
     #[must_use]
     pub const fn comes_and_goes(self) -> bool {
         matches!(self, Self::Flows | Self::Qdiscs | Self::Links)
@@ -90,14 +90,14 @@ impl fmt::Display for Source {
     }
 }
 
-/// What to read.
+/// The sources to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
     /// Which sources.
     pub chosen: BTreeSet<Source>,
     /// Interfaces by name; empty: all of the namespace.
     pub interfaces: Vec<String>,
-    /// Disks by name; empty: those that are devices, not what is made of them or of memory.
+    /// Disks by name; empty: devices, without partitions and disks made of other disks or of memory.
     pub disks: Vec<String>,
     /// The process; none: this one, which alone has a [`Source::ProcessClock`].
     pub process: Option<u32>,
@@ -121,7 +121,7 @@ impl Sources {
         }
     }
 
-    /// What a network namespace has of its own: the rest is the same for all namespaces of a machine.
+    /// Sources that each network namespace has of its own: all others are the same for all namespaces.
     #[must_use]
     pub fn of_namespace() -> Self {
         Self::of([Source::Flows, Source::Snmp, Source::Netstat, Source::Qdiscs, Source::Links])

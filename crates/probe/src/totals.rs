@@ -19,7 +19,7 @@ impl Totals {
     /// Sets the totals of `readings`, which are newer than those before.
     ///
     /// # Errors
-    /// A counter was started again.
+    /// A counter was restarted.
     pub(crate) fn carry_on(&mut self, readings: &mut [Reading]) -> Result<(), GrowthError> {
         readings.iter_mut().filter(|reading| may_go_back(reading)).try_for_each(|r| self.carry(r))
     }

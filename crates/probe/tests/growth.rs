@@ -1,4 +1,4 @@
-//! What happened between two snapshots: wraps, restarts, and what came or went.
+//! Growth between two snapshots: wraps, restarts, and objects that came or went.
 
 use std::collections::BTreeMap;
 

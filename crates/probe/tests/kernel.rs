@@ -1,4 +1,4 @@
-//! Against the kernel of this machine: what was done is what the counters tell.
+//! Against the kernel of this machine: counters show the actions of the tests.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -136,7 +136,7 @@ fn the_clock_of_the_process_goes_on_with_its_work_and_holds_all_its_threads() {
         .join()
         .unwrap();
     let took = read(&mut probe) - before;
-    // Two million additions, of which no processor does a hundred in a nanosecond.
+    // Two million additions, of which no CPU does a hundred in a nanosecond.
     assert!(took > 20_000, "{took} ns");
 }
 

@@ -1,7 +1,8 @@
-//! Counters of a namespace of its own, where nobody else sends: they tell exactly what was done.
+//! Counters of a separate namespace, where nobody else sends: they show exactly the actions of the
+//! tests.
 //!
-//! A test starts itself again in a new namespace (user, network), which needs no root. Where the machine
-//! allows no namespaces, it tells `tools/tests` that it is skipped, and why.
+//! A test starts itself again in a new namespace (user, network), which needs no root. Where the
+//! machine allows no namespaces, it tells `tools/tests` that it is skipped, and why.
 
 use std::borrow::Cow;
 use std::env;
@@ -48,7 +49,7 @@ fn path() -> OsString {
     path
 }
 
-/// Says that a test was skipped, which the test harness has no word for: past what it captures, on a line
+/// Reports a skipped test, for which the test harness has no word: past its captured output, on a line
 /// that `tools/tests` counts.
 fn skip(name: &str, why: &str) {
     let why = why.replace('\n', "; ");
@@ -84,7 +85,7 @@ fn a_new_namespace_has_counted_nothing() {
 #[test]
 fn a_syn_without_an_answer_is_sent_again_after_a_timeout() {
     let name = "a_syn_without_an_answer_is_sent_again_after_a_timeout";
-    // What goes there comes back to this host, which is not it, and says nothing.
+    // Packets to that address come back to this host, which does not have it and stays silent.
     let setup = "ip link set lo up; ip route add 192.0.2.0/24 dev lo";
     in_namespace(name, setup, || {
         let nobody: SocketAddr = "192.0.2.1:9".parse().unwrap();
@@ -100,7 +101,7 @@ fn a_syn_without_an_answer_is_sent_again_after_a_timeout() {
         assert_eq!(growth.counters["timeouts"], 1);
         assert_eq!(growth.counters["syn_retransmissions"], 1);
         assert_eq!(growth.counters["connections_opened"], 1);
-        assert_eq!(growth.counters["tcp_segments_out"], 1, "without what was sent again");
+        assert_eq!(growth.counters["tcp_segments_out"], 1, "without retransmissions");
         assert_eq!(growth.counters["ip_packets_sent"], 2);
         assert_eq!(growth.counters["fast_recoveries"], 0);
     });
@@ -141,7 +142,7 @@ fn datagrams_are_counted_by_every_layer() {
 #[test]
 fn a_full_queue_drops_what_does_not_fit() {
     let name = "a_full_queue_drops_what_does_not_fit";
-    // 100 bytes a second: nothing leaves the queue while the test runs, but what the first burst lets pass.
+    // 100 bytes a second: while the test runs, only the first burst leaves the queue.
     let setup = "ip link set lo up; \
                  tc qdisc add dev lo root tbf rate 800bit burst 1600 limit 4000";
     in_namespace(name, setup, || {
@@ -187,7 +188,7 @@ fn connections_add_up_to_what_the_namespace_counts() {
             counter("tcp_segments_out") + again
         );
         assert_eq!(counter("flow_segments_in"), counter("flow_segments_out"));
-        // What segmentation offload left whole is one segment there.
+        // A packet of segmentation offload is one segment there.
         assert!(counter("tcp_segments_in") <= counter("flow_segments_in"));
         assert_eq!(counter("flow_segments_retransmitted"), counter("segments_retransmitted"));
     });

@@ -1,4 +1,4 @@
-//! What this kernel said, what other kernels would, and what none should.
+//! Output of this kernel, of other kernels, and malformed output.
 
 use netstudy_probe::parse::netlink::{Content, messages};
 use netstudy_probe::parse::tcp_info::TcpInfo;

@@ -1,6 +1,6 @@
-//! `docs/reference/probes.md` says of every counter what it is.
+//! `docs/reference/probes.md` describes every counter.
 //!
-//! To write its table anew: `PROBES_WRITE=1 cargo test -p netstudy-probe --test reference`.
+//! To write its table: `PROBES_WRITE=1 cargo test -p netstudy-probe --test reference`.
 
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! What crosses between the controller of a real testbed and the agents in its hosts: a plan and
-//! commands coming in, records going out, each a line of JSON.
+//! Messages between the controller of a real testbed and the agents in its hosts: a plan and commands
+//! coming in, records going out, each a line of JSON.
 //!
 //! The same contract as `python/netstudy/testbed/real/wire.py`; both sides are tested against
 //! `schema/examples/agent-*`. Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a
@@ -33,13 +33,13 @@ pub enum AgentRecordSchema {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InTime {
-    /// Bytes that came, each of them the one that was sent.
+    /// Bytes received, each of them verified.
     pub bytes_received: Vec<u64>,
     /// Bytes that the peer's TCP had acknowledged.
     pub bytes_acknowledged: Vec<u64>,
 }
 
-/// What one agent is to do: the first line on its standard input.
+/// The task of one agent: the first line on its standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentPlan {
@@ -49,9 +49,9 @@ pub struct AgentPlan {
     pub run: String,
     /// Name of the host.
     pub node: String,
-    /// What the agents of a run know each other by.
+    /// Shared secret by which the agents of a run identify each other.
     pub token: Token,
-    /// The agent ends with an error after this time, whatever it is doing.
+    /// The agent ends with an error after this time, in any state.
     pub time_limit_ms: u64,
     /// How long all peers that owe something may be silent before that is an error; none: as long as
     /// the time limit allows. Servers do not look at it.
@@ -62,13 +62,13 @@ pub struct AgentPlan {
     pub cpu: Option<u32>,
     /// Options of its connections.
     pub socket: SocketOptions,
-    /// What is read of the host and of its connections meanwhile.
+    /// Readings of the host and of its connections meanwhile.
     pub instruments: InstrumentPlan,
     /// The port that it listens on, at each local address of connections that it accepts; 0: ports
     /// that the kernel chooses.
     pub port: u16,
-    /// Its connections, numbered from 0: first those of the workload, then those of the probe. Observers
-    /// alone have none.
+    /// Its connections, numbered from 0: first those of the workload, then those of the probe. Only
+    /// observers have none.
     pub connections: Vec<ConnectionPlan>,
     /// Its part in the traffic.
     pub workload: AgentWorkload,
@@ -96,7 +96,7 @@ impl TryFrom<String> for Token {
     type Error = &'static str;
 
     fn try_from(digits: String) -> Result<Self, Self::Error> {
-        // The message must not repeat what it refuses.
+        // The message must not repeat the token.
         let is_token =
             digits.len() == Self::LENGTH && digits.bytes().all(|b| b.is_ascii_hexdigit());
         is_token.then_some(Self(digits)).ok_or("a token is 32 hexadecimal digits")
@@ -109,7 +109,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Options of a TCP socket; none: what the kernel does by itself.
+/// Options of a TCP socket; none: the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SocketOptions {
@@ -127,7 +127,7 @@ pub struct SocketOptions {
     pub zero_copy: bool,
 }
 
-/// What an agent reads at intervals.
+/// Readings at intervals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstrumentPlan {
@@ -165,7 +165,7 @@ pub enum ConnectionPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TransferSize {
-    /// So many bytes.
+    /// A fixed number of bytes.
     Fixed {
         /// How many.
         bytes: u64,
@@ -215,7 +215,7 @@ pub enum AgentWorkload {
     TransferServer {
         /// Which way they go.
         direction: Direction,
-        /// What each carries.
+        /// Size of each transfer.
         size: TransferSize,
         /// Size of a request, and of a confirmation.
         request_bytes: u64,
@@ -224,7 +224,7 @@ pub enum AgentWorkload {
     TransferClient {
         /// Which way they go.
         direction: Direction,
-        /// What each carries.
+        /// Size of each transfer.
         size: TransferSize,
         /// Size of a request, and of a confirmation.
         request_bytes: u64,
@@ -307,7 +307,7 @@ pub enum ProbePlan {
         /// Time between two requests of a connection.
         #[serde(deserialize_with = "spans::ns")]
         interval_ns: u64,
-        /// Time in which it is alone, before the workload begins; 0: there is no such phase.
+        /// Time in which the probe runs alone, before the workload begins; 0: there is no such phase.
         #[serde(deserialize_with = "spans::ns")]
         idle_ns: u64,
     },
@@ -323,19 +323,19 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// What the controller tells a process of the testbed: a line each, after the plan.
+/// Commands of the controller to a process of the testbed, after the plan: one per line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
     /// Read all counters now.
     Snapshot {
-        /// What the record will be named.
+        /// The name of the record to be written.
         name: String,
     },
     /// Begin the next phase: that of the workload behind the idle one, the measuring phase behind the
     /// warm-up.
     Go,
-    /// Write what is left to be written, and end.
+    /// Write the remaining records, and end.
     Stop,
 }
 
@@ -366,14 +366,14 @@ pub enum AgentRecord {
         peer: Endpoint,
         /// Congestion control in use.
         congestion_control: String,
-        /// Room to send, bookkeeping included: twice what was asked for.
+        /// Send buffer, bookkeeping included: twice the requested size.
         send_buffer_bytes: u64,
         /// Room to receive, likewise.
         receive_buffer_bytes: u64,
         /// Whether short writes are sent at once.
         no_delay: bool,
     },
-    /// A phase of a client has ended and nothing is under way any more: [`PhaseKind::Idle`] if the plan
+    /// A phase of a client has ended, with nothing under way any more: [`PhaseKind::Idle`] if the plan
     /// has a time for it, [`PhaseKind::WarmUp`], [`PhaseKind::Measure`]. After the last one the client
     /// waits for [`Command::Stop`], after the others for [`Command::Go`].
     Phase {
@@ -381,11 +381,11 @@ pub enum AgentRecord {
         name: PhaseKind,
         /// When it began.
         from_ns: u64,
-        /// When it ended. A measuring phase that ends after a time ends then, whatever is under way.
+        /// When it ended. A measuring phase with a time ends then, even with data under way.
         to_ns: u64,
         /// When nothing of it was under way any more.
         quiet_ns: u64,
-        /// Bytes that came on each connection until then, each of them the one that was sent.
+        /// Bytes received on each connection until then, each of them verified.
         bytes_received: Vec<u64>,
         /// Bytes handed to the kernel on each connection until then.
         bytes_sent: Vec<u64>,
@@ -396,8 +396,7 @@ pub enum AgentRecord {
     Progress {
         /// When.
         at_ns: u64,
-        /// Iterations, transfers or requests of this phase that have ended, those of the probe left
-        /// out.
+        /// Iterations, transfers or requests of this phase that have ended, without those of the probe.
         samples: u64,
         /// Bytes sent and received so far, all phases and connections together.
         bytes: u64,
@@ -432,7 +431,7 @@ pub enum AgentRecord {
         begun_ns: Vec<u64>,
         /// When its last byte was.
         answered_ns: Vec<u64>,
-        /// Segments that the connection had sent again as of each request, and at the end
+        /// Segments that the connection had retransmitted as of each request, and at the end
         /// (`tcpi_total_retrans`).
         retransmissions: Vec<u64>,
         /// Its retransmission timeouts, likewise (`tcpi_total_rto`).
@@ -451,14 +450,14 @@ pub enum AgentRecord {
         /// When its last byte was there, or was confirmed; of a stream: the end of the phase's time.
         ended_ns: Vec<u64>,
     },
-    /// What each connection of the workload carried in each second from the start of the client's
-    /// measuring phase until the agent was stopped. Of clients of transfers and requests.
+    /// Bytes of each connection of the workload in each second from the start of the client's measuring
+    /// phase until the agent was stopped. Of clients of transfers and requests.
     Seconds {
         /// Connection of each row.
         connection: Vec<u32>,
         /// Start of the second, from the start of the phase.
         start_ns: Vec<u64>,
-        /// Bytes that the client received, each of them the one that was sent.
+        /// Bytes that the client received, each of them verified.
         bytes_received: Vec<u64>,
         /// Bytes of the client that the server has acknowledged (`tcpi_bytes_acked`).
         bytes_sent: Vec<u64>,
@@ -483,7 +482,7 @@ pub enum AgentRecord {
         /// nanoseconds, and how many are in it. A class with none is left out.
         histogram: Vec<(u64, u64)>,
     },
-    /// What was read of the host at intervals. Absent when the plan has no interval.
+    /// Readings of the host at intervals. Absent when the plan has no interval.
     Samples {
         /// When each sample was begun.
         at_ns: Vec<u64>,
@@ -496,8 +495,7 @@ pub enum AgentRecord {
         /// Counters and states by name, a value a sample; none: it could not be read.
         values: BTreeMap<String, Vec<Option<u64>>>,
     },
-    /// What the kernel told of a connection at intervals (`TCP_INFO`). Absent when the plan has no
-    /// interval.
+    /// The kernel's `TCP_INFO` of a connection at intervals. Absent when the plan has no interval.
     ConnectionSeries {
         /// Its number.
         connection: u32,
@@ -514,19 +512,19 @@ pub enum AgentRecord {
         /// it, or were one too many.
         wrong_token: u64,
     },
-    /// How late messages were written that were due at an instant: requests of a client that do not
-    /// follow from what came, delayed responses of a server. Absent when there was none.
+    /// Scheduling lateness of timed messages: requests of a client that do not follow a response,
+    /// delayed responses of a server. Absent when there was none.
     Pacing {
         /// The instants.
         due_ns: Vec<u64>,
         /// How late each was met.
         late_ns: Vec<u64>,
-        /// One of so many instants is kept, the first ones of each number; 1 up to 262,144 of them.
+        /// Every `one_of`-th time is kept; 1 up to 262,144 of them.
         one_of: u64,
     },
     /// Why the agent ends early; nothing follows it.
     Error {
-        /// What happened, and to whom.
+        /// The error, and the peer concerned.
         message: String,
     },
     /// The agent has written all: the last record.
@@ -546,39 +544,39 @@ pub enum RequestsOf {
 /// All counters of a host at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// What the command named it.
+    /// The name given by the command.
     pub name: String,
     /// When.
     pub at_ns: u64,
-    /// What grows, by name.
+    /// Counters by name.
     pub counters: BTreeMap<String, u64>,
-    /// What does not: states of the host, by name.
+    /// States of the host, by name.
     pub gauges: BTreeMap<String, u64>,
-    /// What could not be read, with the reason.
+    /// Sources that could not be read, with the reason.
     pub missing: BTreeMap<String, String>,
     /// The agent's connections that have been opened.
     pub connections: Vec<ConnectionCounters>,
     /// Time that reading them took.
     pub cost_ns: u64,
-    /// What they were read from, byte for byte, by where it was.
+    /// The text behind the readings, byte for byte, by its place.
     pub raw: BTreeMap<String, String>,
 }
 
-/// What was counted of a connection since it was opened.
+/// Counters of a connection since it was opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionCounters {
     /// Its number.
     pub connection: u32,
-    /// Bytes that the application received, each of them the one that was sent.
+    /// Bytes that the application received, each of them verified.
     pub bytes_received: u64,
     /// Bytes that it handed to the kernel.
     pub bytes_sent: u64,
-    /// What the kernel says (`TCP_INFO`), by name: `srtt_us`, `rttvar_us`, `min_rtt_us`, `rto_us`,
+    /// The kernel's `TCP_INFO`, by name: `srtt_us`, `rttvar_us`, `min_rtt_us`, `rto_us`,
     /// `cwnd_segments`, `ssthresh_segments`, `delivery_rate_bytes_per_s`, `retransmissions`,
-    /// `timeouts`, and the payload `tcp_bytes_sent` (all that was sent, retransmissions included),
-    /// `tcp_bytes_acked` and `tcp_bytes_received`. The 36 bytes by which both ends know each other when
-    /// a connection opens, and the one that answers them, are among TCP's bytes alone.
+    /// `timeouts`, and the payload `tcp_bytes_sent` (retransmissions included), `tcp_bytes_acked` and
+    /// `tcp_bytes_received`. Only TCP's bytes include the greeting of a connection, 36 bytes, and its
+    /// answer of one byte.
     pub tcp: BTreeMap<String, u64>,
 }
 

@@ -43,14 +43,14 @@ pub struct Run {
     pub seed: String,
     /// Nodes and links.
     pub network: Network,
-    /// What is done over them.
+    /// The workload over them.
     pub workload: Workload,
     /// Small requests beside the workload; none: there are none.
     #[serde(default)]
     pub probe: Option<Probe>,
-    /// What the run goes through, in order; one of them is [`PhaseKind::Measure`].
+    /// The phases of the run, in order; one of them is [`PhaseKind::Measure`].
     pub phases: Vec<Phase>,
-    /// What is sampled meanwhile. Counters are read at the edges of phases without being asked for.
+    /// Samplers. Counters are always read at the edges of phases.
     #[serde(default)]
     pub instruments: Vec<Instrument>,
 }
@@ -59,7 +59,7 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// What hosts have in common.
+    /// Common settings of hosts.
     pub groups: Vec<Group>,
     /// Hosts, zones and switches, each with a name of its own.
     pub nodes: Vec<Node>,
@@ -81,7 +81,7 @@ pub struct Group {
     pub tcp: Tcp,
     /// Their network interfaces.
     pub nic: Nic,
-    /// Processor time of their processes in percent of one processor: for testbeds of real hosts, the
+    /// CPU time of their processes in percent of one CPU: for testbeds of real hosts, the
     /// simulator is not asked for it.
     #[serde(default)]
     pub cpu_quota_pct: Option<f64>,
@@ -142,7 +142,7 @@ pub struct Zone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CongestionControl {
-    /// RFC 5681, counting what is acknowledged.
+    /// RFC 5681, counting acknowledged segments.
     Reno,
     /// RFC 5681, counting acknowledgments in congestion avoidance.
     RenoAckCounting,
@@ -178,7 +178,7 @@ pub enum OffloadRule {
     Autosizing,
 }
 
-/// What the minimum timeout bounds.
+/// The quantity that the minimum timeout bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RtoRule {
     /// The timeout.
@@ -212,7 +212,7 @@ pub struct Tcp {
     pub ecn: bool,
     /// Initial congestion window; none: by RFC 3390.
     pub initial_window_segments: Option<u32>,
-    /// What the minimum timeout bounds.
+    /// The quantity that the minimum timeout bounds.
     pub rto_rule: RtoRule,
     /// Timeout before the first round-trip time is known.
     #[serde(deserialize_with = "spans::ns")]
@@ -234,7 +234,7 @@ pub struct Tcp {
     /// Segments acknowledged at once when data starts to come, also after a gap longer than the timeout,
     /// and after a copy of old data.
     pub quick_ack_segments: u32,
-    /// Acknowledge the end of what was written as soon as it is read.
+    /// Acknowledge the end of a write as soon as it is read.
     pub ack_pushed: bool,
     /// Share of received segments upon which the application reads at once, which sends an
     /// acknowledgment that waits.
@@ -263,24 +263,24 @@ pub struct Nic {
     /// From the wire to the socket.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_latency_ns: u64,
-    /// Mean of what a segment takes beyond that, at random (exponential); the order stays.
+    /// Mean of the random time of a segment in addition (exponential); the order stays.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_jitter_ns: u64,
-    /// Processor time that a received frame costs.
+    /// CPU time of a received frame.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_frame_ns: u64,
-    /// Rate at which the processor deals with the bytes of received frames; none: at once.
+    /// Rate at which the CPU handles the bytes of received frames; none: at once.
     pub receive_rate_bps: Option<u64>,
     /// Frames that may wait for the wire.
     pub transmit_queue_frames: u32,
     /// Frames a second that it carries at most in either direction; none: no limit.
     pub packet_rate_pps: Option<u64>,
-    /// Descriptors of the receive ring; none: no end of them.
+    /// Descriptors of the receive ring; none: unlimited.
     pub receive_ring_frames: Option<u32>,
-    /// From the first frame in the ring to the processor, when that idles.
+    /// From the first frame in the ring to the idle CPU: interrupt coalescing.
     #[serde(deserialize_with = "spans::ns")]
     pub interrupt_delay_ns: u64,
-    /// Frames that the processor takes in one batch at most; none: all there are.
+    /// Most frames that the CPU polls in one batch; none: all in the ring.
     pub poll_weight_frames: Option<u32>,
     /// Payload of a segment merged from several of a batch at most; 0: none is merged.
     pub receive_merge_bytes: u32,
@@ -344,9 +344,9 @@ pub enum Buffer {
     },
     /// One memory for all ports.
     SharedMemory {
-        /// What all ports share.
+        /// Memory shared by all ports.
         pool_bytes: u64,
-        /// What each port has of its own.
+        /// Reserve of each port.
         port_reserve_bytes: u64,
         /// A frame takes whole cells.
         cell_bytes: u32,
@@ -359,7 +359,7 @@ pub enum Buffer {
     IngressQueued {
         /// Room of each ingress port.
         ingress_buffer_bytes: u64,
-        /// What an egress port may have pulled beyond the wire.
+        /// Bytes that an egress port may have pulled beyond the frame on the wire.
         egress_buffer_bytes: u32,
         /// Share of an egress' choices made at random.
         random_arbitration_pct: u32,
@@ -396,8 +396,8 @@ pub struct Port {
     pub nic: Option<Nic>,
 }
 
-/// What is done over the network. Roles are bound to hosts and zones by name; `host@interface` says
-/// which interface of the host, where it has several.
+/// The traffic of a run. Roles are bound to hosts and zones by name; `host@interface` selects the
+/// interface of a host with several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Workload {
@@ -409,13 +409,13 @@ pub enum Workload {
     Request(Request),
 }
 
-/// Who asks and who answers.
+/// Clients and servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Roles {
-    /// Those that open connections.
+    /// Hosts that open connections.
     pub client: Vec<String>,
-    /// Those that listen.
+    /// Hosts that listen.
     pub server: Vec<String>,
 }
 
@@ -434,7 +434,7 @@ impl Roles {
 pub struct Incast {
     /// One client, some servers.
     pub roles: Roles,
-    /// Unstriped: what each server sends. Striped: what all of them send together.
+    /// Unstriped: bytes of each server. Striped: bytes of all servers together.
     pub block_bytes: u64,
     /// Whether the block is spread over the servers.
     pub striped: bool,
@@ -505,8 +505,8 @@ pub struct Request {
     pub new_connections: bool,
 }
 
-/// Small requests at a fixed interval, on a connection of their own for each pair of the workload:
-/// they tell what others would wait while the workload goes on.
+/// Small requests at a fixed interval, on a connection of their own for each pair of the workload: they
+/// measure the latency of other traffic under the workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
@@ -519,7 +519,7 @@ pub struct Probe {
     pub response_bytes: u64,
 }
 
-/// What happens in a phase.
+/// The kind of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
@@ -529,7 +529,7 @@ pub enum PhaseKind {
     Configure,
     /// The application gathers statistics of its own data.
     GatherStatistics,
-    /// Nothing but the probe, before the workload begins.
+    /// The probe alone, before the workload begins.
     Idle,
     /// The workload runs, and no sample is kept.
     WarmUp,
@@ -539,7 +539,7 @@ pub enum PhaseKind {
     Reset,
     /// The workload runs and is measured: one window for all instruments.
     Measure,
-    /// The workload has ended; what is under way ends.
+    /// The workload has ended; transfers under way end.
     CoolDown,
 }
 
@@ -547,9 +547,9 @@ pub enum PhaseKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// What happens in it.
+    /// Its kind.
     pub kind: PhaseKind,
-    /// When it ends; none: when what it does is done.
+    /// Its end; none: when nothing of it is under way.
     #[serde(default)]
     pub until: Option<Until>,
 }
@@ -558,7 +558,7 @@ pub struct Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Until {
-    /// After so many of what the workload counts.
+    /// After this number of iterations, transfers or requests.
     Count {
         /// How many.
         count: u32,
@@ -571,11 +571,11 @@ pub enum Until {
     },
 }
 
-/// What an instrument reads.
+/// The readings of an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstrumentKind {
-    /// Processor, memory, disk and interfaces of a host, as sar does.
+    /// CPU, memory, disk and interfaces of a host, as sar does.
     Host,
     /// Connections of a host: smoothed and minimum round-trip time, congestion window, as `TCP_INFO` does.
     Tcp,
@@ -589,11 +589,11 @@ pub enum InstrumentKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instrument {
-    /// What is read.
+    /// Its readings.
     pub kind: InstrumentKind,
     /// Of which node.
     pub node: String,
-    /// Of which port; none: all of them.
+    /// The port; none: all ports.
     #[serde(default)]
     pub port: Option<String>,
     /// Time between two samples.

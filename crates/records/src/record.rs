@@ -16,13 +16,13 @@ pub enum RecordSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Record {
-    /// Who writes: the first record.
+    /// The writer: the first record.
     Engine {
         /// Version of this contract.
         schema: RecordSchema,
         /// Version of the engine.
         version: String,
-        /// What the runs were made on.
+        /// The testbed of the runs.
         testbed: String,
     },
     /// How far the engine is.
@@ -48,17 +48,17 @@ pub enum Record {
     },
 }
 
-/// How far the run is that is being made, in what its workload counts, or in milliseconds where its phases
-/// last for a time.
+/// Progress of the current run, in its workload's counts, or in milliseconds where its phases last for
+/// a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunUnderWay {
-    /// What is done.
+    /// The part done.
     pub done: u64,
     /// All that there is to do, warm-up included.
     pub of: u64,
 }
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
@@ -111,12 +111,12 @@ pub struct RecordNode {
     pub group: String,
     /// The clock that its times are of. Times of different clocks must not be compared.
     pub clock: String,
-    /// Processors that a host may use, of which `host_cpu_ns` is the busy time; none: not known, or a
-    /// simulated host whose frames cost no processor time.
+    /// CPUs that a host may use, of which `host_cpu_ns` is the busy time; none: not known, or a
+    /// simulated host whose frames cost no CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// Name of the file that describes its machine, `captures/nodes/<name>.json`; none: it was
-    /// simulated, or nothing was captured.
+    /// Name of the file that describes its machine, `captures/nodes/<name>.json`; none: simulated, or
+    /// not captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
     /// When its counters were read at each edge, by that clock; none: at the edge itself.
@@ -124,7 +124,7 @@ pub struct RecordNode {
     pub read_at_ns: Option<Vec<u64>>,
 }
 
-/// What was sampled in the measuring phase: tables, each a column a quantity.
+/// Samples of the measuring phase: tables, a column a quantity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Samples {
     /// A row an iteration of an incast.
@@ -153,7 +153,7 @@ pub struct IterationSamples {
     /// a kernel, which only count.
     #[serde(default)]
     pub dropped_packets: Option<Vec<u64>>,
-    /// Segments that the servers sent again.
+    /// Segments that the servers retransmitted.
     pub retransmissions: Vec<u64>,
     /// Expiries of the servers' retransmission timers.
     pub timeouts: Vec<u64>,
@@ -170,10 +170,10 @@ pub struct ConnectionSamples {
     pub bytes_received: Vec<u64>,
     /// Application bytes of the client that the server received, requests included.
     pub bytes_sent: Vec<u64>,
-    /// Time that the client spent in what it was asked to do: from the start of each iteration, transfer or
-    /// request to its last byte.
+    /// Time that the client's iterations, transfers or requests took: from the start of each to its
+    /// last byte.
     pub busy_ns: Vec<u64>,
-    /// Segments sent again by the ends that send data: the server's where clients only ask, the client's
+    /// Segments retransmitted by the ends that send data: the server's where clients only ask, the client's
     /// where they send, both where both do.
     pub retransmissions: Vec<u64>,
     /// Expiries of those ends' retransmission timers.
@@ -224,7 +224,7 @@ pub struct RequestHistogram {
     pub requests: Vec<u64>,
 }
 
-/// What a connection carried in each second of the measuring phase.
+/// Bytes of a connection in each second of the measuring phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondSamples {
     /// The row of [`ConnectionSamples`].
@@ -233,23 +233,23 @@ pub struct SecondSamples {
     pub start_ns: Vec<u64>,
     /// Application bytes that the client received.
     pub bytes_received: Vec<u64>,
-    /// Application bytes of the client that the server received: on testbeds of real hosts, those that
-    /// its TCP has acknowledged.
+    /// Application bytes of the client that the server received: on testbeds of real hosts, those
+    /// acknowledged by its TCP.
     pub bytes_sent: Vec<u64>,
 }
 
-/// What a sampler read of one node, port or connection: a column a counter, a value a sample.
+/// Samples of one node, port or connection: a column a counter, a value a sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
     /// Whose.
     pub node: String,
-    /// Which port of it; none: the node's own.
+    /// The port; none: the node's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
     /// Which connection, as a row of [`ConnectionSamples`]; none: of no single one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<u32>,
-    /// What read it.
+    /// The sampler.
     pub instrument: InstrumentKind,
     /// When, by the node's clock.
     pub at_ns: Vec<u64>,
@@ -257,10 +257,10 @@ pub struct Series {
     pub values: BTreeMap<String, Vec<Option<u64>>>,
 }
 
-/// Something that a testbed of real machines can do only so much of, and how much a run took.
+/// A limit of a testbed of real machines, and how much of it a run took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestbedLimit {
-    /// What is limited.
+    /// The limited resource.
     pub name: String,
     /// How much the run took; none: it could not be measured.
     pub value: Option<f64>,
@@ -268,29 +268,29 @@ pub struct TestbedLimit {
     pub allowed: f64,
     /// Unit of both; empty for a count.
     pub unit: String,
-    /// Whether the run measured the testbed and not what was studied.
+    /// Whether the run measured the testbed instead of the system under study.
     pub exceeded: bool,
-    /// Whether the run is invalid for that, and for nothing else.
+    /// Whether the run is invalid for that reason alone.
     #[serde(default)]
     pub invalidates: bool,
-    /// Where the value was read, and what stood there.
+    /// Source of the value, and its text.
     pub evidence: String,
 }
 
 /// Two instruments that counted the same thing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reconciliation {
-    /// What should be equal, the left instrument first.
+    /// The quantities that should be equal, the left instrument first.
     pub check: String,
-    /// What the left one counted.
+    /// The left instrument's value.
     pub left: f64,
-    /// What the right one counted.
+    /// The right instrument's value.
     pub right: f64,
     /// Left minus right.
     pub difference: f64,
     /// The largest difference, either way, that the instruments themselves allow.
     pub tolerance: f64,
-    /// What the difference comes from, where that is known.
+    /// The cause of the difference, where it is known.
     pub explained: Option<String>,
     /// Whether the two agree.
     pub holds: bool,
@@ -319,7 +319,7 @@ pub struct RunRecord {
     pub replicate: u32,
     /// Its seed.
     pub seed: String,
-    /// What became of it.
+    /// Its outcome.
     pub status: Status,
     /// How it was simulated; none: it was not simulated.
     pub mode: Option<Mode>,
@@ -333,31 +333,31 @@ pub struct RunRecord {
     /// Its phases; one of them is the measuring phase.
     #[serde(default)]
     pub phases: Vec<PhaseTimes>,
-    /// What was measured.
+    /// Its samples.
     #[serde(default)]
     pub samples: Samples,
     /// When counters were read.
     #[serde(default)]
     pub edges: Vec<Edge>,
-    /// What the nodes counted since the run began.
+    /// Counters of nodes since the run began.
     #[serde(default)]
     pub counters: BTreeMap<String, Readings>,
-    /// What their ports and interfaces counted: node, port, counter.
+    /// Counters of their ports and interfaces: node, port, counter.
     #[serde(default)]
     pub ports: BTreeMap<String, BTreeMap<String, Readings>>,
-    /// What samplers read.
+    /// Series of samplers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
     /// Whether the testbed was the limit; the simulator has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<TestbedLimit>,
-    /// What independent instruments counted, held against each other.
+    /// Counters of independent instruments, compared with each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reconciliation: Vec<Reconciliation>,
-    /// What the run was made on; empty for the simulator.
+    /// The machines of the run; empty for the simulator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// What all link rates of the study were multiplied by, such as `1/20`; none: nothing.
+    /// Factor of all link rates of the study, such as `1/20`; none: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<String>,
     /// Metric and its value, where the run was carried out elsewhere and published.

@@ -1,4 +1,4 @@
-//! Lengths of time in plans: what virtual time can count, also when they are added up.
+//! Durations in plans: within the range of virtual time, also in sums.
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 

@@ -1,5 +1,5 @@
-//! What the user-space switch, which may be several, is told and what it says, a line of JSON each. Commands are those of
-//! [`crate::Command`].
+//! Messages to and from the user-space switch process, which may act as several switches: one line of
+//! JSON each. Commands are those of [`crate::Command`].
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 
@@ -35,8 +35,8 @@ pub struct SwitchPlan {
     pub run: String,
     /// After that time the process ends by itself, with an error.
     pub time_limit_ms: u64,
-    /// The processor that it stays on and that nothing else wants: there it is awake between frames.
-    /// None: whichever the system chooses.
+    /// The CPU to which the switch is pinned and which it has for itself: it polls there between frames.
+    /// None: any CPU, without polling.
     pub cpu: Option<u32>,
     /// 16 hexadecimal digits, from which the random choices of an egress come.
     pub seed: String,
@@ -48,8 +48,8 @@ pub struct SwitchPlan {
     /// Switches whose counters are read at intervals.
     #[serde(default)]
     pub sampled: Vec<SwitchSampling>,
-    /// Whether frames also come at the rate of their link, as over a wire; else as fast as hosts hand
-    /// them over.
+    /// Whether frames also arrive at the rate of their link, as over a wire; otherwise as fast as hosts
+    /// hand them over.
     #[serde(default)]
     pub paced_ingress: bool,
 }
@@ -116,7 +116,7 @@ pub struct SwitchHost {
 pub struct SwitchSampling {
     /// Its name.
     pub switch: String,
-    /// The port; none: all of them.
+    /// The port; none: all ports.
     pub port: Option<String>,
     /// Time between two samples.
     #[serde(deserialize_with = "spans::ns")]
@@ -140,13 +140,13 @@ pub enum SwitchRecord {
     },
     /// The counters, as asked for.
     Snapshot {
-        /// What it was asked to be called.
+        /// The name given by the command.
         name: String,
         /// When they were read.
         at_ns: u64,
-        /// What each port counted since it was ready, by switch and port.
+        /// Counters of each port since the switch was ready, by switch and port.
         counters: BTreeMap<String, BTreeMap<String, SwitchPortCounters>>,
-        /// How long reading took, in which nothing was forwarded.
+        /// Duration of the reading, in which no frame was forwarded.
         cost_ns: u64,
         /// Files of /proc that were read with them, whole.
         raw: BTreeMap<String, String>,
@@ -160,7 +160,7 @@ pub enum SwitchRecord {
         /// The number of the port by which it was to leave.
         egress: Vec<u32>,
     },
-    /// What was read of a port at intervals.
+    /// Samples of a port at intervals.
     Samples {
         /// The switch.
         switch: String,
@@ -168,7 +168,7 @@ pub enum SwitchRecord {
         port: String,
         /// When each sample was taken.
         at_ns: Vec<u64>,
-        /// What the port had counted by then, by name.
+        /// The port's counters at each time, by name.
         values: BTreeMap<String, Vec<u64>>,
     },
     /// How well the switch kept to its times.
@@ -182,7 +182,7 @@ pub enum SwitchRecord {
     End {},
 }
 
-/// What is counted at a port.
+/// Counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchPortCounters {
@@ -206,13 +206,14 @@ pub struct SwitchPortCounters {
     pub frames_unaddressed: u64,
 }
 
-/// How well the switch kept to its times. Where it did not, the run measured something else.
+/// The switch's timing. Where it was poor, the run measured something else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchClock {
     /// Frames that were sent.
     pub departures: u64,
-    /// Those of them that were later than their port allows: by a full frame, or by 50 us if that is longer.
+    /// Departures that were later than their port allows: by a full frame, or by 50 us if that is
+    /// longer.
     pub departures_late: u64,
     /// How late they were: the median.
     pub late_ns_p50: u64,
@@ -226,7 +227,7 @@ pub struct SwitchClock {
     pub kept_up: bool,
     /// Why it is not.
     pub why: Option<String>,
-    /// Processor time that the switch took, from start to end.
+    /// CPU time of the switch, from start to end.
     pub cpu_ns: u64,
 }
 

@@ -1,9 +1,9 @@
 //! A FIFO in a ring of slots.
 //!
 //! It does what `VecDeque` does for plain values, in about half the steps: the ring has a power of two
-//! of slots, so that a place is found by a mask, and numbers that grow until it is empty say where it
-//! begins and ends, so that nothing wraps. Slots are never given back: what waits a packet allocates nothing once
-//! the ring has its size.
+//! of slots, so a mask finds a place, and its begin and end are numbers that grow until it is empty, so
+//! nothing wraps. Slots are never given back: once the ring has its size, queueing a packet does not
+//! allocate.
 #![no_std]
 
 extern crate alloc;
@@ -127,7 +127,7 @@ impl<T: Copy + Default> Ring<T> {
         self.iter_from(0)
     }
 
-    /// The values from the one at `index` to the back; what is skipped costs nothing.
+    /// The values from the one at `index` to the back; skipping is free.
     #[must_use]
     pub fn iter_from(
         &self,

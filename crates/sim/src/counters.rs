@@ -1,4 +1,4 @@
-//! The names of what is counted, as records have them.
+//! Counters by their names in records.
 
 use netstudy_tcp::Counters;
 use netstudy_units::Duration;
@@ -8,7 +8,7 @@ use crate::measure::Snapshot;
 use crate::network::{Carried, EndCounters, NicCounters};
 use crate::wiring::{ReceiveKind, Wiring};
 
-/// What the TCP of a host counts.
+/// TCP counters of a host.
 pub(crate) fn of_host(c: &Counters) -> [(&'static str, u64); 13] {
     [
         ("segments_sent", c.segments_sent),
@@ -51,24 +51,24 @@ pub(crate) fn of_packets(end: &EndCounters) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// The processors of a host: one for each interface whose frames cost processor time, and one for packets that
-/// stay inside of it, which cost what they do at its first interface.
+/// The CPUs of a host: one for each interface whose frames cost CPU time, and one for packets between
+/// its own processes, which cost the same as at its first interface.
 #[derive(Debug)]
-pub(crate) struct Processors {
+pub(crate) struct Cpus {
     /// By the number of the interface's end of its link.
     at_links: Vec<(usize, ReceiveKind)>,
     /// With the number of the host.
     inside: Option<(usize, ReceiveKind)>,
 }
 
-impl Processors {
-    /// Those of the host `node`; none: frames cost it no processor time.
+impl Cpus {
+    /// The CPUs of the host `node`; none: frames cost it no CPU time.
     pub(crate) fn of_host(wiring: &Wiring, node: usize) -> Option<Self> {
         let interfaces = wiring.interfaces_of(node).map(|(at, kind)| (at, kind.receive));
-        let mut costly = interfaces.clone().filter(|(_, kind)| kind.has_processor());
+        let mut costly = interfaces.clone().filter(|(_, kind)| kind.has_cpu_cost());
         let at_links: Vec<_> = costly.by_ref().map(|(at, kind)| (at.number(), kind)).collect();
         let first = interfaces.map(|(_, kind)| kind).next();
-        let inside = first.filter(|kind| kind.has_processor() && wiring.carries_inside(node));
+        let inside = first.filter(|kind| kind.has_cpu_cost() && wiring.carries_inside(node));
         let inside = inside.map(|kind| (node, kind));
         (!at_links.is_empty()).then_some(Self { at_links, inside })
     }
@@ -78,7 +78,7 @@ impl Processors {
         (self.at_links.len() + usize::from(self.inside.is_some())) as f64
     }
 
-    /// How long they have been busy.
+    /// Busy time of the CPUs.
     pub(crate) fn counters(&self, counted: &Snapshot) -> [(&'static str, u64); 1] {
         let at_links =
             self.at_links.iter().map(|(end, kind)| kind.busy(&counted.ends[*end].nic.received));
@@ -90,7 +90,7 @@ impl Processors {
     }
 }
 
-/// What the port of a switch counts.
+/// Counters of a switch port.
 pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 11] {
     let (port, received, pauses) = (&end.port, &end.port_received, &end.pauses);
     [

@@ -1,8 +1,8 @@
-//! Hosts: their applications, both ends of their connections, and their timers. There is one copy of
-//! this code, for both ends and for every network.
+//! Hosts: applications, both ends of each connection, timers. The code exists once, for both ends and
+//! all networks.
 //!
-//! Whatever is ahead of the clock in a network, each host lives in the order of its own time: what is due
-//! at it comes before what it receives at the same time or later.
+//! Networks may run ahead of the clock, but each host lives in the order of its own time: an event due
+//! at a host comes before a segment that it receives at the same time or later.
 
 use netstudy_fabric::{Chance, Schedule};
 use netstudy_random::Stream;
@@ -14,8 +14,8 @@ use crate::measure::{Measure, Rare};
 use crate::network::Network;
 use crate::wiring::{Member, Wiring};
 
-/// Names one end of a connection: twice the number of the connection, and one more for the end that
-/// does not open it.
+/// Index of one end of a connection: twice the connection's number, plus 1 for the end that does not
+/// open it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndIndex(pub(crate) u32);
 
@@ -46,13 +46,13 @@ pub(crate) struct End {
     pub(crate) tcp: Endpoint,
     /// The index of its host.
     pub(crate) host: u32,
-    /// What the host's application calls the connection.
+    /// The application's number of the connection.
     number: u32,
-    /// No timer of this end is due before: what the host's timers hold.
+    /// Lower bound of this end's next timeout, as set in the host's timers.
     due: Time,
 }
 
-/// A host, with what a network keeps at each host.
+/// A host, and the network's per-host state.
 struct Host<T, N> {
     app: T,
     line: N,
@@ -60,16 +60,16 @@ struct Host<T, N> {
     ends: Vec<EndIndex>,
     /// When something may be due: source 0 is the application, i + 1 its connection i.
     timers: Schedule,
-    /// Nothing is due before: what the timers of all hosts hold.
+    /// Lower bound of the host's next event, as set in the timers of all hosts.
     due: Time,
     read_at_once_pct: u32,
     reads: Stream,
 }
 
-/// All hosts and connections of a run, and what is measured of them.
+/// All hosts and connections of a run, and its measurement.
 pub(crate) struct Population<T, N = ()> {
     hosts: Box<[Host<T, N>]>,
-    /// By [`EndIndex`]: what a packet touches on its way is in one place.
+    /// By [`EndIndex`]; all the state that a packet touches at an end is in one place.
     ends: Box<[End]>,
     shared: Shared,
 }
@@ -80,8 +80,8 @@ struct Shared {
     measure: Measure,
 }
 
-/// A [`Population`] that is at work. It is a few pointers, which the path of a packet keeps in registers:
-/// so whoever is not compiled into that path gets them by value.
+/// A [`Population`] at work: a few pointers, which the packet path keeps in registers. So functions
+/// that are not inlined into that path take it by value.
 #[allow(clippy::struct_field_names, reason = "there is no other word for it")]
 pub(crate) struct Hosts<'a, T, N = ()> {
     hosts: &'a mut [Host<T, N>],
@@ -108,14 +108,14 @@ impl<T: Traffic, N> Host<T, N> {
         }
     }
 
-    /// Whether the application reads as soon as the segment that has just come is there.
+    /// Whether the application reads as soon as the segment has arrived.
     #[inline]
     fn reads_at_once(&mut self) -> bool {
         self.read_at_once_pct > 0 && self.reads.below(100) < self.read_at_once_pct
     }
 
-    /// The application may read what came at an end of the host, `before` that had come until then. Whether
-    /// it may have something due earlier.
+    /// The application may read the data that has just arrived at an end; `before` bytes had arrived
+    /// earlier. True: the application may be due earlier now.
     #[inline(always)]
     fn take_data(&mut self, now: Time, end: &mut End, before: u64) -> bool {
         if self.reads_at_once() {
@@ -132,8 +132,8 @@ const fn is_closed_by_peer(state: State) -> bool {
 }
 
 impl<T: Traffic, N> Population<T, N> {
-    /// The hosts of a network, each with its application and what the network keeps at it; the
-    /// connections are between them by their index.
+    /// The hosts of a network, each with its application and the network's state; connections name
+    /// hosts by index.
     pub(crate) fn new(
         wiring: &Wiring,
         seed: &str,
@@ -177,7 +177,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         Hosts { hosts: self.hosts, ends: self.ends, shared: self.shared }
     }
 
-    /// What is measured.
+    /// The measurement of the run.
     #[inline(always)]
     pub(crate) const fn measure(&mut self) -> &mut Measure {
         &mut self.shared.measure
@@ -194,19 +194,19 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.hosts.len()
     }
 
-    /// What the network keeps at a host.
+    /// The network's state at a host.
     #[inline(always)]
     pub(crate) fn line(&mut self, host: usize) -> &mut N {
         &mut self.hosts[host].line
     }
 
-    /// What the network keeps at a host, and what is measured.
+    /// The network's state at a host, and the measurement.
     #[inline(always)]
     pub(crate) fn line_and_measure(&mut self, host: usize) -> (&mut N, &mut Measure) {
         (&mut self.hosts[host].line, &mut self.shared.measure)
     }
 
-    /// What the network keeps at each host.
+    /// The network's state at each host.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &N> {
         self.hosts.iter().map(|host| &host.line)
     }
@@ -217,7 +217,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.ends[end.index()].host as usize
     }
 
-    /// All ends, the one that opens each connection first.
+    /// All ends, in pairs: the end that opens a connection, then its peer.
     pub(crate) fn ends(&self) -> impl Iterator<Item = &End> {
         self.ends.iter()
     }
@@ -227,7 +227,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         &self.ends[end.index()].tcp
     }
 
-    /// The application of the host that an end belongs to, and what it calls the connection.
+    /// The application of an end's host, and its number of the connection.
     pub(crate) fn application(&self, end: &End) -> (&T, u32) {
         (&self.hosts[end.host as usize].app, end.number)
     }
@@ -237,7 +237,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.hosts[host].ends[number as usize]
     }
 
-    /// What peers still have to send of what applications have asked for on the first `connections`.
+    /// Bytes that peers still owe to applications on the first `connections`.
     pub(crate) fn owed_bytes(&self, connections: usize) -> u64 {
         let owed = |end: &End| {
             let app = &self.hosts[end.host as usize].app;
@@ -246,7 +246,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.ends().take(2 * connections).map(owed).sum()
     }
 
-    /// The controller starts what waits for it.
+    /// The controller lets all waiting applications go on.
     pub(crate) fn go(&mut self, now: Time) {
         for host in 0..self.hosts.len() {
             if self.hosts[host].app.go(now) {
@@ -351,8 +351,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// A segment of an end, with `payload` bytes, will have left its host at `left_at`: what
-    /// [`Network::send`] did not know.
+    /// A segment of an end, with `payload` bytes, will have left its host at `left_at`. For networks
+    /// where [`Network::send`] could not know that.
     pub(crate) fn note_departure(&mut self, from: EndIndex, payload: u32, left_at: Time) {
         let tcp = &mut self.end(from).tcp;
         if payload > 0 && tcp.has_small_queue() {
@@ -404,8 +404,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.shared.timers.set(host, time);
     }
 
-    /// Does all that is due at a host by `until`, in the order of time: it is read before its application
-    /// acts, which comes before timers of connections, those in the order of connections.
+    /// Handles every event due at a host by `until`, in the order of time. At equal times: its reading,
+    /// its application, then timers in the order of connections.
     #[cold]
     #[inline(never)]
     pub(crate) fn fire_timers(
@@ -443,8 +443,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     ) {
         let due = self.end(index).tcp.next_timeout();
         if due > bound {
-            // It was put off since. Nothing happened to the connection, so it is not asked for segments:
-            // a burst that it holds back waits for a fact, not for the clock.
+            // The timer was put off. Nothing happened to the connection, so it is not polled for
+            // segments: a burst that it holds back waits for an event, not for the clock.
             self.again().set_timer(index, due);
             return;
         }
@@ -458,7 +458,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.pump(network, due, host, index);
     }
 
-    /// The application of a host does what is due at `now`.
+    /// Carries out the application's actions that are due at `now`.
     fn act(&mut self, network: &mut impl Network<T, Line = N>, host: usize, now: Time) {
         while let Some(action) = self.hosts[host].app.poll(now) {
             let end = |number: u32| self.hosts[host].ends[number as usize];
@@ -492,8 +492,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     // ---- sending
 
-    /// Sends all that an end has to send: an acknowledgment, if that is all there can be; else new data,
-    /// if nothing else comes first, and then the rest.
+    /// Sends all pending segments of an end: only an acknowledgment, where nothing else can be due;
+    /// otherwise new data first, if nothing has precedence, and then the rest.
     #[inline(always)]
     fn pump(
         &mut self,
@@ -551,7 +551,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.lower_timer(from);
     }
 
-    /// Sends new data of an end with a small queue. Whether nothing more is due.
+    /// Sends new data of an end with a small queue (TSQ). True: nothing more is due.
     #[inline(always)]
     fn send_held_news(
         &mut self,

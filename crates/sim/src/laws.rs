@@ -1,4 +1,4 @@
-//! The conservation laws of a network: every run over it is held against them.
+//! The conservation laws of a network, checked after every run.
 
 use netstudy_fabric::ethernet;
 use netstudy_fabric::topology::Route;
@@ -9,7 +9,7 @@ use crate::measure::Outcome;
 use crate::network::SwitchFrames;
 use crate::wiring::Wiring;
 
-/// What was asked for is what was received.
+/// All requested bytes have arrived.
 pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
     Check {
         law: "every byte that was asked for arrives once".to_owned(),
@@ -18,7 +18,7 @@ pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
     }
 }
 
-/// What was begun has ended.
+/// No message is incomplete.
 pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
     Check {
         law: "every byte that was asked for arrives once".to_owned(),
@@ -27,12 +27,12 @@ pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
     }
 }
 
-/// Payload cannot come faster than full frames carry it over the link of each interface. Shown is the
-/// one that came nearest.
+/// Payload does not arrive faster than full-size frames can carry it over each interface's link. The
+/// check shows the interface closest to the limit.
 ///
-/// Where the phase begins under load, what had left its sender by then may have passed the link before and
-/// be handed over in the phase: held back by the interface, or behind a gap. It needs no time on the wire
-/// within the phase, nor does the frame that was on it.
+/// Where the phase begins under load, data sent before it may already have passed the link and be
+/// delivered in the phase: held back by the interface, or behind a gap. Such data needs no time on the
+/// wire within the phase, nor does the frame that was on it.
 pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
     let topology = &wiring.topology;
     let mut received = vec![0; topology.interfaces().len()];
@@ -77,9 +77,10 @@ pub(crate) fn frames_conserved(outcome: &Outcome) -> Check {
     }
 }
 
-/// No frame appears or vanishes at any of several switches, or on a link to it; none: of the one that there
-/// is, [`frames_conserved`] tells. What waits at the other end of a link is known for the whole network alone: it is allowed
-/// for at each switch, and is nothing where the network has come to rest.
+/// No frame appears or vanishes at any of several switches, or on a link to it; none for a single
+/// switch, which [`frames_conserved`] covers. The number of frames that wait at the other end of a link
+/// is known only for the whole network: each switch may miss that many, and none once the network is at
+/// rest.
 pub(crate) fn switches_conserve(wiring: &Wiring, outcome: &Outcome) -> Option<Check> {
     let names = wiring.switches.iter().map(|switch| switch.name.as_str());
     let found: Vec<_> = names.zip(&outcome.switches).collect();

@@ -1,14 +1,16 @@
-//! The simulator: hosts, links and a switch in virtual time.
+//! The simulator: hosts, links and switches in virtual time.
 //!
-//! Hosts are ahead of the clock. A frame that leaves a switch port reaches its host over a FIFO, and
-//! whatever the host sends in answer reaches the switch later than that, so a host can take a frame
-//! as soon as it is known when it will arrive. What is left as events are arrivals at the switch,
-//! choices of an egress among held frames, and timers. `docs/concepts/simulator.md` tells more.
+//! Around one switch, hosts run ahead of the clock (`network::star`). A frame that leaves a switch port
+//! reaches its host over a FIFO, and the host's answer reaches the switch later than that, so a host
+//! can process a frame as soon as its arrival time is known. The remaining events are arrivals at the
+//! switch, choices of an egress among held frames, and timers. See `docs/concepts/simulator.md`.
 //!
-//! A second network, `network::general`, makes every hop an event: for PAUSE, and to hold the first one against.
+//! A second network, `network::general`, is event-driven at every hop: for other topologies, for PAUSE,
+//! and as a check of the first.
 //!
-//! At equal times, timers come first, then choices of the switch, then arrivals; those in an order of
-//! ports that is drawn anew for each time, so that no port is preferred. Frames of one port stay in order.
+//! At equal times, timers come first, then choices of the switch, then arrivals; arrivals at equal
+//! times come in random order, drawn anew for each time, so no port is preferred. Frames of one port
+//! stay in order.
 
 // The fixture of the tests speaks of this crate by its name.
 #[cfg(test)]
@@ -26,6 +28,7 @@ mod record;
 mod run;
 mod sampling;
 mod wiring;
+mod workloads;
 
 pub use record::of_failure as failed;
 pub use run::{Progress, run, useful_packets};

@@ -1,4 +1,4 @@
-//! What is measured of a run: the phase, samples, counters at the edges of the phase.
+//! The measurement of a run: phases, samples, and counters at the edges of phases.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
@@ -8,30 +8,32 @@ use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
+use crate::applications::Cast;
 use crate::host::{EndIndex, Hosts};
 use crate::network::{Carried, Counted, EndCounters, Frames, SwitchFrames};
 use crate::phases::PhasePlan;
 use crate::readings::{Reading, Readings};
 use crate::sampling::Sampler;
 
-/// Hears how many samples have ended since the last call, now and then of none; says whether to go on.
+/// Called with the number of samples ended since the last call, which may be 0; returns whether to go
+/// on.
 pub(crate) type OnSamples<'a> = dyn FnMut(u64) -> ControlFlow<()> + 'a;
 
-/// Virtual time that may pass without a sample, beyond what phases last: far more than any series of
-/// timeouts that still ends.
+/// Longest virtual time without a sample, in addition to the length of phases: far more than any series
+/// of timeouts that still ends.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(3600);
-/// Later samples could not be told from early ones: virtual time has room for 213 days, of which a phase
-/// and the quiet time may take some.
+/// Samples are not taken later than this: virtual time has room for 213 days, of which a phase and the
+/// quiet time may take some.
 const LAST_SAMPLE: Time = Time::from_ps(180 * 24 * 3_600 * 1_000_000_000_000);
-/// From the last client that holds to the start of the next phase: the time of a controller that tells
-/// all of them.
+/// Time from the last client that holds to the start of the next phase, as a controller needs to tell
+/// all clients.
 const CONTROL_TIME: Duration = Duration::from_ms(1);
 /// Of the rows of [`SecondSamples`].
 const SECOND: Duration = Duration::from_secs(1);
-/// What a run that came to its end gives.
+/// The measurement of a run that has ended.
 pub(crate) struct Outcome {
     pub(crate) samples: Sampled,
-    /// All of them, in order.
+    /// All phases, in order.
     pub(crate) phases: Vec<Span>,
     pub(crate) edges: Vec<Edge>,
     /// Which of the edges are the start and the end of the measuring phase.
@@ -44,7 +46,7 @@ pub(crate) struct Outcome {
     pub(crate) frames: Frames,
     /// The same by switch, where there may be several.
     pub(crate) switches: Vec<SwitchFrames>,
-    /// What peers still had to send of what the workload had asked for.
+    /// Bytes requested by the workload that peers had not sent yet.
     pub(crate) owed_bytes: u64,
 }
 
@@ -60,19 +62,26 @@ impl Outcome {
         &self.edges[self.measured[0]].counted
     }
 
-    /// Those at its end.
+    /// Counters at the end of the measuring phase.
     pub(crate) fn end(&self) -> &Snapshot {
         &self.edges[self.measured[1]].counted
     }
 
-    /// Bytes that the ends that open connections received on the first `connections` of them in the
-    /// measuring phase.
+    /// Bytes received in the measuring phase by the ends that open connections, on the first
+    /// `connections`.
     pub(crate) fn received(&self, connections: usize) -> u64 {
         let received = |snapshot: &Snapshot| -> u64 {
             let workload = snapshot.connections.iter().take(connections);
             workload.map(|connection| connection.ends[0].bytes_received).sum()
         };
         received(self.end()) - received(self.base())
+    }
+
+    /// Growth of a counter of each of the workload's connections in the measuring phase.
+    pub(crate) fn grown(&self, cast: &Cast, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
+        let pairs = self.end().connections.iter().zip(&self.base().connections);
+        let pairs = pairs.take(cast.connections.len());
+        pairs.map(|(end, base)| value(end) - value(base)).collect()
     }
 }
 
@@ -92,19 +101,19 @@ pub(crate) struct Edge {
     pub(crate) counted: Snapshot,
 }
 
-/// What was sampled in the measuring phase.
+/// Samples of the measuring phase.
 #[derive(Default)]
 pub(crate) struct Sampled {
     pub(crate) iterations: IterationSamples,
     /// Of each iteration.
     pub(crate) dropped_packets: Vec<u64>,
     pub(crate) transfers: TransferSamples,
-    /// By the hosts that asked and answered.
+    /// By client and server.
     pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Answers>,
     pub(crate) seconds: SecondSamples,
 }
 
-/// Whose requests are told apart.
+/// The source of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RequestsOf {
     /// The workload's, in the measuring phase.
@@ -116,23 +125,23 @@ pub(crate) enum RequestsOf {
 /// All counters of a moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// What the TCP of each host counts.
+    /// TCP counters of each host.
     pub(crate) tcp: Vec<Counters>,
-    /// What the network counts at each end of each link.
+    /// Network counters at each end of each link.
     pub(crate) ends: Vec<EndCounters>,
     pub(crate) connections: Vec<Connection>,
     /// Frames that processes of one host have got from each other without a link, by the host's node.
     pub(crate) inside: BTreeMap<usize, Carried>,
 }
 
-/// What one connection did so far.
+/// Counters of one connection since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Connection {
-    /// What either end counts, the one that opens it first.
+    /// Counters of both ends, that of the opener first.
     pub(crate) ends: [Counters; 2],
     /// Payload that either end has sent, each byte once.
     pub(crate) sent_bytes: [u64; 2],
-    /// How long the host that opened it waited for what it had asked for.
+    /// Time that the opener has waited for requested data.
     pub(crate) receiving: Duration,
 }
 
@@ -144,9 +153,9 @@ impl Connection {
 }
 
 impl Snapshot {
-    /// That of `now`, which the clock has reached, with what is [`Rare`]. What hosts have counted is of
-    /// that instant where [`Readings`] were planned for it. All else may be ahead of it by what a host does
-    /// before the next frame that the clock knows of reaches it.
+    /// Counters at `now`, which the clock has reached. Host counters are exact where [`Readings`] were
+    /// planned for `now`. Otherwise they may be ahead by the host's actions before the next frame known
+    /// to the clock reaches it, except for [`Rare`] events.
     pub(crate) fn new<T: Traffic, N: Counted<T>>(
         hosts: &mut Hosts<'_, T, N::Line>,
         network: &N,
@@ -182,8 +191,8 @@ impl Snapshot {
         &mut self.connections[end.connection()].ends[end.side()]
     }
 
-    /// Takes off what is counted and happens later: what hosts have counted is `of_now` if it holds nothing
-    /// of that.
+    /// Subtracts an event that is already counted and happens later. Host counters that are `of_now` do
+    /// not hold it.
     fn take_back(&mut self, rare: Rare, is_of_now: bool) {
         match rare {
             Rare::Retransmissions(..) | Rare::Timeout(_) if is_of_now => {}
@@ -198,7 +207,7 @@ impl Snapshot {
     }
 }
 
-/// What is counted for each sample. Those of TCP are of the ends that send data.
+/// Counters of each sample; those of TCP are of the ends that send data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     dropped_packets: u64,
@@ -206,20 +215,20 @@ struct Totals {
     timeouts: u64,
 }
 
-/// Something that is counted, and rare enough to be noted with its time: hosts are ahead of the clock, so
-/// that a counter which is read at some time may hold what happens a moment later.
+/// A counted event that is rare enough to be noted with its time. Hosts run ahead of the clock, so a
+/// counter read at some time may include events shortly after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rare {
-    /// The end sends so many segments again.
+    /// The end retransmits this many segments.
     Retransmissions(EndIndex, u64),
     /// The end's retransmission timer expires.
     Timeout(EndIndex),
-    /// The port of a switch at this end of a link, by
-    /// [`netstudy_fabric::topology::CableEnd::number`], drops a frame of so many bytes.
+    /// The switch port at this end of a link ([`netstudy_fabric::topology::CableEnd::number`]) drops a
+    /// frame of this many bytes.
     Drop(usize, u32),
 }
 
-/// What was noted of [`Rare`] things.
+/// Noted [`Rare`] events.
 #[derive(Default)]
 struct Tally {
     /// Since the last sample, up to a time that the clock has reached.
@@ -232,7 +241,7 @@ struct Tally {
 const AHEAD_MAX: usize = 4096;
 
 impl Tally {
-    /// Adds what happened by `now`, which the clock has reached.
+    /// Adds the events up to `now`, which the clock has reached.
     fn settle(&mut self, now: Time, config: &MeasureConfig) {
         let totals = &mut self.totals;
         let sends =
@@ -252,19 +261,19 @@ impl Tally {
     }
 }
 
-/// What a run is measured by.
+/// Configuration of the measurement.
 pub(crate) struct MeasureConfig {
     /// Hosts that begin and end the measuring phase.
     pub(crate) clients: usize,
-    /// How many connections are the workload's: those before the probe's.
+    /// Number of the workload's connections, which come before the probe's.
     pub(crate) connections: usize,
     /// Whether the end that opens a connection sends data, and whether its peer does: whose
     /// retransmissions and timeouts are sampled.
     pub(crate) senders: [bool; 2],
     pub(crate) phases: PhasePlan,
-    /// Whether what connections carry is sampled each second.
+    /// Whether bytes of connections are sampled each second.
     pub(crate) each_second: bool,
-    /// What reads at intervals.
+    /// Interval samplers.
     pub(crate) samplers: Vec<Sampler>,
 }
 
@@ -278,25 +287,25 @@ enum Stage {
     /// It rests since then.
     Stopped(Time),
     Measure,
-    /// The measuring phase is over, for all clients; what is under way may still end.
+    /// The measuring phase is over for all clients; transfers under way may still end.
     Over,
 }
 
-/// Collects what is measured. Applications note it at their own time, which may lie ahead of the clock;
-/// counters are read when the clock gets there.
+/// Collects the measurement. Applications note events at their own time, which may be ahead of the
+/// clock; counters are read when the clock gets there.
 pub(crate) struct Measure {
     config: MeasureConfig,
-    /// What was noted and not read, with the host, in the order of time and of hosts.
+    /// Marks that are noted and not read yet, with the host, in the order of time and of hosts.
     noted: VecDeque<(Time, usize, Mark)>,
-    /// When the first of them was noted; [`Time::NEVER`] if there is none.
+    /// Time of the first mark; [`Time::NEVER`] if there is none.
     due: Time,
-    /// What was read last was noted then.
+    /// Time of the mark read last.
     last: Time,
     stage: Stage,
     phases: Vec<Span>,
     edges: Vec<Edge>,
     tally: Tally,
-    /// What hosts count at the edges of a measuring phase that ends after a time, and at its seconds.
+    /// Host counters at the edges of a measuring phase that ends after a time, and at its seconds.
     pub(crate) readings: Readings,
     sampled: Sampled,
     /// When the second began that is under way, and the bytes that either end of each connection had
@@ -304,15 +313,15 @@ pub(crate) struct Measure {
     second: (Time, Vec<[u64; 2]>),
     /// Clients that wait for the next phase.
     holding: usize,
-    /// Clients whose warm-up goes on until they are told.
+    /// Clients in a warm-up whose end the controller will tell.
     ready: usize,
     /// Clients for which the time of the measuring phase is over.
     over: usize,
-    /// Clients of which nothing is under way any more.
+    /// Clients with nothing under way any more.
     ended: usize,
 }
 
-/// What is no host's is read after what is.
+/// Marks without a host are read after those of hosts.
 const NO_HOST: usize = usize::MAX;
 
 /// Something to be read.
@@ -324,7 +333,7 @@ enum Mark {
     Go,
     /// Another second of the measuring phase is over.
     Second,
-    /// The warm-up is over, and nothing is under way; the stop goes on for so long.
+    /// The warm-up is over, and nothing is under way; the stop lasts for this time.
     Stop(Duration),
     /// The cool-down is over.
     CoolDownEnd,
@@ -332,8 +341,8 @@ enum Mark {
     Sampler(usize),
 }
 
-/// The edges of the measuring phase, and those of others at which counters are read as well: where what
-/// is under way has ended.
+/// Edges at which counters are read: those of the measuring phase, and those of other phases with
+/// nothing under way.
 const MEASURE_START: &str = "measure-start";
 const MEASURE_END: &str = "measure-end";
 const WARM_UP_START: &str = "warm-up-start";
@@ -390,7 +399,7 @@ impl Measure {
         self.due
     }
 
-    /// Whether there is reason to go on at `now`.
+    /// Checks whether the run makes progress at `now`.
     pub(crate) fn check_progress(&mut self, now: Time) -> Result<(), String> {
         if now == Time::NEVER {
             return Err("nothing is left to happen, yet the workload has not ended".to_owned());
@@ -411,12 +420,12 @@ impl Measure {
         first
     }
 
-    /// Tells what was counted up to `now`, which the clock has reached, from what happens later.
+    /// Settles events up to `now`, which the clock has reached; later events stay ahead.
     fn settle(&mut self, now: Time) {
         self.tally.settle(now, &self.config);
     }
 
-    /// What was counted since the sample before, up to `now`.
+    /// Totals since the last sample, up to `now`.
     fn take_totals(&mut self, now: Time) -> Totals {
         self.settle(now);
         std::mem::take(&mut self.tally.totals)
@@ -440,7 +449,7 @@ impl Measure {
         self.phases.push(Span { kind, start, end });
     }
 
-    /// What comes before the measuring phase is over.
+    /// The phases before the measuring phase are over.
     fn end_warmup(&mut self, now: Time) {
         let PhasePlan { warmup, stop, .. } = self.config.phases;
         let stopped = match self.stage {
@@ -495,7 +504,8 @@ impl Measure {
 }
 
 impl<T: Traffic, N> Hosts<'_, T, N> {
-    /// Reads what the clock has reached. The outcome, if that was the end.
+    /// Handles the first mark, whose time the clock has reached. Returns the outcome at the end of the
+    /// run.
     #[inline(never)]
     pub(crate) fn read(
         mut self,
@@ -551,7 +561,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if let Action::Sample(sample) = action
             && let Some(end) = self.probe_end(host, sample)
         {
-            // A probe goes on whatever becomes of the workload: it is no sign of progress.
+            // A probe goes on whether or not the workload does: it is no sign of progress.
             self.sample_probe(end, sample);
             return Ok(None);
         }
@@ -584,7 +594,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         Ok(None)
     }
 
-    /// A client is under load. With the last of them, the warm-up lasts for its time.
+    /// A client is under load. The warm-up's time begins when all clients are.
     fn ready(&mut self, at: Time) {
         self.measure().ready += 1;
         let measure = self.measure();
@@ -597,7 +607,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// Series end with the measuring phase, or with what the plan has behind it.
+    /// Series end with the measuring phase, or after it with the plan's cool-down.
     fn read_instrument(&mut self, number: usize, at: Time, network: &impl Counted<T, Line = N>) {
         let measure = self.measure();
         if measure.stage == Stage::Over && measure.config.phases.cooldown.is_none() {
@@ -615,7 +625,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.measure().edges.push(Edge { name, at, counted });
     }
 
-    /// The measuring phase begins: before clients that hold go on, or with what the client does first.
+    /// The measuring phase begins: before holding clients go on, or at the client's first measured
+    /// action.
     fn begin(&mut self, at: Time, network: &impl Counted<T, Line = N>) {
         if self.measure().stage == Stage::Measure {
             return;
@@ -634,7 +645,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// The end of the probe's connection that a sample is of; none if it is the workload's.
+    /// The probe's end that a sample belongs to; none if the sample is the workload's.
     fn probe_end(&mut self, host: usize, sample: Sample) -> Option<EndIndex> {
         let Sample::Request { connection, .. } = sample else { return None };
         let end = self.end_of(host, connection);

@@ -5,23 +5,23 @@ use netstudy_records::PhaseKind;
 use netstudy_units::Duration;
 use netstudy_workload::Until;
 
-/// What a run goes through, in this order. A phase that is none is left out.
+/// The phases of a run, in this order. A phase that is none is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PhasePlan {
-    /// The probe is alone for so long.
+    /// The probe runs alone for this time.
     pub(crate) idle: Option<Duration>,
     pub(crate) warmup: Option<Until>,
-    /// The workload rests, for so long from when nothing is under way.
+    /// The workload rests for this time, once nothing is under way.
     pub(crate) stop: Option<Duration>,
     pub(crate) measure: Until,
-    /// The workload has ended, for so long.
+    /// The time after the end of the workload.
     pub(crate) cooldown: Option<Duration>,
     /// Whether a probe runs beside the workload.
     pub(crate) is_probed: bool,
 }
 
 impl PhasePlan {
-    /// Reads them out of a run, or says what does not fit.
+    /// The phases of a run, or an error if they do not fit.
     pub(crate) fn new(run: &records::Run) -> Result<Self, String> {
         let is_probed = run.probe.is_some();
         let measure = Until::Count(0);
@@ -46,7 +46,7 @@ impl PhasePlan {
                 }
             }
         }
-        // Kinds are declared in the order in which they may come.
+        // Kinds are declared in their order within a run.
         if let Some(pair) = run.phases.windows(2).find(|pair| pair[0].kind >= pair[1].kind) {
             let [first, second] = [pair[0].kind, pair[1].kind];
             return Err(format!("the phase {second:?} comes before {first:?}, and only once"));
@@ -57,14 +57,14 @@ impl PhasePlan {
         Ok(plan)
     }
 
-    /// Whether so many clients wait for the controller between their phases: they begin to be measured
-    /// at the same time, and a probe is not under way at an edge.
+    /// Whether clients wait for the controller between phases: so several clients begin to be measured
+    /// together, and no probe is under way at an edge.
     pub(crate) const fn holds(&self, clients: usize) -> bool {
         clients > 1 || self.is_probed || self.stop.is_some()
     }
 
-    /// How long the warm-up lasts if the measuring phase follows without a break: both end after a time,
-    /// and nothing rests between them.
+    /// Length of a warm-up that continues into the measuring phase: both end after a time, with no stop
+    /// between.
     pub(crate) const fn continuous_warmup(&self) -> Option<Duration> {
         match (self.warmup, self.stop, self.measure) {
             (Some(Until::Time(time)), None, Until::Time(_)) if time.as_ps() > 0 => Some(time),
@@ -80,7 +80,7 @@ impl PhasePlan {
         }
     }
 
-    /// How long those last that end after a time.
+    /// Total length of the phases that end after a time.
     pub(crate) fn time(&self) -> Duration {
         let time = |until| match until {
             Until::Time(time) => time,
@@ -114,7 +114,7 @@ fn end(phase: &records::Phase) -> Result<Until, String> {
     }
 }
 
-/// How long a phase lasts in which nothing begins.
+/// Length of a phase in which no activity begins.
 fn rest(phase: &records::Phase) -> Result<Duration, String> {
     match phase.until {
         Some(records::Until::Time { ns }) => Ok(Duration::from_ns(ns)),

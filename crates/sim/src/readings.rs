@@ -1,10 +1,10 @@
-//! What hosts have counted at times that are known beforehand.
+//! Counters of hosts at times that are known beforehand.
 //!
-//! Hosts are ahead of the clock: what one has counted when the clock is somewhere includes what is still
-//! on the way to it. So a time at which all of them are to be read is planned before they get there, and
-//! each is read when it has lived to that time, before it does or receives anything then. What the clock
-//! reads at that time is that of all hosts at the same instant, as exact in closed form as by events; of
-//! a host that was further ahead than the time was planned beforehand, it is what it has counted by then.
+//! Hosts run ahead of the clock: a host's counters include segments that are still on the way at the
+//! clock's time. So a time at which all hosts are to be read is planned before they get there, and each
+//! host is read when its own time reaches it, before it acts or receives anything then. The readings of
+//! all hosts are thus of the same instant, as exact in closed form as event-driven. A host already past
+//! a time when it is planned is read as it is then.
 
 use std::collections::VecDeque;
 
@@ -14,20 +14,20 @@ use netstudy_workload::Traffic;
 
 use crate::host::{End, Hosts};
 
-/// What one end of a connection has counted.
+/// Counters of one end of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) counters: Counters,
     /// Payload that it has sent, each byte once.
     pub(crate) sent_bytes: u64,
-    /// How long its application waited for what it had asked for.
+    /// Time that the application has waited for requested data.
     pub(crate) receiving: Duration,
 }
 
-/// Readings that are planned, and those that hosts have taken and the clock has not come to.
+/// Planned readings, and those that hosts have taken and the clock has not reached.
 #[derive(Default)]
 pub(crate) struct Readings {
-    /// In order, each with what was read of each end.
+    /// In the order of time, each with the readings of all ends.
     planned: VecDeque<(Time, Vec<Reading>)>,
     /// How many the clock has passed.
     passed: usize,
@@ -42,7 +42,7 @@ impl Readings {
         place.and_then(|place| self.planned.get(place)).map_or(Time::NEVER, |&(at, _)| at)
     }
 
-    /// What was read of all ends at `now`, which the clock has reached; none: it was not planned.
+    /// Readings of all ends at `now`, which the clock has reached; none: not planned.
     pub(crate) fn at(&mut self, now: Time) -> Option<&[Reading]> {
         while self.planned.front().is_some_and(|&(at, _)| at < now) {
             self.planned.pop_front();
@@ -55,7 +55,7 @@ impl Readings {
 }
 
 impl<T: Traffic, N> Hosts<'_, T, N> {
-    /// All hosts are to be read at these times, which come behind those that were planned before.
+    /// Plans readings of all hosts at these times, which come after all planned before.
     pub(crate) fn plan_readings(&mut self, times: impl IntoIterator<Item = Time>) {
         let (hosts, ends) = (self.len(), self.ends().count());
         let readings = &mut self.measure().readings;
@@ -83,7 +83,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         readings.taken[host] += 1;
     }
 
-    /// What an end has counted so far.
+    /// Counters of an end up to its host's time.
     fn reading(&self, end: &End) -> Reading {
         let (app, number) = self.application(end);
         Reading {
@@ -93,8 +93,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// What all ends have counted at `now`, which the clock has reached, and whether that is of this
-    /// instant: else hosts may be ahead of it.
+    /// Counters of all ends at `now`, which the clock has reached. False: not planned, so hosts may be
+    /// ahead of `now`.
     pub(crate) fn read_ends(&mut self, now: Time) -> (Vec<Reading>, bool) {
         if let Some(read) = self.measure().readings.at(now) {
             return (read.to_vec(), true);

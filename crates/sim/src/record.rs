@@ -1,22 +1,22 @@
-//! From what a run gave to its record.
+//! Turns the outcome of a run into its record.
 
 use std::collections::BTreeMap;
 
 use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
 use netstudy_records::{
-    Answers, Check, ConnectionSamples, Edge, IterationSamples, Latencies, Mode, Node, PhaseKind,
-    PhaseTimes, Readings, RecordNode, RequestHistogram, RunRecord, Samples, Series, Status,
-    Workload,
+    Answers, Check, ConnectionSamples, Edge, Latencies, Mode, Node, PhaseKind, PhaseTimes,
+    Readings, RecordNode, RequestHistogram, RunRecord, Samples, Series, Status,
 };
 use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
-use crate::counters::{self, Processors};
+use crate::counters::{self, Cpus};
 use crate::measure::{self, Connection, Outcome, RequestsOf, Snapshot, Span};
 use crate::network::EndCounters;
 use crate::sampling::Sampler;
 use crate::wiring::Wiring;
+use crate::workloads;
 
 /// The clock of all nodes.
 const CLOCK: &str = "simulation";
@@ -90,7 +90,7 @@ fn record_node(wiring: &Wiring, (number, node): (usize, &Node)) -> (String, Reco
         Node::Switch(switch) => ("switch", &switch.name),
     };
     let (kind, group, clock) = (kind.to_owned(), group.clone(), CLOCK.to_owned());
-    let cpus = Processors::of_host(wiring, number).map(|processors| processors.count());
+    let cpus = Cpus::of_host(wiring, number).map(|cpus| cpus.count());
     let node = node.name().to_owned();
     (node, RecordNode { kind, group, clock, cpus, environment: None, read_at_ns: None })
 }
@@ -99,27 +99,18 @@ fn phase(span: &Span) -> PhaseTimes {
     PhaseTimes { kind: span.kind, start_ns: span.start.as_ns(), end_ns: span.end.as_ns() }
 }
 
-/// The tables of the workload, and one of its connections.
+/// The tables of the workload, the table of connections, and the histograms of requests.
 fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> Samples {
-    let connection = Some(connections(&run.workload, wiring, cast, outcome));
-    let sampled = &outcome.samples;
-    let second = Some(sampled.seconds.clone());
-    let requests = sampled.requests.iter();
-    let request =
-        requests.filter_map(|(&(of, hosts), found)| histogram(wiring, of, hosts, found)).collect();
-    let common = Samples { connection, request, ..Samples::default() };
-    match run.workload {
-        Workload::Incast(_) => {
-            let dropped_packets = Some(sampled.dropped_packets.clone());
-            let iteration = IterationSamples { dropped_packets, ..sampled.iterations.clone() };
-            Samples { iteration: Some(iteration), ..common }
-        }
-        Workload::Transfer(_) => {
-            let transfer = Some(sampled.transfers.clone());
-            Samples { transfer, second, ..common }
-        }
-        Workload::Request(_) => Samples { second, ..common },
-    }
+    let requests = outcome.samples.requests.iter();
+    let mut samples = Samples {
+        connection: Some(connections(run, wiring, cast, outcome)),
+        request: requests
+            .filter_map(|(&(of, hosts), found)| histogram(wiring, of, hosts, found))
+            .collect(),
+        ..Samples::default()
+    };
+    workloads::of(run).add_samples(&outcome.samples, &mut samples);
+    samples
 }
 
 /// The latencies of requests of one host to another; none if none was due.
@@ -155,44 +146,14 @@ fn histogram(
     })
 }
 
-/// How much a counter of each of the workload's connections grew in the measuring phase.
-fn grown(cast: &Cast, outcome: &Outcome, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
-    let pairs = outcome.end().connections.iter().zip(&outcome.base().connections);
-    let pairs = pairs.take(cast.connections.len());
-    pairs.map(|(end, base)| value(end) - value(base)).collect()
-}
-
-/// How long each connection was busy: with each answer of an incast, with a count of transfers, or, where
-/// the phase ends after a time or its client decides how often it asks, for the whole phase.
-fn busy_ns(workload: &Workload, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
-    match workload {
-        Workload::Incast(_) => {
-            let receiving = grown(cast, outcome, &|connection| connection.receiving.as_ps());
-            receiving.iter().map(|ps| ps / 1000).collect()
-        }
-        Workload::Transfer(_) if !outcome.is_timed => {
-            let transfers = &outcome.samples.transfers;
-            let spans = transfers.start_ns.iter().zip(&transfers.end_ns);
-            let mut busy_ns = vec![0; cast.connections.len()];
-            for (&connection, (start, end)) in transfers.connection.iter().zip(spans) {
-                busy_ns[connection as usize] += end - start;
-            }
-            busy_ns
-        }
-        Workload::Transfer(_) | Workload::Request(_) => {
-            vec![outcome.took().as_ns(); cast.connections.len()]
-        }
-    }
-}
-
 /// How each connection's counters grew.
 fn connections(
-    workload: &Workload,
+    run: &records::Run,
     wiring: &Wiring,
     cast: &Cast,
     outcome: &Outcome,
 ) -> ConnectionSamples {
-    let grown = |value: &dyn Fn(&Connection) -> u64| grown(cast, outcome, value);
+    let grown = |value: &dyn Fn(&Connection) -> u64| outcome.grown(cast, value);
     let of_senders = |value: fn(&Counters) -> u64| {
         grown(&|connection: &Connection| {
             let ends = connection.ends.iter().zip(cast.senders);
@@ -206,7 +167,7 @@ fn connections(
         server: names(1),
         bytes_received: grown(&|c| c.ends[0].bytes_received),
         bytes_sent: grown(&|c| c.ends[1].bytes_received),
-        busy_ns: busy_ns(workload, cast, outcome),
+        busy_ns: workloads::of(run).busy_ns(cast, outcome),
         retransmissions: of_senders(|end| end.segments_retransmitted),
         timeouts: of_senders(|end| end.timeouts),
     }
@@ -215,8 +176,8 @@ fn connections(
 type ByNode = BTreeMap<String, Readings>;
 type ByPort = BTreeMap<String, BTreeMap<String, Readings>>;
 
-/// What hosts and zones counted, and the ports of interfaces and of switches, at the edges. The
-/// interfaces of a host count for the host, and each by itself.
+/// Counters of hosts and zones, and of their interfaces and switch ports, at the edges. A host's
+/// counters include all its interfaces'.
 fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
     let topology = &wiring.topology;
     let mut tcp: BTreeMap<&str, Vec<Counters>> = BTreeMap::new();
@@ -259,9 +220,9 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
         entry.extend(readings(edges.iter().map(counters::of_interface)));
     }
     for (number, node) in topology.nodes().iter().enumerate() {
-        if let Some(processors) = Processors::of_host(wiring, number) {
+        if let Some(cpus) = Cpus::of_host(wiring, number) {
             let entry = counters.entry(node.name.clone()).or_default();
-            entry.extend(readings(edges.iter().map(|edge| processors.counters(edge))));
+            entry.extend(readings(edges.iter().map(|edge| cpus.counters(edge))));
         }
     }
     (counters, ports)

@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 
 use netstudy_fabric::stepped::Architecture;
-use netstudy_fabric::{OverSwitch, SwitchBuffer, SwitchSetup, over_switch};
+use netstudy_fabric::{SwitchBuffer, SwitchSetup, SwitchTask, dispatch};
 use netstudy_records as records;
-use netstudy_records::{Check, InstrumentKind, Mode, RunRecord, Until, Workload};
-use netstudy_tcp::Segment;
+use netstudy_records::{InstrumentKind, Mode, RunRecord, Until};
 use netstudy_workload::Traffic;
 
 use crate::applications::{self, Cast};
@@ -16,22 +15,23 @@ use crate::measure::{Measure, MeasureConfig, OnSamples, Outcome};
 use crate::network::general::General;
 use crate::network::limits::{Limited, Limits, Unlimited};
 use crate::network::star::{self, Star};
-use crate::network::{Frame, Observer};
+use crate::network::{Frame, Tracer};
 use crate::phases::PhasePlan;
 use crate::record;
 use crate::sampling::Sampler;
 use crate::wiring::{self, Wiring};
+use crate::workloads::{self, Applications, for_workload};
 
-/// Told of samples that have ended: iterations, transfers, requests.
+/// Progress of a run.
 pub trait Progress {
-    /// `packets` more useful data packets have been carried. The answer says whether to go on.
+    /// `packets` more useful data packets have been carried. Returns whether to go on.
     fn carried(&mut self, packets: u64) -> ControlFlow<()>;
 }
 
 /// Makes one run. A run that cannot be made, or does not end, is a record as well.
 #[must_use]
 pub fn run(run: &records::Run, progress: &mut dyn Progress) -> RunRecord {
-    let manner = Manner { mode: None, all_steps: false, sends_ahead: true, observer: () };
+    let manner = Manner { mode: None, all_steps: false, sends_ahead: true, tracer: () };
     carry_out(run, manner, progress).unwrap_or_else(|error| record::of_failure(run, error))
 }
 
@@ -42,58 +42,30 @@ pub fn useful_packets(run: &records::Run) -> u64 {
         Some(Until::Count { count }) => u64::from(count),
         _ => 0,
     });
-    packets_per_sample(run) * samples_per_count(run) * counts.sum::<u64>()
+    let workload = workloads::of(run);
+    workload.packets_per_sample(run) * workload.samples_per_count() * counts.sum::<u64>()
 }
 
-/// What a count of a phase means: of each connection, or of all together.
-fn samples_per_count(run: &records::Run) -> u64 {
-    match &run.workload {
-        Workload::Incast(_) => 1,
-        Workload::Transfer(_) | Workload::Request(_) => {
-            Cast::new(run).map_or(0, |cast| cast.connections.len() as u64)
-        }
-    }
-}
-
-/// Data packets of an iteration, a transfer, or a request with its response.
-fn packets_per_sample(run: &records::Run) -> u64 {
-    let headers = Segment::BASE_HEADER_BYTES + Segment::TIMESTAMPS_BYTES;
-    let mtu = run.network.links.iter().map(|link| link.mtu_bytes).min().unwrap_or(1500);
-    let packets = |bytes: u64| bytes.div_ceil(u64::from(mtu.saturating_sub(headers).max(1)));
-    match &run.workload {
-        Workload::Incast(incast) => applications::incast_config(run, incast).map_or(0, |config| {
-            (0..config.servers).map(|server| packets(config.response_bytes(server))).sum()
-        }),
-        Workload::Transfer(transfer) => {
-            let ways = if transfer.direction == records::Direction::Both { 2 } else { 1 };
-            transfer.size_bytes.map_or(0, |bytes| ways * packets(bytes))
-        }
-        Workload::Request(request) => {
-            packets(request.request_bytes) + packets(request.response_bytes)
-        }
-    }
-}
-
-/// How a run is carried out. What is counted does not depend on it.
+/// How a run is carried out. Its counters do not depend on it.
 pub(crate) struct Manner<O> {
     /// None: in closed form, if the network has one.
     pub(crate) mode: Option<Mode>,
     /// Not in closed form: everything goes one step at a time.
     pub(crate) all_steps: bool,
-    /// In closed form: frames are judged as soon as they are sent, where they may be.
+    /// In closed form: frames are judged as soon as they are sent, where that is possible.
     pub(crate) sends_ahead: bool,
-    /// Hears of each frame.
-    pub(crate) observer: O,
+    /// Hears of every trace point.
+    pub(crate) tracer: O,
 }
 
-/// Makes one run, or says why it cannot be made or does not end.
+/// Makes one run, or returns why it cannot be made or does not end.
 pub(crate) fn carry_out(
     run: &records::Run,
-    manner: Manner<impl Observer>,
+    manner: Manner<impl Tracer>,
     progress: &mut dyn Progress,
 ) -> Result<RunRecord, String> {
     let phases = PhasePlan::new(run)?;
-    let cast = Cast::new(run)?;
+    let cast = Cast::of_run(run)?;
     let connections = &cast.all_connections();
     let wiring = Wiring::new(run, &cast.participants, connections)?;
     let star = wiring.star(connections).filter(wiring::Star::has_closed_form);
@@ -108,50 +80,32 @@ pub(crate) fn carry_out(
         phases,
         mode,
     };
-    match &run.workload {
-        Workload::Incast(incast) => {
-            let config = applications::incast_config(run, incast)?;
-            let applications = applications::incast(&config, &incast.start_jitter, &run.seed);
-            let measured = config.iterations - config.warmup_iterations;
-            let expected = config.iteration_bytes() * u64::from(measured);
-            let asking = cast.connections.len();
-            let law =
-                |outcome: &Outcome| laws::all_bytes_arrived(outcome.received(asking), expected);
-            setting.carry_out(applications, manner, progress, law)
-        }
-        Workload::Transfer(transfer) => {
-            let applications = applications::transfers(run, transfer, &cast, &wiring)?;
-            setting.carry_out(applications, manner, progress, laws::nothing_is_owed)
-        }
-        Workload::Request(request) => {
-            let applications = applications::requests(run, request, &cast)?;
-            setting.carry_out(applications, manner, progress, laws::nothing_is_owed)
-        }
-    }
+    for_workload!(&run.workload, workload => {
+        let applications = workload.applications(run, &cast, &wiring)?;
+        setting.carry_out(applications, manner, progress)
+    })
 }
 
 /// A run that is about to be carried out, before its applications are made.
 struct Setting<'a> {
     run: &'a records::Run,
     wiring: &'a Wiring,
-    /// The star to be carried out in closed form, if it is one.
+    /// The star, if it is to be simulated in closed form.
     star: Option<&'a wiring::Star<'a>>,
     cast: &'a Cast,
-    /// Those of the workload and of the probe.
+    /// Connections of the workload and of the probe.
     connections: &'a [[usize; 2]],
     phases: PhasePlan,
     mode: Mode,
 }
 
 impl Setting<'_> {
-    /// Carries the run out with these applications, and the probe beside them. `law` is that of the
-    /// workload.
+    /// Carries out the run with the workload's applications, and the probe beside them.
     fn carry_out<T: Traffic + 'static>(
         &self,
         applications: Vec<T>,
-        manner: Manner<impl Observer>,
+        manner: Manner<impl Tracer>,
         progress: &mut dyn Progress,
-        law: impl Fn(&Outcome) -> Check,
     ) -> Result<RunRecord, String> {
         let outcome = match &self.run.probe {
             None => self.execute(applications, manner, progress)?,
@@ -162,7 +116,7 @@ impl Setting<'_> {
         };
         let Self { run, wiring, cast, mode, .. } = *self;
         let mut checks = vec![
-            law(&outcome),
+            workloads::of(run).check(run, cast, &outcome),
             laws::below_line_rate(wiring, &outcome),
             laws::frames_conserved(&outcome),
         ];
@@ -173,12 +127,12 @@ impl Setting<'_> {
     fn execute<T: Traffic>(
         &self,
         applications: Vec<T>,
-        mut manner: Manner<impl Observer>,
+        mut manner: Manner<impl Tracer>,
         progress: &mut dyn Progress,
     ) -> Result<Outcome, String> {
         let Self { run, wiring, star, connections, .. } = *self;
-        let packets = packets_per_sample(run);
-        // A queue of the moment does not hold what is judged ahead of it.
+        let packets = workloads::of(run).packets_per_sample(run);
+        // Sampled queues must not include frames that are judged ahead of time.
         let is_at_ports = |one: &records::Instrument| one.kind == InstrumentKind::Ports;
         manner.sends_ahead &= !run.instruments.iter().any(is_at_ports);
         let execution = Execution {
@@ -202,7 +156,7 @@ impl Setting<'_> {
             connections: cast.connections.len(),
             senders: cast.senders,
             phases,
-            each_second: !matches!(run.workload, Workload::Incast(_)),
+            each_second: workloads::of(run).samples_seconds(),
             samplers: run.instruments.iter().map(sampler).collect::<Result<_, _>>()?,
         })
     }
@@ -211,7 +165,7 @@ impl Setting<'_> {
 /// Applications that are to be carried out over a network.
 struct Execution<'a, T, O> {
     wiring: &'a Wiring,
-    /// The star to be carried out in closed form, if it is one.
+    /// The star, if it is to be simulated in closed form.
     star: Option<&'a wiring::Star<'a>>,
     seed: &'a str,
     applications: Vec<T>,
@@ -221,7 +175,7 @@ struct Execution<'a, T, O> {
     on_samples: &'a mut OnSamples<'a>,
 }
 
-impl<T: Traffic, O: Observer> Execution<'_, T, O> {
+impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
     /// Chooses the code for the network, the limits of interfaces and the buffer once, so that no choice
     /// is left a packet.
     fn run(self) -> Result<Outcome, String> {
@@ -234,7 +188,7 @@ impl<T: Traffic, O: Observer> Execution<'_, T, O> {
 
     fn by_events<L: Limits>(self) -> Result<Outcome, String> {
         let Self { wiring, seed, connections, manner, .. } = self;
-        let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.observer)?;
+        let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.tracer)?;
         let (applications, measure) = (self.applications, self.measure);
         let lines = vec![(); applications.len()];
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
@@ -247,31 +201,31 @@ impl<T: Traffic, O: Observer> Execution<'_, T, O> {
             marked_above_bytes: star.switch.ecn_threshold_bytes,
             reserved_bytes: &|port| star.reserved_bytes(port),
         };
-        over_switch(&star.switch.buffer, &setup, OverStar { star, execution: self })
+        dispatch(&star.switch.buffer, &setup, StarTask { star, execution: self })
     }
 }
 
 /// Applications that are to be carried out over a star in closed form.
-struct OverStar<'s, 'a, T, O> {
+struct StarTask<'s, 'a, T, O> {
     star: &'s wiring::Star<'s>,
     execution: Execution<'a, T, O>,
 }
 
-impl<T: Traffic, O: Observer> OverStar<'_, '_, T, O> {
+impl<T: Traffic, O: Tracer> StarTask<'_, '_, T, O> {
     fn run<L: Limits>(self, buffer: impl SwitchBuffer<Frame>) -> Result<Outcome, String> {
         let Self { star, execution } = self;
         let Execution { wiring, seed, applications, connections, measure, manner, .. } = execution;
         let lines = star::Line::<L>::all(star, seed, connections, manner.sends_ahead);
-        let network = Star::<_, L, _>::new(star, seed, connections, buffer, manner.observer);
+        let network = Star::<_, L, _>::new(star, seed, connections, buffer, manner.tracer);
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);
         network.run(&mut hosts.at_work(), execution.on_samples)
     }
 }
 
-impl<T: Traffic, O: Observer> OverSwitch<Frame> for OverStar<'_, '_, T, O> {
+impl<T: Traffic, O: Tracer> SwitchTask<Frame> for StarTask<'_, '_, T, O> {
     type Output = Result<Outcome, String>;
 
-    fn over<B: SwitchBuffer<Frame>, A: Architecture<Frame>>(
+    fn run_on<B: SwitchBuffer<Frame>, A: Architecture<Frame>>(
         self,
         closed_form: impl FnOnce() -> B,
         _stepped: impl FnOnce() -> A,

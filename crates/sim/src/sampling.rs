@@ -1,11 +1,10 @@
-//! Instruments: what is read at an interval of virtual time.
+//! Instruments: counters read at an interval of virtual time.
 //!
-//! A sampler reads and changes nothing. What a network has judged ahead of the clock it has to know: with
-//! an instrument at a switch's ports, no frame is judged before it is there, so that queues and counters
-//! of ports are those of the moment. Hosts around a star are ahead of the clock all the same: a sample of
-//! a host or of its connections may include what comes of frames that the switch had judged by then, as
-//! far as they are still in its queues and on the wire to the host; of that, retransmissions and timeouts
-//! are taken back. In other networks all is of the moment.
+//! A sampler reads and changes nothing. With an instrument at switch ports, no frame is judged before
+//! it arrives, so queues and counters of ports are exact at the sampled time. Hosts around a star still
+//! run ahead of the clock: a sample of a host or its connections may include the effect of frames that
+//! are still queued at the switch or on the wire to the host; retransmissions and timeouts among that
+//! are subtracted. In other networks all samples are exact.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -17,13 +16,13 @@ use netstudy_tcp::{Counters, Endpoint};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
-use crate::counters::{self, Processors};
+use crate::counters::{self, Cpus};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::Snapshot;
 use crate::network::{Counted, EndCounters};
 use crate::wiring::Wiring;
 
-/// An instrument of a plan, with what it has read.
+/// An instrument of a plan, and its samples.
 pub(crate) struct Sampler {
     kind: InstrumentKind,
     node: String,
@@ -48,8 +47,8 @@ enum Source {
     /// This end of a connection.
     Connection(EndIndex),
     /// The members of the wiring that are on a host, its interfaces by their ends of links, and its
-    /// processors.
-    Host { members: Vec<usize>, interfaces: Vec<usize>, processors: Option<Processors> },
+    /// CPUs.
+    Host { members: Vec<usize>, interfaces: Vec<usize>, cpus: Option<Cpus> },
     /// The interface at this end of a link.
     Interface(usize),
 }
@@ -180,7 +179,7 @@ fn hosts(wiring: &Wiring, name: &str) -> Vec<Subject> {
     let source = Source::Host {
         members: members.collect(),
         interfaces: interfaces.iter().map(|at| at.number()).collect(),
-        processors: Processors::of_host(wiring, node),
+        cpus: Cpus::of_host(wiring, node),
     };
     iter::once(Subject::new(source, None, None)).chain(each).collect()
 }
@@ -205,7 +204,8 @@ impl Snapshot {
 /// As `TCP_INFO` of Linux has it where that stays without an end.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// What the agent reads of a connection, as far as the simulator has it. No round-trip time is none.
+/// The agent's readings of a connection, as far as the simulator has them. An unmeasured round-trip
+/// time is none.
 fn connection(tcp: &Endpoint, counted: &Counters) -> [(&'static str, Option<u64>); 13] {
     let us = |time: Option<Duration>| time.map(|time| time.as_ps() / 1_000_000);
     let (rtt, window) = (tcp.rtt(), tcp.window());
@@ -247,9 +247,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     let counted = &snapshot.connections[end.connection()].ends[end.side()];
                     subject.push(connection(self.tcp(end), counted));
                 }
-                Source::Host { members, interfaces, processors } => {
+                Source::Host { members, interfaces, cpus } => {
                     let mut values = snapshot.host(members, interfaces);
-                    let busy = processors.iter().flat_map(|all| all.counters(&snapshot));
+                    let busy = cpus.iter().flat_map(|all| all.counters(&snapshot));
                     values.extend(busy.map(|(name, value)| (name, Some(value))));
                     subject.push(values);
                 }

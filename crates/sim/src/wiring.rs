@@ -4,7 +4,7 @@ use netstudy_fabric::stepped::PausePolicy;
 use netstudy_fabric::topology::{
     Attachment, Cable, CableEnd, Graph, Port, Route, Side, Topology, TopologyError,
 };
-use netstudy_fabric::{BufferConfig, Link, PauseMarks, ethernet};
+use netstudy_fabric::{BufferConfig, Link, PauseThresholds, ethernet};
 use netstudy_random::Stream;
 use netstudy_records as records;
 use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule};
@@ -12,7 +12,7 @@ use netstudy_units::{Duration, Rate, Serializer};
 
 use crate::network::Carried;
 
-/// The network of a run, and who takes part in its workload.
+/// The network of a run, and the participants of its workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
     pub(crate) topology: Topology,
@@ -20,13 +20,13 @@ pub(crate) struct Wiring {
     pub(crate) interfaces: Vec<InterfaceKind>,
     /// By the number of the switch.
     pub(crate) switches: Vec<SwitchKind>,
-    /// Those that the workload's roles name, one an application.
+    /// Participants named by the workload's roles, one an application.
     pub(crate) members: Vec<Member>,
     /// Of each connection.
     pub(crate) routes: Vec<Route>,
 }
 
-/// Who takes part in a workload, as its roles name it: `node`, or `node@interface`.
+/// A participant of a workload, as its roles name it: `node`, or `node@interface`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Participant {
     pub(crate) role: String,
@@ -55,7 +55,7 @@ pub(crate) struct InterfaceKind {
     pub(crate) link: Link,
     pub(crate) send_latency: Duration,
     pub(crate) receive: ReceiveKind,
-    /// Its marks count descriptors of the ring.
+    /// Its thresholds count descriptors of the ring.
     pub(crate) pause: PausePolicy,
     pub(crate) transmit_queue_frames: usize,
 }
@@ -67,7 +67,7 @@ pub(crate) struct SwitchKind {
     pub(crate) name: String,
     pub(crate) buffer: BufferConfig,
     pub(crate) latency: Duration,
-    /// Its marks count bytes of an ingress.
+    /// Its thresholds count bytes of an ingress.
     pub(crate) pause: PausePolicy,
     /// Frames that meet a longer queue are marked.
     pub(crate) ecn_threshold_bytes: u64,
@@ -81,19 +81,19 @@ pub(crate) struct SwitchKind {
 /// How a kind of host receives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveKind {
-    /// From the processor to TCP.
+    /// From the CPU to TCP.
     pub(crate) latency: Duration,
-    /// Mean of what it takes beyond that.
+    /// Mean of the random time beyond `latency`.
     pub(crate) jitter: Duration,
-    /// Processor time of a frame.
+    /// CPU time of a frame.
     pub(crate) per_frame: Duration,
-    /// Rate at which the processor deals with bytes.
+    /// Rate at which the CPU handles bytes.
     pub(crate) rate: Option<Serializer>,
     /// Descriptors of the ring.
     pub(crate) ring_frames: usize,
     /// The least time from one frame to the next, in either direction.
     pub(crate) frame_interval: Duration,
-    /// From the first frame in the ring to the processor.
+    /// From the first frame in the ring to the CPU.
     pub(crate) interrupt_delay: Duration,
     /// Frames of a batch at most.
     pub(crate) batch_frames: Option<u32>,
@@ -102,7 +102,7 @@ pub(crate) struct ReceiveKind {
 }
 
 impl ReceiveKind {
-    /// Whether there is more than a queue, a wire and a processor.
+    /// Whether it has a packet rate or a finite ring, in addition to a queue, a wire and a CPU.
     fn is_limited(&self) -> bool {
         self.ring_frames < usize::MAX || self.frame_interval > Duration::ZERO
     }
@@ -115,12 +115,12 @@ impl ReceiveKind {
             && self.jitter == Duration::ZERO
     }
 
-    /// Whether frames cost processor time.
-    pub(crate) fn has_processor(&self) -> bool {
+    /// Whether frames cost CPU time.
+    pub(crate) fn has_cpu_cost(&self) -> bool {
         self.per_frame > Duration::ZERO || self.rate.is_some()
     }
 
-    /// Processor time that all of these frames cost.
+    /// CPU time that all of these frames cost.
     pub(crate) fn busy(&self, frames: &Carried) -> Duration {
         let per_byte = self.rate.map_or(0, |rate| {
             8 * u128::from(frames.bytes) * u128::from(Duration::from_secs(1).as_ps())
@@ -129,8 +129,8 @@ impl ReceiveKind {
         self.per_frame * frames.frames + Duration::from_ps(per_byte as u64)
     }
 
-    /// Processor time that a frame costs.
-    pub(crate) fn processor_time(&self, frame_bytes: u32) -> Duration {
+    /// CPU time that a frame costs.
+    pub(crate) fn cpu_time(&self, frame_bytes: u32) -> Duration {
         self.per_frame + self.rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes))
     }
 }
@@ -155,7 +155,7 @@ pub(crate) struct Line<'a> {
 }
 
 impl Wiring {
-    /// Reads the network of a run, with connections between members by their numbers; or says what does
+    /// The wiring of a run, with connections between members by number, or an error if the plan does
     /// not fit.
     pub(crate) fn new(
         run: &records::Run,
@@ -208,7 +208,7 @@ impl Wiring {
         &self.topology.nodes()[self.members[member].side.node].name
     }
 
-    /// What the path of a connection carries and holds. Rates are those of either direction.
+    /// Capacity of a connection's path; rates are the lower of both directions.
     pub(crate) fn capacity(&self, route: &Route) -> Capacity {
         let &Route::Wire { from, to, .. } = route else {
             return Capacity { slowest: INSIDE, held_bytes: 0 };
@@ -229,7 +229,7 @@ impl Wiring {
         Capacity { slowest, held_bytes }
     }
 
-    /// Interfaces of the host `node`, and where they are.
+    /// Interfaces of the host `node`, with their places.
     pub(crate) fn interfaces_of(
         &self,
         node: usize,
@@ -248,7 +248,7 @@ impl Wiring {
         self.interfaces.iter().any(|interface| interface.receive.is_limited())
     }
 
-    /// The star that the members form; none if they form another network.
+    /// The star formed by the members; none if they form another network.
     pub(crate) fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
         let [switch] = &self.switches[..] else { return None };
         let mut at = vec![None; self.members.len()];
@@ -277,7 +277,7 @@ impl Wiring {
     }
 }
 
-/// What a path carries and holds.
+/// Capacity of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capacity {
     /// The lowest rate of its links.
@@ -286,21 +286,22 @@ pub(crate) struct Capacity {
     pub(crate) held_bytes: u64,
 }
 
-/// What a path inside of a host may carry.
+/// Assumed rate of a path within a host.
 const INSIDE: Rate = Rate::from_gbps(100);
 
-/// What a link of a rate carries in a time.
+/// Bytes that a link carries in a time.
 pub(crate) fn carried_bytes(rate: Rate, time: Duration) -> u64 {
     (u128::from(rate.as_bps()) * u128::from(time.as_ps()) / 8_000_000_000_000) as u64
 }
 
-/// The MTU of a host's loopback interface (`drivers/net/loopback.c` of Linux), less what TCP cannot use.
+/// MTU of a host's loopback interface (`drivers/net/loopback.c` of Linux), less the part that TCP
+/// cannot use.
 const LOOPBACK_MTU_BYTES: u32 = 65_535;
 
 impl Star<'_> {
     /// Whether every hop has a closed form: no link pauses, and no host merges segments.
     pub(crate) fn has_closed_form(&self) -> bool {
-        let pauses = |policy: &PausePolicy| policy.honours || policy.marks.is_some();
+        let pauses = |policy: &PausePolicy| policy.honours || policy.thresholds.is_some();
         let is_plain = |line: &Line<'_>| {
             !pauses(&line.interface.pause) && line.interface.receive.merge_bytes == 0
         };
@@ -347,8 +348,8 @@ impl SwitchKind {
         })
     }
 
-    /// Whether frames that enter over `link` may leave before they are in whole: no egress may be
-    /// faster, or it would run out of bits.
+    /// Whether frames that enter over `link` may leave before they have arrived completely: no egress
+    /// may be faster, or it would run out of bits.
     pub(crate) fn cuts_through(&self, link: &Link) -> bool {
         self.cut_through && link.rate() >= self.fastest
     }
@@ -364,7 +365,7 @@ impl SwitchKind {
 }
 
 impl InterfaceKind {
-    /// What packets meet that never leave the host: the processor and its latencies.
+    /// The path of packets that never leave the host: the CPU and its latencies.
     pub(crate) fn inside(&self) -> Self {
         Self {
             stream: format!("{}/inside", self.stream),
@@ -380,7 +381,7 @@ impl InterfaceKind {
         }
     }
 
-    /// Whether a packet that stays inside is with its receiver as soon as it is sent.
+    /// Whether a packet that stays inside reaches its receiver without delay.
     pub(crate) fn takes_no_time_inside(&self) -> bool {
         let Self { send_latency, receive, .. } = self;
         *send_latency + receive.latency == Duration::ZERO && receive.costs_no_time()
@@ -445,7 +446,7 @@ impl InterfaceKind {
             Some(nic) => nic,
             None => &find_group(network, group)?.nic,
         };
-        // A host with one interface and one application has the streams of that.
+        // A host with one interface and one application shares the application's streams.
         let is_only =
             topology.interfaces().iter().filter(|i| i.host == interface.host).count() == 1;
         let mut here = members.iter().filter(|member| member.side.node == interface.host);
@@ -551,31 +552,31 @@ fn frame_interval(nic: &records::Nic) -> Result<Duration, String> {
 }
 
 fn host_pause(nic: &records::Nic) -> Result<PausePolicy, String> {
-    let marks = nic.pause_high_frames.map(|high| {
-        let low = nic.pause_low_frames.unwrap_or(high / 2);
-        PauseMarks { high: high.into(), low: low.into(), quanta: nic.pause_quanta }
+    let thresholds = nic.pause_high_frames.map(|xoff| {
+        let xon = nic.pause_low_frames.unwrap_or(xoff / 2);
+        PauseThresholds { xoff: xoff.into(), xon: xon.into(), quanta: nic.pause_quanta }
     });
-    pause_policy(nic.honours_pause, marks)
+    pause_policy(nic.honours_pause, thresholds)
 }
 
 fn switch_pause(switch: &records::Switch) -> Result<PausePolicy, String> {
-    let marks = switch.pause_high_bytes.map(|high| {
-        let low = switch.pause_low_bytes.unwrap_or(high / 2);
-        PauseMarks { high, low, quanta: switch.pause_quanta }
+    let thresholds = switch.pause_high_bytes.map(|xoff| {
+        let xon = switch.pause_low_bytes.unwrap_or(xoff / 2);
+        PauseThresholds { xoff, xon, quanta: switch.pause_quanta }
     });
-    pause_policy(switch.honours_pause, marks)
+    pause_policy(switch.honours_pause, thresholds)
 }
 
-fn pause_policy(honours: bool, marks: Option<PauseMarks>) -> Result<PausePolicy, String> {
-    if let Some(PauseMarks { high, low, quanta }) = marks {
-        if low > high {
-            return Err(format!("a pause begins above {high} and ends at {low}, which is more"));
+fn pause_policy(honours: bool, thresholds: Option<PauseThresholds>) -> Result<PausePolicy, String> {
+    if let Some(PauseThresholds { xoff, xon, quanta }) = thresholds {
+        if xon > xoff {
+            return Err(format!("a pause begins above {xoff} and ends at {xon}, which is more"));
         }
         if quanta < 2 {
             return Err("a pause of less than 2 quanta cannot be asked for again".to_owned());
         }
     }
-    Ok(PausePolicy { honours, marks })
+    Ok(PausePolicy { honours, thresholds })
 }
 
 fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {
@@ -641,7 +642,7 @@ mod tests {
     use crate::run::tests::lab;
 
     fn wiring(run: &records::Run) -> (Wiring, Vec<[usize; 2]>) {
-        let cast = Cast::new(run).expect("the lab's workload has members");
+        let cast = Cast::of_run(run).expect("the lab's workload has members");
         let wiring = Wiring::new(run, &cast.participants, &cast.connections);
         (wiring.expect("the lab's network fits"), cast.connections)
     }
@@ -668,7 +669,7 @@ mod tests {
         let refusal = |change: fn(&mut records::Tcp)| {
             let mut run = lab::run(2, lab::INGRESS);
             change(&mut run.network.groups[0].tcp);
-            let cast = Cast::new(&run).expect("the lab's workload has members");
+            let cast = Cast::of_run(&run).expect("the lab's workload has members");
             let wiring = Wiring::new(&run, &cast.participants, &cast.connections);
             wiring.map(|_| ()).expect_err("it makes no sense")
         };

@@ -1,7 +1,7 @@
 //! A small incast table, frozen: a change of it is a change of the model, to be explained.
 //!
-//! What the figures must be near to is in `oracles.rs`; here stands that they do not move. After an
-//! intended change: `UPDATE_GOLDEN=1 cargo test -p netstudy-sim --test golden`.
+//! `oracles.rs` checks the figures against formulas; this test only checks that they do not change.
+//! After an intended change: `UPDATE_GOLDEN=1 cargo test -p netstudy-sim --test golden`.
 
 mod lab;
 
@@ -42,7 +42,7 @@ fn the_incast_table_of_each_whole_tcp_does_not_move() {
 
 #[test]
 fn small_queues_change_no_time_of_a_server_that_has_the_port_to_itself() {
-    // What waits in the server's interface or behind it leaves at the same times.
+    // Frames that wait in the server's interface or behind it leave at the same times.
     for buffer in [DROP_TAIL, INGRESS] {
         let with_limit = |limit_output_bytes| {
             let mut run = run_with("linux-6", 1, buffer.clone());

@@ -1,4 +1,4 @@
-//! What is sampled in virtual time, held against the counters at the edges of phases.
+//! Samples in virtual time, checked against the counters at the edges of phases.
 
 mod lab;
 
@@ -12,7 +12,7 @@ fn instrument(kind: InstrumentKind, node: &str, every_ns: u64) -> Instrument {
     Instrument { kind, node: node.to_owned(), port: None, every_ns, from: None }
 }
 
-/// An incast that loses frames, with a rest before and behind what is measured.
+/// An incast that loses frames, with a rest before and after the measuring phase.
 fn lossy(buffer: Buffer) -> Run {
     let mut run = lab::run(8, buffer);
     lab::set_iterations(&mut run, 2, 5);

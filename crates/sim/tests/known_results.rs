@@ -72,7 +72,7 @@ fn long_lived(control: CongestionControl, servers: u32) -> (Run, RunRecord) {
     let mut run = lab::run(servers, tail_drop(DEEP_BYTES));
     lab::switch(&mut run).ecn_threshold_bytes = Some(K_BYTES);
     for link in &mut run.network.links {
-        // A round trip of 80 us; K is to exceed a seventh of what it holds (eq. 13).
+        // A round trip of 80 us; K must exceed a seventh of the bandwidth-delay product (eq. 13).
         link.delay_ns = 20_000;
         link.mtu_bytes = 1500;
     }
@@ -89,10 +89,10 @@ fn dctcp_keeps_the_queue_short_and_the_link_full() {
     let (run, record) = long_lived(CongestionControl::Dctcp, 2);
     let longest = counter(&record, "switch.client", "queue_bytes_max");
     // Section 3.3: K + N packets once the flows are under way. Before, slow start doubles within the
-    // round trip that the first mark needs to come back. The first marked frame meets more than K, so
-    // K + 1 packets; with what the path holds, 82.6 us with two serialisations, so 68 packets of
-    // 1.23 us, that is the window to be doubled. Each flow may have released two more, because every
-    // second segment is acknowledged.
+    // round trip that the first mark needs to come back. The first marked frame meets more than K, so K
+    // + 1 packets; with those on the path, 82.6 us with two serialisations, so 68 packets of 1.23 us,
+    // that is the window to be doubled. Each flow may have released two more, because every second
+    // segment is acknowledged.
     let first_mark_bytes = K_BYTES + FRAME_BYTES;
     let path_bytes = (68 + 2 * 2) * FRAME_BYTES;
     assert!(longest <= 2 * first_mark_bytes + path_bytes, "{} packets", longest / FRAME_BYTES);
@@ -145,8 +145,8 @@ fn throughputs(record: &RunRecord) -> Vec<f64> {
     each.map(|(&bytes, &ns)| bytes as f64 / ns as f64).collect()
 }
 
-/// Equal flows through a bottleneck of 1 Gbit/s that holds what the path does, 128 packets, for 17 s,
-/// which are thousands of round trips.
+/// Equal flows through a bottleneck of 1 Gbit/s with a buffer of one bandwidth-delay product, 128
+/// packets, for 17 s, which are thousands of round trips.
 fn equal_flows(control: CongestionControl, servers: u32) -> (Run, RunRecord) {
     let mut run = lab::run(servers, tail_drop(128 * FRAME_BYTES));
     for link in &mut run.network.links {
@@ -154,8 +154,8 @@ fn equal_flows(control: CongestionControl, servers: u32) -> (Run, RunRecord) {
         link.delay_ns = 390_000;
         link.mtu_bytes = 1500;
     }
-    // The hosts' own links are faster. Were they not, one flow alone would never overflow the switch: what
-    // its window exceeds the path by would wait in the sender.
+    // The hosts' own links are faster. Otherwise a single flow would never overflow the switch: the
+    // excess of its window would wait in the sender.
     lab::set_rate(&mut run.network.links[0], 1_000_000_000);
     for group in &mut run.network.groups {
         group.tcp.congestion_control = control;

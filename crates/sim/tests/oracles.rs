@@ -223,7 +223,7 @@ fn each_frame_dropped_is_sent_again() {
     let record = make_ok(&run);
     let dropped = counter(&record, "switch.client", "frames_dropped");
     let again = counter(&record, "server", "segments_retransmitted");
-    assert!(again >= dropped, "{dropped} dropped, {again} sent again");
+    assert!(again >= dropped, "{dropped} dropped, {again} retransmitted");
 }
 
 #[test]
@@ -295,7 +295,8 @@ fn a_buffer_smaller_than_a_frame_ends_as_a_failure_not_as_a_hang() {
 #[test]
 fn an_interface_drops_what_its_queue_cannot_take() {
     let mut run = one_segment();
-    // Twelve segments leave TCP at once, ten of them fit; the last two wait for the timer.
+    // Twelve segments leave TCP at once, and the queue holds ten; the last two are retransmitted after
+    // the timeout.
     incast(&mut run).block_bytes = 12 * 8_948;
     run.network.groups[1].tcp.initial_window_segments = Some(12);
     run.network.groups[1].nic.transmit_queue_frames = 10;

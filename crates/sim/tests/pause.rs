@@ -17,10 +17,10 @@ fn sixteen(buffer: Buffer) -> Run {
     run
 }
 
-/// The switch asks the servers to pause, and they do. 16 x (20 kB + what is under way) stays below
-/// 512 kB: a PAUSE frame waits for one frame, travels 1 µs, meets another frame on the wire; what was
-/// sent by then travels another 1 µs. That is 2 x 1538 + 2 x 1250 bytes and the frame that passed the
-/// mark, 7.1 kB.
+/// The switch asks the servers to pause, and they do. 16 x (20 kB + data under way) stays below 512 kB:
+/// a PAUSE frame waits for one frame, travels 1 µs, and meets another frame on the wire; frames sent by
+/// then travel another 1 µs. That is 2 x 1538 + 2 x 1250 bytes and the frame that passed the XOFF
+/// threshold, 7.1 kB.
 fn with_pause(mut run: Run) -> Run {
     lab::switch(&mut run).pause_high_bytes = Some(20_000);
     lab::switch(&mut run).pause_low_bytes = Some(10_000);
@@ -55,7 +55,7 @@ fn an_incast_with_pause_loses_nothing_and_fills_the_link() {
     // 1448 of 1538 bytes on the wire are payload: 0.941.
     let full = utilisation(&run, &lossless);
     assert!(full > 0.92, "{full:.3} of the link");
-    // What one port may hold for each of 16 servers.
+    // The queue of one port for each of 16 servers.
     let longest = counter(&lossless, "switch.client", "queue_bytes_max");
     assert!(longest <= 16 * 27_100, "{longest} B");
 }
@@ -99,7 +99,7 @@ fn short_pauses_are_asked_for_again_and_still_lose_nothing() {
     assert!(pauses(&record) > 2 * pauses(&make_ok(&long)));
 }
 
-/// A client whose processor takes a quarter of what the link brings, with a ring of 64 frames.
+/// A client whose CPU handles a quarter of the link's rate, with a ring of 64 frames.
 fn slow_client(servers: u32) -> Run {
     let mut run = lab::run(servers, Buffer::OutputQueued { port_buffer_bytes: 2_000_000 });
     for link in &mut run.network.links {
@@ -131,7 +131,7 @@ fn a_slow_host_drops_in_its_ring_without_pause_and_nothing_with_it() {
     assert_eq!(counter(&record, "server", "segments_retransmitted"), 0);
     assert!(counter(&record, "client", "pauses_sent") > 0);
     assert!(counter(&record, "server", "pauses_received") > 0, "the pressure reaches the servers");
-    // The processor is never without work: 1448 of 1518 bytes are payload, at 2.5 of 10 Gbit/s.
+    // The CPU is never without work: 1448 of 1518 bytes are payload, at 2.5 of 10 Gbit/s.
     let share = utilisation(&run, &record);
     let expected = 0.25 * 1448.0 / 1518.0;
     assert!((share - expected).abs() < 0.01 * expected, "{share:.4} against {expected:.4}");

@@ -78,7 +78,7 @@ fn a_loaded_probe_waits_behind_what_the_window_lets_queue() {
     ];
     let mut run = probed(None, &phases);
     // The server may send 50 full segments; all of them wait at the port to the client, which is ten
-    // times slower than what fills it.
+    // times slower than the server's link.
     let (segments, segment_bytes) = (50, 8_948);
     run.network.groups[1].tcp.send_buffer_bytes = segments * segment_bytes;
     lab::set_rate(&mut run.network.links[0], 1_000_000_000);

@@ -29,7 +29,7 @@ fn assert_near(share: f64, expected: f64) {
 }
 
 #[test]
-fn a_host_bound_by_its_processor_sets_the_goodput() {
+fn a_host_bound_by_its_cpu_sets_the_goodput() {
     let run = to_client(|nic| nic.receive_rate_bps = Some(2_000_000_000));
     // 1448 of the 1518 bytes that it deals with are payload.
     assert_near(utilisation(&run, &make_ok(&run)), 0.2 * 1448.0 / 1518.0);
@@ -50,7 +50,7 @@ fn a_host_bound_by_its_interface_sets_the_goodput() {
 }
 
 #[test]
-fn an_interrupt_delays_what_comes_to_an_idle_processor() {
+fn an_interrupt_delays_what_comes_to_an_idle_cpu() {
     let at_once = completion_ns(|_| {});
     assert_eq!(completion_ns(|nic| nic.interrupt_delay_ns = 30_000), at_once + 30_000);
     // At 100,000 packets a second a frame takes 10 us to come in. The request leaves alone.
@@ -58,8 +58,8 @@ fn an_interrupt_delays_what_comes_to_an_idle_processor() {
 }
 
 #[test]
-fn a_busy_processor_is_not_interrupted() {
-    // The processor is always behind once data flow: delays of idle times do not add up.
+fn a_busy_cpu_is_not_interrupted() {
+    // The CPU is always behind once data flow: delays of idle times do not add up.
     let bound = |delay_ns| {
         let run = to_client(|nic| {
             nic.receive_rate_bps = Some(2_000_000_000);

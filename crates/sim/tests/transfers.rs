@@ -24,7 +24,7 @@ fn roles(clients: u32, servers: u32) -> Roles {
     Roles { client: hosts(1, clients), server: hosts(1 + clients, servers) }
 }
 
-/// Transfers between hosts of a star that loses nothing, the second of each flow measured.
+/// Transfers between hosts of a star without loss; the second transfer of each flow is measured.
 fn transfers(clients: u32, servers: u32, direction: Direction, size_bytes: u64) -> Run {
     let mut run = lab::run(clients + servers, DEEP);
     lab::set_iterations(&mut run, 1, 1);
@@ -121,8 +121,8 @@ fn streams(clients: u32, servers: u32, direction: Direction, flows: u32, measure
     run
 }
 
-/// The same over one event a hop: an interface that merges segments of no more than one has no closed
-/// form, and does nothing else.
+/// The same run event-driven: an interface that merges segments up to a single one has no closed form,
+/// and behaves the same.
 fn by_events(mut run: Run) -> Run {
     for group in &mut run.network.groups {
         group.nic.receive_merge_bytes = 1;
@@ -130,7 +130,7 @@ fn by_events(mut run: Run) -> Run {
     run
 }
 
-/// What a link of 10 Gbit/s carries in a time, less the headers of full frames.
+/// Payload that a link of 10 Gbit/s carries in a time, in full frames.
 fn payload_of(ns: u64) -> u64 {
     ns * 1000 / BYTE_PS * 8_948 / 9_038
 }

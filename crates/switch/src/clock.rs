@@ -50,14 +50,14 @@ impl Clock {
 pub(crate) struct RealtimeOffset(i128);
 
 impl RealtimeOffset {
-    /// What it is now.
+    /// The present offset.
     pub(crate) fn now() -> Self {
         Self(ns(read(ClockId::CLOCK_REALTIME)) - ns(read(ClockId::CLOCK_MONOTONIC)))
     }
 }
 
-/// Processor time of this process so far.
-pub(crate) fn processor_ns() -> u64 {
+/// CPU time of this process so far.
+pub(crate) fn cpu_ns() -> u64 {
     unsigned_ns(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 

@@ -1,4 +1,4 @@
-//! What the controller says, and what it is told: a line of JSON each.
+//! Commands of the controller and records to it: one line of JSON each.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -15,7 +15,7 @@ const READ_BYTES: usize = 65_536;
 pub(crate) struct Control<'a, W> {
     input: BorrowedFd<'a>,
     output: W,
-    /// Input that is read and not a whole line yet, or not asked for yet.
+    /// Input that is read but not taken yet, perhaps without the end of a line.
     pending: Vec<u8>,
     ended: bool,
 }
@@ -25,7 +25,7 @@ impl<'a, W: Write> Control<'a, W> {
         Self { input, output, pending: Vec::new(), ended: false }
     }
 
-    /// Where commands come from: [`Self::read`] has something to do when it is readable.
+    /// The stream of commands: [`Self::read`] when it is readable.
     pub(crate) const fn input(&self) -> BorrowedFd<'a> {
         self.input
     }
@@ -39,7 +39,7 @@ impl<'a, W: Write> Control<'a, W> {
         String::from_utf8(line).map_err(|error| Failure::Plan(error.to_string()))
     }
 
-    /// Reads what there is; waits if there is nothing.
+    /// Reads available input; blocks if there is none.
     pub(crate) fn read(&mut self) -> Result<(), Failure> {
         let mut buffer = vec![0; READ_BYTES];
         match unistd::read(self.input, &mut buffer) {
@@ -78,9 +78,9 @@ impl<'a, W: Write> Control<'a, W> {
         written.map_err(|error| Failure::Testbed(format!("writing records: {error}")))
     }
 
-    /// Says why the switch ends, if there is still someone to be told.
+    /// Reports why the switch ends, if the controller still reads.
     pub(crate) fn fail(&mut self, failure: &Failure) {
-        // A reader that is gone is one of the reasons to end.
+        // A reader that is gone may be the reason itself.
         let _ = self.write(&SwitchRecord::Error { message: failure.to_string() });
     }
 }

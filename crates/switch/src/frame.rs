@@ -1,10 +1,11 @@
-//! What a switch reads and writes of a frame: its size on the wire, and the ECN field of its IP header.
+//! The parts of a frame that a switch reads and writes: its size on the wire, and the ECN field of its
+//! IP header.
 
 use netstudy_fabric::ethernet;
 use netstudy_fabric::stepped::Mark;
 use netstudy_units::headers;
 
-/// Where the IP header is in a frame at a packet socket, and where those of IPv4 and IPv6 end.
+/// Offset of the IP header in a frame at a packet socket, and ends of the headers of IPv4 and IPv6.
 pub(crate) const HEADER_BYTES: usize = headers::ETHERNET_HEADER_BYTES as usize;
 const IPV4_BYTES: usize = HEADER_BYTES + headers::IPV4_HEADER_BYTES as usize;
 const IPV6_BYTES: usize = HEADER_BYTES + headers::IPV6_HEADER_BYTES as usize;
@@ -25,11 +26,11 @@ pub(crate) struct Frame {
     pub(crate) slot: u32,
     /// Its bytes there.
     pub(crate) bytes: u32,
-    /// The host that it is for, by number.
+    /// The destination host's number.
     pub(crate) to: u32,
     /// Whether its sender understands marks.
     pub(crate) subject_to_marks: bool,
-    /// Whether it is to be marked when it is written.
+    /// Whether it is to be marked on output.
     pub(crate) marked: bool,
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn mark(frame: &mut [u8]) {
     }
 }
 
-/// The bits of the ECN field in the second byte of the IP header; none if there is no whole IP header.
+/// The bits of the ECN field in the second byte of the IP header; none if the header is incomplete.
 fn ecn_bits(frame: &[u8]) -> Option<u8> {
     let kind = frame.get(HEADER_BYTES - 2..HEADER_BYTES)?;
     if kind == IPV4 && frame.len() >= IPV4_BYTES {

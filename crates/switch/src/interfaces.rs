@@ -1,15 +1,15 @@
-//! What the kernel itself counts at the interfaces of ports.
+//! The kernel's own counters of the interfaces behind ports.
 
 use crate::Failure;
 
-/// Where the kernel says it, of the network namespace of who reads.
+/// The kernel's file, of the reader's network namespace.
 pub(crate) const FILE: &str = "/proc/net/dev";
 
-/// Numbers of a line of the file before the one that is meant (`dev_seq_printf_stats` of Linux).
+/// Numbers of a line before the one in question (`dev_seq_printf_stats` of Linux).
 const RECEIVED_PACKETS: usize = 1;
 const SENT_DROPPED: usize = 11;
 
-/// What is counted at one interface.
+/// Counters of one interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InterfaceCounters {
     /// Frames that came from the host, whether or not a socket got them.
@@ -18,7 +18,7 @@ pub(crate) struct InterfaceCounters {
     pub(crate) sent_dropped: u64,
 }
 
-/// The file as it is.
+/// The text of the file.
 pub(crate) fn read() -> Result<String, Failure> {
     std::fs::read_to_string(FILE)
         .map_err(|error| Failure::Testbed(format!("reading {FILE}: {error}")))

@@ -1,4 +1,4 @@
-//! How late frames leave, and what that says about a run.
+//! Lateness of departing frames, and the verdict on a run.
 
 use hdrhistogram::Histogram;
 use netstudy_units::{Duration, Time};
@@ -7,7 +7,7 @@ use netstudy_units::{Duration, Time};
 const LONGEST_NS: u64 = 3_600_000_000_000;
 /// The histogram is exact to a percent.
 const DIGITS: u8 = 2;
-/// One departure of so many may be later than its port allows.
+/// One departure of this many may be later than its port allows.
 const ONE_OF: u64 = 100;
 
 /// How late every departure was.
@@ -40,7 +40,7 @@ impl Lateness {
         self.too_late
     }
 
-    /// The lateness that so many percent of the departures did not exceed.
+    /// The given percentile of the lateness of departures.
     pub(crate) fn percentile_ns(&self, percent: f64) -> u64 {
         self.late_ns.value_at_percentile(percent)
     }
@@ -50,7 +50,7 @@ impl Lateness {
         self.late_ns.max()
     }
 
-    /// Why the clock was not kept: more than one of a hundred departures was too late.
+    /// The error of a run in which more than one of a hundred departures was too late.
     pub(crate) fn complaint(&self) -> Option<String> {
         let departures = self.departures();
         (self.too_late * ONE_OF > departures).then(|| {

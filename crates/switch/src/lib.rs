@@ -3,13 +3,12 @@
 //!
 //! Each port is a packet socket. A frame that the kernel received is offered to
 //! [`netstudy_fabric::stepped::Stepped`] at the time of its receipt, in the order of those times over
-//! all ports; what begins to leave is written to the interface of its egress when its last bit has
-//! left and the delay of the link has passed. So the switch lives in virtual time that follows
-//! `CLOCK_MONOTONIC`: being late delays a frame, and changes neither queues nor drops nor the rate.
-//! Lateness is recorded for every frame, and a run in which it was too much is said to be invalid.
+//! all ports; a departing frame is written to the interface of its egress when its last bit has left
+//! and the delay of the link has passed. So the switch lives in virtual time that follows
+//! `CLOCK_MONOTONIC`: lateness delays a frame, and changes neither queues nor drops nor the rate.
+//! Lateness is recorded for every frame, and a run with too much of it is invalid.
 //!
-//! One thread does it all. Nothing is allocated for a frame. `docs/concepts/user-space-switch.md` tells
-//! more.
+//! The switch has one thread and does not allocate per frame. See `docs/concepts/user-space-switch.md`.
 
 mod addresses;
 mod clock;
@@ -39,7 +38,7 @@ use control::Control;
 pub enum Failure {
     /// The plan cannot be carried out: which field, and why.
     Plan(String),
-    /// The machine does not do what the plan asks for, or the time is over.
+    /// The machine cannot do what the plan asks for, or the time is over.
     Testbed(String),
 }
 
@@ -53,7 +52,7 @@ impl Failure {
         }
     }
 
-    /// What the system said when `what` was tried.
+    /// The system's error in trying `what`.
     fn system(what: &str, error: nix::Error) -> Self {
         Self::Testbed(format!("{what}: {}", error.desc()))
     }
@@ -68,11 +67,11 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Carries out the plan on `input` and obeys its commands, until one of them, the end of `input`,
-/// SIGTERM or the plan's time limit ends it.
+/// Carries out the plan on `input` and obeys its commands, until a command, the end of `input`, SIGTERM
+/// or the plan's time limit ends it.
 ///
 /// # Errors
-/// When the plan cannot be carried out. Its last record says so as well.
+/// When the plan cannot be carried out. The last record says so as well.
 pub fn run(input: BorrowedFd<'_>, output: impl Write) -> Result<(), Failure> {
     let mut control = Control::new(input, output);
     let outcome = plan::read(&mut control).and_then(|plan| switch::carry_out(&plan, &mut control));

@@ -6,7 +6,7 @@ use crate::Failure;
 use crate::interfaces::{self, InterfaceCounters};
 use crate::plan::HostEnd;
 
-/// What was lost, and what the kernel counted when the switch began.
+/// Lost frames, and the kernel's counters when the switch began.
 pub(crate) struct Losses {
     /// By port.
     base: Vec<InterfaceCounters>,
@@ -25,14 +25,14 @@ pub(crate) struct Losses {
 pub(crate) struct Lost {
     /// The kernel counted them, and the switch never saw them.
     unread: u64,
-    /// They were sent, and the host had no room.
+    /// Sent frames for which the host had no room.
     unsent: u64,
     too_long: u64,
     without_buffer: u64,
 }
 
 impl Losses {
-    /// Counting begins with what the interfaces have counted.
+    /// Counts from these counters of the interfaces on.
     pub(crate) fn begin(base: Vec<InterfaceCounters>) -> Self {
         let ports = base.len();
         Self {
@@ -44,7 +44,7 @@ impl Losses {
         }
     }
 
-    /// What was lost until the interfaces counted `now`.
+    /// Frames lost until the interfaces counted `now`.
     pub(crate) fn lost(&self, now: &[InterfaceCounters]) -> Lost {
         let mut lost = Lost {
             too_long: self.too_long,
@@ -63,7 +63,7 @@ impl Losses {
 }
 
 impl Lost {
-    /// All of them.
+    /// The number of all lost frames.
     pub(crate) const fn frames(&self) -> u64 {
         self.unread + self.unsent + self.too_long + self.without_buffer
     }
@@ -73,7 +73,7 @@ impl Lost {
         self.unread
     }
 
-    /// How they were lost, if any was.
+    /// The error of a run with lost frames; none without.
     pub(crate) fn complaint(&self, mtu_bytes: u32) -> Option<String> {
         let longer = format!(
             "were longer than an MTU of {mtu_bytes} B allows: segmentation offload is on at a host"
@@ -93,7 +93,7 @@ impl Lost {
     }
 }
 
-/// What the kernel counts at the interface of each port, out of the text of its file.
+/// Kernel counters of each port's interface, parsed from the text of its file.
 pub(crate) fn count(text: &str, hosts: &[HostEnd]) -> Result<Vec<InterfaceCounters>, Failure> {
     let one = |host: &HostEnd| {
         interfaces::parse(text, &host.interface).ok_or_else(|| {

@@ -20,7 +20,7 @@ impl Outbox {
         Self { lines: (0..ports).map(|_| line()).collect(), due: Schedule::new(ports) }
     }
 
-    /// A frame that arrives at `at`, behind those before it.
+    /// Adds a frame that arrives at `at`, after all earlier frames.
     pub(crate) fn put(&mut self, port: usize, at: Time, frame: Frame) {
         self.lines[port].push_back((at, frame));
         if self.lines[port].len() == 1 {

@@ -18,16 +18,16 @@ use crate::frame;
 /// IP packets that Ethernet may have to carry (RFC 791) and that an IP header can speak of.
 const MTU_BYTES: std::ops::RangeInclusive<u32> = 576..=65_535;
 
-/// A plan that can be carried out, as far as it says itself. Switches are numbered as in the plan, and
-/// hosts' interfaces as in the topology: "a host" is one of these from here on.
+/// A checked plan. Switches are numbered as in the plan, and hosts' interfaces as in the topology: "a
+/// host" is one of these from here on.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) plan: SwitchPlan,
     pub(crate) topology: Topology,
     pub(crate) hosts: Vec<HostEnd>,
     pub(crate) addresses: Addresses,
-    /// By [`CableEnd::number`]: what is between the first bit of a frame that comes there and the instant
-    /// at which the switch judges it, where that is not its last bit: one that cuts through needs less.
+    /// By [`CableEnd::number`]: the time from the first bit of an arriving frame to the switch's
+    /// decision on it, for cut-through ports, which need only the start of the frame.
     judges_after: Vec<Option<Duration>>,
 }
 
@@ -81,8 +81,8 @@ impl Checked {
         }
     }
 
-    /// Room that a frame must find that comes by a port: that of the largest one where it is let in
-    /// before its end is there, else none beyond its own.
+    /// Buffer space reserved on arrival by `port`: a maximum-size frame on cut-through ports, 0 (the
+    /// frame's own size) otherwise.
     pub(crate) fn reserved_bytes(&self, switch: usize, port: u32) -> u32 {
         let at = self.topology.switches()[switch].ports[port as usize];
         self.judges_after(at).map_or(0, |_| ethernet::frame_bytes(self.mtu_bytes(at)))
@@ -264,7 +264,7 @@ mod tests {
         serde_json::from_str(text).expect("the example is a plan")
     }
 
-    /// What is said of the example when `change` was done to it.
+    /// The error message of the example after `change`.
     fn complaint(change: impl FnOnce(&mut SwitchPlan)) -> String {
         let mut plan = example();
         change(&mut plan);

@@ -9,14 +9,14 @@ const READY_FRAMES: u32 = 1024;
 /// get longer queues, it makes none.
 pub(crate) struct Pool {
     buffers: Vec<Box<[u8]>>,
-    /// Slots that hold no frame; the one used last is used first, since it is in the cache.
+    /// Free slots; the slot used last is used first, since it is in the cache.
     free: Vec<u32>,
     buffer_bytes: usize,
     frames_max: u32,
 }
 
 impl Pool {
-    /// A pool for so many frames at most.
+    /// A pool of at most `frames_max` frames.
     pub(crate) fn new(frames_max: u32, buffer_bytes: usize) -> Self {
         let ready = frames_max.min(READY_FRAMES);
         let mut buffers = Vec::with_capacity(frames_max as usize);
@@ -26,7 +26,7 @@ impl Pool {
         Self { buffers, free, buffer_bytes, frames_max }
     }
 
-    /// Takes a frame in: `buffer` is exchanged for one that is free. Its slot; none if all are in use.
+    /// Stores a frame: exchanges `buffer` for a free one. Returns its slot; none if all are in use.
     pub(crate) fn take(&mut self, buffer: &mut Box<[u8]>) -> Option<u32> {
         let slot = match self.free.pop() {
             Some(slot) => slot,

@@ -10,14 +10,14 @@ use nix::sys::socket::{
 use crate::Failure;
 use crate::plan::HostEnd;
 
-/// Room that frames may take in the kernel before they are read. The kernel gives less to those who are
-/// not root: twice `net.core.rmem_max`.
+/// Kernel buffer for frames that wait to be read. Without root the kernel gives less: twice
+/// `net.core.rmem_max`.
 const RECEIVE_ROOM_BYTES: usize = 64 << 20;
 /// Likewise for frames that were written and that the host has not taken yet.
 const SEND_ROOM_BYTES: usize = 16 << 20;
 
-/// Opens a socket that receives all frames that come by the port's interface, stamped with the time of
-/// their receipt, and none from elsewhere.
+/// Opens a socket that receives all frames of the port's interface, stamped with the time of their
+/// receipt, and no others.
 pub(crate) fn open(port: &HostEnd) -> Result<OwnedFd, Failure> {
     let what = |action: &str| format!("the port {}: {action}", port.name);
     let system = |action: &str, error| Failure::system(&what(action), error);
@@ -25,7 +25,7 @@ pub(crate) fn open(port: &HostEnd) -> Result<OwnedFd, Failure> {
     let opened =
         socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll);
     let fd = opened.map_err(|error| system("opening a packet socket", error))?;
-    // The address names no protocol, so that the one of the socket stays: all.
+    // The address names no protocol, so the socket's own stays: all.
     bind(fd.as_raw_fd(), &address).map_err(|error| system("binding to its interface", error))?;
     setsockopt(&fd, sockopt::ReceiveTimestampns, &true)
         .map_err(|error| system("asking for times of receipt", error))?;

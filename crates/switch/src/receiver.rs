@@ -40,9 +40,10 @@ impl Receiver {
         }
     }
 
-    /// Receives what waits at `socket`, as far as there are buffers. Whether there may be more.
+    /// Receives the frames that wait at `socket`, as far as there are buffers. Returns whether there
+    /// may be more.
     ///
-    /// What the kernel of this namespace itself sends by the interface is passed over.
+    /// Frames sent on the interface by this namespace's own kernel are skipped.
     pub(crate) fn receive(&mut self, socket: &OwnedFd) -> nix::Result<bool> {
         self.received.clear();
         let mut slices = self.buffers.each_mut().map(|buffer| [IoSliceMut::new(buffer)]);
@@ -72,7 +73,7 @@ impl Receiver {
         Ok(count == BATCH)
     }
 
-    /// What was received last.
+    /// The frames received last.
     pub(crate) fn received(&self) -> &[Received] {
         &self.received
     }

@@ -8,10 +8,10 @@ use nix::sys::socket::{LinkAddr, MsgFlags, MultiHeaders, sendmmsg};
 /// Frames of a system call at most.
 pub(crate) const BATCH: usize = 32;
 
-/// What becomes of frames that are written.
+/// The outcome of writing frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// The first so many went out.
+    /// This many went out, from the first on.
     Sent(usize),
     /// The kernel had no room for the first one.
     Refused,

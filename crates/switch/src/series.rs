@@ -8,7 +8,7 @@ use netstudy_units::{Duration, Time};
 
 use crate::plan::Checked;
 
-/// What a sample has of a port's counters.
+/// A column of a port's samples.
 type Column = (&'static str, fn(&SwitchPortCounters) -> u64);
 const COLUMNS: [Column; 8] = [
     ("frames_received", |counted| counted.frames_received),
@@ -58,8 +58,8 @@ impl Series {
         self.due
     }
 
-    /// Takes a sample at `now`, by `monotonic_ns` of the clock that processes share. What was missed
-    /// meanwhile is left out.
+    /// Takes a sample at `now`, which is `monotonic_ns` of the clock that processes share. Missed
+    /// samples are left out.
     pub(crate) fn take(
         &mut self,
         now: Time,

@@ -35,17 +35,17 @@ use crate::{Failure, interfaces, port};
 
 /// Memory that frames in the switch may take.
 const POOL_BYTES: usize = 1 << 30;
-/// System calls that one port may receive with before the others are looked after.
+/// Receiving system calls of one port before the other ports get their turn.
 const RECEIVE_ROUNDS: usize = 4;
-/// Drops for which there is room from the start.
+/// Initial capacity for drops.
 const DROPS_READY: usize = 1 << 16;
 /// Attempts to begin to count while no frame comes.
 const QUIET_ROUNDS: u32 = 1000;
-/// How long frames that the kernel has counted may take until they can be read.
+/// How long counted frames may take until they can be read.
 const SETTLING: std::time::Duration = std::time::Duration::from_millis(1);
 const SETTLING_ROUNDS: usize = 20;
-/// A frame may always leave that late. Interfaces hold received frames back as long, to spare their host
-/// interrupts (drivers begin with 20 to 100 us), so that hosts cannot tell the difference.
+/// A frame may always be this late. Interfaces delay interrupts for received frames as long (drivers
+/// begin with 20 to 100 us), so hosts cannot tell the difference.
 const INTERRUPT_MODERATION: Duration = Duration::from_us(50);
 
 /// Carries out a plan until a command, the end of input, SIGTERM or the time limit ends it.
@@ -60,19 +60,19 @@ pub(crate) fn carry_out(
     Switches::new(checked, clock)?.work(control)
 }
 
-/// Keeps the process on one processor.
+/// Pins the process to one CPU.
 fn stay_on(cpu: Option<u32>) -> Result<(), Failure> {
     let Some(cpu) = cpu else { return Ok(()) };
     let mut set = CpuSet::new();
     set.set(cpu as usize)
         .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(|error| Failure::system(&format!("staying on processor {cpu}"), error))
+        .map_err(|error| Failure::system(&format!("pinning to CPU {cpu}"), error))
 }
 
 /// A frame on its way to a switch, before it is offered: the order is that of offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrived {
-    /// When it is at the switch, to be judged.
+    /// When the switch can judge it.
     at: Time,
     /// Of frames that arrive at the same time, the one noticed first comes first.
     number: u64,
@@ -81,7 +81,7 @@ struct Arrived {
     frame: Frame,
 }
 
-/// What is counted of frames that come by a port.
+/// Counters of frames that arrive at a port.
 #[derive(Clone, Copy, Default)]
 struct Came {
     frames: u64,
@@ -105,14 +105,14 @@ fn fabric(checked: &Checked, switch: usize) -> Stepped<Frame, AnyArchitecture<Fr
 struct Switches<'a> {
     checked: &'a Checked,
     clock: Clock,
-    /// By host, as all that is said to be "by host": the packet socket that leads to it.
+    /// By host (as everywhere below): its packet socket.
     sockets: Vec<OwnedFd>,
     receiver: Receiver,
     sender: Sender,
     pool: Pool,
     /// Frames that are on their way to a switch.
     arrived: BinaryHeap<Reverse<Arrived>>,
-    /// Such frames so far.
+    /// Number of such frames so far.
     numbered: u64,
     /// By host: when all that it has handed over has come over the wire.
     ingress_free_at: Vec<Time>,
@@ -182,8 +182,8 @@ impl<'a> Switches<'a> {
         Ok(made)
     }
 
-    /// Throws away what was received before the switch was ready. What the interfaces have counted when
-    /// there is nothing of that left.
+    /// Discards frames received before the switch was ready. Returns the counters of the interfaces
+    /// when none is left.
     fn begin_counting(&mut self) -> Result<Vec<interfaces::InterfaceCounters>, Failure> {
         let mut rounds = 0..QUIET_ROUNDS;
         loop {
@@ -246,8 +246,8 @@ impl<'a> Switches<'a> {
         }
     }
 
-    /// When something next has to be done. What arrives or begins to leave can wait until the first
-    /// frame could be due that leaves for a host.
+    /// When the next step is due. Arrivals and starts of departures can wait until the first frame
+    /// could be due that leaves for a host.
     fn next_due(&self) -> Time {
         let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
         let begins = self.steps.earliest().1.min(arrival);
@@ -268,7 +268,7 @@ impl<'a> Switches<'a> {
 
     // ---- in
 
-    /// Receives what a host has sent.
+    /// Receives the frames sent by a host.
     fn receive(&mut self, host: usize) -> Result<(), Failure> {
         for _ in 0..RECEIVE_ROUNDS {
             let more = self.receive_batch(host)?;
@@ -329,7 +329,7 @@ impl<'a> Switches<'a> {
     }
 
     /// When the first and the last bit leave of a frame that a host handed over at `sent`: at once, or
-    /// behind those before it, at the rate of the link.
+    /// after earlier frames, at the rate of the link.
     fn crosses(&mut self, host: usize, sent: Time, bytes: u32) -> (Time, Time) {
         if !self.checked.plan.paced_ingress {
             return (sent, sent);
@@ -361,8 +361,8 @@ impl<'a> Switches<'a> {
 
     // ---- through
 
-    /// Does all that is due by `until` at any switch, in the order of time. At the same instant what
-    /// leaves goes before what arrives.
+    /// Takes all steps due by `until` at any switch, in the order of time. At equal times departures
+    /// come before arrivals.
     fn forward(&mut self, until: Time) {
         loop {
             let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
@@ -402,7 +402,7 @@ impl<'a> Switches<'a> {
         let egress = topology.switches()[switch].egress(frame.to as usize);
         let egress = egress.expect("there is a way to whom a frame was taken in for");
         let frame_bytes = frame::wire_bytes(frame.bytes);
-        // A host hands frames over before its line has carried them: they count when they are here.
+        // A host hands frames over before its line has carried them: they count on arrival.
         self.note_came(end, frame.bytes);
         let latency = Duration::from_ns(self.checked.plan.switches[switch].latency_ns);
         let arrival =
@@ -425,7 +425,7 @@ impl<'a> Switches<'a> {
         Ok(())
     }
 
-    /// Writes frames for a host that are due, as many as one system call takes.
+    /// Writes the due frames of a host, as many as one system call takes.
     fn send(&mut self, host: usize, now: Time) -> Result<(), Failure> {
         for (_, frame) in self.outbox.due(host, now).take(sender::BATCH) {
             if frame.marked {
@@ -521,8 +521,7 @@ impl<'a> Switches<'a> {
         control.write(&SwitchRecord::End {})
     }
 
-    /// What was lost for good: frames that the kernel has counted and that are still on their way are
-    /// given some time to be read.
+    /// Frames lost for good: counted frames that are still on their way get some time to be read.
     fn settle(&mut self) -> Result<Lost, Failure> {
         let counted = losses::count(&interfaces::read()?, &self.checked.hosts)?;
         for _ in 0..SETTLING_ROUNDS {
@@ -550,7 +549,7 @@ impl<'a> Switches<'a> {
             frames_lost: lost.frames(),
             kept_up: why.is_none(),
             why,
-            cpu_ns: clock::processor_ns(),
+            cpu_ns: clock::cpu_ns(),
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Waiting for frames, commands, signals, or a point in time, whichever comes first.
 //!
-//! A timer wakes a thread tens of microseconds late, several times what a frame takes, and a frame wakes
-//! one of another processor not much sooner. So the last bit of the way to a point in time is not slept
-//! but asked away, again and again, whether there is something to do. With a processor of its own, a
-//! switch is awake like that for a while behind all that it did, as well; on a machine with one
-//! processor, whose work that would hold up, it sleeps whenever it can.
+//! A timer wakes a thread tens of microseconds late, several times the duration of a frame, and a frame
+//! wakes a thread on another CPU not much sooner. So the last part of a wait is busy polling. With a
+//! CPU of its own, a switch also polls for a while after each step; on a machine with one CPU, where
+//! polling would hold up the hosts, it sleeps whenever it can.
 
 use std::num::NonZeroUsize;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -18,11 +17,11 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 
 use crate::clock::Clock;
 
-/// Nearer points in time are not slept for where others want the processor: on most machines, 99 of 100
-/// timers wake within that.
+/// On a shared CPU, waits shorter than this are polled instead of slept: 99 of 100 timers wake within
+/// it on most machines.
 const AWAKE_SHARED: Duration = Duration::from_us(50);
-/// How long before and behind all that it does a switch is awake that has a processor of its own. A
-/// virtual machine in a virtual machine may take a tenth of that to wake a thread.
+/// How long before and after each step a switch with a CPU of its own polls. A virtual machine in a
+/// virtual machine may take a tenth of that to wake a thread.
 const AWAKE_ALONE: Duration = Duration::from_ms(1);
 
 const INPUT: u64 = u64::MAX;
@@ -40,10 +39,10 @@ pub(crate) enum Ready {
     Signal,
 }
 
-/// How long before and behind what it does a switch is awake.
+/// How long before and after each step a switch polls.
 fn awake(alone: bool) -> (Duration, Duration) {
-    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    match (processors, alone) {
+    let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    match (cpus, alone) {
         (1, false) => (Duration::ZERO, Duration::ZERO),
         (_, false) => (AWAKE_SHARED, Duration::ZERO),
         (_, true) => (AWAKE_ALONE, AWAKE_ALONE),
@@ -58,16 +57,16 @@ pub(crate) struct Waiting {
     _signals: SignalFd,
     events: Vec<EpollEvent>,
     ready: usize,
-    /// How long before something is due it is no longer slept.
+    /// How long before a due time polling begins.
     before: Duration,
-    /// How long behind something that was done it is not slept yet.
+    /// How long after a step polling goes on.
     behind: Duration,
     active_at: Time,
     alarm: Time,
 }
 
 impl Waiting {
-    /// Waits for `ports` and `input` from now on, on a processor of its own if `alone`. SIGTERM no longer
+    /// Waits for `ports` and `input` from now on, on a CPU of its own if `alone`. SIGTERM no longer
     /// ends the process by itself.
     pub(crate) fn new(ports: &[OwnedFd], input: BorrowedFd<'_>, alone: bool) -> nix::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
@@ -121,7 +120,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// What there is to do, as of the last call of [`Self::wait`].
+    /// The source that is ready, as of the last call of [`Self::wait`].
     pub(crate) fn ready(&self) -> usize {
         self.ready
     }

@@ -1,11 +1,11 @@
-/// What a host's TCP counts, with the names of Linux where it has one.
+/// TCP counters of a host, with the names of Linux where it has the same counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments sent with payload, SYN or FIN, retransmissions included.
     pub segments_sent: u64,
     /// Segments received with payload, SYN or FIN.
     pub segments_received: u64,
-    /// `RetransSegs`: segments sent again, for whatever reason.
+    /// `RetransSegs`: retransmitted segments, for whatever reason.
     pub segments_retransmitted: u64,
     /// `TCPTimeouts`: expiries of the retransmission timer.
     pub timeouts: u64,
@@ -17,7 +17,7 @@ pub struct Counters {
     pub loss_probe_recoveries: u64,
     /// Reductions of the window that turned out to be needless and were undone.
     pub undone_reductions: u64,
-    /// Segments sent that carry nothing but an acknowledgment.
+    /// Segments sent that carry only an acknowledgment.
     pub acks_sent: u64,
     /// Acknowledgments received that advance nothing while data is outstanding.
     pub duplicate_acks_received: u64,
@@ -30,7 +30,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// A segment was sent with so many payload bytes, or with a SYN or FIN.
+    /// Counts a sent segment with `payload` bytes, or with a SYN or FIN.
     #[inline]
     pub(crate) fn count_sent(&mut self, bytes: u32) {
         self.segments_sent += 1;

@@ -1,12 +1,12 @@
 //! Sans-IO TCP.
 //!
-//! An [`Endpoint`] is one end of one connection. Facts go in by `handle_*` (a segment arrived, a
-//! timer is due) and by [`Endpoint::write`]; work comes out of [`Endpoint::poll_transmit`], to be
-//! called until it has none; [`Endpoint::next_timeout`] tells when to call again. Nothing in here
-//! reads a clock or a random generator.
+//! An [`Endpoint`] is one end of one connection. Events go in by `handle_*` (a segment arrived, a timer
+//! is due) and by [`Endpoint::write`]; segments come out of [`Endpoint::poll_transmit`], to be called
+//! until there is none; [`Endpoint::next_timeout`] tells when to call again. The crate reads no clock
+//! and no random generator.
 //!
-//! Sequence numbers are 64-bit stream offsets from an initial sequence number of 0, so that they
-//! never wrap; the 32-bit wrap of the wire is a matter of encoding.
+//! Sequence numbers are 64-bit stream offsets from an initial sequence number of 0, so they never wrap;
+//! the 32-bit wrap of the wire is a matter of encoding.
 #![no_std]
 
 extern crate alloc;

@@ -17,17 +17,18 @@ impl Range {
     }
 }
 
-/// What a receiver holds: everything below `next`, and islands above it.
+/// Received data: everything below `next`, and islands above it.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
     next: u64,
     /// Islands in ascending order, neither touching nor empty.
     islands: Vec<Range>,
-    /// Islands by how recently they changed: what the SACK option reports first (RFC 2018, 4).
+    /// Islands by how recently they changed, in the order in which the SACK option reports them (RFC
+    /// 2018, 4).
     recent: [Range; SackBlocks::MAX],
     recent_len: usize,
-    /// What follows from the islands is kept, since mostly one of them just grows: their bytes, the SACK
-    /// option, and where the last island ends if it is the one that changed last as well.
+    /// Values derived from the islands are cached, since mostly a single island just grows: their
+    /// bytes, the SACK option, and the end of the last island if it is also the most recently changed.
     island_bytes: u64,
     blocks: SackBlocks,
     growing_at: Option<u64>,
@@ -94,15 +95,15 @@ impl Reassembly {
         self.next - before
     }
 
-    /// Takes the next `len` bytes, while nothing above them is held.
+    /// Takes the next `len` bytes, while there is no island.
     #[inline]
     pub(crate) fn advance(&mut self, len: u32) {
         debug_assert!(!self.has_islands(), "islands would have to be absorbed");
         self.next += u64::from(len);
     }
 
-    /// What comes behind a gap mostly follows on what came last: then the last island grows, which
-    /// is reported first already.
+    /// Data behind a gap mostly follows the data that arrived last: the last island grows, which is
+    /// already reported first.
     #[inline]
     fn extend_newest(&mut self, range: Range) {
         if let Some(last) = self.islands.last_mut() {

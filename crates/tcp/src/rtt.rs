@@ -1,11 +1,11 @@
 use netstudy_units::Duration;
 
-/// What the minimum timeout bounds.
+/// The quantity that the minimum timeout bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRule {
     /// The timeout itself (RFC 6298, 2.4).
     Rfc6298,
-    /// The part of it that stands for variation, so that it is the smoothed round-trip time longer
+    /// The variation part, so the timeout exceeds the smoothed round-trip time by at least the minimum
     /// (Linux: `rttvar` starts at and falls back to `tcp_rto_min`).
     Linux,
 }
@@ -27,7 +27,7 @@ pub struct RttEstimator {
     max_rto: Duration,
     granularity: Duration,
     backoff: u32,
-    /// What follows from all of these: it is asked for more often than they change.
+    /// The timeout that follows from all of these; it is read more often than they change.
     rto: Duration,
 }
 
@@ -104,7 +104,7 @@ impl RttEstimator {
         self.rto = self.undoubled().min(self.max_rto);
     }
 
-    /// The SYN had to be sent again: without a sample, data starts with 3 s (RFC 6298, 5.7).
+    /// The SYN was retransmitted: without a sample, data starts with 3 s (RFC 6298, 5.7).
     pub fn restart_after_lost_syn(&mut self) {
         self.initial_rto = self.initial_rto.max(Duration::from_secs(3));
         self.end_backoff();

@@ -21,7 +21,7 @@ impl Flags {
     pub const ECE: Self = Self(16);
     /// Congestion window reduced (RFC 3168, 6.1).
     pub const CWR: Self = Self(32);
-    /// End of what the application wrote.
+    /// End of the application's write.
     pub const PSH: Self = Self(64);
 
     /// Whether all bits of `other` are set.
@@ -31,8 +31,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The bits that move the connection from one state to another: not those that tell of congestion,
-    /// nor that of the end of a write.
+    /// The bits that change the connection's state: without those of congestion notification and PSH.
     #[must_use]
     #[inline]
     pub const fn of_state(self) -> Self {
@@ -60,13 +59,13 @@ pub enum Ecn {
     /// The packet is not subject to marks.
     #[default]
     NotEct,
-    /// ECT(0): it is.
+    /// ECT(0): ECN-capable.
     Ect0,
     /// Congestion experienced: it is marked.
     Ce,
 }
 
-/// The SACK option: up to three blocks, which is what fits beside timestamps (RFC 2018, 3).
+/// The SACK option: up to three blocks, as many as fit beside timestamps (RFC 2018, 3).
 ///
 /// The edges are the low 32 bits of stream offsets, as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,7 +99,7 @@ impl SackBlocks {
         self.blocks.iter().filter(|&&block| block != 0).count()
     }
 
-    /// The first of `blocks`, none of which is empty; those that do not fit are left out.
+    /// The first of `blocks`, none of which is empty; excess blocks are left out.
     #[inline]
     pub(crate) fn of(blocks: &[Range]) -> Self {
         let mut sack = Self::default();
@@ -116,7 +115,7 @@ impl SackBlocks {
         self.blocks[0] = (self.blocks[0] & !0xffff_ffff) | (end & 0xffff_ffff);
     }
 
-    /// Adds a block, which is not empty; one that does not fit is left out.
+    /// Adds a block, which is not empty; an excess block is left out.
     pub fn push(&mut self, block: Range) {
         debug_assert!(block.start < block.end, "an empty block is none");
         if let Some(free) = self.blocks.iter_mut().find(|block| **block == 0) {
@@ -124,7 +123,7 @@ impl SackBlocks {
         }
     }
 
-    /// Whether the blocks are those of `before`, but for the end of the first.
+    /// Whether the blocks equal `before` except for the end of the first block.
     #[inline]
     pub(crate) fn begin_as(&self, before: &Self) -> bool {
         (self.blocks[0] ^ before.blocks[0]) >> 32 == 0 && self.blocks[1..] == before.blocks[1..]
@@ -183,7 +182,7 @@ pub struct Segment {
     pub ts_value: u32,
     /// Timestamp echo reply.
     pub ts_echo: u32,
-    /// What has arrived out of order.
+    /// Data that arrived out of order.
     pub sack: SackBlocks,
     /// Options of a SYN.
     pub syn: SynOptions,

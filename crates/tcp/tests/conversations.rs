@@ -1,7 +1,7 @@
-//! What two ends say to each other, event by event.
+//! Conversations of two ends, event by event.
 //!
-//! Unless a test says otherwise the template of the lab holds: segments of 1000 bytes, 5 ms each way,
-//! a path without a limit of its own, a window of ten segments to begin with, a timeout of 200 ms, an
+//! Unless a test says otherwise the template of the lab holds: segments of 1000 bytes, 5 ms each way, a
+//! path without a limit of its own, an initial window of ten segments, a timeout of 200 ms, an
 //! acknowledgment after every second segment or 40 ms.
 
 mod lab;

@@ -1,9 +1,9 @@
-//! Whole connections under random trouble: whatever is lost, late, doubled or reordered, all that was
-//! written arrives once and in order soon after the path is whole again, and both ends close.
+//! Whole connections under random trouble: with segments lost, late, doubled or reordered, all written
+//! data arrives once and in order soon after the path is whole again, and both ends close.
 //!
-//! Each end has a recovery, a congestion control, a segmentation offload and a timeout rule of its
-//! own, in all combinations. `PROPTEST_CASES` makes the run longer: a case is about thirty random
-//! operations (writes, fates of segments), so 40000 are more than a million.
+//! Each end has a recovery, a congestion control, a segmentation offload and a timeout rule of its own,
+//! in all combinations. `PROPTEST_CASES` makes the run longer: a case is about thirty random operations
+//! (writes, fates of segments), so 40000 are more than a million.
 
 mod lab;
 
@@ -14,7 +14,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// What the two ends have in common, and what not.
+/// Configuration of both ends, common and separate parts.
 #[derive(Clone, Debug)]
 struct Ends {
     sack: [bool; 2],
@@ -35,7 +35,7 @@ struct Ends {
     flavours: [Flavour; 2],
 }
 
-/// What an end's TCP is made of.
+/// The TCP of one end.
 #[derive(Clone, Copy, Debug)]
 struct Flavour {
     recovery: Recovery,
@@ -50,17 +50,17 @@ struct Flavour {
 struct Network {
     delay_us: u64,
     rate_bps: Option<u64>,
-    /// What befalls the first segments of each side, handshake included.
+    /// Fates of the first segments of each side, handshake included.
     fates: [Vec<Fate>; 2],
-    /// What befalls the segments of each side once it closes.
+    /// Fates of the segments of each side once it closes.
     last_fates: [Vec<Fate>; 2],
 }
 
-/// What the applications do, each time after a gap.
+/// Actions of the applications, each after a gap.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Write(Side, u64),
-    /// The client ends its stream: it writes nothing any more.
+    /// The client ends its stream: no further write.
     CloseClient,
 }
 
@@ -77,7 +77,7 @@ fn recoveries() -> Vec<Recovery> {
 }
 
 fn flavour() -> impl Strategy<Value = Flavour> {
-    // DCTCP acknowledges anew what was acknowledged already, which the laws of the lab do not know.
+    // DCTCP repeats acknowledgments, which the laws of the lab do not know.
     let congestion = vec![
         Congestion::Reno(Reno::new(false)),
         Congestion::Reno(Reno::new(true)),

@@ -45,7 +45,7 @@ impl Bytes {
         Range { start, end: self.hole(byte) }
     }
 
-    /// The islands above `next`, those that changed last first.
+    /// The islands above `next`, the most recently changed first.
     fn islands_by_recency(&self) -> Vec<Range> {
         let next = self.next();
         let mut islands = Vec::new();
@@ -170,7 +170,7 @@ fn check_rtt(limits: &Limits, events: &[Option<u64>]) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// A round-trip time in nanoseconds: from nothing to ten seconds, small ones as likely as large ones.
+/// A round-trip time in nanoseconds: 0 to ten seconds, small ones as likely as large ones.
 fn rtt_ns() -> impl Strategy<Value = u64> {
     prop_oneof![0..1_000_u64, 0..1_000_000_u64, 0..1_000_000_000_u64, 0..10_000_000_000_u64]
 }

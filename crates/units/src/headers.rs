@@ -1,4 +1,4 @@
-//! What Ethernet, IP and TCP add to a payload, in bytes.
+//! Overhead of Ethernet, IP and TCP, in bytes.
 
 /// Ethernet header: two addresses and a type (IEEE 802.3, 3.1.1).
 pub const ETHERNET_HEADER_BYTES: u32 = 14;
@@ -6,7 +6,7 @@ pub const ETHERNET_HEADER_BYTES: u32 = 14;
 pub const ETHERNET_CHECK_BYTES: u32 = 4;
 /// The least frame, header and check sequence included (IEEE 802.3, 4.4.2).
 pub const ETHERNET_FRAME_BYTES_MIN: u32 = 64;
-/// What the wire carries beside a frame: preamble 7, start delimiter 1 (IEEE 802.3, 3.1.1), and
+/// Overhead on the wire outside of a frame: preamble 7, start delimiter 1 (IEEE 802.3, 3.1.1), and
 /// interpacket gap 12 (4.4.2).
 pub const ETHERNET_GAP_BYTES: u32 = 20;
 
@@ -27,6 +27,6 @@ pub const TCP_TIMESTAMPS_BYTES: u32 = 12;
 pub const TCP_SACK_BYTES: u32 = 4;
 /// A block of the SACK option (RFC 2018, 3).
 pub const TCP_SACK_BLOCK_BYTES: u32 = 8;
-/// What a SYN carries beside timestamps: maximum segment size 4 (RFC 9293, 3.7.1), SACK permitted 2
+/// Options of a SYN other than timestamps: maximum segment size 4 (RFC 9293, 3.7.1), SACK permitted 2
 /// (RFC 2018, 2) and window scale 3 (RFC 7323, 2.2), both padded to 4.
 pub const TCP_SYN_OPTIONS_BYTES: u32 = 12;

@@ -1,15 +1,15 @@
-//! Two applications of one host side by side: a workload, and what accompanies it.
+//! Two applications of one host side by side: a workload and its companion.
 
 use netstudy_units::{Duration, Time};
 
 use crate::{Action, Owed, Sample, Traffic};
 
-/// An application that has no phases of its own and keeps quiet between those of another one.
+/// An application without phases of its own that is at rest between the phases of another one.
 pub trait Companion: Traffic {
-    /// Begins nothing more.
+    /// Begins no new request.
     fn rest(&mut self) {}
 
-    /// Whether nothing of it is under way. Asked for after [`Self::rest`].
+    /// Whether no request is under way. Asked after [`Self::rest`].
     fn is_at_rest(&self) -> bool {
         true
     }
@@ -25,9 +25,9 @@ pub trait Companion: Traffic {
 
 /// A workload with a companion, as one application: the connections of the workload come first.
 ///
-/// The phases are the workload's. The companion may be alone for some time before, from when its
-/// connections are open: what it does then is due before [`Self::workload_begins`]. Where the workload waits for the controller, and at its
-/// end, the companion comes to rest first.
+/// The phases are the workload's. The companion may run alone for some time first, once its connections
+/// are open; actions due then come before [`Self::workload_begins`]. Before the workload waits for the
+/// controller, and at its end, the companion comes to rest.
 #[derive(Clone, Debug)]
 pub struct Beside<A, B> {
     workload: A,
@@ -44,19 +44,19 @@ pub struct Beside<A, B> {
 enum Stage {
     /// The companion is alone until then; [`Time::NEVER`]: its connections are being opened.
     Alone(Time),
-    /// It comes to rest since then: the workload is to begin.
+    /// The companion comes to rest since then; the workload begins afterwards.
     Resting(Time),
     /// It waits for the controller, as the workload will between its phases.
     Held,
     /// Both are under way.
     Both,
-    /// The companion comes to rest before this action of the workload, which is due since then.
+    /// The companion comes to rest since then, before this action of the workload.
     RestingBefore(Action, Time),
 }
 
 impl<A: Traffic, B: Companion> Beside<A, B> {
-    /// A `workload` with so many `connections`, and its companion, which is alone for the time `idle`
-    /// at first. `hold`: whether it waits for [`Traffic::go`] after that.
+    /// A `workload` with its number of connections, and its companion, which runs alone for `idle`
+    /// first. `hold`: whether it waits for [`Traffic::go`] after that.
     #[must_use]
     pub fn new(
         workload: A,
@@ -89,7 +89,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         self.workload.next_action().max(self.begins)
     }
 
-    /// What the companion does next, which is to come to rest: it is not before this.
+    /// The companion's next action while it comes to rest, not before its time.
     fn poll_resting(&mut self, now: Time) -> Option<Action> {
         let action = self.poll_companion(now);
         if action.is_some()
@@ -100,7 +100,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         action
     }
 
-    /// What the companion does next.
+    /// The companion's next action.
     fn poll_companion(&mut self, now: Time) -> Option<Action> {
         if self.companion.next_action() > now {
             return None;
@@ -109,7 +109,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         self.companion.poll(now).map(|action| action.shifted(shift))
     }
 
-    /// What the workload does next; the companion has to be at rest before some of it.
+    /// The workload's next action; the companion has to be at rest before some of them.
     fn poll_workload(&mut self, now: Time) -> Option<Action> {
         if self.workload_due() > now {
             return None;
@@ -194,7 +194,7 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
             }
             Stage::Alone(_) | Stage::Held => self.poll_companion(now),
             Stage::Resting(_) | Stage::RestingBefore(..) => self.poll_resting(now),
-            // What is late comes in the order in which it was due.
+            // Overdue actions come in the order of their times.
             Stage::Both if self.companion.next_action() < self.workload_due() => {
                 self.poll_companion(now).or_else(|| self.poll_workload(now))
             }

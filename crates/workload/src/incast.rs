@@ -6,24 +6,24 @@ use alloc::vec::Vec;
 
 use netstudy_units::{Duration, Time};
 
-use crate::party::Party;
+use crate::client_or_server::ClientOrServer;
 use crate::traffic::{Action, Owed, Sample, Traffic};
 
-/// A synchronized read: what the client asks for and how.
+/// Configuration of a synchronized read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncastConfig {
-    /// How many servers are asked.
+    /// Number of servers.
     pub servers: u32,
-    /// Unstriped: what each server sends. Striped: what all of them send together.
+    /// Unstriped: bytes of each server. Striped: bytes of all servers together.
     pub block_bytes: u64,
     /// Whether the block is spread over the servers.
     pub striped: bool,
-    /// How often all of it is done, warm-up included.
+    /// Number of iterations, warm-up included.
     pub iterations: u32,
-    /// How many of them are warm-up.
+    /// Number of warm-up iterations.
     pub warmup_iterations: u32,
     /// Whether the client waits for [`Traffic::go`] after the warm-up, so that counters can be read
-    /// while nothing is under way.
+    /// with nothing under way.
     pub hold: bool,
     /// Size of a request.
     pub request_bytes: u64,
@@ -32,8 +32,8 @@ pub struct IncastConfig {
 }
 
 impl IncastConfig {
-    /// What the server with the index `server` sends for one request. A block that does not divide
-    /// evenly gives the first servers a byte more.
+    /// Bytes that the server `server` sends per request. If a block does not divide evenly, the first
+    /// servers send a byte more.
     #[must_use]
     pub fn response_bytes(&self, server: u32) -> u64 {
         if !self.striped {
@@ -43,7 +43,7 @@ impl IncastConfig {
         self.block_bytes / servers + u64::from(u64::from(server) < self.block_bytes % servers)
     }
 
-    /// What the client receives in one iteration.
+    /// Bytes that the client receives per iteration.
     #[must_use]
     pub fn iteration_bytes(&self) -> u64 {
         if self.striped { self.block_bytes } else { self.block_bytes * u64::from(self.servers) }
@@ -64,11 +64,11 @@ struct Completed {
 /// The client: asks every server at once, waits for all, repeats.
 #[derive(Clone, Debug)]
 struct Incast {
-    /// What each server sends for one request.
+    /// Response size of each server.
     responses: Vec<u64>,
     iterations: u32,
     request_spacing: Duration,
-    /// No further iteration begins by itself after so many.
+    /// The client waits for the controller after this number of iterations.
     hold_after: Option<u32>,
     iteration: u32,
     started: Time,
@@ -129,7 +129,7 @@ impl Incast {
         self.started + self.request_spacing * u64::from(self.asked)
     }
 
-    /// The server to be asked now, if a request is due at `now`.
+    /// The server of a request that is due at `now`.
     fn poll_request(&mut self, now: Time) -> Option<u32> {
         if self.next_request() > now {
             return None;
@@ -141,7 +141,7 @@ impl Incast {
     }
 
     /// A server's connection has delivered `total` bytes since it was opened, the last of them at
-    /// `now`, and `before` that until then. Returns the iteration if this ended it; the next one has
+    /// `now`, and `before` bytes earlier. Returns the iteration if this ended it; the next one has
     /// begun then, unless it was the last.
     #[inline]
     fn handle_received(
@@ -188,7 +188,7 @@ pub type Delays = Box<dyn FnMut() -> Duration + Send>;
 
 /// The application of one host of an incast. The client's connection i leads to the server i; a server
 /// has one connection, 0, which the client opens.
-pub type IncastHost = Party<IncastClient, IncastServer>;
+pub type IncastHost = ClientOrServer<IncastClient, IncastServer>;
 
 impl IncastHost {
     /// The client.

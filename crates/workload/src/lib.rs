@@ -1,14 +1,14 @@
-//! Traffic patterns as pure state machines, shared by everything that drives traffic: they are told
-//! what happened and when, and answer what to do.
+//! Traffic patterns as pure state machines, shared by all drivers of traffic: events and their times go
+//! in, actions come out.
 #![no_std]
 
 extern crate alloc;
 
 mod application;
 mod beside;
+mod client_or_server;
 mod incast;
 mod outbox;
-mod party;
 mod phases;
 mod request;
 mod traffic;
@@ -16,8 +16,8 @@ mod transfer;
 
 pub use application::Application;
 pub use beside::{Beside, Companion};
+pub use client_or_server::ClientOrServer;
 pub use incast::{Delays, IncastConfig, IncastHost};
-pub use party::Party;
 pub use phases::{Phases, Until};
 pub use request::{Probe, RequestClient, RequestConfig, RequestServer, RequestShape, Schedule};
 pub use traffic::{Action, Owed, Sample, Traffic};

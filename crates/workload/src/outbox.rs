@@ -10,7 +10,7 @@ use crate::Action;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     actions: VecDeque<Action>,
-    /// When the first of them was decided on.
+    /// When the first pending action was decided on.
     since: Time,
 }
 

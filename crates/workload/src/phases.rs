@@ -5,17 +5,17 @@ use netstudy_units::{Duration, Time};
 /// How long a phase lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Until so many transfers or requests of each connection have ended; 0: the phase is empty.
+    /// Until this number of transfers or requests of each connection have ended; 0: the phase is empty.
     Count(u64),
-    /// So long; what was begun in this time is ended behind it.
+    /// For this time; transfers begun within it are completed after it.
     Time(Duration),
-    /// Of a warm-up: until the time that the controller names while it goes on. The measuring phase begins
-    /// then, without a break: what is under way goes on.
+    /// Of a warm-up: until the time that the controller names meanwhile. The measuring phase begins
+    /// then, without a break: transfers under way go on.
     Told,
 }
 
 impl Until {
-    /// Whether nothing at all may begin.
+    /// Whether the phase is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         matches!(self, Self::Count(0) | Self::Time(Duration::ZERO))
@@ -30,15 +30,15 @@ pub struct Phases {
     /// The measuring phase.
     pub measure: Until,
     /// Whether the client waits for [`Traffic::go`](crate::Traffic::go) between the two, so that
-    /// counters can be read while nothing is under way. A warm-up until [`Until::Told`] waits in any case.
+    /// counters can be read with nothing under way. A warm-up until [`Until::Told`] waits in any case.
     pub hold: bool,
 }
 
 impl Phases {
-    /// Whether a client can go through them.
+    /// Whether a client can go through these phases.
     ///
     /// # Errors
-    /// Says what is wrong with them.
+    /// Says why not.
     pub(crate) const fn check(&self) -> Result<(), &'static str> {
         match (self.warmup, self.measure) {
             (_, Until::Told) => Err("the measuring phase ends after a count or a time"),
@@ -50,16 +50,16 @@ impl Phases {
     }
 }
 
-/// What may begin on each connection in a phase.
+/// Limits of new exchanges on each connection in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
     count: u64,
-    /// What is due then, or later, does not begin.
+    /// Exchanges due at this time or later do not begin.
     pub(crate) deadline: Time,
 }
 
 impl Limit {
-    /// Nothing may begin.
+    /// No exchange may begin.
     pub(crate) const NONE: Self = Self { count: 0, deadline: Time::ZERO };
     /// Everything may.
     pub(crate) const ENDLESS: Self = Self { count: u64::MAX, deadline: Time::NEVER };
@@ -72,27 +72,27 @@ impl Limit {
         }
     }
 
-    /// Whether one more may begin at `at` where `begun` have.
+    /// Whether a further exchange may begin at `at`, after `begun` of them.
     pub(crate) fn allows(self, begun: u64, at: Time) -> bool {
         begun < self.count && at < self.deadline
     }
 }
 
-/// What a client does when a phase is over.
+/// The client's step at the end of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// It waits for the controller.
     Hold,
     /// It begins the measuring phase.
     Measure(Limit),
-    /// It is done.
+    /// The workload ends.
     End,
 }
 
 /// Something that is due at an instant of a client's phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// The measuring phase begins; what is under way goes on.
+    /// The measuring phase begins; exchanges under way go on.
     Measure(Limit),
     /// The time of the measuring phase is over.
     Over,
@@ -117,7 +117,7 @@ enum Stage {
 }
 
 impl Sequence {
-    /// Of a client with so many connections, which opens them first.
+    /// The sequence of a client with this number of connections, which it opens first.
     pub(crate) const fn new(phases: Phases, connections: u32) -> Self {
         Self { phases, stage: Stage::Opening { left: connections }, due: Time::NEVER }
     }
@@ -137,12 +137,12 @@ impl Sequence {
         Some(limit)
     }
 
-    /// Whether the warm-up is under way and ends when the controller says so.
+    /// Whether a warm-up is under way whose end the controller will tell.
     pub(crate) fn is_to_be_told(&self) -> bool {
         self.stage == Stage::WarmUp && self.phases.warmup == Until::Told
     }
 
-    /// Whether a phase is under way that ends with what was begun in it. Not before its time.
+    /// Whether the current phase may end once its exchanges have: its time is over.
     pub(crate) const fn may_end(&self) -> bool {
         match self.stage {
             Stage::WarmUp => {
@@ -153,7 +153,7 @@ impl Sequence {
         }
     }
 
-    /// The phase that is under way is over, and nothing of it is.
+    /// The current phase is over, with nothing under way.
     pub(crate) fn ended(&mut self, now: Time) -> Next {
         if self.stage == Stage::Measure {
             self.stage = Stage::Over;
@@ -173,8 +173,8 @@ impl Sequence {
         limit
     }
 
-    /// The controller starts the measuring phase at `at`: at once, if the client holds; if its warm-up is
-    /// to be told, [`Self::turn`] is due then. Whether the client waited for that.
+    /// The controller starts the measuring phase at `at`: at once, if the client holds; if its warm-up
+    /// is to be told, [`Self::turn`] is due then. Returns whether the client waited for that.
     pub(crate) fn go(&mut self, at: Time) -> bool {
         if self.is_to_be_told() {
             self.due = at;
@@ -193,8 +193,8 @@ impl Sequence {
         self.due
     }
 
-    /// Does what is due at `now`, if anything is. The time of a warm-up that is not to be told passes
-    /// without a turn: what was begun in it is ended.
+    /// Takes the step that is due at `now`, if any. The time of a warm-up that is not told its end
+    /// passes without a step: its exchanges are completed.
     pub(crate) fn turn(&mut self, now: Time) -> Option<Turn> {
         if self.due > now {
             return None;

@@ -1,9 +1,9 @@
-//! Requests and responses: small messages to and fro, and how long each takes.
+//! Requests and responses: small messages to and fro, and their latency.
 //!
 //! In a closed loop a request follows a response; in an open loop requests are due at an interval,
 //! whether or not the last one has been answered. A response time counts from when its request was due,
-//! so that what is late counts as waiting (no coordinated omission). [`Probe`] is an open loop beside
-//! another workload: it measures the latency under its load.
+//! so lateness counts as waiting (no coordinated omission). [`Probe`] is an open loop beside another
+//! workload: it measures the latency under its load.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -53,10 +53,10 @@ pub struct RequestConfig {
 }
 
 impl RequestConfig {
-    /// Whether it can be carried out.
+    /// Whether the shape can be carried out.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// Says why not.
     pub fn check(&self) -> Result<(), &'static str> {
         let Self { shape, connections, schedule, phases } = self;
         if *connections == 0 {
@@ -81,10 +81,10 @@ impl RequestConfig {
 }
 
 impl RequestShape {
-    /// Whether it can be carried out.
+    /// Whether the configuration can be carried out.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// Says why not.
     pub const fn check(&self) -> Result<(), &'static str> {
         if self.request_bytes == 0 || self.response_bytes == 0 {
             return Err("requests and responses have at least one byte");
@@ -93,7 +93,7 @@ impl RequestShape {
     }
 }
 
-/// Requests of several connections, due as a schedule says.
+/// Requests of several connections, due by a schedule.
 #[derive(Clone, Debug)]
 struct Requests {
     shape: RequestShape,
@@ -109,9 +109,9 @@ struct Requests {
 struct Line {
     /// When the next requests are due, the first one first.
     due: VecDeque<Time>,
-    /// When those that have not been answered were due.
+    /// Due times of the unanswered requests.
     asked: VecDeque<Time>,
-    /// Requests since there is a limit.
+    /// Requests begun under the current limit.
     begun: u64,
     received: u64,
 }
@@ -200,7 +200,7 @@ impl Requests {
         Action::Write { connection: connection as u32, bytes: self.shape.request_bytes }
     }
 
-    /// Bytes have come. Whether they ended responses.
+    /// Bytes have arrived. Returns whether they completed responses.
     fn received(&mut self, now: Time, connection: u32, total: u64) -> bool {
         let line = &mut self.lines[connection as usize];
         let answers = total / self.shape.response_bytes - line.received / self.shape.response_bytes;
@@ -244,7 +244,7 @@ pub struct RequestClient {
 }
 
 impl RequestClient {
-    /// A client that has opened nothing yet. See [`RequestConfig::check`].
+    /// A client without open connections. See [`RequestConfig::check`].
     #[must_use]
     pub fn new(config: &RequestConfig) -> Self {
         Self {
@@ -263,7 +263,7 @@ impl RequestClient {
         self.begin_phase(now, limit);
     }
 
-    /// Does what is due of the phases themselves.
+    /// Takes the steps of phases that are due.
     fn turn(&mut self, now: Time) {
         match self.sequence.turn(now) {
             Some(Turn::Measure(limit)) => {
@@ -294,7 +294,7 @@ impl Traffic for RequestClient {
     }
 
     fn poll(&mut self, now: Time) -> Option<Action> {
-        // What is late comes in the order in which it was due.
+        // Overdue actions come in the order of their times.
         if self.sequence.due() <= now && self.sequence.due() <= self.requests.next_action() {
             self.turn(now);
         }
@@ -321,7 +321,7 @@ impl Traffic for RequestClient {
     }
 
     fn received(&mut self, now: Time, connection: u32, _before: u64, total: u64) -> bool {
-        // A driver may tell of bytes that came after that time before it polls for it.
+        // A driver may report bytes that came after that time before it polls for it.
         if self.sequence.due() <= now && !self.sequence.is_to_be_told() {
             self.turn(now);
         }
@@ -345,7 +345,7 @@ pub struct RequestServer {
 }
 
 impl RequestServer {
-    /// A server that has not been asked for anything.
+    /// A server without requests so far.
     #[must_use]
     pub fn new(shape: RequestShape) -> Self {
         Self { shape, outbox: Outbox::default() }
@@ -381,7 +381,7 @@ impl Traffic for RequestServer {
 
 impl Companion for RequestServer {}
 
-/// The client of a latency probe: an open loop that rests when it is told to.
+/// The client of a latency probe: an open loop that can be put to rest.
 #[derive(Clone, Debug)]
 pub struct Probe {
     requests: Requests,
@@ -390,7 +390,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A probe with so many connections, and `interval` between two requests of each.
+    /// A probe with this number of connections, and `interval` between the requests of each.
     #[must_use]
     pub fn new(shape: RequestShape, connections: u32, interval: Duration) -> Self {
         let requests = Requests::new(shape, Schedule::Every(interval), connections);

@@ -1,9 +1,9 @@
-//! What an application is to whatever drives it: the simulator, or the agent's poll loop.
+//! The interface between an application and its driver: the simulator, or the agent's poll loop.
 
 use netstudy_units::{Duration, Time};
 
-/// What an application does next. It numbers its connections itself, from 0; who the peer of each is
-/// stands in the set-up.
+/// An application's next action. It numbers its connections itself, from 0; the set-up knows the peer
+/// of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Opens a connection to its peer.
@@ -18,7 +18,7 @@ pub enum Action {
         /// How many.
         bytes: u64,
     },
-    /// Closes its direction of a connection: what was written still arrives.
+    /// Closes its direction of a connection: written data still arrives.
     Close {
         /// Which.
         connection: u32,
@@ -27,10 +27,10 @@ pub enum Action {
     Begin,
     /// Something that is measured has ended.
     Sample(Sample),
-    /// The time of the measuring phase is over for this host. What is under way still ends, and is not
-    /// measured any more; [`Self::End`] follows.
+    /// The time of the measuring phase is over for this host. Exchanges under way still end,
+    /// unmeasured; [`Self::End`] follows.
     Over,
-    /// The measuring phase has ended for this host, and nothing of it is under way.
+    /// The measuring phase has ended for this host, with nothing under way.
     End,
     /// The warm-up goes on until the time of [`Traffic::go`], when the measuring phase is to begin.
     Ready,
@@ -65,21 +65,21 @@ pub enum Sample {
     Request {
         /// Its connection.
         connection: u32,
-        /// When it was due: what is late counts as waiting (no coordinated omission).
+        /// When it was due: lateness counts as waiting (no coordinated omission).
         intended: Time,
         /// When the last byte of the response was there.
         ended: Time,
     },
 }
 
-/// What a peer still has to send of the message that it is in, or that it was asked for.
+/// Bytes that a peer still has to send of its current or requested message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// Number of the message on its connection, from 1.
     pub message: u64,
     /// Its size.
     pub bytes: u64,
-    /// What of it is missing.
+    /// Missing bytes.
     pub missing: u64,
 }
 
@@ -91,34 +91,34 @@ impl Owed {
         (begun > 0).then(|| Self::of_response(received, bytes))
     }
 
-    /// Of a peer that was asked for messages of `bytes` each, and of which `received` bytes have come:
-    /// the rest of the message that it is in.
+    /// The rest of the current message of a peer that owes messages of `bytes` each, after `received`
+    /// bytes.
     pub(crate) const fn of_response(received: u64, bytes: u64) -> Self {
         Self { message: received / bytes + 1, bytes, missing: bytes - received % bytes }
     }
 }
 
-/// One host's application, as a pure state machine. Hosts talk through bytes on connections and
-/// through nothing else.
+/// One host's application, as a pure state machine. Hosts talk through bytes on connections and through
+/// nothing else.
 ///
-/// The driver says what happened (`opened`, `received`, `acknowledged`, `closed`); all that the
-/// application does comes out of [`Self::poll`], which the driver calls when [`Self::next_action`] is
-/// due, until it answers none. Facts come in the order of time, and the answer `true` says that
-/// [`Self::next_action`] may be earlier than before: who hears `false` need not ask.
+/// The driver reports events (`opened`, `received`, `acknowledged`, `closed`); the application's
+/// actions all come out of [`Self::poll`], which the driver calls when [`Self::next_action`] is due,
+/// until it returns none. Events come in the order of time. A return of `true` says that
+/// [`Self::next_action`] may be earlier than before; after `false` the driver need not ask.
 pub trait Traffic {
-    /// Whether it wants to hear of acknowledged bytes; who does not pays nothing for them. A driver
-    /// that does not hear of each acknowledgment tells of them before it calls [`Self::poll`] for
-    /// something that is due at an instant.
+    /// Whether the application hears of acknowledged bytes; without it they cost nothing. A driver that
+    /// does not see each acknowledgment reports them before it calls [`Self::poll`] for a timed action.
     const HEARS_ACKNOWLEDGMENTS: bool = false;
 
-    /// When something is due; [`Time::NEVER`] if nothing is.
+    /// Time of the next action; [`Time::NEVER`] if there is none.
     fn next_action(&self) -> Time;
 
-    /// What is to be done at `now`, one thing at a time.
+    /// The next action due at `now`; none: no further one.
     fn poll(&mut self, now: Time) -> Option<Action>;
 
-    /// The controller starts what waits behind [`Action::Hold`], at once: `at` is now then. Behind
-    /// [`Action::Ready`], it names the time, now or later, at which the measuring phase begins.
+    /// The controller lets the application go on: after [`Action::Hold`] at once, with `at` as the
+    /// current time; after [`Action::Ready`] it names the time, now or later, at which the measuring
+    /// phase begins.
     fn go(&mut self, _at: Time) -> bool {
         false
     }
@@ -136,14 +136,14 @@ pub trait Traffic {
         false
     }
 
-    /// Whether it answers what it receives, as a server of requests does. The kernel takes such a
-    /// connection for interactive, whose reads send no acknowledgment by themselves
+    /// Whether the application answers received data, as a server of requests does. The kernel treats
+    /// such a connection as interactive: its reads send no acknowledgment by themselves
     /// (`inet_csk_in_pingpong_mode` of Linux).
     fn answers(&self) -> bool {
         false
     }
 
-    /// How long it has waited so far for what it asked for on that connection.
+    /// Total time so far with requested data outstanding on the connection.
     fn receiving(&self, _connection: u32) -> Duration {
         Duration::ZERO
     }
@@ -153,8 +153,8 @@ pub trait Traffic {
         false
     }
 
-    /// What the peer owes on a connection that has delivered `received` bytes; none: nothing. For
-    /// drivers that wait for it, and for their messages.
+    /// The rest of the message that the peer owes on a connection that has delivered `received` bytes;
+    /// none: nothing is owed. For drivers that wait for it, and for their messages.
     fn owed(&self, _connection: u32, _received: u64) -> Option<Owed> {
         None
     }

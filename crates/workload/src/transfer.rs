@@ -1,11 +1,12 @@
 //! Plain TCP transfers: a client gets bytes from servers, puts bytes to them, or both at once.
 //!
-//! A transfer is an exchange of two messages on a connection. Get: a request, answered with the payload.
-//! Put: the payload, confirmed by the server's application when it has all of it, as FTP does. Both: a
-//! request and the payload at once; the server begins to send its own when it has the request, and
-//! confirms the client's. A stream is a series of such exchanges of a chunk each, several of them
-//! under way at a time, so that neither end is ever without bytes to send, and memory stays bounded; it
-//! ends as chunks are no longer begun. So each end knows from its own bytes where it is.
+//! A transfer is an exchange of two messages on a connection. Get: a request, answered with the
+//! payload. Put: the payload, confirmed by the server's application when it has all of it, as FTP does.
+//! Both: a request and the payload at once; the server begins to send its own payload when it has the
+//! request, and confirms the client's. A stream is a series of such exchanges of a chunk each, with
+//! several under way at a time, so that neither end ever runs out of bytes to send, and memory stays
+//! bounded; it ends as no further chunk is begun. So each end knows its position from its own byte
+//! counts.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -30,12 +31,12 @@ pub enum Direction {
 /// How much a transfer carries, each way that it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferSize {
-    /// So many bytes.
+    /// A fixed number of bytes.
     Fixed(u64),
-    /// As much as goes in the time of a phase.
+    /// As much as the time of a phase allows.
     Stream {
-        /// Payload of an exchange. Smaller: more requests and confirmations; larger: more of them
-        /// are under way when the time is over.
+        /// Payload of an exchange. Smaller: more requests and confirmations; larger: more bytes are
+        /// under way when the time is over.
         chunk_bytes: u64,
         /// Payload of the exchanges under way at a time, rounded down to chunks, at least one. Less
         /// than the bandwidth-delay product and the queues of the path makes it the limit; more
@@ -44,7 +45,7 @@ pub enum TransferSize {
     },
 }
 
-/// What both ends of a transfer know of it.
+/// The parameters of a transfer that both ends know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferShape {
     /// Which way the payload goes.
@@ -72,17 +73,17 @@ impl TransferShape {
         matches!(self.direction, Direction::Get | Direction::Both)
     }
 
-    /// What the client sends of an exchange before its payload.
+    /// Bytes that the client sends before the payload of an exchange.
     const fn head(&self) -> u64 {
         if self.receives() { self.request_bytes } else { 0 }
     }
 
-    /// What the client sends in an exchange.
+    /// Bytes that the client sends in an exchange.
     const fn asked(&self) -> u64 {
         self.head() + if self.sends() { self.payload() } else { 0 }
     }
 
-    /// What the server sends in an exchange.
+    /// Bytes that the server sends in an exchange.
     const fn answered(&self) -> u64 {
         (if self.receives() { self.payload() } else { 0 })
             + if self.sends() { self.request_bytes } else { 0 }
@@ -118,7 +119,7 @@ impl TransferShape {
         bytes / self.answered() * self.payload() + begun
     }
 
-    /// What the server has to have sent when the client has sent `bytes`.
+    /// Bytes that the server must have sent in answer to `bytes` of the client.
     fn due_answer(&self, bytes: u64) -> u64 {
         let ended = bytes / self.asked();
         let begun = ended + u64::from(bytes % self.asked() >= self.head());
@@ -133,9 +134,9 @@ impl TransferShape {
 /// The transfers of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferConfig {
-    /// What each of them is.
+    /// The shape of each transfer.
     pub shape: TransferShape,
-    /// Connections of the client; on each of them one transfer follows the other.
+    /// Connections of the client; transfers on a connection follow each other.
     pub connections: u32,
     /// Time from the end of a transfer to the start of the next one.
     pub pause: Duration,
@@ -144,10 +145,10 @@ pub struct TransferConfig {
 }
 
 impl TransferConfig {
-    /// Whether it can be carried out.
+    /// Whether the shape can be carried out.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// Says why not.
     pub fn check(&self) -> Result<(), &'static str> {
         let Self { shape, connections, phases, .. } = self;
         if *connections == 0 {
@@ -167,10 +168,10 @@ impl TransferConfig {
 }
 
 impl TransferShape {
-    /// Whether it can be carried out.
+    /// Whether the configuration can be carried out.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// Says why not.
     pub const fn check(&self) -> Result<(), &'static str> {
         if self.payload() == 0 || self.request_bytes == 0 {
             return Err("a transfer, a chunk and a request have at least one byte");
@@ -193,17 +194,17 @@ struct Flow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing more begins in this phase.
+    /// No transfer begins any more in this phase.
     Idle,
     /// The next transfer begins then.
     Waiting(Time),
     /// A transfer is under way.
     Busy {
         started: Time,
-        /// What the connection had carried when it began to count.
+        /// Bytes carried by the connection when the stream began to count.
         before: Carried,
     },
-    /// The time of a stream is over; what is under way still arrives.
+    /// The time of a stream is over; its chunks under way still arrive.
     Ending,
 }
 
@@ -215,7 +216,7 @@ struct Carried {
 }
 
 impl Flow {
-    /// What it has carried so far.
+    /// Bytes carried so far.
     const fn carried(&self) -> Carried {
         Carried { received: self.received, acknowledged: self.acknowledged }
     }
@@ -237,7 +238,7 @@ pub struct TransferClient {
 }
 
 impl TransferClient {
-    /// A client that has opened nothing yet. See [`TransferConfig::check`].
+    /// A client without open connections. See [`TransferConfig::check`].
     #[must_use]
     pub fn new(config: &TransferConfig) -> Self {
         let mut outbox = Outbox::default();
@@ -263,8 +264,8 @@ impl TransferClient {
         self.look_ahead(now);
     }
 
-    /// Sets the time of the next thing to do; a phase is over when its time is and there is nothing left
-    /// in it.
+    /// Sets the time of the next action; a phase is over when its time is and nothing of it is under
+    /// way.
     fn look_ahead(&mut self, now: Time) {
         let stream_end =
             if self.config.shape.is_stream() { self.limit.deadline } else { Time::NEVER };
@@ -308,7 +309,7 @@ impl TransferClient {
         }
     }
 
-    /// Does what is due.
+    /// Takes the actions that are due.
     fn wake_up(&mut self, now: Time) {
         if self.sequence.is_to_be_told()
             && let Some(Turn::Measure(limit)) = self.sequence.turn(now)
@@ -332,7 +333,7 @@ impl TransferClient {
         self.look_ahead(now);
     }
 
-    /// Says that the time of the measuring phase is over, once it is.
+    /// Reports the end of the measuring phase's time, once it is over.
     fn end_time(&mut self, now: Time) {
         if let Some(Turn::Over) = self.sequence.turn(now) {
             self.outbox.push(now, Action::Over);
@@ -358,7 +359,7 @@ impl TransferClient {
         self.outbox.push(now, Action::Write { connection: connection as u32, bytes });
     }
 
-    /// What a stream has carried until now.
+    /// Samples the bytes that a stream has carried until now.
     fn sample_stream(&mut self, now: Time, connection: usize, started: Time, before: Carried) {
         let (shape, total) = (&self.config.shape, self.flows[connection].carried());
         let sample = Sample::Transfer {
@@ -374,7 +375,7 @@ impl TransferClient {
         self.outbox.push(now, Action::Sample(sample));
     }
 
-    /// Streams are over of which nothing is under way any more.
+    /// Ends the streams with nothing under way any more.
     fn end_streams(&mut self, now: Time) {
         for connection in 0..self.flows.len() {
             let Flow { state, received, exchanges, .. } = self.flows[connection];
@@ -405,7 +406,7 @@ impl TransferClient {
 }
 
 impl Traffic for TransferClient {
-    /// For what a stream has carried when its time is over.
+    /// To know the bytes carried by a stream when its time is over.
     const HEARS_ACKNOWLEDGMENTS: bool = true;
 
     fn next_action(&self) -> Time {
@@ -455,7 +456,7 @@ impl Traffic for TransferClient {
                 }
             }
             State::Busy { started, .. } => {
-                // A driver may tell of bytes that came after that time before it polls for it.
+                // A driver may report bytes that came after that time before it polls for it.
                 self.end_time(now);
                 self.sample_transfer(now, connection, started);
                 self.end_transfer(now, connection);
@@ -490,7 +491,7 @@ pub struct TransferServer {
 }
 
 impl TransferServer {
-    /// A server that has not been asked for anything.
+    /// A server without requests so far.
     #[must_use]
     pub fn new(shape: TransferShape) -> Self {
         Self { shape, outbox: Outbox::default() }

@@ -81,7 +81,7 @@ fn transfers(samples: &[Sample]) -> Vec<(u64, u64, Time, Duration)> {
     samples.iter().map(one).collect()
 }
 
-/// A message of so many bytes, from its first byte to its arrival.
+/// Time of a message of `bytes`, from its first byte to its arrival.
 fn takes(bytes: u64) -> Duration {
     PER_BYTE * bytes + LATENCY
 }
@@ -107,8 +107,8 @@ fn a_put_takes_the_payload_and_the_confirmation_of_the_receiving_application() {
 #[test]
 fn both_directions_go_at_once() {
     with_run(&fixed(Direction::Both, 0, 1), |pipes| {
-        // The server's payload is complete as late as a get's; its pipe is free for the confirmation
-        // then, which waits for nothing else: the client's payload came before.
+        // The server's payload is complete as late as a get's; its pipe is then free for the
+        // confirmation, which need not wait: the client's payload came before.
         let [(received, sent, _, time)] = transfers(&pipes.measured(0))[..] else { panic!("one") };
         assert_eq!((received, sent), (MB, MB));
         let least = takes(REQUEST) + takes(MB) + PER_BYTE * REQUEST;
@@ -213,7 +213,7 @@ fn a_stream_fills_the_pipe_for_its_time_and_counts_what_has_come() {
         let first = takes(20 * REQUEST) + LATENCY;
         let full = (time.as_ps() - first.as_ps()) / PER_BYTE.as_ps();
         assert!(received.abs_diff(full) <= 2_000, "{received} B, a full pipe carries {full} B");
-        // What was asked for still comes, and the phase ends with it.
+        // Requested data still arrives, and the phase ends with it.
         let all = pipes.arrived((0, 0));
         assert!(received < all && all <= received + MB, "{received} B of {all} B");
         assert_eq!(all % 50_000, 0);

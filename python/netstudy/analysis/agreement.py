@@ -24,7 +24,7 @@ class Beside:
     published: float | None
     estimate: Estimate | None
     redrawn: Floats | None = field(default=None, repr=False, compare=False)
-    """The study's own value in redrawn sets of runs; None where they cannot be redrawn."""
+    """The study's own value over resampled sets of runs; None where resampling is impossible."""
 
     @property
     def own(self) -> float | None:
@@ -38,14 +38,14 @@ class Beside:
 
     @property
     def error(self) -> float | None:
-        """The study's own minus published."""
+        """The study's own value minus the published one."""
         if self.published is None or self.own is None:
             return None
         return self.own - self.published
 
     @property
     def error_pct(self) -> float | None:
-        """The error in percent of the published value; None where that is 0."""
+        """The error in percent of the published value; None if that is 0."""
         if self.error is None or not self.published:
             return None
         return 100 * self.error / self.published
@@ -67,13 +67,14 @@ class Agreement:
 
     @property
     def median_abs_pct(self) -> float | None:
-        """Median of the absolute percentage errors; None without a published value but 0."""
+        """Median of the absolute percentage errors; None if no row has a published value other than
+        0."""
         errors = [abs(row.error_pct) for row in self.rows if row.error_pct is not None]
         return float(np.median(errors)) if errors else None
 
     @property
     def median_abs_pct_interval(self) -> Interval | None:
-        """Its 95 % interval, by redrawing runs; None where a cell has fewer than two."""
+        """Its 95 % interval, by resampling runs; None if a cell has fewer than two runs."""
         middle = self.median_abs_pct
         if middle is None:
             return None
@@ -96,7 +97,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class RatioAgreement:
-    """The ratio of two levels at one x: as published, and as the study found it."""
+    """The ratio of two levels at one x: the published one, and the study's own."""
 
     metric: Metric
     x: Level | None
@@ -109,7 +110,7 @@ class RatioAgreement:
 
     @property
     def error_pct(self) -> float | None:
-        """The distance of the study's own ratio from the published one in percent of it."""
+        """The relative difference of the study's own ratio from the published one, in percent."""
         if self.own is None or not self.published:
             return None
         return 100 * (self.own / self.published - 1)
@@ -123,13 +124,13 @@ class OrderAgreement:
     level: Level
     base: Level
     compared: int
-    """Rows in which both the published values and the study's own differ by more than the noise."""
+    """Rows in which the published values, and the study's own, differ by more than the noise."""
     same: int
-    """Rows of these in which the same level is ahead."""
+    """Number of these rows in which the same level is ahead."""
 
     @property
     def contradicted(self) -> bool:
-        """Whether the order is the other way round in most rows."""
+        """Whether the order is reversed in most rows."""
         return self.same * 2 < self.compared
 
 
@@ -165,7 +166,7 @@ def ratio_agreement(level: Agreement, base: Agreement) -> RatioAgreement | None:
 def order_agreement(
     level: Agreement, base: Agreement, margin_pct: float | None
 ) -> OrderAgreement | None:
-    """Compares the order of two levels; None where no row has two clear differences."""
+    """Compares the order of two levels; None if no row has clear differences on both sides."""
     others = {row.x: row for row in base.rows}
     signs = [
         (

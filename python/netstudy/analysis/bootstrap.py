@@ -1,4 +1,4 @@
-"""What a figure made of many cells would be with other runs: a bootstrap over replicates.
+"""The uncertainty of a figure that combines many cells: a bootstrap over replicates.
 
 Each cell is a stratum whose runs are drawn with replacement. With n runs the plain bootstrap shows
 only (n - 1)/n of the variance, a fifth too little with five, so every draw's distance from the
@@ -27,10 +27,10 @@ SEED = 20_260_102
 
 
 def resampled(cell: CellRow, metric: Metric) -> Floats | None:
-    """The metric's value in `RESAMPLES` redrawn sets of the cell's runs.
+    """The metric's value in `RESAMPLES` resampled sets of the cell's runs.
 
-    All metrics of a cell meet the same draws; other cells have draws of their own. None with
-    fewer than two runs, for what is no ratio of sums, as a percentile, and for what was not
+    All metrics of a cell share the same draws; other cells have their own. None with fewer than two
+    runs, for values that are not ratios of sums, such as percentiles, and for metrics that were not
     measured.
     """
     value = cell.value(metric)
@@ -49,17 +49,17 @@ def resampled(cell: CellRow, metric: Metric) -> Floats | None:
 
 
 def _stream(cell: CellRow) -> np.random.Generator:
-    """Random numbers of a cell, from its levels: adding a cell changes no other."""
+    """Random numbers of a cell, derived from its levels: adding a cell changes no other."""
     address = repr(sorted(cell.treatment.items())).encode()
     return np.random.default_rng([SEED, *hashlib.sha256(address).digest()])
 
 
 def bootstrap_interval(value: float, redrawn: Floats) -> Interval:
-    """What the percentile and the basic interval hold between them (Davison & Hinkley 1997, 5.2).
+    """The union of the percentile and the basic interval (Davison & Hinkley 1997, 5.2).
 
-    An absolute error only grows with noise, so redrawn medians of absolute errors lie above the
-    one that they surround. The basic interval takes that bias out, and may miss the value; the
-    percentile interval has it twice. Both together are wide enough and hold the value.
+    Noise can only increase an absolute error, so resampled medians of absolute errors lie above the
+    actual one. The basic interval corrects this bias and may miss the value; the percentile
+    interval contains the bias twice. Their union is wide enough and contains the value.
     """
     tail = (1 - CONFIDENCE) / 2
     low, high = (float(end) for end in np.quantile(redrawn, [tail, 1 - tail]))

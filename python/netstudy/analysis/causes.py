@@ -1,15 +1,15 @@
 """The causal chain of a workload, such as drops -> retransmissions -> completion time, tested.
 
 A correlation along x alone proves little: more servers drop more and take longer, whatever the
-cause. Each link is therefore looked at three ways, from weak to strong:
+cause. Each link is therefore tested in three scopes, from weak to strong:
 
 - along x, within one level of the compared factor: x itself is a common cause;
-- between the levels at the same x: x is held, and the level is what differs;
-- inside one cell: all levels are held, chance alone differs. That is between the iterations of a
-  run where a workload has any, else between the runs.
+- between the levels at the same x: x is held, only the level differs;
+- inside one cell: all levels are held, only chance differs. The comparison is between the
+  iterations of a run if the workload has any, else between the runs.
 
-Where samples tell, the time is accounted for besides: how much of what an iteration takes beyond
-the wire's own time is one minimum RTO in each iteration that has a timeout. A metric whose product
+Where samples allow it, time is accounted for as well: the share of an iteration's time above the
+wire's own that one minimum RTO for each iteration with a timeout explains. A metric whose product
 with the effect is fixed is no link: the two are one observation.
 """
 
@@ -39,15 +39,15 @@ Scope = Literal["along x", "between levels", "inside cells"]
 
 @dataclass(frozen=True)
 class Link:
-    """One link of the chain, looked at in one way."""
+    """One link of the chain, tested in one scope."""
 
     cause: Metric
     effect: Metric
     scope: Scope
     level: Level | None
-    """Along x the level looked at, between levels the one held against the base, else None."""
+    """Along x: the level tested; between levels: the level compared with the base; else None."""
     n: int
-    """Pairs: cells along x, pairs of cells between levels, cells where it is looked for inside."""
+    """Pairs: cells along x, pairs of cells between levels, or cells in which it is tested."""
     rho: float | None
     """Spearman's rho; inside cells the median over them."""
     low: float | None
@@ -57,8 +57,8 @@ class Link:
 
     @property
     def holds(self) -> bool | None:
-        """Whether more of the cause goes with more of the effect, or with less where less of the
-        effect is worse; None when not testable."""
+        """Whether rho is significant and has the expected sign: positive if cause and effect are
+        better in the same direction, else negative; None when not testable."""
         if self.rho is None or self.p is None:
             return None
         rises = self.cause.direction == self.effect.direction
@@ -67,7 +67,7 @@ class Link:
 
 @dataclass(frozen=True)
 class TimeAccount:
-    """Where the time goes, for one cell."""
+    """The account of one cell's time."""
 
     x: Level | None
     level: Level | None
@@ -81,13 +81,14 @@ class Causes:
     chain: tuple[tuple[Metric, Metric], ...]
     links: tuple[Link, ...]
     samples: str
-    """What is compared inside cells: iterations, runs."""
+    """The unit compared inside cells: iterations, runs."""
     accounts: tuple[TimeAccount, ...]
     timeout_cost_ms: float | None
-    """Samples with a timeout minus those without, in one cell; the median over the cells."""
+    """Time of samples with a timeout minus that of samples without, inside a cell; median over the
+    cells."""
     timeout_cost_cells: int
     min_rto_ms: float | None
-    """The minimum RTO where all senders of all cells share it."""
+    """The minimum RTO, if all senders of all cells share it."""
     retransmissions_per_drop: float | None
     """Ratio of the sums over all cells."""
 
@@ -97,7 +98,7 @@ class Causes:
 
 
 def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Causes:
-    """Tests the chain on the cells of a panel; levels are held against `base`."""
+    """Tests the chain on the cells of a panel; levels are compared with `base`."""
     cells, chain = tuple(panel.cells.values()), workload.chain
     single = _has_samples(cells, chain)
     links = [
@@ -146,7 +147,7 @@ def _correlate(cells: Sequence[CellRow], cause: Metric, effect: Metric) -> RankC
 
 
 def _between_levels(panel: Panel, base: Level | None, chain: Chain) -> list[Link]:
-    """Relative differences of each level against the base, at each x."""
+    """Relative differences of each level from the base, at each x."""
     return [
         _level_link(panel, level, base, cause, effect)
         for cause, effect in chain
@@ -167,7 +168,8 @@ def _level_link(
 
 
 def _relative_difference(a: CellRow | None, b: CellRow | None, metric: Metric) -> float | None:
-    """(a - b) / (a + b): ranks as the ratio a/b does, and is defined where one of them is 0."""
+    """(a - b) / (a + b): has the same ranks as the ratio a/b, and is defined if one of them is
+    0."""
     left, right = a.value(metric) if a else None, b.value(metric) if b else None
     if left is None or right is None or left + right == 0:
         return None
@@ -175,7 +177,7 @@ def _relative_difference(a: CellRow | None, b: CellRow | None, metric: Metric) -
 
 
 def _has_samples(cells: Sequence[CellRow], chain: Chain) -> bool:
-    """Whether some link can be looked for between the samples of a run."""
+    """Whether any link can be tested between the samples of a run."""
     return any(
         _entries(cause, run) is not None and _entries(effect, run) is not None
         for cause, effect in chain
@@ -185,7 +187,7 @@ def _has_samples(cells: Sequence[CellRow], chain: Chain) -> bool:
 
 
 def _inside_cells(cause: Metric, effect: Metric, cells: Sequence[CellRow], *, single: bool) -> Link:
-    """The median rho within a cell; the sign test over the cells, which are independent."""
+    """The median rho within a cell; p from the sign test over the cells, which are independent."""
     within = _between_samples if single else _between_runs
     found = [value for cell in cells if (value := within(cell, cause, effect)) is not None]
     if not found:
@@ -210,7 +212,7 @@ def _between_samples(cell: CellRow, cause: Metric, effect: Metric) -> float | No
 
 
 def _between_runs(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
-    """Rho between the runs of a cell, where there are enough of them."""
+    """Rho between the runs of a cell; None with too few of them."""
     both = [
         (x, y)
         for run in cell.runs
@@ -224,7 +226,7 @@ def _between_runs(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
 
 
 def _entries(metric: Metric, run: RunSample) -> Floats | None:
-    """The values of single samples; None where only those of the run are known."""
+    """The values of single samples; None if only the run's total is known."""
     pair = metric.reading.terms(run)
     return None if pair is None or pair[0].size < 2 else pair[0] / pair[1]
 
@@ -252,7 +254,7 @@ def _account(cell: CellRow | None, waiting: Waiting) -> Account | None:
 
 
 def _min_rto_ms(cells: Sequence[CellRow]) -> float | None:
-    """Of the hosts that send data, where all of them share it in all cells."""
+    """The minimum RTO of the hosts that send data, if all of them share it in all cells."""
     found = {
         group_of(run.network, sender).tcp.min_rto_ns
         for cell in cells
@@ -265,10 +267,10 @@ def _min_rto_ms(cells: Sequence[CellRow]) -> float | None:
 
 def _retransmissions_per_drop(cells: Sequence[CellRow], workload: WorkloadAnalysis) -> float | None:
     both = [
-        (sent_again, float(lost))
+        (retransmitted, float(lost))
         for cell in cells
         for run in cell.runs
-        if (sent_again := workload.sent_again(run)) is not None
+        if (retransmitted := workload.sent_again(run)) is not None
         and (lost := workload.dropped(run.record)) is not None
     ]
     lost_in_all = sum(drops for _, drops in both)

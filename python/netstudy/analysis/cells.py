@@ -1,7 +1,7 @@
-"""Records pooled into cells: one row a treatment, its replicates together.
+"""Records pooled into cells: one row for each treatment, with all its replicates.
 
-Failed and invalid runs do not enter the numbers; they are counted and kept by name, as is a run
-that was planned and is not there. A value that was not measured is None, never 0.
+Failed, invalid and missing runs do not enter the numbers; they are counted and listed by name. A
+value that was not measured is None, never 0.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from netstudy.study import Study
 
 ProblemKind = Literal["failed", "invalid", "limited", "missing"]
-"""limited: it is invalid because the testbed itself was the limit."""
+"""limited: invalid because the testbed itself was the limit."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A planned run that gives no numbers, and why."""
+    """A planned run that gives no numbers, with the reason."""
 
     run: str
     replicate: int
@@ -41,7 +41,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class CellRow:
-    """One treatment: its runs, and what is wrong with the others."""
+    """One treatment: its valid runs, and the problems of the others."""
 
     treatment: Treatment
     cases: tuple[str, ...]
@@ -49,12 +49,11 @@ class CellRow:
     runs: tuple[RunSample, ...]
     problems: tuple[Problem, ...]
     counted: Counted
-    """What its runs have many of."""
+    """The unit that its runs have many samples of."""
     _known: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
 
     def estimate(self, metric: Metric) -> Estimate | None:
-        """The estimate of a metric, or None when it was not measured; found when it is first asked
-        for."""
+        """The estimate of a metric, computed on first use; None when it was not measured."""
         if metric.name not in self._known:
             self._known[metric.name] = metric.reading.estimate(self.runs)
         return self._known[metric.name]
@@ -74,24 +73,24 @@ class CellTable:
     """Factor -> its levels: numbers ascending, names in the order of the study."""
     cases: tuple[str, ...]
     workload: WorkloadAnalysis
-    """The laws of reading that its runs have in common."""
+    """The workload that its runs have in common."""
     metrics: tuple[Metric, ...]
-    """Those of the workload, then those of what is beside it."""
+    """Metrics of the workload, then those of the probe and of sampled connections."""
     further: tuple[Metric, ...]
-    """Other statistics of what its runs sample, for a study that names them."""
+    """Other statistics of the sampled quantities, for a study that names them."""
     asked: tuple[Metric, ...]
-    """Those that the study names beyond `metrics`: of nodes, or other statistics."""
+    """Metrics that the study names beyond `metrics`: of nodes, or other statistics."""
     of_nodes: tuple[Metric, ...]
-    """Those of its hosts, switches, links and machine."""
+    """Metrics of its hosts, switches, links and machine."""
     rows: tuple[CellRow, ...]
 
     @property
     def vocabulary(self) -> tuple[Metric, ...]:
-        """Those that a study may name without a node."""
+        """Metrics that a study may name without a node."""
         return (*self.metrics, *self.further)
 
     def measured(self, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-        """Those of which some cell has a value."""
+        """The metrics that some cell has a value of."""
         return tuple(m for m in metrics if any(row.estimate(m) is not None for row in self.rows))
 
     def of_case(self, case: str) -> tuple[CellRow, ...]:
@@ -119,7 +118,7 @@ def pool_study(
     with_nodes: bool = True,
 ) -> CellTable:
     """The cells of a study that was carried out, named levels in its order. `with_nodes` adds the
-    metrics of all nodes: exports of folders of version 1 stay as they were."""
+    metrics of all nodes; exports of version 1 folders stay without them."""
     order = {name: factor.names for name, factor in study.factors.items()}
     table = pool(plan, records, order, series, asked=study.named_metrics)
     return table if with_nodes else replace(table, of_nodes=())
@@ -132,9 +131,9 @@ def pool(
     series: SeriesReader | None = None,
     asked: Iterable[str] = (),
 ) -> CellTable:
-    """Pools records into cells. Without `levels`, named levels stand in the order of the plan;
-    `series` reads what was sampled in a run, where the records do not have it; `asked` names
-    metrics that a study wants beside those of its workload."""
+    """Pools records into cells. Without `levels`, named levels stand in the order of the plan.
+    `series` reads the samples of a run if the records do not contain them. `asked` names metrics
+    that a study wants beside those of its workload."""
     by_run = {record.run: record for record in records}
     factors = _factors(plan, levels or {})
     groups: dict[tuple[object, ...], list[Run]] = {}
@@ -187,7 +186,7 @@ def _ordered(levels: list[Level], order: Sequence[Level]) -> tuple[Level, ...]:
 
 
 def _position(treatment: Treatment, factors: Mapping[str, tuple[Level, ...]]) -> tuple[int, ...]:
-    """Place of a treatment in the order of levels; one without a factor stands before the rest."""
+    """Position of a treatment in the order of levels; a missing factor sorts first."""
     return tuple(
         levels.index(treatment[name]) if name in treatment else -1
         for name, levels in factors.items()
@@ -239,7 +238,7 @@ def _outcome(
 
 
 def is_limited(record: RunRecord) -> bool:
-    """Whether an invalid run is so for what its testbed did, and not for a law that it broke."""
+    """Whether a run is invalid because of its testbed, not because it broke a law."""
     if any(limit.exceeded and limit.invalidates for limit in record.limits):
         return True
     return bool(record.limits) and all(check.holds for check in record.checks)

@@ -1,8 +1,8 @@
-"""Clock domains: times of two nodes may be compared only when both are of one clock.
+"""Clock domains: times of two nodes may be compared only if both use the same clock.
 
-Phases and edges of a record are by the clock of the run's first client. A node of another clock
-was read at the same edges, and says by its own clock when: from that its own measuring phase
-follows. Where it does not say so, nothing of its times can be placed.
+Phases and edges of a record use the clock of the run's first client. A node with another clock was
+read at the same edges, and reports their times by its own clock; these give its own measuring
+phase. If it reports none, its times cannot be placed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from netstudy.wire import PhaseKind, RunRecord
 
 @dataclass(frozen=True)
 class Window:
-    """A phase by one clock."""
+    """A phase in the time of one clock."""
 
     clock: str
     start_ns: int
@@ -26,13 +26,13 @@ class Window:
 
 
 def clock_of(record: RunRecord, node: str) -> str | None:
-    """The clock that a node's times are of; None: the record does not know the node."""
+    """The clock of a node's times; None: the record does not know the node."""
     known = record.nodes.get(node)
     return None if known is None else known.clock
 
 
 def window_of(run: RunSample, node: str, phase: PhaseKind = "measure") -> Window | None:
-    """A phase by the clock of a node; None where nothing tells it."""
+    """A phase in the time of a node's clock; None if the record does not tell."""
     record, times = run.record, run.record.phase(phase)
     clock = clock_of(record, node)
     if times is None or clock is None:
@@ -49,10 +49,10 @@ def window_of(run: RunSample, node: str, phase: PhaseKind = "measure") -> Window
 def inside(
     run: RunSample, series: Sampled, column: str, phase: PhaseKind = "measure"
 ) -> tuple[Floats, Floats] | None:
-    """What a sampler read in a phase: times in s from its start, and values.
+    """A sampler's readings in a phase: times in s from its start, and values.
 
-    Samples that could not be read are left out. None where there is no such column, or where its
-    times cannot be placed.
+    Samples that could not be read are left out. None if there is no such column, or if its times
+    cannot be placed.
     """
     values, window = series.columns.get(column), window_of(run, series.node, phase)
     if values is None or window is None:

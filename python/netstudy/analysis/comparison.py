@@ -1,11 +1,12 @@
-"""Two results folders of one study, or of two that go together, cell by cell.
+"""Compares two results folders, of one study or of two related ones, cell by cell.
 
-Cells are matched by the levels of the factors that both have. A factor that only one of them has,
-or that each holds at a level of its own, cannot match anything: it is told, and a cell of the one
-may then stand beside several of the other.
+Cells are matched by the levels of the factors that both folders have. A factor that only one of
+them has, or that each holds at its own level, cannot be matched on: it is reported, and a cell of
+one folder may then be compared with several of the other.
 
 The second value minus the first has Welch's interval, from the replicates of both. The value
-decides whether a declared band is kept, as with a requirement; the interval says how sure that is.
+decides whether a declared band is kept, as with a requirement; the interval shows how certain that
+is.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Difference:
     b: Estimate | None
     band: Band | None
     named: bool
-    """Whether the band is this metric's own, so that a value must be there."""
+    """Whether the band names this metric, so that a value is required."""
 
     @property
     def value(self) -> float | None:
@@ -47,7 +48,7 @@ class Difference:
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval of the difference; None where a side was not repeated."""
+        """The 95 % interval of the difference; None if either cell was not repeated."""
         a, b, value = self.a, self.b, self.value
         if a is None or b is None or value is None or a.variance is None or b.variance is None:
             return None
@@ -55,14 +56,14 @@ class Difference:
 
     @property
     def pct(self) -> float | None:
-        """The difference in percent of the first value; None where that is 0."""
+        """The difference in percent of the first value; None if that is 0."""
         if self.a is None or self.value is None or self.a.value == 0:
             return None
         return 100 * self.value / self.a.value
 
     @property
     def outcome(self) -> Outcome | None:
-        """Whether the band is kept; None where there is no band, or nothing to hold against it."""
+        """Whether the band is kept; None without a band, or without values to compare with it."""
         if self.band is None or (self.a is None and self.b is None and not self.named):
             return None
         if self.a is None or self.b is None:
@@ -71,7 +72,8 @@ class Difference:
 
     @property
     def sure(self) -> bool | None:
-        """Whether the whole interval says what the value says; None without an interval."""
+        """Whether the whole interval agrees with the verdict on the value; None without an
+        interval."""
         if self.a is None or self.band is None or self.interval is None:
             return None
         reach = self.band.reach(self.a.value)
@@ -102,7 +104,7 @@ class Apart:
 
     factor: str
     a: tuple[Level, ...]
-    """Its levels in the first folder; empty where that does not have it."""
+    """Its levels in the first folder; empty if that folder lacks it."""
     b: tuple[Level, ...]
 
 
@@ -112,13 +114,13 @@ class Setting:
 
     path: str
     a: tuple[Any, ...]
-    """What it is in the cells of the first folder, each value once."""
+    """Its values in the cells of the first folder, each once."""
     b: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class FolderComparison:
-    """What two folders have in common, and what they say of it."""
+    """The matched cells of two folders and their differences."""
 
     metrics: tuple[Metric, ...]
     matched_by: tuple[str, ...]
@@ -130,12 +132,12 @@ class FolderComparison:
 
     @property
     def broken(self) -> tuple[tuple[CellPair, Difference], ...]:
-        """The values that break their band, or that should be there and are not."""
+        """The values that break their band, or that are required but missing."""
         return tuple((pair, one) for pair, one in self._all() if one.broken)
 
     @property
     def judged(self) -> int:
-        """Values that have a band."""
+        """Number of values that have a band."""
         return sum(one.outcome is not None for _, one in self._all())
 
     def _all(self) -> Iterator[tuple[CellPair, Difference]]:
@@ -143,10 +145,10 @@ class FolderComparison:
 
 
 def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
-    """Matches the cells of two folders and compares them, in the metrics that either of them has.
+    """Matches the cells of two folders and compares them, in the metrics that either folder has.
 
-    Those that are exported are always compared, others where they have a band. Raises StudyError
-    for a band of what neither of them computes.
+    Exported metrics are always compared, others only with a band. Raises StudyError for a band on a
+    metric that neither folder has.
     """
     names = {metric.name for metric in a.metrics}
     either = (*a.metrics, *(metric for metric in b.metrics if metric.name not in names))
@@ -197,7 +199,7 @@ def _by_metric(named: Mapping[str, Band], among: Sequence[Metric]) -> dict[Metri
 
 
 def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:
-    """Factors of one alone, and those that each holds at one level of its own."""
+    """Factors that only one folder has, and those that each holds at its own level."""
     for name in dict.fromkeys((*a.factors, *b.factors)):
         left, right = a.factors.get(name, ()), b.factors.get(name, ())
         held = len(left) == len(right) == 1 and level_text(left[0]) != level_text(right[0])
@@ -231,7 +233,7 @@ def _difference(
 
 
 def _settings(pairs: Sequence[CellPair]) -> Iterator[Setting]:
-    """Values that are not the same in two matched cells, by their path."""
+    """Values that differ between two matched cells, by their path."""
     found: dict[str, tuple[dict[Any, None], dict[Any, None]]] = {}
     for pair in pairs:
         left, right = settings_of(pair.a.planned[0]), settings_of(pair.b.planned[0])

@@ -1,6 +1,6 @@
-"""What a run shows as a curve: how it went on over time, and how its latencies are distributed.
+"""Curves of runs: the course over time, and the distribution of latencies.
 
-Drawn of one cell a series, that at the end of the range: the cells of a panel differ most there.
+One cell for each series is drawn, at the end of the range, where the cells of a panel differ most.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Curve:
     """Points of one line."""
 
     label: str
-    """What tells it from others of the same series; empty where nothing must."""
+    """Distinguishes it from other curves of the same series; empty if it is the only one."""
     level: Level | None
-    """Of the series."""
+    """Level of the series."""
     at: Floats
     values: Floats
 
@@ -40,10 +40,10 @@ class Curves:
 
     kind: Kind
     x: Level | None
-    """The level along x that they are of."""
+    """The level along x of their cells."""
     curves: tuple[Curve, ...]
     replicate: int | None
-    """The run that they are of; None: of all runs together."""
+    """The run that is drawn; None: all runs together."""
 
 
 def curves_of(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curves]:
@@ -60,7 +60,7 @@ def curves_of(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curves]:
 
 
 def _last(panel: Panel) -> Iterator[tuple[Level | None, CellRow]]:
-    """The cell at the end of the range, of each series."""
+    """The cell of each series at the end of the range."""
     for level in panel.series_levels:
         cell = panel.cell(panel.x_levels[-1], level)
         if cell is not None and cell.runs:
@@ -68,7 +68,7 @@ def _last(panel: Panel) -> Iterator[tuple[Level | None, CellRow]]:
 
 
 def _over_time(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curve]:
-    """Mean over the runs in each second, as far as all of them go."""
+    """Mean over the runs in each second, up to the end of the shortest run."""
     for level, cell in _last(panel):
         courses = [course for run in cell.runs if (course := workload.course(run)) is not None]
         if not courses or courses[0].noun != "second" or len(courses) < len(cell.runs):

@@ -18,14 +18,14 @@ def can_show(q: float, samples: int) -> bool:
 
 
 def quantile(values: Floats, q: float) -> float | None:
-    """The q-quantile (linear interpolation); None where so few values cannot show it."""
+    """The q-quantile (linear interpolation); None with too few values for it."""
     return float(np.quantile(values, q)) if can_show(q, values.size) else None
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
     """Latencies of requests, as merged histograms. Percentiles are the highest value of their
-    bucket, as HdrHistogram has it, but never more than the largest latency."""
+    bucket, as in HdrHistogram, but never above the largest latency."""
 
     value_ns: NDArray[np.int64]
     """Highest latency of each bucket, ascending."""
@@ -41,7 +41,7 @@ class Histogram:
         return int(self.requests.sum())
 
     def quantile_ns(self, q: float) -> float | None:
-        """The q-quantile; None where so few requests cannot show it."""
+        """The q-quantile; None with too few requests for it."""
         if not can_show(q, self.count):
             return None
         rank = max(1, int(np.ceil(q * self.count - 1e-9)))
@@ -55,7 +55,7 @@ class Histogram:
 
 
 def merged(parts: Iterable[RequestHistogram]) -> Histogram | None:
-    """All requests of some histograms together; None of none."""
+    """All requests of some histograms together; None without histograms."""
     found = list(parts)
     if not found:
         return None

@@ -1,15 +1,15 @@
-"""Outer loops: which levels of a growing factor were tried, what each gained, and what comes next.
+"""Outer loops: the levels tried of a growing factor, the gain of each, and the next level.
 
 The rule, for each combination of a case's other factors: levels are tried in their order. A level
-gains where its value, that of all its replicates, is better than the best before it by more than
-the noise: the study's own, else what two series of identical runs would differ by (A/A noise, from
-the replicates of both levels). Of a metric that has no better direction, more is better. The first
-level gains, since nothing is before it. As many levels without gain, one after the other, as
-`confirm` says end the loop; one that gains starts the count anew. A level without a value ends it
-too: what would come next could not be judged.
+gains if its value, over all its replicates, is better than the best value before it by more than
+the noise: the study's own noise, else the likely difference between two series of identical runs
+(A/A noise, from the replicates of both levels). For a metric without a better direction, more is
+better. The first level always gains. The loop ends after `confirm` consecutive levels without gain;
+a level that gains resets the count. A level without a value ends the loop too, since the next one
+could not be judged.
 
-All of this is a function of the study, of what was asked for, and of the records: a folder that
-was interrupted goes on as it would have gone on.
+All of this is a function of the study, the invocation and the records, so that an interrupted
+folder continues exactly where it would have.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from netstudy.study import Study
 
 Ending = Literal["no gain", "at most", "list ended", "not measured", "no valid run"]
-"""Why a loop ended: so many levels without gain as confirm it, the last level that the study
-allows, the last one of its list or of what was asked for, a level whose runs do not give the
-metric, or one without a valid run."""
+"""Why a loop ended: `confirm` levels without gain, the last level that the study allows, the last
+level of its list or of the invocation, a level whose runs do not measure the metric, or a level
+without a valid run."""
 
 
 @dataclass(frozen=True)
@@ -44,50 +44,50 @@ class Step:
 
     level: Level
     estimate: Estimate | None
-    """Of the metric that must gain, over the replicates; None: no run gives a value."""
+    """Estimate of the deciding metric, over the replicates; None: no run has a value."""
     threshold: float | None
-    """By how much, in the metric's unit, it had to be better than the best before it; None for the
-    first level, and where no noise is known, so that no gain can be shown."""
+    """The least improvement over the best value before it, in the metric's unit; None for the first
+    level, and if no noise is known, so that no gain can be shown."""
     gained: bool
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The levels of a loop that were tried, as the rule sees them."""
+    """The levels of a loop that were tried, judged by the rule."""
 
     steps: tuple[Step, ...]
     best: Step | None
-    """The level with the best value, the first of equals; None: no level has a value."""
+    """The level with the best value, the first of equal ones; None: no level has a value."""
     last_gain: Step | None
-    """The last level that gained: those after it are no better by more than the noise."""
+    """The last level that gained: later ones are not better by more than the noise."""
     without_gain: int
-    """Levels without gain, one after the other, at the end."""
+    """Number of consecutive levels without gain at the end."""
 
 
 @dataclass(frozen=True, eq=False)
 class GrownLoop:
-    """An outer loop as far as the records go."""
+    """An outer loop as far as there are records."""
 
     loop: OuterLoop
     metric: Metric
     judged: Judged
     rows: tuple[CellRow, ...]
-    """The cells of the levels that were tried, one a step."""
+    """The cells of the levels that were tried, one for each step."""
     ending: Ending | None
-    """None: it goes on."""
+    """None: the loop goes on."""
     under_way: bool = False
-    """Whether runs of the last level are still missing; it is not among the steps."""
+    """Whether runs of the last level are still missing; that level is not among the steps."""
 
     @property
     def next(self) -> Treatment | None:
-        """The whole treatment to run next; None where it ended, or waits for missing runs."""
+        """The whole treatment to run next; None if the loop ended, or waits for missing runs."""
         if self.ending is not None or self.under_way:
             return None
         return self.loop.steps[len(self.judged.steps)]
 
     @property
     def left(self) -> tuple[Treatment, ...]:
-        """The whole treatments that may still be run, those under way included."""
+        """The whole treatments that may still be run, including those under way."""
         return () if self.ending is not None else self.loop.steps[len(self.judged.steps) :]
 
     @property
@@ -110,7 +110,7 @@ def judge(
     lower_is_better: bool,
     margin_pct: float | None,
 ) -> Judged:
-    """Holds each level against the best before it, in the order in which they were tried."""
+    """Compares each level with the best before it, in the order in which they were tried."""
     best: Step | None = None
     last_gain: Step | None = None
     without = 0
@@ -132,7 +132,7 @@ def judge(
 
 
 def _ahead(before: Estimate | None, now: Estimate | None, *, lower_is_better: bool) -> float:
-    """By how much a value is better than the best before it; below zero where it is worse."""
+    """Improvement of a value over the best before it; negative if it is worse."""
     if before is None or now is None:
         return 0.0
     return before.value - now.value if lower_is_better else now.value - before.value
@@ -152,16 +152,16 @@ def _threshold(
 def grown_loops(
     study: Study, loops: Iterable[OuterLoop], cells: CellTable, metrics: Mapping[str, Metric]
 ) -> tuple[GrownLoop, ...]:
-    """Each loop as far as the cells go; its levels are those that the plans so far hold.
+    """Each loop as far as there are cells; its levels are those of the plans so far.
 
-    `metrics` are those that decide (`deciding_metrics`).
+    `metrics` are the deciding ones (`deciding_metrics`).
     """
     rows = {(case, canonical(row.treatment)): row for row in cells.rows for case in row.cases}
     return tuple(_grown(study, loop, metrics[loop.case], rows) for loop in loops)
 
 
 def loops_of(folder: Folder, study: Study, plan: Plan, cells: CellTable) -> tuple[GrownLoop, ...]:
-    """The outer loops of a results folder; `cells` are all that it has."""
+    """The outer loops of a results folder; `cells` are all its cells."""
     invocation = folder.invocation()
     if not invocation.has_rounds(study):
         return ()
@@ -180,14 +180,14 @@ def _grown(
     study: Study, loop: OuterLoop, metric: Metric, rows: Mapping[tuple[str, str], CellRow]
 ) -> GrownLoop:
     planned = [rows.get((loop.case, canonical(step))) for step in loop.steps]
-    there = [row for row in planned if row is not None]
-    complete = [row for row in there if all(one.kind != "missing" for one in row.problems)]
+    present = [row for row in planned if row is not None]
+    complete = [row for row in present if all(one.kind != "missing" for one in row.problems)]
     judged = judge(
         [(row.treatment[loop.factor.name], row.estimate(metric)) for row in complete],
         lower_is_better=metric.direction == "lower",
         margin_pct=study.margin_pct,
     )
-    under_way = len(complete) < len(there)
+    under_way = len(complete) < len(present)
     ending = None if under_way else _ending(loop, judged, complete)
     return GrownLoop(loop, metric, judged, tuple(complete), ending, under_way)
 
@@ -206,7 +206,7 @@ def _ending(loop: OuterLoop, judged: Judged, rows: Sequence[CellRow]) -> Ending 
 
 
 def deciding_metrics(study: Study, plan: Plan) -> dict[str, Metric]:
-    """Case -> the metric that its growing factor must gain; only cases in which one grows."""
+    """Case -> the metric that its growing factor must improve; only cases with a growing factor."""
     return {
         case.name: _metric(case.growing.growth.of, plan)
         for case in study.cases
@@ -227,7 +227,7 @@ def _vocabulary(plan: Plan) -> tuple[Metric, ...]:
 
 
 def unsupported(study: Study, plan: Plan) -> list[str]:
-    """Growing factors whose metric cannot decide here, a sentence each with its place."""
+    """Growing factors whose metric cannot decide here, one sentence each with its place."""
     found: list[str] = []
     for case in study.cases:
         factor = case.growing
@@ -240,7 +240,7 @@ def unsupported(study: Study, plan: Plan) -> list[str]:
 
 
 def _undecided(of: str, study: Study, plan: Plan) -> str | None:
-    """Why a metric cannot tell a gain of these runs; None: it can."""
+    """Why these runs cannot show a gain in a metric; None if they can."""
     metric = metric_named(of, _vocabulary(plan))
     if metric is None:
         kind = plan.runs[0].workload.kind

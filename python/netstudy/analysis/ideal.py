@@ -1,4 +1,4 @@
-"""What the wire alone allows: headers, access links, and the most that a network can carry."""
+"""Limits of the wire: headers, access links, and the highest rate that a network can carry."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from netstudy.units import FRAMING_BYTES, header_bytes
 from netstudy.wire import Group, Host, Link, Network, Zone
 
 _SOURCE: Final = ""
-"""Stands for all senders together; no node has an empty name."""
+"""Represents all senders together; no node has an empty name."""
 
 
 @dataclass(frozen=True)
 class Framing:
-    """What of a full frame is payload."""
+    """The payload share of a full frame."""
 
     mtu_bytes: int
     headers_bytes: int
@@ -28,7 +28,7 @@ class Framing:
 
     @property
     def share(self) -> float:
-        """Payload by bytes on the wire, of a full frame."""
+        """Payload divided by bytes on the wire, of a full frame."""
         return self.payload_bytes / (self.mtu_bytes + FRAMING_BYTES)
 
 
@@ -46,7 +46,7 @@ def split(member: str) -> tuple[str, str | None]:
 
 
 def host_of(network: Network, member: str) -> tuple[str, str | None]:
-    """The host whose interfaces a member uses, and the one of them if it is bound to one."""
+    """The host whose interfaces a member uses, and the interface that it is bound to, if any."""
     name, interface = split(member)
     node = network.node(name)
     return (node.host, node.interface) if isinstance(node, Zone) else (name, interface)
@@ -71,15 +71,16 @@ def access_links(network: Network, member: str) -> tuple[Link, ...]:
 
 
 def arrival_rate_bps(network: Network, member: str) -> int:
-    """Rate at which data comes to a member: of the port at the other end of its first link."""
+    """Rate at which data arrives at a member: that of the port at the other end of its first
+    link."""
     host, _ = host_of(network, member)
     link = access_links(network, member)[0]
     return next(port.rate_bps for port in link.ports if port.node != host)
 
 
 def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[str]) -> int | None:
-    """The most that can flow from some hosts to some others: the smallest cut between them (Ford
-    and Fulkerson 1956). None where a sender is a receiver's own host: that flow needs no link."""
+    """The highest rate from some hosts to some others: the smallest cut between them (Ford and
+    Fulkerson 1956). None if a sender is a receiver's own host: that flow needs no link."""
     sources = {host_of(network, member)[0] for member in senders}
     sinks = {host_of(network, member)[0] for member in receivers}
     if sources & sinks:
@@ -97,7 +98,7 @@ def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[s
 
 
 def _capacities(network: Network) -> dict[str, dict[str, int]]:
-    """Node -> next node -> rate, links between the same two nodes together."""
+    """Node -> next node -> rate; parallel links are added up."""
     found: dict[str, dict[str, int]] = {node.name: {} for node in network.nodes}
     for link in network.links:
         for here, there in ((link.a, link.b), (link.b, link.a)):

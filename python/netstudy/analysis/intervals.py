@@ -1,7 +1,8 @@
-"""Estimates with their uncertainty. The unit is the run: everything restarted, so independent.
+"""Estimates with their uncertainty. The unit is the run: everything restarts, so runs are
+independent.
 
 Inside a run the samples are autocorrelated; an interval from one run alone therefore comes from
-batch means (Law & Kelton, Simulation Modeling and Analysis, 9.5.3), and speaks of that run only.
+batch means (Law & Kelton, Simulation Modeling and Analysis, 9.5.3), and is valid for that run only.
 A ratio of sums has the linearised variance of a ratio estimator (Cochran, Sampling Techniques,
 6.3), which for equal denominators is the textbook Student interval of the mean.
 """
@@ -24,7 +25,7 @@ BATCH_COUNTS = (32, 16, 8)
 """Numbers of batches tried, from the most degrees of freedom to the least correlation."""
 BATCH_MIN_SIZE = 5
 LAG_ONE_QUANTILE = 1.645
-"""One-sided 5 % point of the normal: batches more correlated than chance are made longer."""
+"""One-sided 5 % point of the normal: batches with a higher correlation are made longer."""
 
 Unit = Literal["run", "batch", "rounding", "none"]
 
@@ -49,8 +50,8 @@ class Interval:
 class Estimate:
     """A value and the variance of that value, with its degrees of freedom.
 
-    `unit` says what was repeated: independent runs, batches of one run, or nothing; and of nothing
-    but its rounding is known where that is all that a source tells.
+    `unit` names the repetitions: independent runs, batches of one run, or none. "rounding": a
+    source gives nothing but the rounding of the value.
     """
 
     value: float
@@ -59,7 +60,7 @@ class Estimate:
     n: int
     unit: Unit
     rounding: float | None = None
-    """One unit of the last digit, where the value is not known more exactly."""
+    """One unit of the last digit, if the value is not known more exactly."""
 
     @property
     def interval(self) -> Interval | None:
@@ -89,9 +90,9 @@ def student_interval(
 
 
 def ratio_of_sums(numerators: Floats, denominators: Floats, unit: Unit) -> Estimate | None:
-    """Sum over sum, its variance from the n units that the sums run over.
+    """Sum over sum, with its variance over the n units of the sums.
 
-    None when there is nothing to divide by. With one unit the variance is unknown.
+    None if the denominator is 0 or missing. With one unit the variance is unknown.
     """
     total = float(denominators.sum())
     if denominators.size == 0 or total == 0:
@@ -106,7 +107,7 @@ def ratio_of_sums(numerators: Floats, denominators: Floats, unit: Unit) -> Estim
 
 
 def over_runs(runs: Sequence[Terms]) -> Estimate | None:
-    """The estimate over independent runs; batch means when there is one run only."""
+    """The estimate over independent runs; batch means if there is only one run."""
     if len(runs) == 1:
         return batch_means(*runs[0])
     numerators = np.array([numerator.sum() for numerator, _ in runs])
@@ -117,8 +118,8 @@ def over_runs(runs: Sequence[Terms]) -> Estimate | None:
 def batch_means(numerator: Floats, denominator: Floats) -> Estimate | None:
     """The estimate inside one run, from the fewest assumptions that its length allows.
 
-    Tries many short batches first and lengthens them while neighbours are still correlated.
-    A run too short for eight batches of five has a value and no interval.
+    Many short batches are tried first, then longer ones while neighbours are still correlated. A
+    run too short for eight batches of five has a value and no interval.
     """
     estimate = ratio_of_sums(numerator.sum(keepdims=True), denominator.sum(keepdims=True), "none")
     for count in BATCH_COUNTS:

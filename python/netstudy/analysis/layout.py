@@ -1,4 +1,4 @@
-"""How the cells of a test case are laid out: what runs along x, what is compared, what is held.
+"""The layout of a test case's cells: the factor along x, the compared factor, and fixed factors.
 
 A panel holds the cells that agree in every factor but x and series; it becomes one table and one
 set of figures. The layout follows from the levels alone, so that it fits any study.
@@ -22,14 +22,14 @@ class Panel:
     fixed: Treatment
     x: str | None
     x_levels: tuple[Level | None, ...]
-    """Levels of x; a single None where nothing runs along x."""
+    """Levels of x; a single None without a factor along x."""
     x_numeric: bool
     series: str | None
     series_levels: tuple[Level | None, ...]
     cells: Mapping[tuple[Level | None, Level | None], CellRow]
 
     def cell(self, x: Level | None, series: Level | None) -> CellRow | None:
-        """The cell at a level of x and of the series; None where the plan has a hole."""
+        """The cell at a level of x and of the series; None if the plan has no such cell."""
         return self.cells.get((x, series))
 
     def along_x(self, series: Level | None) -> tuple[CellRow, ...]:

@@ -1,12 +1,12 @@
-"""The type of a metric: what a number is called, what it means, how it is read from runs.
+"""The type of a metric: its name, its meaning, and its formula over runs.
 
 A name ends in its unit and its statistic. The metrics themselves stand with their workload, in
 `workloads`; tables, figures, prose, exports and thresholds know them only as this type.
 
-A metric that is a ratio of sums (a mean an iteration, a goodput, a share) is written as two
-arrays: its terms. The sums may then be taken over a run, over a batch of its samples or over all
-replicates of a cell with the same code, and never as a mean of ratios. Any other value (a
-percentile, a maximum) is a function of the pooled samples of some runs.
+A metric that is a ratio of sums (a mean over iterations, a goodput, a share) is written as two
+arrays, its terms. The same code then sums them over a run, over a batch of its samples or over all
+replicates of a cell, and never takes a mean of ratios. Any other value (a percentile, a maximum) is
+a function of the pooled samples of some runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Direction = Literal["lower", "higher", "neutral"]
 
 
 class Reading(Protocol):
-    """How the value of a metric follows from runs."""
+    """Computes the value of a metric from runs."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The value over the runs of a cell; None when none of them measured it."""
@@ -33,17 +33,17 @@ class Reading(Protocol):
         """The value of one run."""
 
     def terms(self, run: RunSample) -> Terms | None:
-        """Numerators and denominators of a run; None for what is no ratio of sums."""
+        """Numerators and denominators of a run; None if the metric is no ratio of sums."""
 
 
 @dataclass(frozen=True)
 class RatioOfSums:
-    """A ratio whose terms are known: an entry a sample, or one a run."""
+    """A ratio whose terms are known: an entry for each sample, or one for the run."""
 
     of: Callable[[RunSample], Terms | None]
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
-        """All numerators by all denominators."""
+        """The sum of all numerators by the sum of all denominators."""
         found = [pair for run in runs if (pair := self.of(run)) is not None]
         return over_runs(found) if found else None
 
@@ -53,7 +53,7 @@ class RatioOfSums:
         return None if pair is None else float(pair[0].sum() / pair[1].sum())
 
     def terms(self, run: RunSample) -> Terms | None:
-        """As they were given."""
+        """See Reading.terms."""
         return self.of(run)
 
 
@@ -63,7 +63,7 @@ class Pooled:
 
     of: Callable[[Sequence[RunSample]], float | None]
     repeats: bool = True
-    """Whether the values of runs scatter about that of all: those of a maximum do not."""
+    """Whether the values of single runs scatter about the pooled value; a maximum's do not."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The value of all samples, with the variance of the mean of the runs' values."""
@@ -92,14 +92,14 @@ class Metric:
     name: str
     """Column name: quantity, unit and statistic."""
     label: str
-    """What a reader calls it, in the middle of a sentence."""
+    """Its name in the middle of a sentence."""
     unit: str
     """Unit of the values; empty for a plain count."""
     formula: str
     """How the value follows from the records, in words and signs."""
     direction: Direction
     instruments: tuple[str, ...]
-    """Where the raw counts come from."""
+    """The origin of the raw counts."""
     decimals: int
     """Decimals that tables and prose print."""
     title: str
@@ -108,13 +108,13 @@ class Metric:
     """Name under which a study asks for its figure."""
     reading: Reading = field(repr=False, compare=False)
     per: str = ""
-    """What each value is of, behind the unit of an axis: an iteration, a GB."""
+    """The reference of each value, after the unit of an axis: an iteration, a GB."""
     exported: bool = True
     """Whether the CSV export has a column for it, and a comparison a table."""
 
     @property
     def better(self) -> str:
-        """Which way is better, as figures and tables say it."""
+        """The better direction, for figures and tables."""
         return {"lower": "lower is better", "higher": "higher is better"}.get(self.direction, "")
 
 

@@ -9,8 +9,8 @@ from netstudy.analysis.nodes import node_metric
 
 
 def metric_named(name: str, among: Sequence[Metric]) -> Metric | None:
-    """The metric of that name: one of a node, or one of those that a workload has. A name without a
-    statistic means the mean. None: there is none."""
+    """The metric of that name: of a node, or one of `among`. A name without a statistic means the
+    mean. None for an unknown name."""
     by_name = {metric.name: metric for metric in among}
     plain = name.removesuffix("_mean")
     found = by_name.get(name) or by_name.get(f"{name}_mean") or by_name.get(plain)

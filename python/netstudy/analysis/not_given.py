@@ -1,4 +1,4 @@
-"""What a study wants to see that published data do not give: refused by its path before a run."""
+"""Parts of a study that need values which published data lack: refused by path before a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Wanted = tuple[str, str]
 
 
 def not_given(study: Study, plan: Plan) -> list[str]:
-    """One sentence a part; empty where the runs of a plan give all that the study names."""
+    """One sentence for each such part; empty if the runs of a plan give everything that the study
+    names."""
     metrics = metrics_of(plan)
     return [
         *(
@@ -40,7 +41,7 @@ def is_given(name: str, metrics: Sequence[Metric]) -> bool:
 
 
 def _wanted(study: Study) -> Iterator[Wanted]:
-    """Every metric that the study names, but for its figures by name."""
+    """Every metric that the study names, apart from named figures."""
     if study.compare is not None:
         yield from _each(("compare", "on"), study.compare.on)
     for path, table in study.tables:

@@ -20,7 +20,7 @@ MIN_PAIRS = 4
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Spearman's rho over n pairs; all None where a constant side or too few pairs leave none."""
+    """Spearman's rho over n pairs; all None with a constant side or too few pairs."""
 
     n: int
     rho: float | None
@@ -51,7 +51,7 @@ def _standard(values: Floats) -> Floats | None:
 def rank_correlation(
     x: Sequence[float | None], y: Sequence[float | None], *, test: bool = True
 ) -> RankCorrelation:
-    """Rho over the pairs of which both sides were measured; `test` False leaves out the p."""
+    """Rho over the pairs with both sides measured; without `test` there is no p."""
     both = [(a, b) for a, b in zip(x, y, strict=True) if a is not None and b is not None]
     if len(both) < MIN_PAIRS:
         return RankCorrelation(len(both), None, None, None)
@@ -73,7 +73,7 @@ def _interval(value: float, n: int) -> Interval | None:
 
 
 def _permutation_p(x: Floats, y: Floats, value: float) -> float:
-    """Share of random pairings at least as correlated, the observed one counted."""
+    """Share of random pairings at least as correlated, including the observed one."""
     rng = np.random.default_rng(SEED)
     a, b = _standard(x), _standard(y)
     assert a is not None, "a constant side has no correlation to test"

@@ -1,7 +1,7 @@
-"""Two estimates against each other: ratio, interval, difference and equivalence tests, Holm.
+"""Compares two estimates: ratio, interval, difference and equivalence tests, Holm.
 
-All four speak of the same t statistic with the same degrees of freedom, so that the interval and
-the tests agree: Fieller's interval holds 1 exactly when Welch's test does not reject, and lies in
+All four use the same t statistic with the same degrees of freedom, so that the interval and the
+tests agree: Fieller's interval contains 1 exactly when Welch's test does not reject, and lies in
 the noise band exactly when the two one-sided tests (Schuirmann 1987) both reject.
 """
 
@@ -23,7 +23,7 @@ def welch_df(a: Estimate, b: Estimate) -> float:
 
 
 def fieller(a: Estimate, b: Estimate, confidence: float = CONFIDENCE) -> Interval | None:
-    """Fieller's (1954) interval of a/b; None when b is too uncertain to be divided by.
+    """Fieller's (1954) interval of a/b; None if b is too uncertain to divide by.
 
     The ends solve (a - ρ b)² = t² (var a + ρ² var b).
     """

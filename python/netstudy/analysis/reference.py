@@ -1,9 +1,9 @@
-"""Published measurements beside the study's own: read, matched to cells, held against their law.
+"""Published measurements beside the study's own: read, matched to cells, checked against their law.
 
 A value is matched to the cells that were measured at the same levels; a factor that the published
-table does not name may have any level. Repetitions of a cell enter with their mean. Where a
-workload fixes the product of two metrics, as with goodput x completion time = bytes, a published
-row in which they disagree beyond rounding is told.
+table does not name may have any level. Repetitions of a cell are averaged. Where a workload fixes
+the product of two metrics, as with goodput x completion time = bytes, published rows in which they
+disagree beyond rounding are reported.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Published:
-    """One published value: what was measured, at which levels, to which rounding."""
+    """One published value with its metric, levels and rounding."""
 
     metric: Metric
     levels: Mapping[str, Level]
     value: float
     rounding: float
-    """One unit of the last digit that is given: a source may have rounded or cut."""
+    """One unit of the last given digit: a source may have rounded or truncated."""
     case: str | None = None
-    """The test case that it belongs to; None: every case that has its levels."""
+    """The test case that it belongs to; None: every case with its levels."""
 
     def is_of(self, treatment: Treatment) -> bool:
         """Whether it was measured at the levels of a treatment."""
@@ -59,7 +59,7 @@ class BrokenLaw:
     x: Level | None
     level: Level | None
     ratio: float
-    """The product of the row's two values over what it must be."""
+    """The product of the row's two values, divided by the product that the law demands."""
 
 
 @dataclass(frozen=True)
@@ -70,22 +70,22 @@ class PanelReference:
     ratios: tuple[RatioAgreement, ...]
     orders: tuple[OrderAgreement, ...]
     law: Identity | None
-    """The law that rows with both of its metrics were held against."""
+    """The law that rows with both of its metrics were checked against."""
     broken: tuple[BrokenLaw, ...]
     checked: int
-    """Rows that have both."""
+    """Number of rows that have both."""
     here: Here
-    """What the study's own values are called beside the published ones."""
+    """Name of the study's own values beside the published ones."""
 
     def of(self, metric: Metric) -> tuple[Agreement, ...]:
-        """The agreements in one metric, one a level."""
+        """The agreements in one metric, one for each level."""
         return tuple(one for one in self.agreements if one.metric == metric)
 
 
 def read_reference(study: Study, metrics: Sequence[Metric]) -> tuple[Published, ...]:
-    """The values that a study's reference data give of some metrics.
+    """Values of some metrics in a study's reference data.
 
-    What could be wrong with them was checked when the study was read.
+    They were validated when the study was read.
     """
     found = ((metric_named(one.metric, metrics), one) for one in published_values(study))
     return tuple(
@@ -105,7 +105,7 @@ def beside(
     metrics: Sequence[Metric],
     law: Identity | None = None,
 ) -> PanelReference:
-    """Holds the cells of a panel against what was published."""
+    """Compares the cells of a panel with published values."""
     agreements = [
         found
         for metric in metrics
@@ -146,7 +146,7 @@ def _agreement(
 
 
 def _find(published: Sequence[Published], metric: Metric, treatment: Treatment) -> Published | None:
-    """The value of a cell, the mean of those that repeat it; None where none was published."""
+    """The published value of a cell, the mean of repetitions; None if there is none."""
     found = [one for one in published if one.metric == metric and one.is_of(treatment)]
     if not found:
         return None
@@ -158,7 +158,7 @@ def _find(published: Sequence[Published], metric: Metric, treatment: Treatment) 
 def _laws(
     panel: Panel, published: Sequence[Published], law: Identity
 ) -> Iterator[tuple[BrokenLaw, bool]]:
-    """Each published row with both values, and whether their product is what it must be."""
+    """Each published row with both values, and whether their product follows the law."""
     for (x, level), cell in panel.cells.items():
         first = _find(published, law.first, cell.treatment)
         second = _find(published, law.second, cell.treatment)

@@ -1,8 +1,8 @@
-"""What a study requires of its outcome, held against the cells.
+"""A study's requirements of its outcome, checked against the cells.
 
-A value decides, not its interval: a requirement is a line that someone drew, and a reader sees
-beside it how sure the value is. What could not be measured was not shown to hold, so it counts as
-missed; what this run was told to leave out (`--only`, `--quick`) was not asked for.
+The value decides, not its interval: a requirement is a line that someone drew, and a reader sees
+beside it how certain the value is. A value that could not be measured was not shown to meet the
+requirement, so it counts as missed. Cells left out of this run (`--only`, `--quick`) do not count.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ Outcome = Literal["met", "missed", "not measured", "not in this run"]
 
 @dataclass(frozen=True, eq=False)
 class CheckedCell:
-    """A cell held against a requirement."""
+    """A cell checked against a requirement."""
 
     cell: CellRow
     estimate: Estimate | None
-    """The value that was required; None when it was not measured."""
+    """The estimate of the required metric; None when it was not measured."""
     met: bool
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedRequirement:
-    """One requirement and what became of it."""
+    """One requirement and its outcome."""
 
     bound: Bound
     metric: Metric | None
@@ -47,11 +47,11 @@ class CheckedRequirement:
     at: Mapping[str, tuple[Level, ...]]
     """Factor -> the levels at which it must hold, as the study writes them: 1..6."""
     cells: tuple[CheckedCell, ...]
-    """The cells of this run that it speaks of."""
+    """The cells of this run that it applies to."""
 
     @property
     def outcome(self) -> Outcome:
-        """Missed where one cell misses it, not measured where one has no value."""
+        """Missed if one cell misses it, not measured if one has no value."""
         if not self.cells:
             return "not in this run"
         if all(cell.met for cell in self.cells):
@@ -66,7 +66,7 @@ class CheckedRequirement:
 
     @property
     def worst(self) -> CheckedCell | None:
-        """The cell furthest on the wrong side, or nearest to it."""
+        """The cell furthest on the wrong side of the bound, else the nearest to it."""
         measured = [cell for cell in self.cells if cell.estimate is not None]
         sign = 1 if self.bound.sign in ("<", "<=") else -1
         values = [sign * cell.estimate.value for cell in measured if cell.estimate is not None]
@@ -74,7 +74,7 @@ class CheckedRequirement:
 
 
 def check(study: Study, cells: CellTable) -> tuple[CheckedRequirement, ...]:
-    """Holds every requirement of a study against the cells of a run, in the study's order."""
+    """Checks every requirement of a study against the cells of a run, in the study's order."""
     return tuple(_checked(study, one, cells) for one in study.require)
 
 

@@ -1,4 +1,4 @@
-"""The samples of one run as arrays, and what several workloads compute from them alike."""
+"""The samples of one run as arrays, and computations that several workloads share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netstudy.wire import InstrumentKind, Run, RunRecord, Series
 
 Floats = NDArray[np.float64]
 Terms = tuple[Floats, Floats]
-"""Numerators and denominators of a ratio of sums, one entry a sample."""
+"""Numerators and denominators of a ratio of sums, one entry for each sample."""
 
 NS_PER_US = 1e3
 NS_PER_MS = 1e6
@@ -37,11 +37,11 @@ class Sampled:
     connection: int | None
     at_ns: Floats
     columns: Mapping[str, Floats]
-    """Counter or state -> its values; what could not be read is not a number."""
+    """Counter or state -> its values; NaN if one could not be read."""
 
     @classmethod
     def of(cls, series: Series) -> Sampled:
-        """The same as the record has it."""
+        """The arrays of a record's series."""
         columns = {name: _floats(values) for name, values in series.values.items()}
         at = np.asarray(series.at_ns, dtype=np.float64)
         return cls(series.node, series.port, series.connection, at, columns)
@@ -58,7 +58,7 @@ class RunSample:
     planned: Run
     record: RunRecord
     read_series: SeriesReader | None = field(default=None, repr=False)
-    """Reads what was sampled; None: the record has it."""
+    """Reads the samples of a run; None: the record contains them."""
     _columns: dict[tuple[str, str], Floats | None] = field(default_factory=dict, repr=False)
     _sampled: dict[InstrumentKind, tuple[Sampled, ...]] = field(default_factory=dict, repr=False)
 
@@ -69,11 +69,11 @@ class RunSample:
 
     @property
     def replicate(self) -> int:
-        """Which of the runs of its cell it is, from 1."""
+        """Its number among the runs of its cell, from 1."""
         return self.record.replicate
 
     def column(self, table: str, name: str) -> Floats | None:
-        """A column of a table of samples; None where there is no such table, or nothing in it."""
+        """A column of a table of samples; None if there is no such table, or if it is empty."""
         key = (table, name)
         if key not in self._columns:
             rows = getattr(self.record.samples, table)
@@ -82,7 +82,7 @@ class RunSample:
         return self._columns[key]
 
     def sampled(self, instrument: InstrumentKind) -> tuple[Sampled, ...]:
-        """The series of an instrument; of all instruments they would fill the memory."""
+        """The series of one instrument; keeping all instruments would fill the memory."""
         if instrument not in self._sampled:
             read = self.record.series if self.read_series is None else self.read_series(self.run)
             chosen = (series for series in read if series.instrument == instrument)
@@ -91,15 +91,15 @@ class RunSample:
 
     @property
     def measure_s(self) -> float | None:
-        """How long the measuring phase was."""
+        """Length of the measuring phase."""
         phase = self.record.measure
         return None if phase is None else (phase.end_ns - phase.start_ns) / NS_PER_S
 
 
 def dropped_at_ports(record: RunRecord) -> int | None:
-    """Frames that the switches dropped over the measuring phase, by the counters of their ports.
+    """Frames that the switches dropped over the measuring phase, from the counters of their ports.
 
-    None when a port did not count, or there is none: missing is not zero.
+    None if a port did not count, or there is none: missing is not zero.
     """
     switches = {name for name, node in record.nodes.items() if node.kind == "switch"}
     grown = [
@@ -114,7 +114,7 @@ def dropped_at_ports(record: RunRecord) -> int | None:
 
 
 def by_second(values: Floats, starts_ns: Floats) -> tuple[Floats, Floats]:
-    """When each second begins, in s, and the sum of the values of its rows."""
+    """The start of each second, in s, and the sum of the values of its rows."""
     begin, place = np.unique(starts_ns, return_inverse=True)
     total = np.zeros(begin.size)
     np.add.at(total, place, values)
@@ -122,7 +122,7 @@ def by_second(values: Floats, starts_ns: Floats) -> tuple[Floats, Floats]:
 
 
 def jain_index(shares: Floats) -> float | None:
-    """Equality of shares: 1 where all are equal, 1/n where one has all; None without any.
+    """Equality of shares: 1 if all are equal, 1/n if one has everything; None without any share.
 
     Jain, Chiu and Hawe, A quantitative measure of fairness, DEC-TR-301, 1984.
     """
@@ -131,10 +131,10 @@ def jain_index(shares: Floats) -> float | None:
 
 
 def one(numerator: float, denominator: float = 1.0) -> Terms:
-    """A run whose ratio has one entry: its sums are known, and nothing of its parts."""
+    """Terms of a run with a single entry: only its totals are known."""
     return np.array([numerator]), np.array([denominator])
 
 
 def each(values: Floats) -> Terms:
-    """A mean over samples: an entry each."""
+    """A mean over samples: an entry for each."""
     return values, np.ones(values.size)

@@ -1,4 +1,4 @@
-"""Every value that a plan sets, by its path: what the configuration of two runs is compared by."""
+"""Every value that a plan sets, by its path, to compare the configuration of two runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def flat(value: Any, path: str = "") -> Settings:
 
 
 def group_settings(network: Network) -> dict[str, Settings]:
-    """Group -> its settings and how many nodes it has."""
+    """Group -> its settings and its number of nodes."""
     counts = {group.name: 0 for group in network.groups}
     for node in network.nodes:
         if isinstance(node, Host | Zone):
@@ -46,7 +46,7 @@ def switch_settings(network: Network) -> dict[str, Settings]:
 
 
 def link_settings(network: Network) -> dict[str, Settings]:
-    """Links by the groups or switches at their ends: those of a group are as one where they are
+    """Links by the groups or switches at their ends: the links of a group are one entry if they are
     equal, else each has its number."""
     by_ends: dict[tuple[str, str], list[Settings]] = {}
     for link in network.links:
@@ -61,7 +61,7 @@ def _kin(network: Network, name: str) -> str:
 
 
 def _of_link(link: Link) -> Settings:
-    """Without the names of ports, which follow from the nodes."""
+    """The settings of a link, without the names of ports, which follow from the nodes."""
     a, b = link.ports
     rates = {"rate_bps": a.rate_bps}
     if b.rate_bps != a.rate_bps:
@@ -86,8 +86,8 @@ def _named(
 
 
 def workload_settings(run: Run) -> Settings:
-    """What the workload is, who takes part, how long its phases are, and what is beside it."""
-    work = run.workload.model_dump(exclude={"roles", "given"})  # who it is, and what came of it
+    """The workload with its members, the length of its phases, and its probe."""
+    work = run.workload.model_dump(exclude={"roles", "given"})  # not settings
     phases = {
         phase.kind: phase.until.model_dump(exclude={"kind"})
         for phase in run.phases
@@ -109,7 +109,7 @@ def _roles(run: Run) -> dict[str, tuple[str, ...]]:
 def settings_of(run: Run) -> Settings:
     """The settings of a run's switches, groups, links and workload, under their names.
 
-    Of a run that was carried out elsewhere nothing is known.
+    Empty for a run that was carried out elsewhere.
     """
     network = run.network
     if not network.nodes:

@@ -1,4 +1,4 @@
-"""Percentiles and extremes of what is sampled, as a study may name them behind a metric."""
+"""Percentiles and extremes of sampled quantities, which a study names by a suffix of a metric."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class Statistic:
     """One number of many samples."""
 
     ending: str
-    """How it ends the name of a metric."""
+    """The suffix in the name of a metric."""
     word: str
-    """What stands before the name of the quantity."""
+    """Text before the name of the quantity."""
     q: float
-    """The quantile that it is: 0 the lowest value, 1 the highest."""
+    """Its quantile: 0 for the lowest value, 1 for the highest."""
 
     @property
     def is_extreme(self) -> bool:
-        """Whether it is a single sample, so that runs do not scatter about it."""
+        """Whether it is a single sample, so that the values of runs do not scatter about it."""
         return self.q in (0, 1)
 
     def of(self, values: Floats) -> float | None:
-        """Of raw samples; None where there are too few to show it."""
+        """The statistic of raw samples; None with too few of them."""
         if not values.size:
             return None
         if self.is_extreme:
@@ -36,7 +36,7 @@ class Statistic:
         return quantile(values, self.q)
 
     def of_histogram(self, found: Histogram) -> float | None:
-        """Of a histogram, in its unit; None where there are too few to show it."""
+        """The statistic of a histogram, in its unit; None with too few values."""
         if not found.count:
             return None
         if self.is_extreme:
@@ -60,7 +60,7 @@ STATISTICS: Final[Mapping[str, Statistic]] = {
 def further(
     like: Metric, values: Callable[[RunSample], Floats | None], but: Container[str] = ()
 ) -> Iterator[Metric]:
-    """The statistics of raw samples, besides those that are metrics of their own; `like` is the
+    """The statistics of raw samples, except `but`, which are metrics of their own; `like` is the
     mean of the same samples."""
     for one in STATISTICS.values():
 
@@ -77,7 +77,7 @@ def further_latencies(
     latencies: Callable[[Sequence[RunSample]], Histogram | None],
     but: Container[str] = (),
 ) -> Iterator[Metric]:
-    """The same of merged histograms, in microseconds."""
+    """The same for merged histograms, in microseconds."""
     for one in STATISTICS.values():
 
         def of(runs: Sequence[RunSample], one: Statistic = one) -> float | None:

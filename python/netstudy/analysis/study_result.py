@@ -1,4 +1,4 @@
-"""Everything that a report of a results folder says, found once: `analyse(folder)`."""
+"""Everything that a report of a results folder says, computed once: `analyse(folder)`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Comparing:
 
 @dataclass(frozen=True, eq=False)
 class PanelResult:
-    """The findings of one panel: its verdicts, causes, and what was published of it."""
+    """The findings of one panel: its verdicts, its causes, and the published values for it."""
 
     panel: Panel
     workload: WorkloadAnalysis
@@ -68,11 +68,11 @@ class CaseResult:
     name: str
     description: str | None
     levels: tuple[tuple[str, Level, str], ...]
-    """Factor, level and what the study says the level is, where it says it."""
+    """Factor, level and description of the level, for levels that the study describes."""
     layout: Layout
     panels: tuple[PanelResult, ...]
     loops: tuple[GrownLoop, ...]
-    """Its growing factor at each combination of the others; none where no factor grows."""
+    """Its growing factor at each combination of the others; empty if no factor grows."""
     holes: tuple[tuple[Treatment, str], ...]
     """Treatments that are not run, with the reason that the study gives."""
 
@@ -83,9 +83,9 @@ class ShownFigure:
 
     metric: Metric
     title: str | None = None
-    """What stands above it; None: the report finds words."""
+    """Its heading; None: the report writes one."""
     case: str | None = None
-    """The test case it shows; None: all of them."""
+    """The test case that it shows; None: all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,23 +95,23 @@ class Warnings:
     problems: tuple[tuple[CellRow, Problem], ...]
     """Failed, invalid and missing runs with their cells."""
     empty_cells: tuple[CellRow, ...]
-    """Cells of which no run gives numbers."""
+    """Cells without a valid run."""
     few_runs: tuple[CellRow, ...]
     """Cells with fewer runs than recommended."""
     warm_up: tuple[tuple[CellRow, WarmUp], ...]
     reference: tuple[str, ...]
-    """What is wrong with the reference data, whose values are left out there."""
+    """Problems of the reference data, whose values are left out there."""
     contradicted: tuple[OrderAgreement, ...]
-    """Published orders of two levels that the study turns round in most rows."""
+    """Published orders of two levels that are reversed in most rows of the study."""
     exceeded: tuple[LimitFound, ...]
     """Limits of the testbed that some run exceeded."""
     disagreeing: tuple[CheckFound, ...]
-    """Instruments that do not agree in some run."""
+    """Instruments that disagree in some run."""
     not_shown: tuple[str, ...]
     """Parts of the study that this version's report leaves out, by path: comparisons, tables,
     figures, conclusions."""
     left_out: tuple[str, ...]
-    """Parts of the study that were left out by name when it was carried out."""
+    """Parts of the study that the user left out by name when carrying it out."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""
@@ -133,16 +133,17 @@ class Warnings:
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """A study carried out: its cells and what they say."""
+    """A study carried out: its cells and findings."""
 
     study: str
     title: str | None
     question: str
     expectation: str | None
     description: str | None
-    """What the study says it is about, besides what it says of each of its test cases."""
+    """The study's general description, besides those of its test cases."""
     variant: tuple[str, str] | None
-    """The testbed in whose variant it was carried out, and why in that variant; None: not said."""
+    """The variant that was carried out, named after its testbed, and the reason for it; None: not
+    given."""
     margin_pct: float | None
     """The study's equivalence margin, its `noise`; None: it declares none."""
     comparing: Comparing | None
@@ -151,25 +152,25 @@ class StudyResult:
     headline: tuple[Metric, ...]
     """The columns of the main table."""
     tables: tuple[Table, ...]
-    """The tables that the study asks for; none: the main table stands alone."""
+    """The tables that the study asks for; if none, only the main table is shown."""
     figures: tuple[ShownFigure, ...]
     requirements: tuple[CheckedRequirement, ...]
-    """What the study requires of its outcome, and what became of it."""
+    """The study's requirements of its outcome, with their results."""
     sources: tuple[str, ...]
-    """Where the published values come from."""
+    """Sources of the published values."""
     plan: Plan
     testbed: TestbedResult
-    """What the runs were made on, and how far it can be trusted."""
+    """The testbed of the runs, and how far it can be trusted."""
     warnings: Warnings
 
     @property
     def missed(self) -> tuple[CheckedRequirement, ...]:
-        """The requirements that the outcome does not keep."""
+        """The requirements that the outcome does not meet."""
         return tuple(one for one in self.requirements if one.failed)
 
 
 def analyse(folder: Folder) -> StudyResult:
-    """Reads a results folder, finished or not, and finds what it says."""
+    """Reads a results folder, finished or not, and analyses it."""
     study, plan, records = folder.study(), folder.plan(), folder.records()
     with_nodes = not folder.is_version1()
     cells = pool_study(study, plan, records, folder.series, with_nodes=with_nodes)
@@ -223,14 +224,14 @@ def _variant(folder: Folder, study: Study) -> tuple[str, str] | None:
 
 
 def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
-    """By the name that the engine gave; before it has started, by the one that was asked for."""
+    """The testbed's name is the engine's, or before the engine has started, the requested one."""
     invocation, engine = folder.invocation(), folder.engine()
     name = engine.testbed if engine else invocation.testbed
     return gather_testbed(name, records, invocation.scale, folder.set_aside_as("invalid"))
 
 
 def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[str, ...]]:
-    """What is compared, and the metrics to compare on that are none of this workload's."""
+    """The comparison, and metrics of `compare.on` that this workload does not have."""
     asked = study.compare
     if asked is None:
         return None, ()
@@ -244,7 +245,7 @@ def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[
 def _known(
     names: Iterable[str], metrics: Sequence[Metric]
 ) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
-    """The metrics that are measured here, each once, and the names of those that are not."""
+    """The metrics that are measured here, each once, and the names of the others."""
     found = {name: metric_named(name, metrics) for name in names}
     known = {metric.name: metric for metric in found.values() if metric is not None}
     unknown = tuple(name for name, metric in found.items() if metric is None)
@@ -252,7 +253,7 @@ def _known(
 
 
 def _not_of_this_run(study: Study, metrics: Sequence[Metric]) -> tuple[str, ...]:
-    """The columns of reference data whose metrics are none of this workload's."""
+    """The columns of reference data with metrics that this workload does not have."""
     return tuple(
         f"{column} of {reference.file}: {metric}"
         for reference in study.reference
@@ -265,7 +266,7 @@ def _not_of_this_run(study: Study, metrics: Sequence[Metric]) -> tuple[str, ...]
 def _headline(
     study: Study, plan: Plan, cells: CellTable
 ) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
-    """The metrics that the study's tables ask for, and the names that mean none known here."""
+    """The metrics of the study's tables, and the names that are unknown here."""
     names = (
         name
         for table in study.report.tables
@@ -279,7 +280,7 @@ def _headline(
 def _figures(
     study: Study, plan: Plan, cells: CellTable
 ) -> tuple[tuple[ShownFigure, ...], tuple[str, ...]]:
-    """The figures to draw, and the standard figures of metrics that the workload does not have."""
+    """The figures to draw, and the names of standard figures that the workload does not have."""
     if not study.report.figures:
         return tuple(map(ShownFigure, figures_of(plan))), ()
     known: list[ShownFigure] = []
@@ -349,7 +350,7 @@ def _panel(
 
 
 def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
-    """One table a metric and a level besides the base; none where the base is not there."""
+    """One table for each metric and each level besides the base; none if the base is missing."""
     if comparing.base not in panel.series_levels:
         return
     for metric in comparing.on:

@@ -1,9 +1,9 @@
-"""What the records tell of the testbed itself: whether it was the limit, and whether it can be
-believed.
+"""The testbed according to the records: whether it was the limit, and whether its instruments
+agree.
 
-A testbed of real machines can run out of CPU, lose frames where nobody looks, or release
-them late; its runs then measure that. And what one instrument counts another one should confirm.
-Whether such a run still counts its record says, by its status; here a reader is told, by run.
+A testbed of real machines can run out of CPU, lose frames unnoticed, or send them late; its runs
+then measure the machine. Independent instruments should confirm each other's counts. A record's
+status says whether its run still counts; the report shows the findings run by run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from netstudy.units import parse_scale
 from netstudy.wire import DISTURBED_ATTEMPTS, Reconciliation, RunRecord, TestbedLimit, Treatment
 
 Here = Literal["simulated", "measured here", "published"]
-"""What the values of a study are called beside published ones."""
+"""Name of a study's own values beside published ones."""
 _OR = " or "
 
 ItemT = TypeVar("ItemT")
@@ -25,7 +25,7 @@ ItemT = TypeVar("ItemT")
 
 @dataclass(frozen=True)
 class LimitInRun:
-    """A limit as one run met it."""
+    """A limit as measured in one run."""
 
     run: str
     treatment: Treatment
@@ -35,14 +35,14 @@ class LimitInRun:
 
 @dataclass(frozen=True)
 class LimitFound:
-    """A limit over all runs that looked at it."""
+    """A limit over all runs that checked it."""
 
     name: str
     in_runs: tuple[LimitInRun, ...]
 
     @property
     def exceeded(self) -> tuple[LimitInRun, ...]:
-        """The runs of which the testbed was the limit."""
+        """The runs in which the testbed was the limit."""
         return tuple(one for one in self.in_runs if one.limit.exceeded)
 
     @property
@@ -52,14 +52,15 @@ class LimitFound:
 
     @property
     def worst(self) -> LimitInRun | None:
-        """The run that took most of it, one that exceeded it if any; None: it was not measured."""
+        """The run that came closest to the limit, or exceeded it most; None: it was not
+        measured."""
         measured = [one for one in self.exceeded or self.in_runs if one.limit.value is not None]
         return max(measured, key=_taken) if measured else None
 
 
 @dataclass(frozen=True)
 class CheckInRun:
-    """What two instruments counted in one run."""
+    """Counts of two instruments in one run."""
 
     run: str
     treatment: Treatment
@@ -69,28 +70,28 @@ class CheckInRun:
 
 @dataclass(frozen=True)
 class CheckFound:
-    """Two instruments held against each other in all runs that have both."""
+    """Two instruments compared in all runs that have both."""
 
     check: str
     in_runs: tuple[CheckInRun, ...]
 
     @property
     def disagreeing(self) -> tuple[CheckInRun, ...]:
-        """The runs in which they do not agree."""
+        """The runs in which they disagree."""
         return tuple(one for one in self.in_runs if not one.found.holds)
 
     @property
     def worst(self) -> CheckInRun:
-        """The largest difference, where they disagree if they do anywhere."""
+        """The largest difference, among disagreeing runs if there are any."""
         return max(self.disagreeing or self.in_runs, key=lambda one: abs(one.found.difference))
 
 
 @dataclass(frozen=True)
 class NodesAlike:
-    """Nodes of a group that ran on the same."""
+    """Nodes of a group that ran in the same environment."""
 
     environment: str
-    """The name of what they ran on, which the results folder has."""
+    """Name of their environment in the results folder."""
     group: str
     nodes: tuple[str, ...]
     runs: tuple[str, ...]
@@ -98,31 +99,31 @@ class NodesAlike:
 
 @dataclass(frozen=True)
 class TestbedResult:
-    """The testbed of a results folder, as its records tell of it."""
+    """The testbed of a results folder, according to its records."""
 
     __test__ = False  # not a test case, whatever its name suggests to pytest
 
     name: str
     simulated: bool
-    """Whether its values come from a model, as the records of runs say."""
+    """Whether its values come from a model, according to the records of runs."""
     published: bool
     """Whether its values were published elsewhere, and nothing was carried out here."""
     limits: tuple[LimitFound, ...]
-    """Those that were exceeded first."""
+    """Exceeded ones first."""
     checks: tuple[CheckFound, ...]
-    """Those that disagree first."""
+    """Disagreeing ones first."""
     scaled_by: str | None
-    """What all link rates were multiplied by."""
+    """The factor that all link rates were multiplied by."""
     set_aside: int
-    """Runs that the machine had spoiled and that were made again later."""
+    """Number of runs that suffered interference and were repeated."""
     environment: dict[str, tuple[str, ...]]
-    """What runs were made on -> each value once."""
+    """Property of the environment of runs -> its values, each once."""
     nodes: tuple[NodesAlike, ...] = ()
-    """What nodes ran on, where that was captured."""
+    """Environments of nodes, where they were captured."""
 
     @property
     def here(self) -> Here:
-        """What its values are called."""
+        """The name of its values."""
         if self.published:
             return "published"
         return "simulated" if self.simulated else "measured here"
@@ -140,7 +141,7 @@ class TestbedResult:
 
     @property
     def made_again(self) -> tuple[LimitInRun, ...]:
-        """The runs that were made again because the machine disturbed them."""
+        """The runs that were repeated because of interference."""
         return tuple(
             one
             for found in self.limits
@@ -151,16 +152,17 @@ class TestbedResult:
 
     @property
     def disagreeing(self) -> tuple[CheckFound, ...]:
-        """The checks that some run does not keep."""
+        """The checks that do not hold in some run."""
         return tuple(one for one in self.checks if one.disagreeing)
 
 
 def gather_testbed(
     name: str, records: Sequence[RunRecord], scale: str | None, set_aside: int = 0
 ) -> TestbedResult:
-    """Gathers what records say of their testbed.
+    """Gathers the records' findings on their testbed.
 
-    `scale` is what was asked for on every run; `set_aside`, how many spoiled runs were made again.
+    `scale` is the requested scale of every run; `set_aside` the number of runs repeated because of
+    interference.
     """
     limits = [
         LimitFound(limit, tuple(found))
@@ -177,7 +179,7 @@ def gather_testbed(
         published=any(record.published for record in records),
         limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
         checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
-        scaled_by=_OR.join(scales) or scale,
+        scaled_by=_OR.join(scales) or (None if scale == "1" else scale),
         set_aside=set_aside,
         environment=_environment(records),
         nodes=_nodes(records),
@@ -185,7 +187,7 @@ def gather_testbed(
 
 
 def _taken(one: LimitInRun) -> float:
-    """How much of what is allowed a run took."""
+    """The value of a limit as a share of the allowed one."""
     value, allowed = one.limit.value or 0.0, one.limit.allowed
     if allowed:
         return value / allowed
@@ -216,7 +218,7 @@ def _by(items: Iterable[ItemT], key: Callable[[ItemT], str]) -> dict[str, list[I
 
 
 def _nodes(records: Iterable[RunRecord]) -> tuple[NodesAlike, ...]:
-    """In the order in which they first appear."""
+    """Nodes with equal environments, in the order in which they first appear."""
     found: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for record in records:
         for name, node in record.nodes.items():

@@ -1,11 +1,11 @@
-"""A against B, treatment by treatment: the ratio of means, what it may be called, and who wins.
+"""Compares two levels, treatment by treatment: the ratio of means, the verdict, and the winner.
 
-A pair of cells differs in the level of the compared factor alone. "same" is an equivalence inside
-the study's noise band, "different" a ratio outside the band whose test rejects after Holm; all
-else is undecided, with the number of runs that would probably decide it. One run a cell decides
-nothing: what differs between runs has not been seen. Of published values that nobody repeated only
-the rounding is known; they are held against the noise band as they stand, and differ from it where
-rounding cannot be the cause.
+A pair of cells differs only in the level of the compared factor. "same" is an equivalence inside
+the study's noise band, "different" a ratio outside the band whose test rejects after Holm; all else
+is undecided, with the number of runs that would probably decide it. With only one replicate per
+cell, run-to-run variation is unknown, so there is no verdict. For published values without
+repetitions only the rounding is known: they are compared with the noise band directly, and differ
+if rounding cannot explain the difference.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Outcome = Literal["different", "same", "undecided", "missing"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """One pair of cells and what may be said of it."""
+    """One pair of cells and its verdict."""
 
     x: Level | None
-    """Level of the factor along which the table runs; None when there is none."""
+    """Level of the factor along x of the table; None if there is none."""
     value: float | None
     base_value: float | None
     ratio: float | None
@@ -54,13 +54,14 @@ class Comparison:
     """Difference between two series of identical runs, from the replicates (A/A noise)."""
     outcome: Outcome
     winner: Level | None
-    """The better level where the two differ."""
+    """The better level if the two differ."""
     more_runs: int | None
-    """Runs to add to each cell of an undecided pair; None when more than a thousand, or decided."""
+    """Runs to add to each cell of an undecided pair; None if more than a thousand, or if
+    decided."""
     within_one_run: bool
-    """The uncertainty comes from batches of one run: it leaves out what differs between runs."""
+    """Whether the uncertainty comes from batches of one run: it leaves out run-to-run variation."""
     by_rounding: bool
-    """Nothing but the rounding of a value is known of its uncertainty."""
+    """Whether only the rounding of a value is known of its uncertainty."""
 
     @property
     def change_pct(self) -> float | None:
@@ -70,7 +71,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Crossover:
-    """Where the lead passes from one level to the other, between two values of x."""
+    """A change of the lead from one level to the other, between two values of x."""
 
     after: Level
     before: Level
@@ -103,7 +104,7 @@ class VerdictTable:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two cells that differ in the compared factor alone; None where a cell is not there."""
+    """Two cells that differ only in the compared factor; None for a missing cell."""
 
     x: Level | None
     a: CellRow | None
@@ -213,7 +214,8 @@ def _outcome(
 
 
 def _by_rounding(a: Estimate, b: Estimate, margin: float | None) -> Outcome:
-    """Different outside the noise band, the same inside, whatever the digits beyond the last."""
+    """Different outside the noise band, the same inside, whatever the digits beyond the last given
+    one."""
     gap, band = abs(a.value - b.value), (margin or 0.0) * abs(b.value)
     slack = (a.rounding or 0.0) + (1 + (margin or 0.0)) * (b.rounding or 0.0)
     if gap - slack > band:
@@ -240,8 +242,8 @@ def aa_noise_pct(estimate: Estimate | None) -> float | None:
 
 
 def aa_noise(estimate: Estimate | None) -> float | None:
-    """t(.975) s √(2/n), in the unit of the mean: by how much two series of n equal runs may
-    differ. None where runs were not repeated."""
+    """t(.975) s √(2/n), in the unit of the mean: the 95 % limit of the difference between two
+    series of n identical runs. None if runs were not repeated."""
     if estimate is None or estimate.unit != "run":
         return None
     spread = math.sqrt(2 * (estimate.variance or 0.0))
@@ -255,7 +257,7 @@ def _largest(values: Iterable[float | None]) -> float | None:
 def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) -> int | None:
     """Runs to add to each cell so that the nearer verdict is reached with 80 % power.
 
-    Plans with the variances seen so far and Bonferroni's level for the rows compared.
+    Plans with the variances seen so far and Bonferroni's level for the compared rows.
     """
     have = min(a.n, b.n)
     if a.unit != "run" or b.unit != "run":
@@ -272,7 +274,8 @@ def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) ->
 
 
 def _crossovers(rows: Sequence[Comparison]) -> tuple[Crossover, ...]:
-    """Changes of the lead between decided rows; the rows must stand in ascending numeric x."""
+    """Changes of the lead between decided rows; the rows must be in ascending order of a numeric
+    x."""
     led = [row for row in rows if row.winner is not None and isinstance(row.x, int | float)]
     return tuple(
         Crossover(_known(before.x), _known(after.x), _known(before.winner), _known(after.winner))

@@ -1,8 +1,8 @@
-"""MSER-5 as an alarm: does the measuring phase still hold a warm-up that the plan did not cut?
+"""MSER-5 as an alarm: does the measuring phase still contain part of the warm-up?
 
-MSER (White 1997) picks the truncation point that minimises the standard error of the mean of what
-is left; MSER-5 does so on means of five. On a stationary series it cuts a little at random, so an
-alarm asks besides that the part to be cut differs from the rest by more than chance.
+MSER (White 1997) picks the truncation point that minimises the standard error of the mean of the
+remaining samples; MSER-5 does so on means of five. On a stationary series it cuts a little at
+random, so the alarm also requires that the part to cut differs from the rest by more than chance.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from netstudy.analysis.workloads import WorkloadAnalysis
 
 BATCH = 5
 MIN_BATCHES = 16
-"""Shorter series cannot show a steady part beside a warm-up."""
+"""Shorter series cannot show a steady part after a warm-up."""
 ROUNDING = 1e-9
 """Relative differences below it come from floating point and mean nothing."""
 FALSE_ALARM = 0.001
-"""Chance that a stationary cell raises the alarm; many cells are looked at."""
+"""Chance that a stationary cell raises the alarm; kept small since many cells are tested."""
 
 
 @dataclass(frozen=True)
 class WarmUp:
-    """What MSER-5 found in the samples of one cell, averaged over its runs."""
+    """The result of MSER-5 for the samples of one cell, averaged over its runs."""
 
     cut: int
     """Samples that MSER-5 would cut."""
@@ -36,13 +36,14 @@ class WarmUp:
     kept_mean: float
     alarm: bool
     length: int
-    """Samples of the series."""
+    """Length of the series in samples."""
     noun: str
-    """What a sample is of."""
+    """Name of a sample."""
 
     @property
     def effect_pct(self) -> float:
-        """How much higher or lower the mean is for what was not cut, in percent of the rest's."""
+        """How much higher or lower the mean is because the part was not cut, in percent of the
+        rest's."""
         if self.cut_mean is None:
             return 0.0
         excess = (self.cut_mean - self.kept_mean) * self.cut / self.length
@@ -60,10 +61,10 @@ def mser5(values: Floats) -> int:
 
 
 def warm_up_of(cell: CellRow, workload: WorkloadAnalysis) -> WarmUp | None:
-    """The alarm for a cell; None when its runs are too short to tell.
+    """The alarm for a cell; None if its runs are too short.
 
-    The samples are first averaged over the runs (Welch's procedure), which keeps a warm-up that
-    all runs share and averages the rest away.
+    The samples are first averaged over the runs (Welch's procedure), which preserves a warm-up that
+    all runs share and averages out the rest.
     """
     courses = [course for run in cell.runs if (course := workload.course(run)) is not None]
     length = min((course.values.size for course in courses), default=0)
@@ -87,6 +88,6 @@ def _alarm(series: Floats, cut: int, noun: str) -> WarmUp:
 
 
 def alarms(table: CellTable) -> tuple[tuple[CellRow, WarmUp], ...]:
-    """The cells whose first samples look as if the warm-up was too short."""
+    """The cells whose first samples suggest that the warm-up was too short."""
     found = ((cell, warm_up_of(cell, table.workload)) for cell in table.rows)
     return tuple((cell, warm) for cell, warm in found if warm is not None and warm.alarm)

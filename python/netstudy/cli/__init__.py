@@ -1,6 +1,6 @@
-"""The command line: one file a verb, results on standard output, messages on standard error.
+"""The command line: one file for each verb, results on standard output, messages on standard error.
 
-Modules of this package import nothing heavy at their head, so that `--help` is there at once; a
+Modules of this package import nothing expensive at the top, so that `--help` responds at once; a
 verb imports what it needs when it runs.
 """
 
@@ -67,9 +67,9 @@ def main() -> None:
 
 
 def invoke(arguments: Sequence[str]) -> int:
-    """Carry out one command line; its exit code.
+    """Carry out one command line; returns its exit code.
 
-    An error that a user can mend is one message on standard error, never a traceback.
+    An error that the user can correct becomes one message on standard error, never a traceback.
     """
     try:
         app(list(arguments), prog_name="netstudy")

@@ -75,4 +75,4 @@ Threads = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 RESULTS = Path("results")
-"""Where results go unless told otherwise."""
+"""Default folder of results."""

@@ -1,7 +1,7 @@
-"""What a plan asks of a testbed, a line a thing: hosts, switches, links, phases, samplers.
+"""A plan in outline, one line for each item: hosts, switches, links, phases, samplers.
 
-Runs of a plan differ by their treatments. A line says all that its part is over all of them: a
-count from the least to the most, a word beside the others that it takes.
+Runs of a plan differ by their treatments. A line covers all of them: a count as its range, other
+properties as a list of their values.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from netstudy import wire
 
 _SHOWN_MAX = 4
-"""Different values of one part that a line shows."""
+"""Most values of one item that a line shows."""
 
 Line = tuple[str, str]
-"""What it is about, and what is said."""
+"""Subject and text."""
 
 
 def outline(runs: Sequence[wire.Run]) -> list[Line]:
@@ -58,7 +58,7 @@ def _switches(networks: list[wire.Network]) -> Iterator[Line]:
 
 
 def _links(networks: list[wire.Network]) -> Iterator[Line]:
-    """Links of the same two groups make a line; a switch is a group of its own."""
+    """One line for the links between the same two groups; a switch is a group of its own."""
     found: dict[str, list[str]] = {}
     counts: dict[str, list[int]] = {}
     for network in networks:
@@ -75,7 +75,7 @@ def _links(networks: list[wire.Network]) -> Iterator[Line]:
 
 
 def _end(network: wire.Network, port: wire.Port) -> str:
-    """What a link ends at: the group of a host, with the interface where hosts name theirs."""
+    """The end of a link: the host's group, with the interface if hosts name theirs."""
     node = network.node(port.node)
     group = getattr(node, "group", node.name)
     named = node.kind == "host" and not port.name.startswith("eth")
@@ -144,7 +144,7 @@ def _varying(name: str, values: Iterable[str]) -> Iterator[Line]:
 
 
 def _names(values: Iterable[str]) -> list[str]:
-    """Each value once, in its order."""
+    """Each value once, in order."""
     return list(dict.fromkeys(values))
 
 

@@ -1,4 +1,4 @@
-"""From the options of the command line to a plan, its cost, and the record of having asked."""
+"""From the options of the command line to a plan, its cost, and its invocation."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _NS_PER_S = 1e9
 DEFAULT_TESTBED = "sim"
 _CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates")
-"""Keys of a study that say how it is carried out."""
+"""Keys of a study that describe how it is carried out."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of `plan` and `run` that decide what is run; None or empty: not given."""
+    """The options of `plan` and `run` that decide the runs; None or empty: not given."""
 
     study: Path
     seed: int | None = None
@@ -43,14 +43,14 @@ class Prepared:
     """A study that is ready to run."""
 
     written: Study
-    """As its file has it."""
+    """The study as its file has it."""
     study: Study
-    """In the variant, the short form and with the values that were asked for."""
+    """The study in the requested variant and short form, with the overrides."""
     planned: PlannedStudy
     invocation: Invocation
 
     def unsupported(self) -> list[str]:
-        """What this version cannot carry out, one sentence each."""
+        """Parts that this version cannot carry out, one sentence each."""
         from netstudy.plan import unsupported
         from netstudy.study.vocabulary import PUBLISHED
 
@@ -71,7 +71,7 @@ class Prepared:
 
 
 def prepare(asked: Asked) -> Prepared:
-    """Load the study, apply what was asked for, and make the plan. Raises StudyError."""
+    """Load the study, apply the options, and make the plan. Raises StudyError."""
     from netstudy.plan import make_plan, published_plan
     from netstudy.store import Invocation
     from netstudy.study import load, parse_only
@@ -104,7 +104,8 @@ def prepare(asked: Asked) -> Prepared:
 
 
 def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
-    """Options that say how runs are carried out change nothing of published ones."""
+    """Refuses options that change how runs are carried out: they have no effect on published
+    runs."""
     from netstudy.study.vocabulary import PUBLISHED
 
     refused = [] if scale is None else [f"--scale {scale}"]
@@ -119,7 +120,7 @@ def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
 
 
 def _variant(study: Study, asked: str | None, testbed: str) -> str | None:
-    """The variant that is asked for, else the testbed's own where the study has one."""
+    """The requested variant, else the testbed's own if the study has one."""
     if asked is None:
         family = testbed.split("-")[0]  # netns-kernel carries out the variant for netns
         return next((name for name in (testbed, family) if name in study.testbeds), None)
@@ -130,13 +131,11 @@ def _variant(study: Study, asked: str | None, testbed: str) -> str | None:
 
 
 def _scale(study: Study, asked: str | None, variant: str | None) -> str | None:
-    """What is asked for, else what the variant says; None: the study's own rates."""
+    """The requested scale, else the variant's; None: the study's own rates."""
     if asked is not None:
-        scale = scale_text(asked)
-    else:
-        said = study.testbeds[variant].scale if variant else None
-        scale = "1" if said is None else str(said)
-    return None if scale == "1" else scale
+        return scale_text(asked)
+    said = study.testbeds[variant].scale if variant else None
+    return None if said is None else str(said)
 
 
 def scale_text(asked: str) -> str:
@@ -164,7 +163,7 @@ def pairs(items: Sequence[str], option: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Cost:
-    """An estimate of what carrying out a plan takes; None: not known before it is run."""
+    """The estimated cost of carrying out a plan; None: not known in advance."""
 
     runs: int
     packets: int | None
@@ -174,12 +173,12 @@ class Cost:
 
 
 def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
-    """The cost of the plan, which is its first round where a factor grows, on a testbed."""
+    """The cost of the plan on a testbed: of the first round, if a factor grows."""
     return _cost(planned.estimate, planned.wired, planned, testbed, threads)
 
 
 def most(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
-    """What all rounds together cost at most."""
+    """The most that all rounds together cost."""
     return _cost(planned.most, planned.possible, planned, testbed, threads)
 
 

@@ -1,7 +1,7 @@
-"""Finding the results folder that `run --resume` is to continue.
+"""Finding the results folder that `run --resume` continues.
 
-What the folder holds wins: its study, its plan, its options. Options that are given must agree
-with it, and so must the study file, so that nobody resumes something else than they believe.
+The folder's content decides: its study, its plan, its options. Given options must agree with it,
+and so must the study file, so that nobody continues a different study by mistake.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def to_resume(asked: Asked, results: Path) -> Folder:
-    """The folder to continue: the one that is named, else the study's newest unfinished one.
+    """The folder to continue: the named one, else the study's newest unfinished one.
 
-    A folder that is done is returned when there is no unfinished one: nothing is left to do.
-    Raises StudyError when there is none, or when it differs from what was asked for.
+    Without an unfinished folder, a folder that is done is returned: nothing is left to do. Raises
+    StudyError when there is none, or when it differs from the given options.
     """
     from netstudy.store import Folder
 
@@ -63,7 +63,7 @@ def _refuse(folder: Folder, differences: list[str]) -> None:
 
 
 def _differences(folder: Folder, asked: Asked) -> list[str]:
-    """What was asked for and differs from how the folder was begun; not given agrees with all."""
+    """Given options that differ from the folder's; options that were not given always agree."""
     from netstudy.study import parse_only
 
     begun = folder.invocation()
@@ -77,15 +77,16 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
         "without": list(asked.without) or None,
         "only": parse_only(asked.only, folder.study()) if asked.only else None,
     }
+    unset = {"scale": "1"}  # older folders do not keep a scale of 1
     return [
         f"{name} was {getattr(begun, name)}, now {value}"
         for name, value in given.items()
-        if value is not None and value != getattr(begun, name)
+        if value is not None and value != (getattr(begun, name) or unset.get(name))
     ]
 
 
 def _text_difference(folder: Folder, study: Study) -> list[str]:
-    """The first line in which the study file is not what it was."""
+    """The first line in which the study file has changed."""
     from netstudy.store.folder import STUDY
 
     was = (folder.path / STUDY).read_text(encoding="utf-8").splitlines()

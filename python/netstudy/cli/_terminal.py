@@ -1,4 +1,4 @@
-"""What a person reads: results on standard output, messages and progress on standard error.
+"""Output for people: results on standard output, messages and progress on standard error.
 
 Progress is a live bar on a terminal and plain lines elsewhere.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 160
 _LINES = 10
-"""Plain lines that a run prints from its start to its end."""
+"""Progress lines that a run prints from start to end."""
 
 
 def print_json(value: Any) -> None:
@@ -32,12 +32,12 @@ def print_json(value: Any) -> None:
 
 
 def say(message: str) -> None:
-    """Tell a person something that is not the result."""
+    """Print a message that is not part of the result."""
     print(message, file=sys.stderr, flush=True)
 
 
 def output() -> Console:
-    """The console of results; where nobody says how wide it is, wide enough for any table."""
+    """The console of results; if its width is unknown, wide enough for any table."""
     from rich.console import Console
 
     told = sys.stdout.isatty() or "COLUMNS" in os.environ
@@ -65,7 +65,7 @@ def state(folder: Folder) -> str:
 
 
 def rounds_begun(rounds: int) -> str:
-    """How many rounds a study whose factors grow has begun; others may follow."""
+    """Number of rounds that a study with growing factors has begun; others may follow."""
     return f"{rounds} round{'s' if rounds > 1 else ''}"
 
 
@@ -88,34 +88,35 @@ def continue_with(folder: Folder) -> str:
 
 
 class Shown(Protocol):
-    """Something that shows how far a run is."""
+    """A display of the progress."""
 
     def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
-        """Show the runs done, the packets of this session and a second, and how far the run is."""
+        """Show the runs done, this session's packets and packets per second, and the current
+        run."""
 
     def begin(self, done: int, runs: int, title: str) -> None:
-        """Begin anew with a further round: the runs done, all that there are now, and its name."""
+        """Restart for a further round: the runs done, their new total, and the round's name."""
 
 
 class Meter:
-    """Counts what is done and hands it to what shows it."""
+    """Counts completed work and passes it to a display."""
 
     def __init__(self, shown: Shown, done_before: int) -> None:
-        """`done_before` runs were there when this session started."""
+        """`done_before` runs had records when this session started."""
         self._shown = shown
         self._before = done_before
         self._there = done_before
         self._start_s = time.monotonic()
 
     def on_round(self, number: int, runs: int) -> None:
-        """Take in that a further round begins, with so many runs to do."""
+        """A further round begins, with this many runs to do."""
         self._before = self._there
         self._start_s = time.monotonic()
         say(f"round {number}: {runs} runs to do, {self._there} are there")
         self._shown.begin(self._there, self._there + runs, f"round {number}")
 
     def on_progress(self, record: ProgressRecord | RunRecord) -> None:
-        """Take in one record of the testbed."""
+        """Handle one record of the testbed."""
         if record.kind == "progress":
             rate = record.packets / max(time.monotonic() - self._start_s, 1e-3)
             done = self._before + record.runs_done
@@ -129,7 +130,7 @@ class Meter:
 
 @contextmanager
 def meter(runs: int, done_before: int) -> Iterator[Meter]:
-    """Show progress during the block, in the way that fits standard error."""
+    """Show progress during the block, in the form that fits standard error."""
     if sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         with _bar() as progress:
             task = progress.add_task(
@@ -159,13 +160,13 @@ def _bar() -> Progress:
 
 
 def _under_way(record: ProgressRecord) -> str:
-    """How much of the run is done; nothing where runs are not made one after the other."""
+    """The completed part of the current run; empty if runs are not carried out one by one."""
     run = record.under_way
     return f"{100 * run.done // run.of} % of this run" if run and run.of else ""
 
 
 def _speed(rate: float) -> str:
-    """Millions where packets are simulated, thousands where they are real."""
+    """In millions for simulated packets, in thousands for real ones."""
     return f"{rate / 1e6:.1f} M packets/s" if rate >= 1e5 else f"{rate / 1e3:.1f} k packets/s"
 
 
@@ -197,7 +198,7 @@ class _Lines:
         self._round = ""
         self._next = 1
 
-    def begin(self, done: int, runs: int, title: str) -> None:  # noqa: ARG002  # told by `show`
+    def begin(self, done: int, runs: int, title: str) -> None:  # noqa: ARG002  # `show` gives it
         self._runs, self._round, self._next = runs, title, 1
 
     def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:

@@ -1,4 +1,4 @@
-"""`netstudy clean`: remove what was left unfinished, and results that are named."""
+"""`netstudy clean`: remove unfinished results, and results that are named."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ def command(
 ) -> None:
     """Remove unfinished results folders and files that an interrupted writer left behind.
 
-    Finished results are removed only when their folder is named. What another process is writing
-    to is left alone. Processes that still work for a folder whose run has ended are ended first;
-    with them goes their network.
+    Finished results are removed only when their folder is named. Folders that another process is
+    writing to are left alone. Processes and networks left over from a dead run are ended first.
     """
     from netstudy.store import Results
 
@@ -66,7 +65,7 @@ def _outcome(doomed: list[Path], processes: list[Leftover], agreed: bool) -> dic
 
 
 def _processes(tree: Results, doomed: list[Path]) -> list[Leftover]:
-    """What still works for the folders that are to go, and for others that nobody writes to."""
+    """Processes that still work for the folders to remove, or for folders that nobody writes to."""
     from netstudy.testbed.leftovers import working_for
 
     idle = [folder.path for folder in tree.folders() if not folder.is_running()]
@@ -89,7 +88,7 @@ def _unfinished(tree: Results) -> list[Path]:
 
 
 def _named(tree: Results, run: str) -> Path:
-    """The folder that is named: a path, or <study>/<time> inside the results."""
+    """The named folder: a path, or <study>/<time> inside the results."""
     from netstudy.store import Folder
 
     folder = Folder.at(Path(run)) or Folder.at(tree.root / run)

@@ -1,4 +1,4 @@
-"""`netstudy compare`: two results folders beside each other."""
+"""`netstudy compare`: compare two results folders."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def command(
 
 
 def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
-    """The study's bands, and over them those of the command line. Raises StudyError."""
+    """The study's bands, overridden by those of the command line. Raises StudyError."""
     from netstudy.study.agreement import Band, Bands, agreed_metric
 
     studies = [folder.study() for folder in folders]

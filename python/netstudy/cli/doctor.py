@@ -1,4 +1,4 @@
-"""`netstudy doctor`: what this machine has, what it lacks, and how to get that."""
+"""`netstudy doctor`: the state of this machine, missing parts, and how to install them."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
     found: str
     needed: bool = True
-    """Whether a study cannot be run without it."""
+    """Whether studies need it to run."""
     advice: str | None = None
-    """What to do when it is not well."""
+    """How to mend it."""
 
 
 def command(results: options.Results = options.RESULTS, json: options.Json = False) -> None:
-    """Look at the engine, the machine and the programs that netstudy uses.
+    """Check the engine, the machine and the programs that netstudy uses.
 
-    What the simulator does not need and the testbed in namespaces does is optional.
+    Programs that only the testbed in namespaces needs are optional.
 
-    Exit code 2 when something is missing without which no study can be run.
+    Exit code 2 when something is missing that every study needs.
     """
     findings = [_engine(), _python(), _processors(), _memory(), _disk(results), _browser()]
     findings += _namespaces()

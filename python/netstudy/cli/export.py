@@ -40,9 +40,9 @@ def command(
     ] = None,
     results: options.Results = options.RESULTS,
 ) -> None:
-    """Print one row a cell: its factors, then its metrics; replicates are pooled.
+    """Print one row for each cell: its factors, then its metrics; replicates are pooled.
 
-    With --samples instead what the metrics were computed from.
+    With --samples, print the samples from which the metrics were computed.
     """
     from netstudy.store import Results, storage, write_atomic
 

@@ -44,7 +44,7 @@ def command(
 
 
 def _sources(template: str) -> list[Traversable]:
-    """The files of a template. Raises StudyError with the names that there are."""
+    """The files of a template. Raises StudyError with the available names."""
     templates = files("netstudy.cli") / "templates"
     names = sorted(entry.name for entry in templates.iterdir() if entry.is_dir())
     if template not in names:

@@ -1,4 +1,4 @@
-"""`netstudy ls`: the results that are there."""
+"""`netstudy ls`: list the results folders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _row(folder: Folder) -> dict[str, Any]:
 
 
 def _progress(folder: Folder) -> dict[str, Any]:
-    """Runs, runs done and state; one folder that cannot be read does not hide the others."""
+    """Runs, runs done and state; a folder that cannot be read does not hide the others."""
     try:
         runs = len(folder.plan().runs)
         return {"runs": runs, "done": runs - len(folder.missing()), "state": state(folder)}

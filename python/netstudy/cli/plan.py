@@ -1,4 +1,4 @@
-"""`netstudy plan`: what `run` would do, and what it would cost."""
+"""`netstudy plan`: the runs that `run` would carry out, and their cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def command(
     threads: options.Threads = None,
     json: options.Json = False,
 ) -> None:
-    """Print the runs of a study and what they would cost, and touch nothing.
+    """Print the runs of a study and their estimated cost; write nothing.
 
     --json prints the plan itself: the document that the engine reads on its standard input.
     """
@@ -40,7 +40,7 @@ def command(
 
 
 def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
-    """Print a plan for people, or as the engine reads it."""
+    """Print a plan for people, or in the engine's format."""
     from netstudy.wire import to_json
 
     if json:
@@ -83,7 +83,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
 
 
 def _matched(prepared: Prepared) -> Iterator[tuple[str, str]]:
-    """Names of the published data that are written otherwise in the study; cells they leave out."""
+    """Names in the published data that the study spells differently, and cells without values."""
     from netstudy.plan import not_published
     from netstudy.study import level_text
     from netstudy.study.published import read_published
@@ -106,7 +106,7 @@ def _time(seconds: float | None) -> str:
 
 
 def _at_most(first: str, whole: str) -> str:
-    """What the first round takes, and what all of them take where there are more."""
+    """The value of the first round, and the upper bound of all rounds if there are more."""
     return first if first == whole else f"{first} in the first round, at most {whole} in all"
 
 
@@ -122,7 +122,7 @@ def _runs(prepared: Prepared, first: int, whole: int) -> str:
 
 
 def _growing(prepared: Prepared) -> Iterator[tuple[str, str]]:
-    """What ends each growing factor."""
+    """The condition that ends each growing factor."""
     study = prepared.study
     for case in study.cases if prepared.planned.loops else ():
         factor = case.growing
@@ -144,7 +144,7 @@ def _replicates(prepared: Prepared) -> str:
 
 
 def _levels(prepared: Prepared) -> dict[str, list[str]]:
-    """The levels of each factor that occur in the plan, in its order."""
+    """The levels of each factor that occur in the plan, in order."""
     from netstudy.study import level_text
 
     seen: dict[str, dict[str, None]] = {}

@@ -1,5 +1,5 @@
-"""`netstudy report`: write the report of a run anew, from its records; and the first time, after
-a run."""
+"""`netstudy report`: rewrite the report of a run from its records. `run` writes the first report by
+these functions too."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _write_into(folder: Folder, output: Path) -> tuple[StudyResult, ReportFiles]
 
 @dataclass(frozen=True)
 class Published:
-    """The findings of a run, and the files that hold them."""
+    """The findings of a run, and the files with them."""
 
     result: StudyResult
     report: ReportFiles
@@ -119,7 +119,7 @@ def publish(folder: Folder, *, seals: bool = True) -> Published:
 
 
 def published(folder: Folder) -> Published:
-    """The findings and files of a folder that is done already; nothing is written."""
+    """The findings and files of a folder that is already done; nothing is written."""
     from netstudy.analysis.study_result import analyse
     from netstudy.report.pages import ReportFiles
 

@@ -1,4 +1,4 @@
-"""`netstudy run`: carry out a study, or what an interrupted run of it left undone."""
+"""`netstudy run`: carry out a study, or the remainder of an interrupted run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EPILOG = "Example: netstudy run studies/incast --only servers=1..6 --set replica
 
 @dataclass(frozen=True)
 class Manner:
-    """How to run: nothing here changes a result."""
+    """Options of the run that do not change its results."""
 
     results: Path
     threads: int | None
@@ -51,7 +51,7 @@ def command(
     scale: options.Scale = None,
     seed: options.Seed = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Do what an interrupted run left undone.")
+        bool, typer.Option("--resume", help="Do the remaining runs of an interrupted study.")
     ] = False,
     only: options.Only = None,
     overrides: options.Set = None,
@@ -60,7 +60,7 @@ def command(
     without: options.Without = None,
     threads: options.Threads = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan and touch nothing.")
+        bool, typer.Option("--dry-run", help="Print the plan and write nothing.")
     ] = False,
     max_time: Annotated[
         str, typer.Option("--max-time", help="Refuse a plan estimated to take longer.")
@@ -69,10 +69,10 @@ def command(
 ) -> None:
     """Carry out a study and end with its table, its verdict and the path of its report.
 
-    A run that is interrupted keeps what it finished; --resume does the remainder, with the study
-    as it was. In the simulator, failed and invalid runs count as carried out: the same plan gives
-    the same outcome. On a real machine, --resume makes those again that failed or that the machine
-    spoiled.
+    An interrupted run keeps its finished runs; --resume does the remainder, with the study as it
+    was. In the simulator, failed and invalid runs count as carried out: the same plan gives the
+    same outcome. On a real machine, --resume repeats failed runs and runs that the machine
+    disturbed.
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input, 3 the testbed failed,
     or a run failed or is invalid.
     """
@@ -158,9 +158,9 @@ def _carry_out(
     *,
     is_resumed: bool = False,
 ) -> int:
-    """Run what is missing, publish, and tell how to go on when it does not come to its end.
+    """Carry out missing runs, publish, and on failure say how to continue.
 
-    `machine` is what the testbed has measured of it; when resumed, it measures anew.
+    `machine` holds the testbed's measurements; a resumed run measures again.
     """
     from netstudy.cli.report import finish
     from netstudy.execute import is_final, made_again
@@ -183,7 +183,8 @@ def _carry_out(
 
 
 def _remainder_preflight(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
-    """As of a fresh run, before anything is made: the machine, or its load, may be another now."""
+    """The preflight of a fresh run, before anything is made: the machine or its load may have
+    changed."""
     from netstudy.execute import left_to_do, made_again
 
     left = left_to_do(folder, {record.run for record in made_again(folder, testbed)})
@@ -218,7 +219,7 @@ def _kept(folder: Folder) -> str:
 
 
 def _end(folder: Folder, published: Published, manner: Manner) -> int:
-    """The table, the verdict, the path of the report; the exit code."""
+    """Print the table, the verdict and the path of the report; returns the exit code."""
     statuses = Counter[str](record.status for record in folder.records())
     if manner.json:
         print_json(_as_json(folder, published, statuses))
@@ -228,10 +229,12 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
         print_summary(published.result, output())
         print(f"report: {published.report.html}")
     if statuses["failed"] and not folder.is_done():
-        say(f"netstudy: {statuses['failed']} runs failed; again: {continue_with(folder)}")
-    spoiled = sum(one.kind == "limited" for _, one in published.result.warnings.problems)
-    if spoiled:
-        say(f"netstudy: the machine spoiled {spoiled} runs; again: {continue_with(folder)}")
+        failed = "1 run" if statuses["failed"] == 1 else f"{statuses['failed']} runs"
+        say(f"netstudy: {failed} failed; repeat with: {continue_with(folder)}")
+    disturbed = sum(one.kind == "limited" for _, one in published.result.warnings.problems)
+    if disturbed:
+        runs = "1 run was" if disturbed == 1 else f"{disturbed} runs were"
+        say(f"netstudy: {runs} disturbed; repeat with: {continue_with(folder)}")
     if not set(statuses) <= {"ok"}:
         return TestbedError.exit_code
     return MISSED if published.result.missed else 0
@@ -253,7 +256,7 @@ def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> di
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal asked the run to stop; `exit_code` is 128 and its number, as shells say it."""
+    """A signal asked the run to stop; `exit_code` is 128 plus its number, as in shells."""
 
     def __init__(self, number: int) -> None:
         """`number` is the signal's."""
@@ -267,9 +270,9 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """During the block, turn signals that ask to stop into Interrupted.
+    """During the block, turn stop signals into Interrupted.
 
-    A signal that is ignored, as SIGHUP is under nohup, stays ignored.
+    Signals that are ignored, such as SIGHUP under nohup, stay ignored.
     """
     before = {number: signal.getsignal(number) for number in _STOPPING}
     before = {number: old for number, old in before.items() if old != signal.SIG_IGN}

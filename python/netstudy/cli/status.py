@@ -1,4 +1,4 @@
-"""`netstudy status`: what is there of a run, what is missing, what failed."""
+"""`netstudy status`: completed, missing and failed runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAME = "status"
 EPILOG = "Example: netstudy status incast"
 
 _SHOWN = 10
-"""Missing runs that are listed by name."""
+"""Most missing runs that are listed by name."""
 
 
 def command(
@@ -30,8 +30,8 @@ def command(
     results: options.Results = options.RESULTS,
     json: options.Json = False,
 ) -> None:
-    """Tell how far a run of a study is: done, missing, failed and invalid runs; where a factor
-    grows, which levels were tried and what ended it.
+    """Show the progress of a run: done, missing, failed and invalid runs; for a growing factor,
+    the levels tried and why it ended.
     """
     from netstudy.store import Results
 
@@ -67,7 +67,7 @@ def _status(folder: Folder) -> dict[str, Any]:
 
 
 def _growth(folder: Folder) -> list[dict[str, Any]]:
-    """Each growing factor at each combination of the others; none where no factor grows."""
+    """Each growing factor at each combination of the others; empty if no factor grows."""
     if not _grows(folder):
         return []
     from netstudy.analysis.growth import loops_in
@@ -92,7 +92,8 @@ def _growth(folder: Folder) -> list[dict[str, Any]]:
 
 
 def _grows(folder: Folder) -> bool:
-    """Whether a factor grows; not where this version cannot read the study and has one round."""
+    """Whether a factor grows; False if this version cannot read the study and there is only one
+    round."""
     try:
         return folder.invocation().has_rounds(folder.study())
     except StudyError:

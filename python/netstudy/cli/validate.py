@@ -25,8 +25,7 @@ def command(
 ) -> None:
     """Check study files: syntax, names, units, levels, hardware. Exit code 2 when one is wrong.
 
-    A note says what this version's `run` or its report cannot carry out yet; the study is right
-    all the same.
+    A note names parts of a correct study that this version cannot run or report yet.
     """
     checked = [_check(path) for path in studies]
     if json:

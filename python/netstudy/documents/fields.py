@@ -1,9 +1,9 @@
 """The types of single values in YAML files: quantities with units, counts, choices, names.
 
-Each type is an Annotated alias around a `Scalar`, which parses one YAML value, says in words what
-is wrong with another, and describes itself in the JSON Schema. A study file may write `${factor}`
-wherever a value varies; there the value is a `Ref` until a treatment gives it a level. The plain
-aliases (`Rate`, `Size` …) take both, the `…Value` ones take values alone.
+Each type is an Annotated alias around a `Scalar`, which parses one YAML value, explains in words
+why another is wrong, and describes itself in the JSON Schema. A study file may write `${factor}`
+for a value that varies; the value is then a `Ref` until a treatment gives it a level. The plain
+aliases (`Rate`, `Size` …) take both, the `…Value` ones only values.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ class Scalar(ABC):
 
     @abstractmethod
     def parse(self, value: object) -> Any:
-        """Turn a YAML value into the typed one. Raises ValueError saying what would be right."""
+        """Turn a YAML value into the typed one. Raises ValueError that says what would be right."""
 
     @abstractmethod
     def json_schema(self) -> dict[str, Any]:
-        """The JSON Schema of what a file may write."""
+        """The JSON Schema of the values that a file may write."""
 
     def written(self, value: Any) -> Any:
-        """A typed value as a file writes it: numbers and words as they are, all else as text."""
+        """A typed value as a file writes it: numbers and words unchanged, all else as text."""
         return value if isinstance(value, str | bool | int | float) else str(value)
 
 
 @dataclass(frozen=True)
 class Ref:
-    """`${name}`: the level of a factor, or a field of it, that a treatment will fill in."""
+    """`${name}`: the level of a factor, or a field of it, that a treatment supplies."""
 
     name: str
     scalar: Scalar = field(compare=False, repr=False)
-    """How the level will be read."""
+    """The type to read the level with."""
 
 
 def reference_name(value: object) -> str | None:
@@ -80,7 +80,7 @@ class Typed(Writes):
     refs: bool = True
 
     def read(self, value: object) -> Any:
-        """The typed value, or the Ref that stands for it."""
+        """The typed value, or a Ref in its place."""
         if self.refs and (name := reference_name(value)):
             return Ref(name, self.scalar)
         if self.refs and isinstance(value, str) and "${" in value:
@@ -103,7 +103,7 @@ class Typed(Writes):
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """The scalar's own schema, and a reference beside it where one is allowed."""
+        """The scalar's own schema, or that of a reference if references are allowed."""
         own = self.scalar.json_schema()
         if not self.refs:
             return own
@@ -132,7 +132,7 @@ class Quantity(Scalar):
         return number
 
     def written(self, value: Any) -> str:
-        """With the unit that makes it shortest."""
+        """Written with the unit that makes it shortest."""
         return format_in(self.dimension, value)
 
     def json_schema(self) -> dict[str, Any]:
@@ -147,10 +147,10 @@ class Quantity(Scalar):
 
 @dataclass(frozen=True)
 class Mtu(Scalar):
-    """Bytes of an IP packet; the one size that may be written without its unit, as everywhere."""
+    """Bytes of an IP packet; the only size that may be written without a unit, as is usual."""
 
     def parse(self, value: object) -> int:
-        """Read bytes, within what IPv4 can carry (RFC 791: 576 to 65,535)."""
+        """Read bytes, within the limits of IPv4 (RFC 791: 576 to 65,535)."""
         is_bare = isinstance(value, int) and not isinstance(value, bool)
         size = int(value) if is_bare else parse_size(value)  # type: ignore[call-overload]
         if not 576 <= size <= 65_535:
@@ -169,7 +169,7 @@ class Whole(Scalar):
 
     least: int
     most: int = 1_000_000_000
-    """Ample for any count of hosts or iterations; beyond it a number is a slip."""
+    """Ample for any count of hosts or iterations; a larger number is a typing mistake."""
 
     def parse(self, value: object) -> int:
         """Read an integer within the bounds."""
@@ -191,10 +191,10 @@ class Number(Scalar):
     """A decimal number without a unit, not negative."""
 
     above: float | None = None
-    """It must be larger; None: 0 will do."""
+    """The value must be larger; None: 0 is allowed."""
 
     def parse(self, value: object) -> float:
-        """Read a finite number, also from text that is one."""
+        """Read a finite number, also from text."""
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError(f"must be a number, not {describe(value)}")
         try:
@@ -231,7 +231,7 @@ class Flag(Scalar):
 
 @dataclass(frozen=True)
 class Text(Scalar):
-    """Text; a number is taken as it was written, so that release 1.10 is not 1.1."""
+    """Text; a number keeps its written form, so that release 1.10 is not 1.1."""
 
     def parse(self, value: object) -> str:
         """Read text that is not empty."""
@@ -266,7 +266,7 @@ class Name(Text):
 
 
 class ProfileName(Text):
-    """The name of a profile and of its file: as a name, and with dots, as versions have them."""
+    """The name of a profile and of its file: like a name, but dots are allowed, as in versions."""
 
     def parse(self, value: object) -> str:
         """Read the name of a profile."""
@@ -282,7 +282,7 @@ class Choice(Scalar):
 
     options: tuple[str, ...]
     what: str
-    """What the words are, in a message: "a protocol"."""
+    """Describes the words in a message: "a protocol"."""
 
     def parse(self, value: object) -> str:
         """Read one of the words."""
@@ -298,7 +298,7 @@ class Choice(Scalar):
 
 @dataclass(frozen=True)
 class Scale(Scalar):
-    """What rates are multiplied by: a fraction, not above 1."""
+    """The factor that rates are multiplied by: a fraction, not above 1."""
 
     def parse(self, value: object) -> Fraction:
         """Read a fraction, such as 1/10 or 0.1."""
@@ -325,18 +325,19 @@ PositiveSize = Annotated[int | Ref, Typed(Quantity(SIZE, parse_size, 1))]
 """bytes, at least one."""
 _INTERVAL = Quantity(DURATION, parse_duration, 1, 3_600 * 10**9)
 Interval = Annotated[int | Ref, Typed(_INTERVAL)]
-"""nanoseconds from one of a kind to the next: at least one, an hour at most."""
+"""nanoseconds between two events of a kind: at least one, an hour at most."""
 IntervalValue = Annotated[int, Typed(_INTERVAL, refs=False)]
 Pause = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, 3_600 * 10**9))]
-"""nanoseconds between two of a kind: an hour at most."""
+"""nanoseconds of pause between two events of a kind: an hour at most."""
 _DAY_NS = 86_400 * 10**9
-"""The longest phase: beyond it a duration is a slip, and the engine's clock would run over."""
+"""The longest phase: a longer duration is a typing mistake, and would overflow the engine's
+clock."""
 PhaseTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, _DAY_NS))]
 """nanoseconds, a day at most."""
 MeasuringTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 1, _DAY_NS))]
 """nanoseconds, at least one and a day at most."""
 ProcessorShare = Annotated[float | Ref, Typed(Quantity(PERCENT, parse_processor_share, least=1))]
-"""percent of one CPU, as a kernel can impose it: at least 1, in whole thousandths."""
+"""percent of one CPU, as precise as a kernel can impose it: at least 1, in whole thousandths."""
 PercentValue = Annotated[float, Typed(Quantity(PERCENT, parse_percent), refs=False)]
 ScaleValue = Annotated[Fraction, Typed(Scale(), refs=False)]
 MtuSize = Annotated[int | Ref, Typed(Mtu())]
@@ -347,7 +348,7 @@ WholeValue = Annotated[int, Typed(Whole(0), refs=False)]
 Count0 = Annotated[int | Ref, Typed(Whole(0))]
 """A whole number from 0."""
 SeedValue = Annotated[int, Typed(Whole(0, 2**63 - 1), refs=False)]
-"""Any number that an engine's integers hold."""
+"""Any number that fits the engine's integers."""
 Decimals = Annotated[float | Ref, Typed(Number())]
 Switched = Annotated[bool | Ref, Typed(Flag())]
 SwitchedValue = Annotated[bool, Typed(Flag(), refs=False)]

@@ -1,4 +1,4 @@
-"""The nearest right name to a wrong one."""
+"""The known name nearest to a misspelt one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 _ALIKE = 0.6
-"""Share of letters in common from which two names count as alike (difflib's own cutoff)."""
+"""Share of common letters from which two names count as alike (difflib's own cutoff)."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, or None when none is alike."""
+    """The known name most similar to `name`, or None if none is alike."""
     scored = [(_likeness(name, candidate), candidate) for candidate in known]
     best, candidate = max(scored, default=(0.0, ""), key=lambda pair: pair[0])
     return candidate if best >= _ALIKE else None
 
 
 def did_you_mean(name: str, known: Iterable[str], *, limit: int = 12) -> str:
-    """The end of a message: `; did you mean "x"?`, else the list of what is known."""
+    """The end of a message: `; did you mean "x"?`, else the list of known names."""
     names = list(known)
     if hint := suggestion(name, names):
         return hint
@@ -26,7 +26,7 @@ def did_you_mean(name: str, known: Iterable[str], *, limit: int = 12) -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` when a known name is alike, else nothing."""
+    """`; did you mean "x"?` if a known name is alike, else empty."""
     found = nearest(name, known)
     return f'; did you mean "{found}"?' if found else ""
 

@@ -1,6 +1,6 @@
-"""What is wrong with a document: each problem with its place, several at once.
+"""Problems of a document: each one with its place, several at once.
 
-pydantic reports a tuple of keys and a code; `problems_of` turns that into
+pydantic reports a tuple of keys and a code; `validation` turns them into
 `file:line:column: path: message`, in words that say what would be right.
 """
 
@@ -19,14 +19,14 @@ _SHOWN_MAX = 10
 
 
 def listed(words: Sequence[str]) -> str:
-    """a, b and c."""
+    """Joins words: a, b and c."""
     *head, last = words or [""]
     return f"{', '.join(head)} and {last}" if head else last
 
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A file, or a command-line option, and the line and column in it (from 1; 0: it has none).
+    """A file, or a command-line option, with line and column (from 1; 0: it has none).
 
     A line of a table has no column: its fields have names.
     """
@@ -36,13 +36,13 @@ class Place:
     column: int = 0
 
     def __str__(self) -> str:
-        """`file:line:column`, as far as it has them."""
+        """`file:line:column`, without the parts that it lacks."""
         return ":".join(str(part) for part in (self.source, self.line, self.column) if part)
 
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One mistake: where it stands, which part it is about, and what is wrong with it."""
+    """One mistake: its place, the affected part, and the message."""
 
     place: Place
     part: str
@@ -58,7 +58,7 @@ class DocumentError(StudyError):
     """One or several problems, in the order of the file."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        """Show up to ten problems, and say how many more there are."""
+        """Show up to ten problems, and the number of further ones."""
         self.problems = tuple(problems)
         lines = [str(problem) for problem in self.problems[:_SHOWN_MAX]]
         if len(self.problems) > _SHOWN_MAX:
@@ -79,5 +79,5 @@ def raise_problems(problems: Iterable[Problem]) -> None:
 
 
 def dotted(path: Path) -> str:
-    """A path as messages and `--set` write it: `("links", 0, "rate")` -> `links.0.rate`."""
+    """A path in the form of messages and `--set`: `("links", 0, "rate")` -> `links.0.rate`."""
     return ".".join(str(part) for part in path)

@@ -12,10 +12,11 @@ from netstudy.documents.validation import describe, fault, keys_of, unknown_key
 
 
 class Short:
-    """Lets a map be written as its one telling value: `nexus-5010` for `{profile: nexus-5010}`."""
+    """Lets a map be written as its one essential value: `nexus-5010` for `{profile:
+    nexus-5010}`."""
 
     def __init__(self, key: str, alone: str = "a word") -> None:
-        """`key` is what the value alone stands for, `alone` what that is in words."""
+        """`key` is the key of a lone value, `alone` describes the value in words."""
         self.key = key
         self.alone = alone
 
@@ -33,7 +34,7 @@ class Short:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """What the key takes, or the map."""
+        """The key's own schema, or the map's."""
         whole = handler(schema)
         alone = dict(handler.resolve_ref_schema(whole)["properties"][self.key])
         alone.pop("default", None)
@@ -44,7 +45,7 @@ class Word(Short):
     """Lets one word stand for a map in which only that key is true: `none` for `{none: true}`."""
 
     def __init__(self, word: str, otherwise: str) -> None:
-        """`otherwise` says what else to write when another word is given."""
+        """`otherwise` says what else can be written, for the message about another word."""
         super().__init__(word)
         self.otherwise = otherwise
 
@@ -61,7 +62,7 @@ class Word(Short):
 
 
 class OneOrMore:
-    """Lets a list of one item be written as the item."""
+    """Lets a list of one item be written as the item alone."""
 
     def _listed(self, value: object) -> object:
         if value == []:
@@ -83,13 +84,13 @@ class OneOrMore:
 
 
 class ByKey:
-    """Tells models apart by the one key that only they have: `{limit: …}`, `{knee: …}`.
+    """Distinguishes models by the one key that only they have: `{limit: …}`, `{knee: …}`.
 
-    Where the key takes nothing but true, the word alone stands for it: `bottleneck`.
+    If the key takes only true, the word alone stands for it: `bottleneck`.
     """
 
     def __init__(self, **models: type[BaseModel]) -> None:
-        """Each argument: the telling key, with `_` for a space, and the model it tells of."""
+        """Each argument: the distinguishing key, with `_` for a space, and its model."""
         self.models = {key.replace("_", " "): model for key, model in models.items()}
         self.words = [key for key, model in self.models.items() if _is_flag(model, key)]
 
@@ -103,7 +104,7 @@ class ByKey:
         return value
 
     def _tag(self, value: dict[str, Any]) -> str | None:
-        """The name of the model in the union: marked, so that it is not taken for a key."""
+        """The model's tag in the union, marked so that it cannot be mistaken for a key."""
         return next((f"={key}" for key in value if key in self.models), None)
 
     def _word(self, text: str) -> str:
@@ -123,7 +124,7 @@ class ByKey:
     def __get_pydantic_core_schema__(
         self, _source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Read through the model that the key tells of."""
+        """Read through the model of the key."""
         models = {f"={key}": handler.generate_schema(model) for key, model in self.models.items()}
         union = core_schema.tagged_union_schema(models, self._tag)
         return core_schema.no_info_before_validator_function(self._spelt_out, union)
@@ -137,6 +138,6 @@ class ByKey:
 
 
 def _is_flag(model: type[BaseModel], key: str) -> bool:
-    """Whether the key takes nothing but true."""
+    """Whether the key takes only true."""
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     return get_args(fields[key].annotation) == (True,)

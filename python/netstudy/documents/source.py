@@ -1,9 +1,9 @@
-"""Reading YAML 1.2 into plain data that remembers where it stood.
+"""Reading YAML 1.2 into plain data that remembers its places in the file.
 
 The data are dict, list, str, int, float, bool and None. Numbers keep their written text
-(`Written`), so that `1.10` can stay "1.10" where text is meant. What YAML leaves open is refused
-here, each with its position: duplicate keys, keys that are not text, tags, several documents, text
-that is not UTF-8, an alias that contains itself, a file that its aliases blow up.
+(`Written`), so that `1.10` can stay "1.10" as text. Some documents that YAML permits are refused
+here, with positions: duplicate keys, keys that are not text, tags, several documents, text that is
+not UTF-8, an alias that contains itself, a file that its aliases make too large.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _NODES_MAX = 100_000
 
 
 class Written:
-    """A mark on numbers: `text` is how the file wrote them."""
+    """Marks numbers; `text` is their written form in the file."""
 
     text: str
 
 
 class WrittenInt(int, Written):
-    """An integer with the text that the file had for it."""
+    """An integer with its text in the file."""
 
 
 class WrittenFloat(float, Written):
-    """A decimal with the text that the file had for it."""
+    """A decimal with its text in the file."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Document:
     """A YAML file: its data, its exact text, and the place of each part by path."""
 
     name: str
-    """As the user wrote it: what messages begin with."""
+    """As the user wrote it: the start of messages."""
     text: str
     data: dict[str, Any]
     values: dict[Path, Place] = field(default_factory=dict)
@@ -69,13 +69,13 @@ class Document:
         return Place(self.name, 1, 1)
 
     def problem(self, path: Path, message: str, *, of_key: bool = False) -> Problem:
-        """A problem about one part of this document, which may be a key that it lacks."""
+        """A problem of one part of this document, which may be a key that it lacks."""
         while path and isinstance(path[-1], int) and path not in self.values:
             path = path[:-1]  # a lone item that stands for a list of one
         return Problem(self.place(path, of_key=of_key), dotted(path), message)
 
     def overridden(self, path: Path, value: object, source: str | Place) -> Document:
-        """A copy with one value set; messages about it name `source`, where the value is from."""
+        """A copy with one value set; messages about it name `source`, the value's origin."""
         from_ = Place(source) if isinstance(source, str) else source
         path = _numbered(self.data, path)
         twin = Document(self.name, self.text, copy.deepcopy(self.data))
@@ -88,8 +88,8 @@ class Document:
         return twin
 
     def without(self, path: Path) -> Document:
-        """A copy without one part; the items behind one of a list move up. Raises KeyError where
-        nothing stands there."""
+        """A copy without one part; later items of a list move up. Raises KeyError if the part is
+        missing."""
         *above, last = path
         inside = _at(self.data, tuple(above))
         if not _has(inside, last):
@@ -114,7 +114,7 @@ def read(path: FilePath, name: str | None = None) -> Document:
 
 
 def read_text(text: str, name: str) -> Document:
-    """Read YAML text; `name` is what messages call it. Raises DocumentError."""
+    """Read YAML text; `name` identifies it in messages. Raises DocumentError."""
     node = _compose(text, name)
     if node is None:
         fail(Problem(Place(name, 1, 1), "", "the file is empty"))
@@ -171,7 +171,7 @@ def _syntax_problem(error: MarkedYAMLError, name: str) -> Problem:
 
 
 class _Builder:
-    """Turns ruamel's nodes into data, and notes their places."""
+    """Turns ruamel's nodes into data, and records their places."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -263,7 +263,7 @@ def _outside(places: dict[Path, Place], path: Path) -> dict[Path, Place]:
 
 
 def _moved_up(places: dict[Path, Place], gone: Path) -> dict[Path, Place]:
-    """Places after an item of a list is gone."""
+    """Places after an item of a list was removed."""
     *above, last = gone
     if not isinstance(last, int):
         return places
@@ -294,7 +294,7 @@ def _numbered(data: Any, path: Path) -> Path:
 
 
 def _at(data: Any, path: Path) -> Any:
-    """What stands at a path; None where nothing does."""
+    """The value at a path; None if there is none."""
     for key in path:
         is_item = isinstance(data, list) and isinstance(key, int) and key < len(data)
         data = data[key] if is_item else data.get(key) if isinstance(data, dict) else None
@@ -302,7 +302,7 @@ def _at(data: Any, path: Path) -> Any:
 
 
 def _put(part: Any, path: Path, value: object, source: Place) -> None:
-    """Set one value inside nested maps and lists, making the maps that are missing."""
+    """Set one value inside nested maps and lists; missing maps are created."""
     for depth, key in enumerate(path[:-1]):
         part = _child(part, key, path[: depth + 1], source)
     if isinstance(part, list):

@@ -1,7 +1,7 @@
 """Checking a document against a pydantic model.
 
-`Model` is the base of everything that a YAML file may hold: closed, immutable, and naming the
-nearest right key to a wrong one. `validate` runs it and translates pydantic's error codes.
+`Model` is the base of everything that a YAML file may hold: closed, immutable, and with suggestions
+for misspelt keys. `validate` runs it and translates pydantic's error codes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def fault(message: str, *at: str | int) -> PydanticCustomError:
 
 
 def unknown_key(key: str, known: Iterable[str]) -> PydanticCustomError:
-    """An error about a key of the validated part, with the nearest of the known ones."""
+    """An error about a key of the validated part, with the nearest known key."""
     message = f"unknown key{did_you_mean(key, known)}"
     return PydanticCustomError(_UNKNOWN_KEY, "{message}", {"message": message, "at": (key,)})
 
@@ -52,7 +52,7 @@ def raise_faults(faults: list[PydanticCustomError], title: str) -> None:
 
 
 class Writes(ABC):
-    """What stands beside the type of a field and knows how a file writes its values."""
+    """Annotates the type of a field, to write its values as a file does."""
 
     @abstractmethod
     def written(self, value: Any) -> Any:
@@ -60,7 +60,7 @@ class Writes(ABC):
 
 
 class Model(BaseModel):
-    """Base of what a YAML file may hold: closed against unknown keys, and immutable."""
+    """Base of everything that a YAML file may hold: closed against unknown keys, and immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -77,7 +77,7 @@ class Model(BaseModel):
     def __get_pydantic_json_schema__(
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """The schema of what a file may write: its defaults have their units too."""
+        """The schema of the file's contents: defaults have their units too."""
         schema = handler(core)
         properties = handler.resolve_ref_schema(schema)["properties"]
         for name, field in cls.model_fields.items():
@@ -143,12 +143,12 @@ def _with_nearest_key(detail: ErrorDetails, model: type[BaseModel]) -> InitError
 def _problem(
     document: Document, detail: ErrorDetails, empty: dict[Path, Problem]
 ) -> Problem | None:
-    """The problem that an error tells of; None where the value is empty, which says it all."""
+    """The problem of an error; None for an empty value, which has its own message."""
     path = _path_in(document.data, detail)
     if path in empty:
         if detail["type"] != _FAULT or isinstance(path[-1], int):
             return None
-        del empty[path]  # the field itself knows better what it needs
+        del empty[path]  # the field's own message is more precise
         return document.problem(path, _message(detail), of_key=True)
     of_key = detail["type"] in {_UNKNOWN_KEY, "missing"} or detail["loc"][-1:] == ("[key]",)
     return document.problem(path, _message(detail), of_key=of_key)
@@ -200,7 +200,7 @@ _WANTED = {
 
 
 def describe(value: object) -> str:
-    """A value in a message: what it is and how the file wrote it."""
+    """A value in a message: its kind, or its text in the file."""
     match value:
         case None:
             return "nothing"

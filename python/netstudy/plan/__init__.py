@@ -1,13 +1,13 @@
-"""The plan: which runs a study makes, in which order, with which seeds. Pure: nothing is touched.
+"""The plan: the runs of a study, their order and their seeds. Pure: it has no side effects.
 
 Treatments come in the study's order and make the cells of tables. Runs come in randomised blocks,
-one a replicate, so that a drift of the testbed does not fall on one level alone. A run's id is a
-hash of its treatment and replicate, its seed a hash of these and the plan's seed: leaving runs out
-(`--only`) or changing a value (`--set`) shifts no other run. The same study and seed give the same
-plan, byte for byte; the order comes from hashes too, not from a library's random generator.
+one for each replicate, so that a drift of the testbed does not affect only one level. A run's id is
+a hash of its treatment and replicate, its seed a hash of these and the plan's seed: leaving runs
+out (`--only`) or changing a value (`--set`) shifts no other run. The same study and seed give the
+same plan, byte for byte; the order comes from hashes too, not from a library's random generator.
 
-A factor that grows makes rounds: a plan holds what depends on no records, and `make_round` makes
-each further one from the levels that the records call for.
+A growing factor makes rounds: the first plan holds the runs that depend on no records, and
+`make_round` makes each further plan from the levels that the records call for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What carrying a plan out takes: packets, time, size of the records.
+"""The cost of carrying out a plan: packets, time, size of the records.
 
-Everything is reckoned from the runs on the wire, so that a plan that was made by hand can be
-estimated too. A workload says which messages one of what it counts sends; routes say what these
-meet.
+Everything is computed from the runs on the wire, so that a plan made by hand can be estimated too.
+A workload knows the messages of one of its samples; routes know the links in their path.
 """
 
 from __future__ import annotations
@@ -20,22 +19,23 @@ from netstudy.plan.workloads import Load, Lowering, lowering_of
 from netstudy.units import payload_bytes, segments_of
 
 _LOCAL_SEGMENT_BYTES = 65_483
-"""Payload of a segment that leaves no host: the MTU of a loopback less its headers."""
+"""Payload of a segment that stays inside a host: the MTU of a loopback minus its headers."""
 
 _RUN_BYTES = 2_000
 """A run record without nodes and samples, rounded up."""
 _NODE_BYTES = 1_200
-"""What the counters of a host or switch add to it, rounded up; each edge of a phase adds a part."""
+"""Size of a host's or switch's counters in a record, rounded up; each edge of a phase adds a
+part."""
 _PORT_BYTES = 400
-"""Likewise those of an interface or port."""
+"""The same for an interface or port."""
 _EDGE_SHARE = 0.2
-"""Share of that which each further edge adds: names stand once."""
+"""The part that each further edge adds: names appear only once."""
 _CONNECTION_BYTES = 60
-"""What a connection adds to a record."""
+"""Size of a connection in a record."""
 _SAMPLE_BYTES = 120
-"""What one sample of a sampler adds, about ten counters; of a connection or a port each."""
+"""Size of a sampler's sample, about ten counters; for each connection or port."""
 _PROBE_BYTES = 9_000
-"""A histogram of a probe's latencies in one phase."""
+"""Size of a histogram of a probe's latencies in one phase."""
 
 
 def estimate_of(runs: Sequence[wire.Run]) -> Estimate:
@@ -59,8 +59,8 @@ def useful_packets(run: wire.Run) -> int:
 
 
 def is_per_hop(network: wire.Network) -> bool:
-    """Whether the simulator needs one event a hop: for anything but a star around one switch, for
-    PAUSE, and for segments that are merged."""
+    """Whether the simulator needs one event a hop: for any network but a star around one switch,
+    for PAUSE, and for GRO."""
     nics = [group.nic for group in network.groups]
     nics += [port.nic for link in network.links for port in link.ports if port.nic]
     return (
@@ -72,7 +72,8 @@ def is_per_hop(network: wire.Network) -> bool:
 
 
 def _reckoned(run: wire.Run, known: dict[object, _Reckoned]) -> _Reckoned:
-    """Replicates share network and workload, so that each treatment is reckoned once."""
+    """The estimate of a run; replicates share network and workload, so each treatment is computed
+    once."""
     key = (id(run.network), id(run.workload), run.phases, run.probe, run.instruments)
     if key not in known:
         known[key] = _Reckoned.of(run)
@@ -81,7 +82,7 @@ def _reckoned(run: wire.Run, known: dict[object, _Reckoned]) -> _Reckoned:
 
 @dataclass(frozen=True)
 class _Reckoned:
-    """What one run takes."""
+    """The cost of one run."""
 
     run: wire.Run
     lowering: Lowering[Any, Any]
@@ -93,7 +94,7 @@ class _Reckoned:
 
     @cached_property
     def packets(self) -> int:
-        """Those of the workload, and of the probe beside it."""
+        """Packets of the workload and of the probe."""
         return round(self._units * self._packets_per_unit) + self._probe_packets
 
     @cached_property
@@ -102,12 +103,12 @@ class _Reckoned:
 
     @cached_property
     def seconds(self) -> float:
-        """All phases together."""
+        """Duration of all phases."""
         return sum(self._phase_seconds(phase) for phase in self.run.phases)
 
     @cached_property
     def record_bytes(self) -> int:
-        """The record of the run, samples included."""
+        """Size of the run's record, samples included."""
         network, phases = self.run.network, len(self.run.phases)
         edges = 1 + _EDGE_SHARE * max(phases - 1, 0)
         counters = len(network.nodes) * _NODE_BYTES + 2 * len(network.links) * _PORT_BYTES
@@ -135,7 +136,8 @@ class _Reckoned:
 
     @cached_property
     def _unit_seconds(self) -> float:
-        """Time of one of what the workload counts: the busiest port's, or what it waits for."""
+        """Time of one sample of the workload: that of the busiest port, or the workload's own
+        waiting time if longer."""
         bytes_by_port: Counter[tuple[str, str]] = Counter()
         rates: dict[tuple[str, str], int] = {}
         for load in self._loads:
@@ -147,7 +149,7 @@ class _Reckoned:
 
     @cached_property
     def _units(self) -> float:
-        """How many of what the workload counts, in all phases in which it runs."""
+        """Samples of the workload over all phases in which it runs."""
         running = [phase for phase in self.run.phases if phase.kind in ("warm-up", "measure")]
         return sum(self._counted(phase) for phase in running)
 
@@ -168,7 +170,7 @@ class _Reckoned:
 
     @cached_property
     def _probes(self) -> float:
-        """Requests of the probe of one pair."""
+        """Number of the probe's requests between one pair."""
         probe = self.run.probe
         return 0.0 if probe is None else self.seconds * 1e9 / probe.every_ns
 
@@ -193,7 +195,7 @@ class _Reckoned:
 
     @property
     def _series_bytes(self) -> float:
-        """Samples of all phases, of each connection or port that a sampler reads."""
+        """Size of all samples over all phases, for each connection or port that a sampler reads."""
         connections = len(list(self.run.workload.connected))
         per_sample = {"tcp": connections, "ports": 2 * len(self.run.network.links)}
         samples = sum(

@@ -1,9 +1,9 @@
-"""From a topology to the graph on the wire: named nodes, and links between two ports of them.
+"""From a topology to the graph on the wire: named nodes, and links between two of their ports.
 
-Host groups are expanded here and nowhere else, so that all testbeds give nodes the same names and
-the same order. A host of a group of one has the group's name, else `group-1`, `group-2` and so on.
-Interfaces have the names that the host gives them, in the order of its links, else `eth0`, `eth1`;
-a port of a switch is named by the node behind it, with `@interface` where that has several.
+Only this module expands host groups, so that all testbeds use the same names and order of nodes.
+The host of a group of one has the group's name, others are `group-1`, `group-2` and so on.
+Interfaces have the host's own names for them, in the order of its links, else `eth0`, `eth1`; a
+port of a switch is named after the node behind it, with `@interface` if that node has several.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from netstudy.study.topology import EachWay, Link, Switch, Topology, wire_name
 from netstudy.units import format_rate
 
 MTU_DEFAULT = 1500
-"""Bytes; the MTU of Ethernet where a study says nothing."""
+"""Bytes; the MTU of Ethernet, used if a study gives none."""
 NODES_MAX = 10_000
-"""Nodes that a network may have: more would fill the memory."""
+"""Most nodes of a network: more would fill the memory."""
 WIRE_SPEED = "wire-speed"
 """Profile of a switch that stands in for the one interface of a host, and is never the limit."""
 WIRE_SPEED_BUFFER_BYTES = 512_000
-"""Its buffer a port, as much as a shallow switch has: many senders overflow any port."""
+"""Its buffer per port, as large as that of a shallow switch: many senders overflow any port."""
 
 
 @dataclass(frozen=True)
 class _Properties:
-    """What a link of the study is like, whichever hosts it joins."""
+    """Properties of a link of the study, for all hosts that it joins."""
 
     up_bps: int
     """From the first end to the second."""
@@ -44,17 +44,17 @@ class _Properties:
 
     @property
     def reversed(self) -> _Properties:
-        """As seen from the second end."""
+        """The same from the second end's point of view."""
         return replace(self, up_bps=self.down_bps, down_bps=self.up_bps)
 
 
 @dataclass(frozen=True)
 class _End:
-    """An end of a link before ports have names."""
+    """An end of a link, before ports have names."""
 
     node: str
     interface: str | None
-    """None: it is a switch."""
+    """None: the node is a switch."""
     nic: wire.Nic | None = None
 
 
@@ -68,14 +68,14 @@ class _Joined:
 
     @property
     def from_its_host(self) -> _Joined:
-        """The same link with the host as its first end, however the study writes it."""
+        """The same link with the host as its first end, whatever the study's order."""
         if self.a.interface is not None or self.b.interface is None:
             return self
         return _Joined(self.b, self.a, self.like.reversed)
 
 
 def node_names(group: str, count: int) -> tuple[str, ...]:
-    """What the hosts of a group are called."""
+    """Names of the hosts of a group."""
     return (group,) if count == 1 else tuple(f"{group}-{n}" for n in range(1, count + 1))
 
 
@@ -92,7 +92,7 @@ class Graph:
     """Group and zone -> the interface that a placement gives it."""
     _joined: list[_Joined] = field(default_factory=list)
     _interfaces: dict[str, list[str]] = field(default_factory=dict)
-    """Host -> its interfaces that have a link, in the order of the links."""
+    """Host -> its linked interfaces, in the order of the links."""
     _wires: dict[str, wire.Switch] = field(default_factory=dict)
 
     def network(self) -> wire.Network:
@@ -146,7 +146,8 @@ class Graph:
     def _join_by_wire(
         self, path: Path, link: Link, like: _Properties, hosts: list[tuple[str, ...]]
     ) -> None:
-        """Several hosts and one: that one has a single interface, behind a wire-speed switch."""
+        """Joins several hosts with one: the latter has a single interface, behind a wire-speed
+        switch."""
         if min(map(len, hosts)) > 1:
             ends = zip(hosts, link.between, strict=True)
             said = " and ".join(f"{len(names):,} {end}" for names, end in ends)
@@ -180,7 +181,7 @@ class Graph:
         return _End(node, self._interface(path, link, place, node), nic)
 
     def _interface(self, path: Path, link: Link, place: Place, node: str) -> str:
-        """The interface that a link takes: the one it names, else the next that is free."""
+        """The interface of a link's end: the one that the link names, else the next free one."""
         own = self.topology.groups[place.group].interfaces
         used = self._interfaces.setdefault(node, [])
         at = (*path, "between", link.between.index(place)) if path[-1] != "link" else path
@@ -213,7 +214,7 @@ class Graph:
         return scaled
 
     def _rates(self, path: Path, link: Link) -> tuple[int, int]:
-        """The link's rates, or the most that both its ends carry."""
+        """The link's rates in both directions, by default the highest that both its ends carry."""
         limits: dict[str, int] = {}
         for end in link.between:
             limits |= self._line_rates(end.group, link)
@@ -281,10 +282,10 @@ class Graph:
                 self.devices.refuse(path, f"its interface {interface} has no link")
             yield wire.Zone(name=f"{host}.{zone}", group=group, host=host, interface=interface)
 
-    # What does not fit together.
+    # Contradictions.
 
     def _check_size(self) -> None:
-        """Before groups are expanded, so that a slip in a count fills no memory."""
+        """Checked before groups are expanded, so that a mistyped count does not fill the memory."""
         self._check_ports()
         counts = {name: concrete(host.count) for name, host in self.topology.groups.items()}
         if sum(counts.values()) > NODES_MAX:
@@ -334,36 +335,38 @@ class Graph:
                 taken[name] = self.topology.host_path(group)
 
     def _check_loops(self) -> None:
-        """Frames would go round for ever: no testbed has a protocol that blocks ports (STP)."""
+        """Frames would circulate for ever: no testbed has a protocol that blocks ports (STP)."""
         switches = self.topology.all_switches
         neighbours: dict[str, list[str]] = {name: [] for name in switches}
         for path, link in self.topology.placed_links:
             one, other = (end.group for end in link.between)
             if one not in switches or other not in switches:
                 continue
-            if way := _way(neighbours, one, other):
-                message = f"closes a loop of switches: {', '.join(way)}; take one of its links away"
+            if loop := _path_between(neighbours, one, other):
+                message = (
+                    f"closes a loop of switches: {', '.join(loop)}; take one of its links away"
+                )
                 self.devices.refuse(("topology", *path, "between"), message)
             neighbours[one].append(other)
             neighbours[other].append(one)
 
 
 def _behind(link: Link, switch: str) -> list[str]:
-    """What a link has at its other end, where one end is the switch."""
+    """The groups or switches at the other ends of a link, if one end is the switch."""
     ends = [end.group for end in link.between]
     return [ends[1 - at] for at, end in enumerate(ends) if end == switch]
 
 
-def _way(neighbours: dict[str, list[str]], start: str, end: str) -> list[str]:
-    """The switches from one to the other, both included; empty where there is no way."""
+def _path_between(neighbours: dict[str, list[str]], start: str, end: str) -> list[str]:
+    """The switches on the path from one to the other, both included; empty if there is no path."""
     ahead = [[start]]
     seen = {start}
     while ahead:
-        way = ahead.pop(0)
-        if way[-1] == end:
-            return way
-        for following in neighbours[way[-1]]:
+        path = ahead.pop(0)
+        if path[-1] == end:
+            return path
+        for following in neighbours[path[-1]]:
             if following not in seen:
                 seen.add(following)
-                ahead.append([*way, following])
+                ahead.append([*path, following])
     return []

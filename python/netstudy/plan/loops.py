@@ -1,7 +1,7 @@
 """Outer loops: the treatments of a growing factor, in the order in which they may be tried.
 
-Which of them are run depends on the records before (`analysis.growth`); in which order, and that
-there are no others, depends on the study and on what was asked for alone.
+The records so far decide which of them are run (`analysis.growth`); their set and order depend only
+on the study and the invocation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from netstudy.study.treatments import treatments
 from netstudy.wire import Level, Treatment
 
 Only = Mapping[str, Sequence[Level]]
-"""Factor -> the levels of it that are wanted (`--only` and the like)."""
+"""Factor -> the levels to run (`--only` and the like)."""
 
 
 class CaseTreatment(NamedTuple):
@@ -27,7 +27,7 @@ class CaseTreatment(NamedTuple):
     treatment: Treatment
     """Levels of the case's factors, in the order of the study."""
     whole: Treatment
-    """With what the case holds fixed: what tells its runs from others."""
+    """With the levels that the case holds fixed: identifies its runs."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class OuterLoop:
 
     case: str
     factor: Factor
-    """The one that grows."""
+    """The growing factor."""
     held: Treatment
-    """Levels of the other factors; those zipped with the growing one grow with it."""
+    """Levels of the other factors; factors zipped with the growing one grow with it."""
     steps: tuple[Treatment, ...]
-    """Whole treatments, one a level, in the order in which levels are tried. Holes and levels that
-    are not wanted are not among them."""
+    """Whole treatments, one for each level, in the order in which levels are tried. Holes and
+    excluded levels are left out."""
 
 
 def case_treatments(study: Study, only: Only) -> list[CaseTreatment]:
@@ -50,12 +50,13 @@ def case_treatments(study: Study, only: Only) -> list[CaseTreatment]:
 
 
 def outer_loops(study: Study, only: Only) -> tuple[OuterLoop, ...]:
-    """The outer loops of a study, in its order; none where no factor grows."""
+    """The outer loops of a study, in its order; empty if no factor grows."""
     return tuple(loop for case in study.cases for loop in _loops(case, only))
 
 
 def first_round(found: Iterable[CaseTreatment], loops: Iterable[OuterLoop]) -> list[CaseTreatment]:
-    """What depends on no records: all that does not grow, and the first level of each loop."""
+    """The treatments that depend on no records: those of cases without loops, and the first level
+    of each loop."""
     loops = list(loops)
     growing = {loop.case for loop in loops}
     first = {(loop.case, canonical(loop.steps[0])) for loop in loops}

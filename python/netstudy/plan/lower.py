@@ -1,7 +1,7 @@
-"""From a treatment of a study to what the wire carries of it: network, workload, phases, samplers.
+"""From a treatment of a study to its form on the wire: network, workload, phases, samplers.
 
-What does not fit together (hosts that cannot reach each other, more hosts than ports) is refused
-with its place in the study.
+Contradictions (hosts that cannot reach each other, more hosts than ports) are refused with their
+place in the study.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_b
 from netstudy.wire import Level
 
 _FRAME_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
-"""What a switch stores of a frame beside its packet."""
+"""Bytes of a frame that a switch stores beside its packet."""
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """What a treatment asks of a testbed; runs that differ in nothing else share one."""
+    """A treatment on the wire; treatments that are equal there share one."""
 
     network: wire.Network
     workload: wire.Workload
@@ -50,7 +50,7 @@ class Lowered:
     instruments: tuple[wire.Instrument, ...]
 
     def run(self, **identity: Any) -> wire.Run:
-        """The run of that identity."""
+        """A run with the given identity."""
         return wire.Run(
             **identity,
             network=self.network,
@@ -62,7 +62,7 @@ class Lowered:
 
 
 class Resolver:
-    """Turns treatments of one study into what the wire carries; raises StudyError with places."""
+    """Converts treatments of one study to the wire; raises StudyError with places."""
 
     def __init__(self, study: Study, hardware: HardwareLibrary, scale: Fraction) -> None:
         """`hardware` supplies the profiles that the study names; `scale` multiplies all rates."""
@@ -74,7 +74,7 @@ class Resolver:
         self._known: dict[str, Lowered] = {}
 
     def lower(self, treatment: wire.Treatment) -> Lowered:
-        """What one treatment asks for."""
+        """The form of one treatment on the wire."""
         levels = self.study.levels_of(treatment)
         # Treatments that differ in nothing the wire carries share one: a plan may have many.
         key = repr([levels[name] for name in self._used])
@@ -110,14 +110,15 @@ class Resolver:
         )
 
     def _check_client(self, roles: Roles, topology: Topology, kind: str) -> None:
-        """Before anything is expanded, so that the first mistake is told first."""
+        """Checked before anything is expanded, so that the first mistake is reported first."""
         one = self.study.workload.spec.one_client
         group = roles.client.group
         if one and concrete(topology.groups[group].count) != 1:
             self._refuse((*topology.host_path(group), "count"), f"an {kind} has one client")
 
     def _check_buffers(self, routes: Routes, loads: Iterable[Load]) -> None:
-        """A buffer without room for the largest frame loses it each time it is sent, for ever."""
+        """Refuses a buffer without room for the largest frame: it would drop that frame each time,
+        for ever."""
         largest: dict[str, int] = {}
         for load in loads:
             route = routes.route(load.source, load.target)
@@ -161,7 +162,7 @@ class Resolver:
     def _ports(
         self, network: wire.Network, instrument: PortSampler, path: Path
     ) -> Iterator[str | None]:
-        """The ports that are sampled; None is all of them."""
+        """The ports to sample; None is all of them."""
         if instrument.ports not in [switch.name for switch in network.switches]:
             known = ", ".join(switch.name for switch in network.switches) or "none"
             self._refuse((*path, "ports"), f"no switch {instrument.ports}; there is: {known}")
@@ -180,13 +181,13 @@ class Resolver:
 
 @dataclass(frozen=True)
 class _Bind:
-    """Binds roles to endpoints of a network; refuses those that cannot reach each other."""
+    """Binds roles to endpoints of a network; refuses endpoints that cannot reach each other."""
 
     graph: Graph
     routes: Routes
 
     def roles(self, roles: Roles) -> wire.Roles:
-        """Every host of both roles, with its interface where it has several."""
+        """Every host of both roles, with its interface if it has several."""
         client, server = self._endpoints(roles.client), self._endpoints(roles.server)
         chosen: dict[str, str] = {}
         for one, other in wire.Roles(client=client, server=server).pairs:
@@ -210,7 +211,8 @@ class _Bind:
         return tuple(f"{name}{at}" for name in names)
 
     def _check_mtu(self, path: Path, client: str, server: str) -> None:
-        """Switches send no word when they drop a frame that is too large for a link (no PMTU)."""
+        """Switches drop a frame that is too large for a link without a message (no PMTU
+        discovery)."""
         route = self.routes.route(client, server)
         if (narrow := route.narrow) is not None:
             joined = " and ".join(port.node for port in narrow.ports)
@@ -238,7 +240,7 @@ def _with_zones(network: wire.Network, hosts: Iterable[str]) -> Iterator[str]:
 
 
 def _ports_towards(network: wire.Network, switch: str, behind: str) -> Iterator[str]:
-    """Ports of a switch by which a host group or another switch is linked to it."""
+    """Ports that link a switch to a host group or to another switch."""
     for link in network.links:
         for own, peer in (link.ports, link.ports[::-1]):
             if own.node != switch:
@@ -257,7 +259,7 @@ def _probe(probe: Probe) -> wire.Probe:
 
 
 def _phases(procedure: Procedure, counts: Counts) -> Iterator[wire.Phase]:
-    """In the order of the procedure; a phase of no time or no count is left out."""
+    """Phases in the order of the procedure; a phase with a time or count of 0 is left out."""
     for kind in wire.APPLICATION_PHASES:
         if kind != "reset" and concrete(getattr(procedure, field_of_phase(kind))):
             yield wire.Phase(kind=kind)

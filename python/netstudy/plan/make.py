@@ -1,4 +1,4 @@
-"""Making a plan: treatments to cells, cells to runs, runs to what the wire carries."""
+"""Making a plan: treatments to cells, cells to runs, runs to their form on the wire."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def make_plan(
     hardware: HardwareLibrary | None = None,
     scale: Fraction = UNSCALED,
 ) -> PlannedStudy:
-    """Lay a study out: its first round, and all that further rounds may add.
+    """Plan a study: its first round, and all runs that further rounds may add.
 
     `seed` defaults to the study's own, `only` (factor -> levels) to everything, `hardware` to the
-    library beside the study; `scale` multiplies all link rates. Raises StudyError for what does not
-    fit together, with its place.
+    library beside the study; `scale` multiplies all link rates. Raises StudyError with the place of
+    a contradiction.
     """
     seed = study.seed if seed is None else seed
     found = case_treatments(study, only or {})
@@ -50,7 +50,7 @@ def make_plan(
     resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
     if is_lowered(study):
         for one in found:
-            resolver.lower(one.whole)  # in the study's order, so that its first mistake is told
+            resolver.lower(one.whole)  # in the study's order, to report its first mistake first
     runs = whole = _in_blocks(_runs(study, found, seed), seed)
     wired = possible = None if not_on_the_wire(study) else tuple(_wired(resolver, whole))
     estimate = most = _estimate(len(whole), possible)
@@ -72,9 +72,9 @@ def make_plan(
 
 
 def make_round(planned: PlannedStudy, wanted: Iterable[CaseTreatment]) -> wire.Plan:
-    """A further round: the runs of some treatments, in the order of any plan.
+    """A further round: the runs of some treatments, ordered as in any plan.
 
-    A run that an earlier round has is in this one too, with the cases that want it now.
+    A run of an earlier round can be in this one too, with the cases that want it now.
     """
     study, seed = planned.study, planned.seed
     runs = _in_blocks(_runs(study, wanted, seed), seed)
@@ -95,7 +95,7 @@ def _numbered(found: Iterable[CaseTreatment], study: Study) -> Iterable[Cell]:
 
 
 def _runs(study: Study, found: Iterable[CaseTreatment], seed: int) -> list[PlannedRun]:
-    """One run a treatment and replicate, shared by the cases in which the treatment stands."""
+    """One run for each treatment and replicate, shared by the cases with that treatment."""
     whole_by_text: dict[str, Treatment] = {}
     cases_by_text: dict[str, list[str]] = {}
     for case, _, whole in found:
@@ -116,7 +116,7 @@ def _runs(study: Study, found: Iterable[CaseTreatment], seed: int) -> list[Plann
 
 
 def _in_blocks(runs: list[PlannedRun], seed: int) -> list[PlannedRun]:
-    """Each replicate a block of every treatment, each block in a random order of its own."""
+    """One block for each replicate, with every treatment in its own random order."""
     return sorted(runs, key=lambda run: (run.replicate, digest("order", seed, run.id)))
 
 
@@ -132,7 +132,7 @@ def _wired(resolver: Resolver, runs: Iterable[PlannedRun]) -> Iterable[wire.Run]
 
 
 def _estimate(runs: int, wired: Sequence[wire.Run] | None) -> Estimate:
-    """What so many runs take; of those that cannot be carried out, little is known."""
+    """The cost of that many runs; for runs that cannot be carried out, little is known."""
     if wired is not None:
         return estimate_of(wired)
     return Estimate(

@@ -1,6 +1,6 @@
 """Hosts, interfaces and switches, from a study and the hardware library to the wire.
 
-Each figure comes from the study where it says one, else from the hardware profile, else from the
+Each figure comes from the study if it gives one, else from the hardware profile, else from the
 wire's own default. A figure of another kind of switch is refused with its place in the study.
 """
 
@@ -20,15 +20,16 @@ from netstudy.study.references import concrete
 from netstudy.study.topology import Host, Nic, Switch, TcpKnobs
 
 Refuse = Callable[[Path, str], NoReturn]
-"""Refuses a part of the study, by its path and in words."""
+"""Refuses a part of the study, by its path and with a message."""
 
 BYSTANDER = "none"
-"""Profile of a host without one, which is a place to measure from and takes no part."""
+"""Profile of a host without one, which only measures and takes no part."""
 _BYSTANDER_TCP = "rfc"
 
 
 def whole_tcp(hardware: HardwareLibrary, name: str) -> wire.Tcp:
-    """A TCP of the hardware library, as the wire carries it. Raises StudyError if there is none."""
+    """A TCP of the hardware library on the wire. Raises StudyError if there is none of that
+    name."""
     return wire.Tcp(profile=name, **_tcp_figures(hardware, name))
 
 
@@ -38,15 +39,15 @@ def _tcp_figures(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Devices:
-    """Looks hosts, interfaces and switches up; raises StudyError with places."""
+    """Looks up hosts, interfaces and switches; raises StudyError with places."""
 
     hardware: HardwareLibrary
     refuse: Refuse
     is_said: Callable[[Path], bool]
-    """Whether the study says something at a path."""
+    """Whether the study sets a value at a path."""
 
     def group(self, name: str, host: Host, path: Path) -> wire.Group:
-        """What the hosts of a group have in common; `path` leads to it in the study."""
+        """The common properties of a group's hosts; `path` is the group's place in the study."""
         named = concrete(host.profile)
         tcp = self._tcp(None if named is None else self.hardware.host(named), host.tcp)
         nic = wire.Nic(**self._nic(host))
@@ -61,11 +62,12 @@ class Devices:
         )
 
     def nic_of_link(self, host: Host, own: Nic) -> wire.Nic:
-        """The interface of a host at a link that says what is different about it."""
+        """The interface of a host at a link with its own settings."""
         return wire.Nic(**(self._nic(host) | self._own_nic(own)))
 
     def line_rates(self, name: str, host: Host, at_link: Nic | None) -> dict[str, int]:
-        """The rate that the interface of a host has, by what says so; empty where nothing does."""
+        """The rate of a host's interface, by the name of its source; empty if no source gives
+        one."""
         profile = concrete(host.profile)
         rates: dict[str, int] = {}
         if profile is not None and (figure := self.hardware.host(profile).nic.rate):
@@ -81,7 +83,7 @@ class Devices:
         return rates
 
     def switch(self, name: str, own: Switch, path: Path) -> wire.Switch:
-        """A switch; `path` leads to it in the study."""
+        """A switch; `path` is its place in the study."""
         profile = self.switch_profile(own)
         self._check_knobs(own, profile, path)
         values = _figures(profile.figures, wire.Switch) | _knobs(own, wire.Switch)
@@ -100,8 +102,8 @@ class Devices:
         return self.hardware.switch(concrete(own.profile))
 
     def _tcp(self, profile: HostProfile | None, own: TcpKnobs) -> wire.Tcp:
-        """A TCP that the study names takes the place of the one that the host's profile names, and
-        goes before what is different about the host's."""
+        """The TCP of a host. A TCP that the study names replaces the one of the host's profile, and
+        overrides the profile's differences from it."""
         named = concrete(own.profile)
         usual = _BYSTANDER_TCP if profile is None else profile.tcp.profile
         values = {} if profile is None else _figures(profile.tcp, wire.Tcp)
@@ -124,7 +126,7 @@ class Devices:
         return values | _knobs(own, wire.Nic)
 
     def _check_order(self, path: Path, made: wire.Tcp | wire.Nic | wire.Switch) -> None:
-        """What the study says must go together with what it leaves to profiles."""
+        """The study's values must be consistent with those that it leaves to profiles."""
         model = type(made)
         values = {name: getattr(made, knob.wired) for name, knob in knobs(model).items()}
         for wrong in disorder(model, values):
@@ -144,7 +146,7 @@ class Devices:
 
 
 def holds(buffer: wire.Buffer, frame_bytes: int) -> bool:
-    """Whether a queue of the buffer takes a frame while all else is empty."""
+    """Whether a queue of the buffer accepts a frame while everything else is empty."""
     if isinstance(buffer, wire.OutputQueued):
         return frame_bytes <= buffer.port_buffer_bytes
     if isinstance(buffer, wire.IngressQueued):
@@ -156,12 +158,12 @@ def holds(buffer: wire.Buffer, frame_bytes: int) -> bool:
 
 
 def _figures(figures: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
-    """The figures that a profile has, under their names on the wire."""
+    """The figures of a profile, under their names on the wire."""
     given = {knob.wired: getattr(figures, name) for name, knob in knobs(model).items()}
     return {wired: figure.value for wired, figure in given.items() if figure is not None}
 
 
 def _knobs(own: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
-    """What the study itself says, under the names on the wire."""
+    """The study's own values, under their names on the wire."""
     given = {knob.wired: getattr(own, name) for name, knob in knobs(model).items()}
     return {wired: value for wired, value in given.items() if value is not None}

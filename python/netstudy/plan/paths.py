@@ -1,7 +1,7 @@
-"""Which way frames go through a network, and what they meet.
+"""The paths of frames through a network, and the links and switches on them.
 
-Switches form trees, and hosts forward nothing, so that there is one way from an interface to every
-other that it can reach.
+Switches form trees, and hosts do not forward, so there is exactly one path from an interface to
+every other that it can reach.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FRAME_OVERHEAD_BYTES = FRAMING_BYTES + header_bytes(timestamps=True)
 Interface = tuple[str, str]
 """A host and one of its interfaces."""
 Hop = tuple[wire.Port, wire.Link]
-"""A link and the end of it that frames leave by."""
+"""A link, and the end of it that frames leave by."""
 
 
 def is_star(network: wire.Network) -> bool:
-    """Whether each host has one link, and that to the only switch."""
+    """Whether each host has exactly one link, to the only switch."""
     if len(network.switches) != 1 or network.zones:
         return False
     linked = Counter(port.node for link in network.links for port in link.ports)
@@ -42,19 +42,19 @@ class Route:
 
     @property
     def delay_ns(self) -> int:
-        """Propagation delay, all links together."""
+        """Propagation delay, summed over all links."""
         return sum(link.delay_ns for _, link in self.hops)
 
     @property
     def mtu_bytes(self) -> int | None:
-        """The smaller of those of both ends, which TCP agrees on; None inside a host."""
+        """The smaller MTU of the two end links, which TCP agrees on; None inside a host."""
         if not self.hops:
             return None
         return min(self.hops[0][1].mtu_bytes, self.hops[-1][1].mtu_bytes)
 
     @property
     def narrow(self) -> wire.Link | None:
-        """A link on the way whose MTU is below that of both ends; None: there is none."""
+        """A link on the path with an MTU below that of both ends; None if there is none."""
         mtu = self.mtu_bytes
         if mtu is None:
             return None
@@ -63,7 +63,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Routes:
-    """The ways through one network."""
+    """The paths through one network."""
 
     network: wire.Network
 
@@ -79,7 +79,7 @@ class Routes:
 
     @cached_property
     def segments(self) -> dict[Interface, int]:
-        """Interface -> a number that it shares with all that it can reach."""
+        """Interface -> a number shared by all interfaces that reach each other."""
         found: dict[Interface, int] = {}
         for host, names in self.interfaces.items():
             for name in names:
@@ -88,7 +88,7 @@ class Routes:
         return found
 
     def of(self, endpoint: str) -> tuple[str, tuple[str, ...]]:
-        """The host of an endpoint of a role, and the interfaces that it may use."""
+        """The host of a role's endpoint, and the interfaces that it may use."""
         name, _, interface = endpoint.partition("@")
         node = self._nodes[name]
         if isinstance(node, wire.Zone):
@@ -96,8 +96,8 @@ class Routes:
         return name, (interface,) if interface else self.interfaces[name]
 
     def reached(self, source: str, target: str) -> tuple[str, str] | None:
-        """Both endpoints with the first interfaces by which one reaches the other, as roles name
-        them; None: there are none."""
+        """Both endpoints with the first pair of interfaces that reach each other, named as in
+        roles; None if there is none."""
         (one, own), (other, theirs) = self.of(source), self.of(target)
         if one == other:
             return source, target
@@ -108,13 +108,13 @@ class Routes:
         return None
 
     def route(self, source: str, target: str) -> Route:
-        """The way from one endpoint of a role to another, which it reaches."""
+        """The path from one endpoint of a role to another that it reaches."""
         (one, own), (other, theirs) = self.of(source), self.of(target)
         return Route(()) if one == other else self._between((one, own[0]), (other, theirs[0]))
 
     def time_ns(self, source: str, target: str, size_bytes: int) -> float:
-        """Time that a message takes without queues: each hop takes a frame in whole before it sends
-        it on, the slowest has all of them to send, and the two hosts have their latencies."""
+        """Time of a message without queues: each hop receives a whole frame before it forwards it,
+        the slowest port sends all frames, and both hosts add their latencies."""
         route = self.route(source, target)
         latencies = self._nic(source).send_latency_ns + self._nic(target).receive_latency_ns
         if not route.hops:
@@ -133,7 +133,7 @@ class Routes:
         return self.network.group(node.group).nic
 
     def _named(self, endpoint: str, interface: str) -> str:
-        """An endpoint as roles name it: with its interface where its host has several."""
+        """An endpoint as roles name it: with its interface if its host has several."""
         several = len(self.interfaces.get(endpoint, ())) > 1
         return f"{endpoint}@{interface}" if several else endpoint
 

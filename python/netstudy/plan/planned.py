@@ -1,4 +1,4 @@
-"""What a plan consists of: cells, runs with their identities, and what they take."""
+"""The parts of a plan: cells, runs with their identities, and estimates."""
 
 from __future__ import annotations
 
@@ -25,73 +25,72 @@ class Cell:
     treatment: Treatment
     """Levels of the case's factors, in the order of the study."""
     run_ids: tuple[str, ...]
-    """Its runs by replicate; another case with the same treatment has the same ones."""
+    """Its runs by replicate; another case with the same treatment has the same runs."""
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One treatment and one replicate, before the network is worked out."""
+    """One treatment and one replicate, before its network is resolved."""
 
     id: str
     cases: tuple[str, ...]
     treatment: Treatment
-    """Every level that tells the run from others, what a case holds fixed included."""
+    """Every level that identifies the run, including those that a case holds fixed."""
     replicate: int
     seed: str
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What carrying out the plan takes."""
+    """The cost of carrying out a plan."""
 
     runs: int
     packets: int | None
-    """Useful data packets, warm-up included; None where the workload does not tell."""
+    """Useful data packets, warm-up included; None if the workload does not define them."""
     per_hop_runs: int
     """Runs that need an event for each hop of a frame, which is slower."""
     per_hop_packets: int
-    """The useful data packets of those."""
+    """The useful data packets of those runs."""
     record_bytes: int | None
     """Size of the records."""
     line_seconds: float
-    """Time that the links need for all payload without loss, one run after the other; a phase that
-    lasts for a time takes that time."""
+    """Time that the links need for all payload without loss, one run after the other; a phase with
+    a fixed duration counts with that."""
 
 
 @dataclass(frozen=True)
 class PlannedStudy:
-    """A study laid out: its cells, its runs in order, and what they take."""
+    """A planned study: its cells, its runs in order, and estimates."""
 
     study: Study
     seed: int
     cells: tuple[Cell, ...]
-    """Every cell that may be run; which ones of a growing factor are, the results decide."""
+    """Every cell that may be run; the results decide which levels of a growing factor are run."""
     runs: tuple[PlannedRun, ...]
-    """Those of the first round, in the order in which they are to be made: all of them where no
-    factor grows."""
+    """Runs of the first round, in order; all runs if no factor grows."""
     estimate: Estimate
-    """What the first round takes."""
+    """Estimate of the first round."""
     most: Estimate
-    """What all rounds together take at most."""
+    """Upper bound for all rounds together."""
     loops: tuple[OuterLoop, ...]
-    """The outer loops, whose further rounds depend on the records; none where no factor grows."""
+    """The outer loops, whose further rounds depend on the records; empty if no factor grows."""
     wired: tuple[wire.Run, ...] | None = field(repr=False)
     possible: tuple[wire.Run, ...] | None = field(repr=False)
-    """Every run that may be made."""
+    """Every run that may be carried out."""
 
     @property
     def plan(self) -> wire.Plan:
-        """What the engine reads first. Raises StudyError where this version cannot carry it out."""
+        """The engine's input. Raises StudyError if this version cannot carry it out."""
         return self._plan_of(self.wired)
 
     @property
     def whole_plan(self) -> wire.Plan:
-        """Every run that may be made in any round. Raises StudyError as `plan` does."""
+        """Every run that may be carried out in any round. Raises StudyError as `plan` does."""
         return self._plan_of(self.possible)
 
     @property
     def rounds_at_most(self) -> int:
-        """How many rounds there may be: one level of each loop in each."""
+        """The most rounds: each tries one level of each loop."""
         return max((len(loop.steps) for loop in self.loops), default=1)
 
     def _plan_of(self, runs: tuple[wire.Run, ...] | None) -> wire.Plan:
@@ -102,7 +101,7 @@ class PlannedStudy:
 
 
 def run_id(treatment: Treatment, replicate: int) -> str:
-    """12 hexadecimal digits that tell this run from every other of the study."""
+    """12 hexadecimal digits, unique among the runs of the study."""
     return digest("run", canonical(treatment), replicate)[:12]
 
 
@@ -112,7 +111,7 @@ def run_seed(treatment: Treatment, replicate: int, seed: int) -> str:
 
 
 def canonical(treatment: Treatment) -> str:
-    """A treatment as text that does not depend on the order of its factors."""
+    """A treatment as text, independent of the order of its factors."""
     return json.dumps(treatment, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 

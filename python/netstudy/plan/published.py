@@ -1,8 +1,8 @@
-"""The plan of what was carried out elsewhere: a run for each published cell, or repetition of it.
+"""The plan of a study that was carried out elsewhere: a run for each published cell, or repetition.
 
-Such a run has no network and no phases: the study's own say how its author would carry it out, and
-not how it was. Its workload holds the published values, so that the plan is all that its records
-are made of. A cell that the published data do not cover is not planned.
+Such a run has no network and no phases: the study's own describe how its author would carry it out,
+not how it was carried out. Its workload holds the published values, so that the plan alone is the
+source of its records. A cell without published values is not planned.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from netstudy.study.treatments import treatments
 from netstudy.wire import Level, Treatment
 
 _NETWORK = wire.Network(groups=(), nodes=(), links=())
-"""Nothing is known of it."""
+"""Empty: the network is unknown."""
 _Key = tuple[str, int, tuple[wire.PublishedValue, ...]]
-"""A treatment as text, a repetition, and what was published of it."""
+"""A treatment as text, a repetition, and its published values."""
 _RECORD_BYTES = 1_000
-"""Of a record without its values."""
+"""Size of a record without its values."""
 
 
 def published_plan(
     study: Study, *, seed: int | None = None, only: Mapping[str, Sequence[Level]] | None = None
 ) -> PlannedStudy:
-    """Lay out the cells that the study's reference data give values of.
+    """Plan the cells that have values in the study's reference data.
 
     Raises StudyError when there are none, when the data leave the level of a factor open, and when
-    two of them give one value of a cell differently.
+    two of them contradict each other about one value.
     """
     seed = study.seed if seed is None else seed
     values = published_values(study)
@@ -67,7 +67,7 @@ def published_plan(
 
 
 def not_published(study: Study, planned: PlannedStudy) -> int:
-    """Cells of the study that the published data do not cover, levels left out of the run too."""
+    """Number of the study's cells without published values, levels left out of the run included."""
     covered = {(cell.case, canonical(cell.treatment)) for cell in planned.cells}
     own = (
         (case.name, canonical({factor.name: whole[factor.name] for factor in case.factors}))
@@ -80,7 +80,7 @@ def not_published(study: Study, planned: PlannedStudy) -> int:
 def _runs(
     study: Study, values: Sequence[PublishedValue], seed: int, only: Mapping[str, Sequence[Level]]
 ) -> Iterator[wire.Run]:
-    """A run of several cases where they have the same treatment and the same values."""
+    """The runs; several cases share one if they have the same treatment and the same values."""
     found: dict[_Key, list[str]] = {}
     works: dict[_Key, wire.Workload] = {}
     wholes: dict[str, Treatment] = {}
@@ -110,7 +110,7 @@ def _runs(
 
 
 def _cases(study: Study) -> Iterator[Case]:
-    """The test cases, with every level of an endless factor that was published."""
+    """The test cases, with every published level of an endless factor."""
     values = published_values(study)
     for case in study.cases:
         yield with_published_levels(case, (one for one in values if one.case in (None, case.name)))
@@ -127,7 +127,8 @@ def _is_kept(whole: Treatment, only: Mapping[str, Sequence[Level]]) -> bool:
 def _by_repetition(
     case: Case, whole: Treatment, values: Iterable[PublishedValue]
 ) -> dict[int, list[PublishedValue]]:
-    """Repetition -> the values of a cell. Raises StudyError for a value that is not of one cell."""
+    """Repetition -> the values of a cell. Raises StudyError for a value that does not belong to one
+    cell."""
     found: dict[int, dict[str, PublishedValue]] = {}
     for value in values:
         if value.case not in (None, case.name) or not value.is_of(whole):

@@ -1,6 +1,6 @@
-"""What this version can carry out, and what it cannot.
+"""The parts of studies that this version can carry out, and those that it cannot.
 
-A part that would have no effect is named too: a study must not be run as if it had said less.
+Parts that would have no effect are reported too: a study must not be run as if it lacked them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
-    """What this version cannot carry out on a testbed, one sentence each; empty when it can."""
+    """Parts that this version cannot carry out on a testbed, one sentence each; empty if there are
+    none."""
     there = testbed in TESTBEDS
     has = ", ".join(TESTBEDS)
     missing = [] if there else [f"This version has no testbed {testbed}; it has {has}."]
@@ -50,7 +51,7 @@ def _not_reported(study: Study) -> Iterator[str]:
 
 
 def is_lowered(study: Study) -> bool:
-    """Whether the study's workload has a form on the wire, whatever else is not carried out."""
+    """Whether the study's workload has a form on the wire, whatever else is unsupported."""
     return lowering_of_spec(study.workload.spec) is not None
 
 

@@ -1,5 +1,5 @@
 """From findings to pages: HTML and Markdown, figures, the terminal's summary, exports.
 
-Reads a results folder and what analysis found in it, never a testbed. Nothing is imported before
-it is needed: figures cost a second to load.
+Reads a results folder and its analysis, never a testbed. Modules are imported on demand: loading
+the figures takes a second.
 """

@@ -1,4 +1,5 @@
-"""The appendix: configuration of every node with its sources, versions, and how to do it again."""
+"""The appendix: configuration of every node with its sources, versions, and how to repeat the
+study."""
 
 from __future__ import annotations
 
@@ -37,28 +38,28 @@ if TYPE_CHECKING:
     from netstudy.study import Study
 
 MadeOn = Mapping[str, Sequence[str]]
-"""What runs were made on -> each value once."""
+"""Property of the environment of runs -> its values, each once."""
 MANY = 4
-"""More numbers than these are printed as their range."""
+"""More numbers than this are printed as their range."""
 UNSET = "—"
 BY_RFC = "by the standard’s rule"
-"""The initial window that no study or profile sets: RFC 3390 decides."""
+"""The initial window if neither study nor profile sets it: RFC 3390 decides."""
 FOLDER_FILES = ("study.yaml", "plan.json")
 _UNIT = re.compile(r"_(ns|bps|bytes|frames|segments|pct)$")
-"""Units that end a setting's name; its value is printed with the unit instead."""
+"""Suffixes of settings' names that are units; the value is printed with the unit instead."""
 _COUNTED = {"_frames": "frames", "_segments": "segments", "_pct": "%"}
 
 
 @dataclass(frozen=True)
 class Appendix:
-    """What a reader needs to check the study and to repeat it."""
+    """Everything that a reader needs to check the study and to repeat it."""
 
     configuration: tuple[Table, ...]
     profiles: tuple[Table, ...]
     missing_profiles: tuple[str, ...]
     environment: Table
     nodes: tuple[NodeTables, ...]
-    """What nodes of real testbeds ran on, those that are alike together."""
+    """Environments of the nodes of real testbeds, equal ones together."""
     missing_nodes: tuple[str, ...]
     commands: tuple[str, ...]
     hashes: Table
@@ -74,7 +75,7 @@ def appendix(
 ) -> Appendix:
     """Reads the folder's invocation and environment; `runs` is its plan in the order of levels.
 
-    `made_on` is what the records say of where they were made, `nodes` what they say of each node.
+    `made_on` and `nodes` are the environments of the runs and of each node, from the records.
     """
     profiles, missing = _profiles(folder, runs)
     captured, missing_nodes = node_tables(folder.path, nodes)
@@ -92,8 +93,8 @@ def appendix(
 
 
 def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
-    """Every value that the plan sets: switches, hosts, links and workload, one column each; nothing
-    of runs that were carried out elsewhere, where the plan sets none."""
+    """Every value that the plan sets: switches, hosts, links and workload, one column each. Empty
+    for runs that were carried out elsewhere, since their plan sets none."""
     if not any(run.network.nodes for run in runs):
         return
     switches: dict[str, list[Settings]] = {}
@@ -119,7 +120,7 @@ def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
 
 
 def _phases(runs: Sequence[Run]) -> dict[str, list[Settings]]:
-    """The steps of the procedure, where there are more than warm-up and measuring."""
+    """The steps of the procedure, if there are more than warm-up and measuring."""
     if not any({phase.kind for phase in run.phases} - {"warm-up", "measure"} for run in runs):
         return {}
     kinds = dict.fromkeys(phase.kind for run in runs for phase in run.phases)
@@ -137,7 +138,7 @@ def _phases(runs: Sequence[Run]) -> dict[str, list[Settings]]:
 
 
 def _instruments(runs: Sequence[Run]) -> dict[str, list[Settings]]:
-    """The samplers, by what they read and where."""
+    """The samplers, by instrument and place."""
     found: dict[str, list[Settings]] = {}
     for run in runs:
         for one in run.instruments:
@@ -157,7 +158,8 @@ def _gathered(nodes: Sequence[Mapping[str, Settings]]) -> dict[str, list[Setting
 
 
 def _settings(key: str, title: str, nodes: Mapping[str, Sequence[Settings]]) -> Table:
-    """One row a setting, one column a node; a cell is empty where a node has no such setting."""
+    """One row for each setting, one column for each node; a cell is empty if the node lacks the
+    setting."""
     names = _grouped(name for runs in nodes.values() for one in runs for name in one)
     rows = tuple(
         (
@@ -171,7 +173,7 @@ def _settings(key: str, title: str, nodes: Mapping[str, Sequence[Settings]]) -> 
 
 
 def _grouped(names: Iterable[str]) -> list[str]:
-    """Each name once, those with a common head together, in the order of first appearance."""
+    """Each name once, grouped by their first part, in the order of first appearance."""
     found = list(dict.fromkeys(names))
     heads = list(dict.fromkeys(name.partition(".")[0] for name in found))
     return sorted(found, key=lambda name: heads.index(name.partition(".")[0]))
@@ -193,7 +195,7 @@ def _hashable(value: Any) -> Any:
 
 
 def setting_text(name: str, value: Any) -> str:
-    """A setting with the unit that its name ends in; "—" for one that is not set."""
+    """A setting with the unit from its name; "—" if it is not set."""
     if value is None:
         return BY_RFC if name.endswith("initial_window_segments") else UNSET
     if isinstance(value, bool):
@@ -212,7 +214,7 @@ def setting_text(name: str, value: Any) -> str:
 
 
 def _profiles(folder: Folder, runs: Sequence[Run]) -> tuple[list[Table], list[str]]:
-    """Every figure of the profiles used, with its source."""
+    """Every figure of the profiles that the runs use, with its source."""
     study = folder.study()
     library = HardwareLibrary.default(study.folder)
     tables: list[Table] = []
@@ -226,7 +228,8 @@ def _profiles(folder: Folder, runs: Sequence[Run]) -> tuple[list[Table], list[st
 
 
 def _profile_names(runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
-    """As the plan names them. Switches that the plan adds and hosts without a profile have none."""
+    """Profiles named in the plan. Switches added by the plan and hosts without a profile have
+    none."""
     for run in runs:
         for switch in run.network.switches:
             if switch.profile != WIRE_SPEED:
@@ -239,7 +242,7 @@ def _profile_names(runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
 
 
 def _nic_names(study: Study, runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
-    """As the study names them, of hosts and of links: the plan has their figures alone."""
+    """NIC profiles of hosts and links, named in the study: the plan contains only their figures."""
     known = [run for run in runs if run.network.nodes]
     for treatment in {str(run.treatment): run.treatment for run in known}.values():
         topology = resolve(study.topology, study.levels_of(treatment))
@@ -274,7 +277,7 @@ def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
 
 
 def fitted_figures(tables: Iterable[Table]) -> dict[str, list[str]]:
-    """Profile -> its figures whose values were fitted on data."""
+    """Profile -> its figures whose values were fitted to data."""
     found: dict[str, list[str]] = {}
     for profile, figure, *_ in fitted_table(tables).rows:
         found.setdefault(str(profile), []).append(str(figure))
@@ -282,7 +285,7 @@ def fitted_figures(tables: Iterable[Table]) -> dict[str, list[str]]:
 
 
 def fitted_table(tables: Iterable[Table]) -> Table:
-    """All figures of some profiles' tables whose values were fitted on data."""
+    """All figures of some profiles' tables whose values were fitted to data."""
     heads = ("profile", "figure", "value", "fits as well", "fitted on")
     rows = tuple(
         (Name(table.id.removeprefix("profile-")), figure, value, as_good, origin)
@@ -333,14 +336,14 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _commands(folder: Folder) -> tuple[str, ...]:
-    """What to type to do it again, where it was typed before."""
+    """The commands that repeat the study, to run in the folder where it was run."""
     invocation = folder.invocation()
     again = shlex.join(["netstudy", "run", invocation.study, *_options(invocation)])
     return again, "netstudy report", "netstudy export --csv"
 
 
 def _options(invocation: Invocation) -> list[str]:
-    """The options that ask for the same again."""
+    """The options that repeat the same run."""
     only = [f"{k}={','.join(map(level_text, v))}" for k, v in invocation.only.items()]
     return [
         f"--testbed={invocation.testbed}",
@@ -350,11 +353,12 @@ def _options(invocation: Invocation) -> list[str]:
         *([f"--scale={invocation.scale}"] if invocation.scale else []),
         *(f"--only={one}" for one in only),
         *(f"--set={path}={value}" for path, value in invocation.overrides.items()),
+        *(f"--without={part}" for part in invocation.without),
     ]
 
 
 def _hashes(folder: Folder) -> Table:
-    """SHA-256 of what was asked, and of all records in the order of the plan."""
+    """SHA-256 of the study and the plan, and of all records in the order of the plan."""
     digests = {name: (folder.path / name).read_bytes() for name in FOLDER_FILES}
     rows = [(Name(name), _digest(content)) for name, content in digests.items()]
     records = hashlib.sha256()
@@ -370,7 +374,7 @@ def _digest(content: bytes) -> Name:
 
 
 def metrics_table(metrics: Sequence[Metric]) -> Table:
-    """The vocabulary: name, formula, direction, and where the raw numbers come from."""
+    """The vocabulary: name, formula, direction, and origin of the raw numbers."""
     rows = tuple(
         (
             Name(metric.name, code=True),

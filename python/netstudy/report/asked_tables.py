@@ -1,8 +1,8 @@
 """Tables in the layout that a study asks for.
 
-Rows are the combinations of the row factors that have a cell, and those holes that the study gives
-a reason for. A factor that neither makes rows nor columns is held: each of its levels makes a table
-of its own, but one that grows stands at its best level.
+Rows are the combinations of the row factors that have a cell, and holes with a reason in the study.
+A factor that is neither in rows nor in columns is held: each of its levels gets its own table,
+except that a growing factor stands at its best level.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.intervals import decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.study_result import CaseResult, StudyResult
@@ -24,15 +25,19 @@ from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Treatment
 
-MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
-"""Beside an empty cell, and before its reason under the table."""
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Levels = tuple[Level, ...]
 Place = tuple[Levels, Levels]
-"""The levels of the row factors, and of the factors that make columns."""
+"""The levels of the row factors, and of the column factors."""
+
+
+def _mark(index: int) -> str:
+    """The mark beside an empty cell and before its reason under the table: ¹, ², … ¹⁰."""
+    return str(index + 1).translate(_RAISED)
 
 
 def asked_tables(result: StudyResult, case: CaseResult, key: str) -> list[Table]:
-    """The study's tables that show a test case, in its order; empty where it asks for none."""
+    """The study's tables for a test case, in order; empty if it asks for none."""
     wanted = [table for table in result.tables if _shows(table, case)]
     layouts = [layout for table in wanted for layout in _layouts(table, case, result)]
     many = len(layouts) > 1
@@ -61,7 +66,7 @@ def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Ite
 
 
 def _grown(table: outcome.Table, case: CaseResult) -> set[str]:
-    """The factors that grow and do not make the rows, which stand at their best level."""
+    """Growing factors that are not in the rows: they stand at their best level."""
     return {loop.loop.factor.name for loop in case.loops} - set(table.rows)
 
 
@@ -75,17 +80,17 @@ def _rows(table: outcome.Table, case: CaseResult, result: StudyResult) -> list[C
 
 @dataclass(eq=False)
 class _Layout:
-    """One table: what stands in which cell of it."""
+    """One table: computes its rows, columns and cells."""
 
     asked: outcome.Table
     case: CaseResult
     result: StudyResult
     held: Treatment
     across: tuple[str, ...]
-    """Factors that make columns."""
+    """Factors whose levels make columns."""
     cells: Sequence[CellRow]
     reasons: list[str] = field(default_factory=list)
-    """Under the table, in the order of their marks."""
+    """Reasons of empty cells, in the order of their marks."""
 
     def table(self, table_id: str) -> Table:
         """The whole table."""
@@ -102,7 +107,7 @@ class _Layout:
             stub=len(stub),
             notes=(
                 *self._bases,
-                *(f"{MARKS[i % len(MARKS)]} {text}" for i, text in enumerate(self.reasons)),
+                *(f"{_mark(i)} {text}" for i, text in enumerate(self.reasons)),
             ),
         )
 
@@ -112,7 +117,7 @@ class _Layout:
 
     @cached_property
     def _metrics(self) -> Mapping[str, Metric]:
-        """The metrics by their names in the study; one that the runs cannot have is left out."""
+        """Name in the study -> metric; a metric that the runs cannot have is left out."""
         names = (*self.asked.columns, *self.asked.cell)
         names += tuple(normal.by for normal in self.asked.normalise.values() if normal.by)
         known = self.result.cells.vocabulary
@@ -147,7 +152,7 @@ class _Layout:
 
     @cached_property
     def _row_levels(self) -> list[Levels]:
-        """Levels of the row factors in their order, those of the first factor outermost."""
+        """Level combinations of the row factors, in order; the first factor varies slowest."""
         found = dict.fromkeys(row for row, _ in (*self._by_place, *self._holes))
         return sorted(found, key=lambda levels: self._position(self.asked.rows, levels))
 
@@ -157,7 +162,7 @@ class _Layout:
         return sorted(found, key=lambda levels: self._position(self.across, levels))
 
     def _position(self, factors: Iterable[str], levels: Levels) -> tuple[float, ...]:
-        """Numbers by their size, others in the order of the study; a hole may be at a level that
+        """Numbers are ordered by size, other levels as in the study; a hole may have a level that
         no cell has."""
         known = self.result.cells.factors
         return tuple(
@@ -169,13 +174,13 @@ class _Layout:
 
     @cached_property
     def _replicates(self) -> list[int]:
-        """The numbers of the replicates where each is shown; else none."""
+        """The numbers of the replicates if each is shown; else empty."""
         if self.asked.show == "mean":
             return []
         return sorted({run.replicate for cell in self.cells for run in cell.runs})
 
     def _rows_of(self, levels: Levels) -> Iterator[tuple[Value, ...]]:
-        """One row, or one a replicate."""
+        """One row, or one for each replicate."""
         head = [
             numeric_level(level, name) for name, level in zip(self.asked.rows, levels, strict=True)
         ]
@@ -223,7 +228,7 @@ class _Layout:
 
     @property
     def _bases(self) -> Iterator[str]:
-        """What 100 % is, of columns below a heading, which have no room for it."""
+        """The base of 100 % for columns below a shared heading, where it does not fit."""
         for names in self.asked.heads.values():
             for name in names:
                 metric = self._metrics.get(name)
@@ -237,7 +242,7 @@ class _Layout:
         return f"100 % is {by.label if by else metric.label}, {row}"
 
     def _note(self, name: str, metric: Metric) -> str:
-        """Which way is better, and what 100 % is."""
+        """The better direction, and the base of 100 %."""
         if name not in self.asked.normalise:
             return metric.better
         base = self._base_text(name, metric)
@@ -275,25 +280,30 @@ class _Layout:
             return None
         if replicate is None:
             found = cell_number(cell, metric)
-            return None if found is None else self._formatted(name, found, metric)
+            return None if found is None else self._formatted(name, found, cell, metric)
         run = next((run for run in cell.runs if run.replicate == replicate), None)
         value = None if run is None else metric.reading.of_run(run)
         if value is None:
             return None
         source = f"{metric.name}, {treatment_text(cell.treatment)}, replicate {replicate}"
         text = number_text(value, metric.decimals)
-        return self._formatted(name, Number(value, text, source), metric)
+        return self._formatted(name, Number(value, text, source), cell, metric)
 
-    def _formatted(self, name: str, found: Number, metric: Metric) -> Number:
-        """With the digits that the study asks for."""
+    def _formatted(self, name: str, found: Number, cell: CellRow, metric: Metric) -> Number:
+        """The number with the digits that the study asks for; a published value has no more."""
         if name in self.asked.significant:
             text = significant_text(found.value, self.asked.significant[name])
         else:
-            text = number_text(found.value, self.asked.decimals.get(name, metric.decimals))
+            digits = self.asked.decimals.get(name, metric.decimals)
+            estimate = cell.estimate(metric)
+            if estimate is not None and estimate.rounding is not None:
+                digits = min(digits, decimals_of(estimate.rounding))
+            text = number_text(found.value, digits)
         return Number(found.value, text, found.source)
 
     def _normalised(self, found: Number, name: str, metric: Metric, place: Place) -> Value:
-        """In percent of the base row of the same column; None where that has no value."""
+        """The value in percent of the base row of the same column; None if the base has no
+        value."""
         normal = self.asked.normalise[name]
         base_metric = self._metrics[normal.by] if normal.by else metric
         base = self._base(normal, base_metric, place[1])
@@ -317,7 +327,8 @@ class _Layout:
         return None
 
     def _reason(self, name: str, place: Place) -> str | None:
-        """Why a cell has no value, where the study says so: it is a hole, or of the cell itself."""
+        """Why a cell has no value, if the study says so: the reason of a hole, or of the cell
+        itself."""
         hole = self._holes.get(place)
         if hole is not None:
             return hole[1]
@@ -333,4 +344,4 @@ class _Layout:
     def _mark(self, reason: str) -> str:
         if reason not in self.reasons:
             self.reasons.append(reason)
-        return MARKS[self.reasons.index(reason) % len(MARKS)]
+        return _mark(self.reasons.index(reason))

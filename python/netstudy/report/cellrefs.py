@@ -1,4 +1,4 @@
-"""References to what analysis found: a cell's value, a ratio, a share, each with its source."""
+"""References to results of the analysis: a cell's value, a ratio, a share, each with its source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netstudy.wire import Level, Treatment
 
 RATIO_DECIMALS = 3
 RHO_DECIMALS = 3
-"""So that a rank correlation of almost one is told from one."""
+"""Enough to distinguish a rank correlation of almost one from one."""
 PERCENT_DECIMALS = 1
 
 
@@ -32,14 +32,14 @@ def cell_number(cell: CellRow | None, metric: Metric, *, unit: bool = False) -> 
 
 
 def _decimals(estimate: Estimate, metric: Metric) -> int:
-    """No more than the value has."""
+    """The metric's decimals, but no more than the value has."""
     if estimate.rounding is None:
         return metric.decimals
     return min(metric.decimals, decimals_of(estimate.rounding))
 
 
 def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
-    """From how many runs and samples, and how sure."""
+    """The number of runs and samples, and the interval."""
     if estimate.unit == "rounding":
         return f"published to {estimate.rounding:g}"
     samples = sum(cell.counted.of(run) for run in cell.runs)
@@ -51,12 +51,12 @@ def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
 
 
 def interval_text(interval: Interval, decimals: int) -> str:
-    """low to high."""
+    """Both ends: low to high."""
     return f"{number_text(interval.low, decimals)} to {number_text(interval.high, decimals)}"
 
 
 def metric_number(value: float, metric: Metric, what: str) -> Number:
-    """A value of a metric that is no cell's own, with its unit; `what` says what it is."""
+    """A value of a metric that belongs to no single cell, with its unit; `what` describes it."""
     text = with_unit(number_text(value, metric.decimals), metric.unit)
     return Number(value, text, f"{metric.name}, {what}")
 
@@ -89,7 +89,7 @@ def ratio_number(row: Comparison, table: VerdictTable) -> Number | None:
 
 
 def ratio_source(row: Comparison, table: VerdictTable) -> str:
-    """What a ratio divides by what, and where."""
+    """Numerator and denominator of a ratio, and its place."""
     return (
         f"{table.metric.name}, {table.factor}={level_text(table.level)} ÷ "
         f"{table.factor}={level_text(table.base)}{where(table.x, row.x)}"
@@ -97,7 +97,7 @@ def ratio_source(row: Comparison, table: VerdictTable) -> str:
 
 
 def where(factor: str | None, level: Level | None) -> str:
-    """, factor=level; nothing where no factor runs along x."""
+    """A source's place along x, as ", factor=level"; empty without a factor along x."""
     return "" if factor is None else f", {factor}={level_text(level)}"
 
 

@@ -1,7 +1,8 @@
-"""Charts as SVG: a metric against x, a line a series, with intervals, readable without colour.
+"""Charts as SVG: a metric against x, a line for each series, with intervals, readable without
+colour.
 
 Series differ in colour (Okabe & Ito's palette, safe for colour-blind readers), in dash and in the
-shape of their points. Intervals are computed beforehand, and a value that is missing leaves a gap.
+shape of their points. Intervals are computed beforehand, and a missing value leaves a gap.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ FAINT = "#666666"
 PAPER = "#ffffff"
 FONT = "Helvetica, Arial, sans-serif"
 POINTS_SHOWN = 120
-"""Up to as many runs in a panel, every run is drawn as a small point of its own."""
+"""With at most this many runs in a panel, every run is drawn as a small point of its own."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class Size:
 
 WIDE = Size(520, 290, 13)
 NARROW = Size(270, 230, 12)
-"""For a telephone held upright."""
+"""For a phone held upright."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How one series looks: indices into colours, dashes and shapes, and whether it is filled."""
+    """The look of one series: indices into colours, dashes and shapes, and whether it is filled."""
 
     colour: int
     dash: int
@@ -64,7 +65,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The data of one chart: its points in x order, its title, and what it needs to be read."""
+    """The data of one chart: its points in x order, its title, axes and legend."""
 
     title: str
     subtitle: str
@@ -80,7 +81,7 @@ class Drawn:
 def metric_chart(
     panel: Panel, metric: Metric, workload: WorkloadAnalysis, title: str | None = None
 ) -> Drawn:
-    """A metric against x, one line a level of the series; `title` is the study's own."""
+    """A metric against x, one line for each level of the series; `title` is the study's own."""
     points = [point for level in panel.series_levels for point in _points(panel, level, metric)]
     intervals = any(point["low"] is not None for point in points)
     return Drawn(
@@ -97,7 +98,7 @@ def metric_chart(
 
 
 def overlay_chart(panel: Panel, metric: Metric, reference: PanelReference) -> Drawn:
-    """Published values as points beside the line of the study's own, a pair a level."""
+    """Published values as points beside the line of the study's own, a pair for each level."""
     series: dict[str, Style] = {}
     points: list[dict[str, Any]] = []
     for index, one in enumerate(reference.of(metric)):
@@ -139,7 +140,7 @@ def _axis(metric: Metric) -> str:
 
 
 def _subtitle(metric: Metric, more: str = "") -> str:
-    """An index has no unit."""
+    """The axis text without repeats: an index has no unit."""
     return "; ".join(part for part in (_axis(metric), metric.better, more) if part)
 
 
@@ -153,7 +154,7 @@ def _points(panel: Panel, level: Any, metric: Metric) -> list[dict[str, Any]]:
 
 
 def _estimate_point(x: Any, series: str, estimate: Estimate | None, panel: Panel) -> dict[str, Any]:
-    """A value with the ends of its interval, where it has one."""
+    """A value with the ends of its interval, if it has one."""
     interval = estimate.interval if estimate else None
     return _point(
         x,
@@ -178,7 +179,7 @@ def _point(
 
 
 def _run_points(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
-    """One point a run, where there are few enough to be seen."""
+    """One point for each run, if they are few enough to be seen."""
     cells = panel.cells.values()
     runs = sum(len(cell.runs) for cell in cells)
     if runs > POINTS_SHOWN or runs == len(cells):
@@ -192,7 +193,7 @@ def _run_points(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
 
 
 def _rules(panel: Panel, metric: Metric, workload: WorkloadAnalysis) -> list[dict[str, Any]]:
-    """The line rate and what headers leave of it, in a chart of goodput."""
+    """The line rate and the best goodput after headers, in a chart of goodput."""
     if metric != workload.bounded:
         return []
     bounds = [workload.bound(cell.planned[0]) for cell in panel.cells.values()]
@@ -207,7 +208,7 @@ def _rules(panel: Panel, metric: Metric, workload: WorkloadAnalysis) -> list[dic
 
 @dataclass(frozen=True)
 class Lines:
-    """The data of a chart of curves: many points a line, none of them marked."""
+    """The data of a chart of curves: many points on each line, without marks."""
 
     title: str
     subtitle: str
@@ -216,7 +217,7 @@ class Lines:
     series: Mapping[str, Style]
     points: Sequence[Mapping[str, Any]]
     logarithmic: bool
-    """Both axes; else both begin at zero."""
+    """Whether both axes are logarithmic; otherwise both begin at zero."""
 
 
 Chart = Drawn | Lines
@@ -228,11 +229,11 @@ _CURVES = {
 }
 """Title, x and y."""
 POINTS_A_LINE = 1_000
-"""More are thinned out: nobody sees them."""
+"""Lines with more points are thinned out."""
 
 
 def curves_chart(panel: Panel, found: Curves) -> Lines:
-    """The curves of one chart, one colour a series, one dash a kind of line."""
+    """The curves of one chart: one colour for each series, one dash for each kind of line."""
     title, x, y = _CURVES[found.kind]
     labels = list(dict.fromkeys(curve.label for curve in found.curves))
     series: dict[str, Style] = {}
@@ -289,7 +290,7 @@ def _titles(drawn: Chart, size: Size) -> alt.TitleParams:
 
 
 def _lines(drawn: Lines, size: Size) -> Any:
-    """Lines without points, by x and not in the order of the data."""
+    """Lines without points, ordered by x rather than by the data."""
     names, looks = list(drawn.series), list(drawn.series.values())
     legend = (
         None if len(names) < 2 else alt.Legend(title=None, columns=2 if size.width > 400 else 1)
@@ -357,12 +358,12 @@ def _x(drawn: Drawn, size: Size) -> alt.X:
 
 
 def _ticks(levels: Sequence[float], step: int) -> list[float]:
-    """Every step-th level, the last one among them."""
+    """Every step-th level, including the last one."""
     return list(levels[::-1][::step][::-1])
 
 
 def _styles(drawn: Drawn, size: Size) -> tuple[alt.Stroke, alt.Fill, alt.StrokeDash, alt.Shape]:
-    """One look a series; the legend shows the outline, the filling and the shape together."""
+    """One look for each series; the legend shows outline, filling and shape together."""
     names, looks = list(drawn.series), list(drawn.series.values())
     columns = 2 if size.width > 400 else 1
     legend = None if len(names) < 2 else alt.Legend(title=None, columns=columns)

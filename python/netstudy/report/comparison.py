@@ -1,4 +1,4 @@
-"""Two results folders beside each other: as tables and sentences, and as data for programs."""
+"""Comparison of two results folders: as tables and sentences, and as data for programs."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 
 
 SIGNIFICANT = 3
-"""Digits that the smallest value of a table has at least, so that two values can differ."""
+"""Least significant digits of the smallest value of a table, so that two values can differ."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two folders: where it is and what it was made with."""
+    """One of the two folders: its path and its provenance."""
 
     folder: str
     testbed: str
     facts: dict[str, str]
-    """What else may make a difference: versions, the seed, the machine."""
+    """Other facts that may make a difference: versions, the seed, the machine."""
 
 
 def side_of(folder: Folder) -> Side:
-    """What a folder says of itself."""
+    """A folder's provenance."""
     invocation, engine, machine = folder.invocation(), folder.engine(), folder.environment()
     facts = {
         "study": folder.study().study,
@@ -63,7 +63,7 @@ def side_of(folder: Folder) -> Side:
 
 
 def sides_table(a: Side, b: Side) -> Table:
-    """Which folder is which, and how they were made; what is the same in both stands once."""
+    """The two folders and their provenance; facts that are the same in both are left out."""
     names = dict.fromkeys((*a.facts, *b.facts))
     rows: list[tuple[Value, ...]] = [
         (Name("folder"), Name(a.folder), Name(b.folder)),
@@ -99,7 +99,8 @@ def _value_text(name: str, value: object) -> str:
 
 
 def metric_tables(found: FolderComparison) -> Iterator[Table]:
-    """One table a metric that either folder measured: both values, the difference, the band."""
+    """One table for each metric that either folder measured: both values, the difference, the
+    band."""
     for metric in found.metrics:
         pairs = [(pair, one) for pair in found.pairs for one in _of(pair, metric)]
         if any(one.a or one.b for _, one in pairs):
@@ -107,7 +108,7 @@ def metric_tables(found: FolderComparison) -> Iterator[Table]:
 
 
 def bands_table(found: FolderComparison) -> Table:
-    """Every value that has a band in one table, cell by cell: what a page shows."""
+    """Every value that has a band in one table, cell by cell, for a page."""
     judged = [(pair, one) for pair in found.pairs for one in pair.differences if one.outcome]
     factors = tuple(dict.fromkeys(name for pair, _ in judged for name in pair.treatment))
     heads = ("metric", "A", "B", "B − A", "95 % interval", "% of A", "band", "B lies")
@@ -155,7 +156,7 @@ def _metric_table(metric: Metric, pairs: Sequence[tuple[CellPair, Difference]]) 
 
 
 def _shown(metric: Metric, pairs: Sequence[tuple[CellPair, Difference]]) -> Metric:
-    """The metric with as many decimals as the smallest of its values needs to be told apart."""
+    """The metric with enough decimals to distinguish its smallest values."""
     estimates = (estimate for _, one in pairs for estimate in (one.a, one.b))
     sizes = [abs(estimate.value) for estimate in estimates if estimate and estimate.value]
     wanted = SIGNIFICANT - 1 - math.floor(math.log10(min(sizes))) if sizes else 0
@@ -179,12 +180,12 @@ def _judged(one: Difference) -> tuple[Value, ...]:
 
 
 def outcome_text(one: Difference) -> str:
-    """Inside or outside, and whether the interval leaves the other open."""
+    """Inside or outside; "not sure" if the interval allows both."""
     return f"{one.outcome}, not sure" if one.sure is False else f"{one.outcome}"
 
 
 def sentences(found: FolderComparison) -> Iterator[Sentence]:
-    """What was matched and what was not, and what became of the bands."""
+    """The cells that were matched and those that were not, and the results of the bands."""
     yield say(
         "{n} of cells matched{by}.",
         n=things(count(len(found.pairs), "pairs of cells"), "pair"),
@@ -233,7 +234,7 @@ def _levels(levels: Sequence[Any]) -> Name:
 
 
 def _no_numbers(found: FolderComparison) -> Iterator[Sentence]:
-    """Runs that do not enter, by side."""
+    """Runs that are left out, by side."""
     for name, rows in (
         ("A", _distinct([pair.a for pair in found.pairs])),
         ("B", _distinct([pair.b for pair in found.pairs])),
@@ -253,7 +254,7 @@ def _distinct(rows: Sequence[CellRow]) -> list[CellRow]:
 
 
 def as_data(a: Side, b: Side, found: FolderComparison) -> dict[str, Any]:
-    """All of it for programs."""
+    """The whole comparison for programs."""
     return {
         "a": {"folder": a.folder, "testbed": a.testbed, **a.facts},
         "b": {"folder": b.folder, "testbed": b.testbed, **b.facts},

@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart in one size for the desk and one for the telephone, or a drawing in one for both.
+    """A chart in a wide and a narrow size, or a drawing in a single one.
 
-    A chart is rendered when it is first asked for.
+    A chart is rendered on first use.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Figure:
     alt: str
     caption: Sentence | None
     source: charts.Chart | str
-    """What a chart shows, or the SVG text of a drawing."""
+    """The data of a chart, or the SVG text of a drawing."""
 
     @cached_property
     def wide(self) -> str:
@@ -80,24 +80,25 @@ class Figure:
 
 @dataclass(frozen=True)
 class PanelSection:
-    """One set of held levels of a test case."""
+    """One combination of held levels of a test case."""
 
     id: str
     heading: str
     results: Table | None
     """None: the study's own tables show it."""
     detail: Table | None
-    """The metrics that the results leave out, where there are any."""
+    """The metrics that `results` leaves out, if there are any."""
     figures: tuple[Figure, ...]
     observations: tuple[Sentence, ...]
     verdicts: tuple[Table, ...]
     """The deciding metric first; the others after it."""
-    causes: Table
+    causes: Table | None
+    """None: the runs give no cause together with its effect."""
     accounts: Table | None
     explanation: tuple[Sentence, ...]
     conclusion: tuple[Point, ...]
     agreement: tuple[Table, ...]
-    """How well the study's own and published values agree: by metric, and by ratio."""
+    """Agreement of the study's own and published values: by metric, and by ratio."""
     references: tuple[Table, ...]
     reference_figures: tuple[Figure, ...]
     reference_text: tuple[Sentence, ...]
@@ -111,9 +112,9 @@ class CaseSection:
     name: str
     description: tuple[Sentence, ...]
     tables: tuple[Table, ...]
-    """Those that the study asks for; none: each panel has one."""
+    """The study's own tables; if there are none, each panel has one."""
     growth: Evidence | None
-    """How its growing factor came to its end; None where none grows."""
+    """How its growing factor ended; None if no factor grows."""
     panels: tuple[PanelSection, ...]
 
     @property
@@ -131,7 +132,7 @@ class Document:
     title: str
     question: str
     description: tuple[Sentence, ...]
-    """What the study says of itself as a whole; often nothing, as its test cases say it."""
+    """The study's general description; often empty, as its test cases have their own."""
     expectation: str | None
     provenance: Sentence
     warnings: tuple[Sentence, ...]
@@ -140,14 +141,14 @@ class Document:
     summary: tuple[Point, ...]
     key_figure: Figure | None
     bed: Figure | None
-    """The test bed; None where nothing is known of it."""
+    """The test bed; None if nothing is known of it."""
     workload: Figure | None
     cases: tuple[CaseSection, ...]
     sources: tuple[str, ...]
     fitted: Sentence | None
     methods: tuple[Sentence, ...]
     here: Here
-    """What the study's own values are called."""
+    """Name of the study's own values."""
     testbed_limits: Evidence | None
     instruments: Evidence | None
     limits: Sentence
@@ -155,7 +156,7 @@ class Document:
 
     @property
     def published(self) -> bool:
-        """Whether anything published stands beside the study's own values."""
+        """Whether the report shows published values beside the study's own."""
         return any(panel.references for case in self.cases for panel in case.panels)
 
     def figures(self) -> Iterator[Figure]:
@@ -168,7 +169,7 @@ class Document:
 
 
 def document(folder: Folder, result: StudyResult) -> Document:
-    """Puts together everything that the report shows."""
+    """Assembles everything that the report shows."""
     runs = [run for cell in result.cells.rows for run in cell.planned]
     metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed
     added = appendix(folder, runs, testbed.environment, metrics, testbed.nodes)
@@ -201,7 +202,7 @@ def document(folder: Folder, result: StudyResult) -> Document:
 
 
 def _bed(runs: Sequence[Run]) -> Figure | None:
-    """The network of the runs, where it is known."""
+    """The network of the runs, if it is known."""
     if not any(run.network.nodes for run in runs):
         return None
     return Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs))
@@ -216,13 +217,13 @@ def _workload(page: WorkloadPage, runs: Sequence[Run]) -> Figure | None:
 
 
 def _title(result: StudyResult) -> str:
-    """The study's own, and the scale: rates that are not the study's must not be taken for them."""
+    """The study's title, with the scale: scaled rates must not be taken for the study's own."""
     title, scale = result.title or result.question, result.testbed.scaled_by
     return f"{title} (all link rates × {scale})" if scale else title
 
 
 def _provenance(folder: Folder, result: StudyResult) -> Sentence:
-    """Where the numbers come from, in one line."""
+    """The origin of the numbers, in one line."""
     invocation, engine = folder.invocation(), folder.engine()
     own = page_of(result.cells.workload).provenance
     if own is not None:
@@ -310,7 +311,11 @@ def _panel(
         if rest
         else None,
         figures=(
-            *(_figure(found, one, key) for one in result.figures if one.case in (None, case)),
+            *(
+                _figure(found, one, key)
+                for one in result.figures
+                if one.case in (None, case) and _is_measured(panel, one.metric)
+            ),
             *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
         ),
         observations=tuple(observations(found)),
@@ -318,9 +323,7 @@ def _panel(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
             for n, table in enumerate(found.verdicts, start=1)
         ),
-        causes=causes_table(
-            panel, found.causes, f"{key}-causes", say("Links of the causal chain{held}", held=held)
-        ),
+        causes=_causes(found, key, held),
         accounts=_accounts(found, key, held),
         explanation=tuple(chain(found)),
         conclusion=tuple(conclusions(found)),
@@ -331,8 +334,20 @@ def _panel(
     )
 
 
+def _is_measured(panel: Panel, metric: Metric) -> bool:
+    """Whether any cell has a value to draw."""
+    return any(cell.value(metric) is not None for cell in panel.cells.values())
+
+
+def _causes(found: PanelResult, key: str, held: Sentence) -> Table | None:
+    if not found.causes.chain:
+        return None
+    caption = say("Links of the causal chain{held}", held=held)
+    return causes_table(found.panel, found.causes, f"{key}-causes", caption)
+
+
 def _accounts(found: PanelResult, key: str, held: Sentence) -> Table | None:
-    """Where the time goes, where samples tell."""
+    """The account of time, if samples allow one."""
     waiting = found.workload.waiting
     if waiting is None or not found.causes.accounts:
         return None
@@ -341,7 +356,8 @@ def _accounts(found: PanelResult, key: str, held: Sentence) -> Table | None:
 
 
 def _rest(result: StudyResult) -> list[Metric]:
-    """What the main table leaves out: no metric is promised and then not tabled."""
+    """The metrics that the main table leaves out, so that every metric of the study is in a
+    table."""
     known = (*result.cells.metrics, *result.cells.asked)
     return [metric for metric in known if metric not in result.headline]
 
@@ -376,14 +392,15 @@ def _curves(panel: Panel, found: Curves, key: str) -> Figure:
 
 
 def _alt(panel: Panel, metric: Metric) -> str:
-    """A figure in words: what is drawn, and where each line begins and ends."""
+    """A figure in words: metric, axes, and the ends of each line."""
     lines = [
         f"{level_text(level) or metric.title}: {_ends(panel.along_x(level), metric)}"
         for level in panel.series_levels
     ]
     against = f" against {panel.x}" if panel.x else ""
     unit = f" in {metric.unit}" if metric.unit else ""
-    return f"{metric.title}{unit}{against}, {metric.better}. {'; '.join(lines)}."
+    better = f", {metric.better}" if metric.better else ""
+    return f"{metric.title}{unit}{against}{better}. {'; '.join(lines)}."
 
 
 def _ends(cells: Sequence[CellRow], metric: Metric) -> str:
@@ -401,7 +418,8 @@ def _agreement_tables(found: PanelResult, key: str) -> Iterator[Table]:
 
 
 def _references(found: PanelResult, key: str) -> Iterator[Table]:
-    """Published beside the study's own, one table a metric; the deciding one first."""
+    """Published values beside the study's own, one table for each metric; the deciding one
+    first."""
     reference = found.reference
     if reference is None:
         return

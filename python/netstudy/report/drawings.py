@@ -1,4 +1,4 @@
-"""The test bed, drawn from the plan: nothing in it is typed.
+"""The test bed, drawn from the plan.
 
 A star of one client and servers around one switch is drawn as such. Any other graph is laid out in
 columns: hosts of the clients' role, then switches by their distance from them, then the others.
@@ -24,17 +24,18 @@ OTHER_FILL = "#e8e8f4"
 
 
 def test_bed(runs: Sequence[Run]) -> str:
-    """Hosts, switches and links of all runs, with the ranges that their counts and rates have."""
+    """Hosts, switches and links of all runs, with the ranges of their counts and rates."""
     return _star(runs) if all(map(is_one_client_star, runs)) else _graph(runs)
 
 
 def test_bed_alt(runs: Sequence[Run]) -> str:
-    """The test bed in words, for those who do not see it."""
+    """The test bed in words, for screen readers."""
     return _star_alt(runs) if all(map(is_one_client_star, runs)) else _graph_alt(runs)
 
 
 def is_one_client_star(run: Run) -> bool:
-    """Whether one client and servers of one kind, and nobody else, meet in one switch."""
+    """Whether one client and servers of one kind, and no other hosts, are connected to one
+    switch."""
     network, roles = run.network, run.workload.roles
     if len(network.switches) != 1 or network.zones or len(roles.client) != 1:
         return False
@@ -111,7 +112,7 @@ def _hosts(counts: str) -> str:
 
 
 def _access_lines(runs: Sequence[Run], role: str) -> list[str]:
-    """Rate, MTU and delay of the links that the members of a role have."""
+    """Rate, MTU and delay of the links of a role's members."""
     links = [
         link
         for run in runs
@@ -126,7 +127,7 @@ def _access_lines(runs: Sequence[Run], role: str) -> list[str]:
 
 
 def _rate(link: Link) -> str:
-    """Once where both ends send at the same rate."""
+    """The rate of a link; one figure if both ends send at the same rate."""
     a, b = format_rate(link.a.rate_bps), format_rate(link.b.rate_bps)
     return a if a == b else f"{a} / {b}"
 
@@ -142,12 +143,12 @@ def _star_alt(runs: Sequence[Run]) -> str:
 
 BOX_WIDTH, BOX_HEIGHT, MARGIN = 128, 56, 10
 COLUMN, ROW = 228, 84
-"""Distance of two boxes beside and below each other."""
+"""Distance between boxes, horizontally and vertically."""
 
 
 @dataclass(frozen=True)
 class _Box:
-    """Nodes that are drawn as one."""
+    """Nodes that are drawn as one box."""
 
     label: str
     lines: tuple[str, ...]
@@ -156,7 +157,7 @@ class _Box:
 
 
 def _graph(runs: Sequence[Run]) -> str:
-    """The largest of the networks; texts hold what all of them have."""
+    """The largest of the networks, with texts that cover all of them."""
     largest = max(runs, key=lambda run: len(run.network.nodes))
     boxes = _boxes(largest, runs)
     columns = _columns(largest, boxes)
@@ -175,7 +176,7 @@ def _graph(runs: Sequence[Run]) -> str:
 
 
 def _boxes(run: Run, runs: Sequence[Run]) -> list[_Box]:
-    """Switches one by one; hosts of a group together where they have the same neighbours."""
+    """A box for each switch; hosts of a group share one if they have the same neighbours."""
     network, roles = run.network, run.workload.roles
     asking, answering = (
         {host_of(network, member)[0] for member in role} for role in (roles.client, roles.server)
@@ -220,7 +221,7 @@ def _first_to_last(names: Sequence[str]) -> str:
 
 
 def _neighbours(network: Network, name: str) -> tuple[str, ...]:
-    """Switches by name, hosts by their group, so that equal pairs of hosts look alike."""
+    """Switches by name, hosts by their group, so that hosts with equal links compare equal."""
     found = []
     for link in network.links:
         for here, there in ((link.a, link.b), (link.b, link.a)):
@@ -261,7 +262,7 @@ def _joined(network: Network, of: dict[str, int], index: int) -> list[int]:
 
 
 def _places(columns: Sequence[Sequence[int]], rows: int) -> dict[int, tuple[float, float]]:
-    """The upper left corner of each box; columns stand in the middle."""
+    """The upper left corner of each box; columns are centred vertically."""
     return {
         index: (
             MARGIN + number * COLUMN,
@@ -284,7 +285,7 @@ def _box_of(network: Network, boxes: Sequence[_Box]) -> dict[str, int]:
 
 
 def _links_between(runs: Sequence[Run], boxes: Sequence[_Box]) -> dict[tuple[int, int], list[Link]]:
-    """Pairs of boxes that are joined, with their links in all runs."""
+    """Pairs of connected boxes, with their links in all runs."""
     found: dict[tuple[int, int], list[Link]] = {}
     for run in runs:
         of = _box_of(run.network, boxes)
@@ -296,7 +297,7 @@ def _links_between(runs: Sequence[Run], boxes: Sequence[_Box]) -> dict[tuple[int
 
 
 def _lines_between(runs: Sequence[Run], boxes: Sequence[_Box]) -> list[tuple[int, int, str]]:
-    """Pairs of boxes that are joined, with the rates that their links have."""
+    """Pairs of connected boxes, with the rates of their links."""
     joined = _links_between(runs, boxes)
     return [(a, b, texts(map(_rate, links))) for (a, b), links in joined.items()]
 
@@ -321,7 +322,7 @@ def _draw_box(drawing: Drawing, box: _Box, x: float, y: float) -> None:
 
 
 def _link_notes(runs: Sequence[Run], boxes: Sequence[_Box]) -> list[str]:
-    """Rate, delay and MTU of the links, each set of them once."""
+    """Rate, delay and MTU of the links, each combination once."""
     found: dict[str, dict[str, None]] = {}
     for (a, b), links in _links_between(runs, boxes).items():
         delays = texts(duration_text(link.delay_ns) for link in links)

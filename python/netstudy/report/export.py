@@ -1,4 +1,4 @@
-"""One row a cell for other programs: CSV, JSON, Markdown.
+"""Cells for other programs, one row each: CSV, JSON, Markdown.
 
 CSV holds the factors under their names and the exported metrics; a value that was not measured is
 an empty field. JSON holds every metric, its interval, and the runs behind it.
@@ -22,11 +22,11 @@ from netstudy.report.tables import Group, Table, numeric_level
 from netstudy.study.levels import level_text
 
 CASES = "cases"
-"""Column with the test cases that use a cell, where the study has several."""
+"""Column with the test cases that use a cell, if the study has several."""
 
 
 def to_csv(table: CellTable) -> str:
-    """One header line, then one line a cell, in the order of the levels."""
+    """One header line, then one line for each cell, in the order of the levels."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_columns(table))
@@ -39,13 +39,13 @@ def _columns(table: CellTable) -> list[str]:
 
 
 def exported(table: CellTable) -> tuple[Metric, ...]:
-    """The metrics that have a column: those of the workload, those that the study names, and those
-    of nodes that were measured anywhere."""
+    """The metrics that have a column: those of the workload, those that the study names, and node
+    metrics that were measured in any run."""
     return tuple(dict.fromkeys((*_named(table), *table.measured(table.of_nodes))))
 
 
 def _named(table: CellTable) -> tuple[Metric, ...]:
-    """Those of the workload and those that the study names."""
+    """Metrics of the workload and those that the study names."""
     return (*(metric for metric in table.metrics if metric.exported), *table.asked)
 
 
@@ -64,7 +64,7 @@ def _csv_row(row: CellRow, table: CellTable) -> list[str]:
 
 
 def _exact(row: CellRow, metric: Metric) -> str:
-    """The value with the digits that a double carries; empty when it was not measured."""
+    """The value with the full precision of a double; empty when it was not measured."""
     value = row.value(metric)
     return "" if value is None else repr(value)
 
@@ -75,7 +75,7 @@ def to_json(table: CellTable) -> str:
 
 
 def as_data(table: CellTable) -> dict[str, Any]:
-    """What `to_json` writes."""
+    """The data of `to_json`."""
     return {
         "study": table.study,
         "factors": {name: list(levels) for name, levels in table.factors.items()},
@@ -84,7 +84,7 @@ def as_data(table: CellTable) -> dict[str, Any]:
 
 
 def requirements_as_data(found: Sequence[CheckedRequirement]) -> list[dict[str, Any]]:
-    """What a study requires, where, the outcome, and the value of the worst cell."""
+    """The requirements of a study, their levels, the outcome, and the value of the worst cell."""
     return [
         {
             "that": f"{one.bound.metric} {one.bound.sign} {one.bound.value:g}",
@@ -129,8 +129,8 @@ def _metric(row: CellRow, metric: Metric) -> dict[str, Any] | None:
 
 
 def to_markdown(table: CellTable) -> str:
-    """The same rows as a pipe table, rounded for reading, without the metrics of nodes that the
-    study does not name."""
+    """The same rows as a pipe table, rounded for reading, without node metrics that the study does
+    not name."""
     metrics = _named(table)
     groups = (*(Group(name) for name in table.factors), *(Group(m.name) for m in metrics))
     rows = tuple(

@@ -1,4 +1,4 @@
-"""Text and tables as Markdown, and pages with a part between markers that a program writes."""
+"""Text and tables as Markdown, and pages with a generated part between markers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SPECIAL = re.compile(r"([\\|*`\[\]])")
 
 
 def text(value: Value | str) -> str:
-    """Text in which no sign means anything to Markdown; code stays code."""
+    """Text with Markdown's special characters escaped; code stays code."""
     if isinstance(value, Sentence):
         return "".join(text(part) for part in value.parts)
     if isinstance(value, Name) and value.code:
@@ -26,9 +26,9 @@ def text(value: Value | str) -> str:
 def pipe_table(table: Table) -> str:
     """A pipe table; the two levels of its header become one."""
     heads = [head for group in table.groups for head in _heads(group)]
-    first = table.rows[0] if table.rows else ()
-    aligned = ["---:" if isinstance(value, Number) else "---" for value in first]
-    rules = aligned or ["---"] * len(heads)
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(heads)
+    numeric = [any(isinstance(value, Number) for value in column) for column in columns]
+    rules = ["---:" if aligned else "---" for aligned in numeric]
     lines = [heads, rules, *([text(value) for value in row] for row in table.rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -39,7 +39,7 @@ def _heads(group: Group) -> list[str]:
 
 
 def replace_between(page: Path, begin: str, end: str, body: str) -> None:
-    """Put text between the markers of a page; nothing outside them is touched.
+    """Put text between the markers of a page; the rest of the page stays as it is.
 
     Raises StudyError when the page cannot be read or lacks a marker; then it is left alone.
     """

@@ -1,4 +1,4 @@
-"""How the numbers were made: the methods, with their constants from the code that uses them."""
+"""The methods section, with constants from the code that uses them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def methods(result: StudyResult) -> list[Sentence]:
 
 
 def _of_runs(result: StudyResult) -> list[Sentence]:
-    """How the runs of a testbed become numbers."""
+    """How numbers follow from the runs of a testbed."""
     level = plain(100 * CONFIDENCE, 0, "%", "confidence of all intervals")
     return [
         say(
@@ -67,7 +67,7 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
 
 
 def samples_of(result: StudyResult) -> str:
-    """What is compared inside a cell: iterations, runs."""
+    """The unit compared inside a cell: iterations, runs."""
     panels = [found for case in result.cases for found in case.panels]
     return panels[0].causes.samples if panels else "runs"
 
@@ -87,7 +87,7 @@ def _published(result: StudyResult) -> list[Sentence]:
 
 
 def _scale(result: StudyResult) -> list[Sentence]:
-    """What a scaled run is and is not."""
+    """What scaling changes, and what it does not."""
     if result.testbed.scaled_by is None:
         return []
     return [

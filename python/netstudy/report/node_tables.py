@@ -1,4 +1,5 @@
-"""What nodes of real testbeds ran on, and what was changed: tables of those that are alike."""
+"""Environments of the nodes of real testbeds, and the changes made to them: tables of equal
+nodes."""
 
 from __future__ import annotations
 
@@ -16,29 +17,29 @@ from netstudy.store.folder import CAPTURES
 from netstudy.store.nodes import NODES, Machine, NodeEnvironment, read_node
 
 _MANY = 6
-"""More nodes than these are told by the first and the last."""
+"""More nodes than this are listed as the first and the last."""
 
 
 @dataclass(frozen=True)
 class NodeTables:
-    """Nodes that are alike: what they ran on, and what can be unfolded."""
+    """Nodes with equal environments: an overview, and details that can be unfolded."""
 
     overview: Table
     tunings: Table
     """Each command, with the value before and after."""
     details: tuple[Table, ...]
-    """All settings and features, as they were during the runs."""
+    """All settings and features during the runs."""
 
 
 @dataclass(frozen=True)
 class _Alike:
-    """Nodes whose environments differ in the numbers of interfaces alone."""
+    """Nodes whose environments differ only in the numbers of interfaces."""
 
     groups: tuple[str, ...]
     nodes: tuple[str, ...]
     runs: int
     names: tuple[str, ...]
-    """Those of the environments."""
+    """Names of their environments."""
     environment: NodeEnvironment
 
     @property
@@ -48,7 +49,8 @@ class _Alike:
 
 
 def node_tables(folder: Path, nodes: Sequence[NodesAlike]) -> tuple[list[NodeTables], list[str]]:
-    """The tables of all groups of nodes that are alike, and what of them could not be read."""
+    """The tables of all groups of nodes with equal environments, and the errors of those that could
+    not be read."""
     found: dict[str, list[tuple[NodesAlike, NodeEnvironment]]] = {}
     missing: list[str] = []
     for one in nodes:
@@ -69,7 +71,7 @@ def node_tables(folder: Path, nodes: Sequence[NodesAlike]) -> tuple[list[NodeTab
 
 
 def _essence(environment: NodeEnvironment) -> str:
-    """All but how many interfaces there are, and what the kernel said of each."""
+    """The whole environment, except the number of interfaces and the kernel's output for each."""
     interfaces = [one.model_dump(exclude={"names"}) for one in environment.interfaces]
     tunings = [one.model_dump(exclude={"alike"}) for one in environment.tunings]
     rest = environment.model_dump(exclude={"interfaces", "tunings", "qdiscs"})
@@ -78,7 +80,7 @@ def _essence(environment: NodeEnvironment) -> str:
 
 def _together(members: Sequence[tuple[NodesAlike, NodeEnvironment]]) -> _Alike:
     told = [one for one, _ in members]
-    # That with most interfaces, which the others are parts of.
+    # The one with the most interfaces; the others have a subset of them.
     _, environment = max(members, key=lambda one: len(one[1].qdiscs))
     return _Alike(
         groups=tuple(dict.fromkeys(one.group for one in told)),
@@ -146,13 +148,13 @@ def _facts(alike: _Alike) -> Iterator[tuple[str, str]]:
 
 
 def _on(offloads: str) -> list[str]:
-    """The features that are on."""
+    """The features that are switched on."""
     lines = (line.partition(": ") for line in offloads.splitlines())
     return [name for name, _, state in lines if state.startswith("on")]
 
 
 def _queues(qdiscs: str) -> Iterator[str]:
-    """The disciplines of each interface; those that are alike together."""
+    """The disciplines of each interface, equal ones together."""
     found: dict[tuple[str, ...], list[str]] = {}
     kinds: dict[str, list[str]] = {}
     for one in json.loads(qdiscs or "[]"):

@@ -10,9 +10,9 @@ from netstudy.units import format_duration
 from netstudy.wire import Level
 
 NO_BREAK = "\u00a0"
-"""Between a number and its unit, so that a line never ends between them."""
+"""Goes between a number and its unit, to keep both on one line."""
 MISSING = ""
-"""What a table shows for a value that was not measured."""
+"""Shown in a table for a value that was not measured."""
 
 
 SMALLEST = 4
@@ -20,7 +20,7 @@ SMALLEST = 4
 
 
 def number_text(value: float, decimals: int) -> str:
-    """A value with fixed decimals; one that is small but not zero never looks like zero."""
+    """A value with fixed decimals; a small value other than zero never looks like zero."""
     text = f"{value:,.{decimals}f}"
     if value == 0:
         return "0"
@@ -30,7 +30,7 @@ def number_text(value: float, decimals: int) -> str:
 
 
 def significant_text(value: float, digits: int) -> str:
-    """A value with so many significant digits, never in powers of ten."""
+    """A value with this many significant digits, never in powers of ten."""
     if value == 0:
         return "0"
     rounded = float(f"{value:.{digits - 1}e}")
@@ -49,7 +49,7 @@ def p_text(value: float) -> str:
 
 
 def level_text(level: Level | None) -> str:
-    """A level as tables print it; nothing where no factor runs."""
+    """A level as tables print it; empty without a factor."""
     return MISSING if level is None else levels.level_text(level)
 
 
@@ -66,7 +66,7 @@ def counted(factor: str, text: str) -> str:
 
 
 def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[str]:
-    """Levels as the shortest list of spans: 1, 3 to 6 — of all levels in their order."""
+    """Levels as the shortest list of spans, "1, 3 to 6", given all levels in order."""
     found: list[str] = []
     run: list[Level | None] = []
     for level in of:
@@ -79,15 +79,15 @@ def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[st
 
 
 def _span(run: Sequence[Level | None]) -> list[str]:
-    """The ends of a long run in one; levels of a short one each alone, so that a list of spans has
-    one "and" in it."""
+    """The ends of a long run as one span; the levels of a short run one by one, so that a list of
+    spans contains only one "and"."""
     if len(run) < 3:
         return [level_text(level) for level in run]
     return [f"{level_text(run[0])} to {level_text(run[-1])}"]
 
 
 def listed(texts: Sequence[str], last: str = "and") -> str:
-    """a, b and c."""
+    """Joins texts: a, b and c."""
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} {last} {texts[-1]}"

@@ -1,4 +1,4 @@
-"""The report as files: an HTML page that needs nothing else, Markdown, and the figures."""
+"""The report as files: a self-contained HTML page, Markdown, and the figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HTML, _MARKDOWN, _FIGURES = "report.html", "report.md", "figures"
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """Where the report was written."""
+    """Paths of a written report."""
 
     html: Path
     md: Path
@@ -39,8 +39,8 @@ class ReportFiles:
 def write_report(folder: Folder, result: StudyResult, into: Path | None = None) -> ReportFiles:
     """Write report.html, report.md and figures/*.svg into the folder, or into another one.
 
-    The same folder gives the same bytes; each file appears whole or not at all. Raises OSError when
-    a file cannot be written.
+    The same folder gives the same bytes; each file is written completely or not at all. Raises
+    OSError when a file cannot be written.
     """
     doc = document(folder, result)
     to = into or folder.path
@@ -62,7 +62,7 @@ def _write_figures(folder: Path, doc: Document) -> tuple[Path, ...]:
 
 
 def render_html(doc: Document) -> str:
-    """The whole page: style, script and figures stand in it."""
+    """The whole page, with its style, script and figures."""
     environment = _templates(escapes=True)
     environment.tests["number"] = lambda value: isinstance(value, Number)
     environment.filters["inline"] = _inline_svg

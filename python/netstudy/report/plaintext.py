@@ -1,4 +1,4 @@
-"""A table as lines of plain text, its two-level header kept, cut into parts that fit a width."""
+"""A table as lines of plain text, with its two-level header, split into parts that fit a width."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from netstudy.report.refs import Number
 from netstudy.report.tables import Group, Table, Value
 
 SUB_WIDTH = 9
-"""Sub-headings are wrapped to it, so that names of levels do not make the columns wide."""
+"""Width for wrapping sub-headings, so that level names do not widen the columns."""
 GAP = "  "
 
 
 @dataclass(frozen=True)
 class _Block:
-    """A group with its part of every row, laid out on its own."""
+    """A group with its part of every row, laid out separately."""
 
     group: Group
     columns: tuple[tuple[Value, ...], ...]
-    """One tuple a column, top to bottom."""
+    """One tuple for each column, top to bottom."""
 
     @property
     def sub_lines(self) -> list[list[str]]:
@@ -50,7 +50,7 @@ class _Block:
         return sum(self.widths) + len(GAP) * (len(self.widths) - 1)
 
     def head(self, lines: int, sub_lines: int) -> list[str]:
-        """Heading above, sub-headings below, each set on its last line."""
+        """Heading above, sub-headings below, both aligned at the bottom."""
         if not self.group.columns:
             alone = _at_bottom(textwrap.wrap(self.heading, self.width), lines + sub_lines)
             return [line.rjust(self.width) for line in alone]
@@ -81,7 +81,7 @@ def _at_bottom(lines: Sequence[str], height: int) -> list[str]:
 
 
 def text_table(table: Table, width: int) -> str:
-    """The table in parts no wider than `width`, the headers of the rows repeated in each."""
+    """The table in parts no wider than `width`; each part repeats the headers of the rows."""
     blocks = _blocks(table)
     stub, rest = blocks[: table.stub], blocks[table.stub :]
     parts: list[list[_Block]] = [[*stub]]

@@ -2,14 +2,15 @@
 
     python -m netstudy.report.readme STUDY RESULTS
 
-replaces what stands between the two markers in STUDY/README.md and writes the figure beside it.
-Nothing outside the markers is touched, and no number between them is typed.
+replaces the text between the two markers in STUDY/README.md and writes the figure beside it. The
+rest of the page stays as it is, and no number between the markers is typed by hand.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from netstudy.store import write_atomic
 if TYPE_CHECKING:
     from netstudy.report.prose.words import Point
     from netstudy.report.refs import Sentence
+    from netstudy.report.tables import Table
 
 BEGIN = "<!-- results: written by python -m netstudy.report.readme -->"
 END = "<!-- end of results -->"
@@ -30,7 +32,7 @@ README = "README.md"
 def update_readme(study: Path, results: Path) -> Path:
     """Write the results into a study's README and its first figure beside it.
 
-    Raises StudyError when the README or its markers are not there, or results are missing.
+    Raises StudyError if the README, its markers or the results are missing.
     """
     from netstudy.analysis.study_result import analyse
     from netstudy.store import Results
@@ -41,22 +43,36 @@ def update_readme(study: Path, results: Path) -> Path:
     figure = next((f for c in doc.cases for p in c.panels for f in p.figures), None)
     replace_between(path, BEGIN, END, "\n\n".join(_sections(doc, figure)))
     if figure is not None:
-        write_atomic(study / f"{figure.name}.svg", figure.wide.encode())
+        write_atomic(study / _file_of(figure), figure.wide.encode())
     return path
 
 
+def _file_of(figure: Figure) -> str:
+    """Its file; a metric of a node has signs in its name that a link cannot have."""
+    return re.sub(r"[^\w-]+", "-", figure.name) + ".svg"
+
+
 def _sections(doc: Document, figure: Figure | None) -> list[str]:
-    shown = [f"![{text(figure.alt)}]({figure.name}.svg)"] if figure else []
+    shown = [f"![{text(figure.alt)}]({_file_of(figure)})"] if figure else []
     return [
         f"**{text(doc.question)}**",
         *shown,
         *_points(doc.summary),
         *_warnings(doc.warnings),
-        *(pipe_table(table) for case in doc.cases for table in case.results),
+        *_tables([table for case in doc.cases for table in case.results]),
         *([f"Expected beforehand: {text(doc.expectation)}"] if doc.expectation else []),
         text(doc.provenance),
         f"```sh\n{doc.appendix.commands[0]}\n```",
     ]
+
+
+def _tables(tables: Sequence[Table]) -> Iterator[str]:
+    """Each table with its notes; several have their captions, to be told apart."""
+    for table in tables:
+        if len(tables) > 1:
+            yield f"**{text(table.caption)}**"
+        yield pipe_table(table)
+        yield from map(text, table.notes)
 
 
 def _points(points: Sequence[Point]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables of published beside the study's own values: row by row, summed up, and as ratios."""
+"""Tables of published values beside the study's own: row by row, summarised, and as ratios."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from netstudy.report.tables import (
 )
 
 DECIMALS = 2
-"""Of a ratio beside a published one, whose own digits are few."""
+"""Decimals of a ratio beside a published one, which has few digits itself."""
 
 
 def reference_table(
     panel: Panel, reference: PanelReference, metric: Metric, table_id: str, caption: Sentence
 ) -> Table:
-    """Published, the study's own, its interval and its error, row by row, one group a level."""
+    """Published value, own value, its interval and its error, row by row, grouped by level."""
     agreements = reference.of(metric)
     subs = ("published", reference.here, "95 % interval", "error %")
     groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]
@@ -65,7 +65,7 @@ def _beside_cells(
 
 
 def agreement_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
-    """One row a metric and level: rows compared, errors, order."""
+    """One row for each metric and level: rows compared, errors, order."""
     groups = (
         Group("Metric"),
         Group(panel.series or ""),

@@ -1,8 +1,8 @@
 """Sentences whose every number is a reference to a cell or a formula.
 
-`say` joins a template of plain words with references. The template itself must not hold a digit,
-so a number cannot be typed into prose; a reference knows where its value comes from and says so
-in HTML. The same sentence serves HTML, Markdown and the terminal.
+`say` joins a template of plain words with references. The template itself must not contain a digit,
+so that no number can be typed into prose; a reference knows the source of its value and shows it in
+HTML. The same sentence serves HTML, Markdown and the terminal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 @dataclass(frozen=True)
 class Number:
-    """A computed value, how it is printed, and what it is: metric, cell or formula."""
+    """A computed value, its printed text, and its source: metric, cell or formula."""
 
     value: float
     text: str
@@ -43,7 +43,7 @@ class Name:
 
     text: str
     code: bool = False
-    """Whether it is something to type or a file's name."""
+    """Whether it is a command or a file's name."""
 
     def __str__(self) -> str:
         """The word."""
@@ -72,7 +72,7 @@ class Sentence:
         return Markup("").join(escape(part) for part in self.parts)
 
     def numbers(self) -> Iterator[Number]:
-        """The numbers that it states."""
+        """All numbers in the sentence."""
         for part in self.parts:
             if isinstance(part, Number):
                 yield part
@@ -84,7 +84,7 @@ Part = str | Number | Name | Sentence
 
 
 def say(template: str, **references: Number | Name | Sentence) -> Sentence:
-    """A sentence from a template such as "{a} takes {time}"; its own words hold no digit."""
+    """A sentence from a template such as "{a} takes {time}"; the template contains no digit."""
     parts: list[Part] = []
     for words, field, _, _ in string.Formatter().parse(template):
         assert not any(sign.isdigit() for sign in words), f"a number is typed into: {words!r}"
@@ -96,7 +96,7 @@ def say(template: str, **references: Number | Name | Sentence) -> Sentence:
 
 
 def join(items: Sequence[Number | Name | Sentence], last: str = "and") -> Sentence:
-    """a, b and c."""
+    """Joins references: a, b and c."""
     parts: list[Part] = []
     for index, item in enumerate(items):
         if index:

@@ -1,4 +1,4 @@
-"""The requirements of a study as a table: what was asked, the worst cell, the outcome."""
+"""The requirements of a study as a table: condition, worst cell, outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netstudy.report.tables import Group, Table, Value, bare_interval
 
 
 def requirements_table(found: Sequence[CheckedRequirement]) -> Table:
-    """One row a requirement; the worst cell is the one furthest on the wrong side."""
+    """One row for each requirement; the worst cell is the one furthest on the wrong side."""
     groups = (
         Group("Required"),
         Group("At"),
@@ -51,6 +51,6 @@ def condition_text(one: CheckedRequirement) -> str:
 
 
 def where_text(one: CheckedRequirement) -> str:
-    """The levels at which it must hold."""
+    """The levels at which the requirement must hold."""
     parts = (f"{factor} {listed([*map(level_text, at)])}" for factor, at in one.at.items())
     return "; ".join(parts) or "every cell"

@@ -1,4 +1,4 @@
-"""The samples behind the cells for other programs: one row a sample, as CSV.
+"""The samples behind the cells for other programs: one row for each sample, as CSV.
 
 Rows are made run by run, so that a folder of any size can be written.
 """
@@ -32,14 +32,14 @@ SERIES: Final = (
     "counter",
     "value",
 )
-"""Columns of `series`: a row a value; `measure_s` is from the start of the measuring phase by the
-node's clock, and empty where nothing tells that."""
+"""Columns of `series`, with a row for each value. `measure_s` is the time from the start of the
+measuring phase by the node's clock, and empty if that is unknown."""
 TABLES: Final = (*SAMPLE_TABLES, *HISTOGRAM_TABLES, "series")
-"""What can be asked for."""
+"""Names of the available tables."""
 
 
 def samples_csv(folder: Folder, table: str) -> Iterator[str]:
-    """A header line, then one line a sample, in the order of the plan."""
+    """A header line, then one line for each sample, in the order of the plan."""
     factors = tuple(dict.fromkeys(name for run in folder.plan().runs for name in run.treatment))
     yield _line(("run", *factors, "replicate", *_columns(table)))
     records = {record.run: record for record in folder.records()}
@@ -54,8 +54,9 @@ def samples_csv(folder: Folder, table: str) -> Iterator[str]:
 
 
 def course_csv(folder: Folder, metric: str) -> Iterator[str]:
-    """How a metric of a node went on in each run: a header line, then one line an interval, `at_s`
-    its end from the start of the phase. Raises StudyError for what is no metric of a node."""
+    """The course of a node metric in each run: a header line, then one line for each interval, with
+    `at_s`, its end from the start of the phase. Raises StudyError if the name is no metric of a
+    node."""
     try:
         node_metric(metric)
     except ValueError as error:
@@ -90,7 +91,7 @@ def _rows(folder: Folder, run: Run, record: RunRecord, table: str) -> Iterator[R
 
 
 def _table(record: RunRecord, table: str) -> Iterator[Row]:
-    """A column that was not measured is empty."""
+    """The rows of a table; a column that was not measured is empty."""
     rows = getattr(record.samples, table)
     if rows is None:
         return

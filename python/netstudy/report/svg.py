@@ -1,4 +1,4 @@
-"""A few SVG shapes as text, for drawings that are no charts."""
+"""A few SVG shapes as text, for drawings other than charts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Drawing:
         self._add("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=colour, **extra)
 
     def arrow(self, x1: float, y1: float, x2: float, y2: float, colour: str = INK) -> None:
-        """A line with a head at its end, for the directions down and up."""
+        """A line with an arrowhead at its end, pointing up or down."""
         self.line(x1, y1, x2, y2, colour)
         back = -6 if y2 > y1 else 6
         points = f"{x2},{y2} {x2 - 3.5},{y2 + back} {x2 + 3.5},{y2 + back}"

@@ -1,4 +1,4 @@
-"""Tables as data: a two-level header, rows of references, and empty cells for what is missing.
+"""Tables as data: a two-level header, rows of references, and empty cells for missing values.
 
 The same table is rendered to HTML, Markdown and the terminal.
 """
@@ -39,12 +39,12 @@ class Group:
     heading: str
     unit: str = ""
     note: str = ""
-    """Which way is better, or what the columns share."""
+    """The better direction, or a property that the columns share."""
     columns: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
-        """Columns that it spans."""
+        """Number of columns that it spans."""
         return max(1, len(self.columns))
 
 
@@ -59,11 +59,11 @@ class Table:
     stub: int = 1
     sortable: bool = True
     notes: tuple[str, ...] = ()
-    """Sentences under it, each with the mark that stands in a cell."""
+    """Sentences under the table, each with the mark of its cells."""
 
     @property
     def starts(self) -> frozenset[int]:
-        """Columns that a group begins with."""
+        """Columns that start a group."""
         widths = [group.width for group in self.groups]
         return frozenset(sum(widths[:index]) for index in range(len(widths)))
 
@@ -74,7 +74,7 @@ class Table:
 
 
 def numeric_level(level: Level | None, factor: str | None) -> Value:
-    """A level as the header of a row; a number sorts as one."""
+    """A level as the header of a row; a numeric level sorts by its value."""
     if isinstance(level, int | float) and not isinstance(level, bool):
         return Number(float(level), level_text(level), f"level of {factor}")
     return None if level is None else level_name(level)
@@ -83,7 +83,7 @@ def numeric_level(level: Level | None, factor: str | None) -> Value:
 def results_table(
     panel: Panel, metrics: Sequence[Metric], table_id: str, caption: Sentence
 ) -> Table:
-    """The published layout: x, then each metric with one column a level of the series."""
+    """The published layout: x, then each metric with one column for each level of the series."""
     levels = panel.series_levels
     subs = () if panel.series is None else tuple(level_text(level) for level in levels)
     head = Group(panel.x or panel.series or "", note="")
@@ -101,7 +101,7 @@ def results_table(
 
 
 def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> Table:
-    """One row a value of x: both means, their ratio with its interval, and the verdict."""
+    """One row for each value of x: both means, their ratio with its interval, and the verdict."""
     metric = verdicts.metric
     pair = (level_text(verdicts.level), level_text(verdicts.base))
     head = () if verdicts.x is None else (Group(verdicts.x),)
@@ -136,7 +136,7 @@ def _verdict_row(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
 
 
 def verdict_text(row: Comparison) -> str:
-    """The verdict in a table: who wins, same, or what is missing."""
+    """The verdict in a table: the winner, same, undecided, or not measured."""
     match row.outcome:
         case "different":
             return (
@@ -196,7 +196,7 @@ def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) 
 
 
 def scope_text(scope: Scope, panel: Panel, samples: str) -> str:
-    """Where a link was looked for, in the words of the study."""
+    """The scope of a link's test, in the words of the study."""
     match scope:
         case "along x":
             return f"along {panel.x}"
@@ -235,7 +235,7 @@ def _link_interval(link: Link, source: str) -> Number | None:
 def account_table(
     panel: Panel, found: Causes, waiting: Waiting, table_id: str, caption: Sentence
 ) -> Table:
-    """Where the time goes: wire, waiting for timeouts, the rest."""
+    """The account of time: wire, waiting for timeouts, the rest."""
     subs = () if panel.series is None else tuple(level_text(v) for v in panel.series_levels)
     head = () if panel.x is None else (Group(panel.x),)
     groups = (

@@ -1,4 +1,4 @@
-"""The summary at the end of a run: the table in the published layout and the verdict, in text."""
+"""The summary at the end of a run, as text: the tables in the published layout, and the verdict."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from netstudy.analysis.study_result import StudyResult
 
 WIDTH = 100
-"""Nothing is wider, so that it fits a usual terminal and a page of a mail."""
+"""Maximum width, so that output fits a usual terminal and a mail."""
 
 
 def print_summary(result: StudyResult, console: Console) -> None:
-    """Prints one table a panel, the verdict in sentences, and what speaks against trusting it."""
+    """Prints one table for each panel, the verdict in sentences, and the warnings."""
     for case in result.cases:
         own = asked_tables(result, case, "results")
         for table in own:
@@ -54,7 +54,7 @@ def print_summary(result: StudyResult, console: Console) -> None:
 
 
 def _print_agreement(console: Console, panel: Panel, reference: PanelReference) -> None:
-    """How well the values agree with what was published; row by row it stands in the report."""
+    """Agreement with the published values; the report has it row by row."""
     tables = [agreement_table(panel, reference, "agreement")]
     tables += [ratios_table(reference, "ratios")] if reference.ratios else []
     for table in tables:
@@ -69,13 +69,13 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def print_sentences(console: Console, sentences: Iterable[Sentence]) -> None:
-    """One paragraph a sentence."""
+    """One paragraph for each sentence."""
     for sentence in sentences:
         _wrapped(console, "", str(sentence))
 
 
 def _wrapped(console: Console, lead: str, text: str) -> None:
-    """A paragraph within the width, its later lines indented."""
+    """A paragraph within the width, with its later lines indented."""
     plain = f"{lead}{text}".replace("\u00a0", " ")
     _print(console, textwrap.fill(plain, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
 

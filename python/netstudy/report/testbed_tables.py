@@ -1,4 +1,4 @@
-"""What the testbed did to the runs: its limits, and its instruments held against each other."""
+"""Effects of the testbed on the runs: its limits, and its instruments compared with each other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netstudy.report.tables import Group, Table, Value
 
 @dataclass(frozen=True)
 class Evidence:
-    """A question that the reader has, its answer, and the tables that bear it out."""
+    """The answer to a reader's question, with the tables that support it."""
 
     sentences: tuple[Sentence, ...]
     tables: tuple[Table, ...]
@@ -27,21 +27,21 @@ class Evidence:
 
 
 def limits_evidence(testbed: TestbedResult) -> Evidence | None:
-    """Was the testbed the limit? None where no run looked, as in the simulator."""
+    """Was the testbed the limit? None if no run checked it, as in the simulator."""
     if not testbed.limits:
         return None
     return Evidence(tuple(_limits_text(testbed)), tuple(_limit_tables(testbed)))
 
 
 def agreement_evidence(testbed: TestbedResult) -> Evidence | None:
-    """Do the instruments agree? None where there is only one."""
+    """Do the instruments agree? None if there is only one."""
     if not testbed.checks:
         return None
     return Evidence(tuple(_agreement_text(testbed)), tuple(_check_tables(testbed)))
 
 
 def limit_sentence(found: LimitFound) -> Sentence:
-    """An exceeded limit: in how many runs, and the worst."""
+    """An exceeded limit: the number of runs, and the worst one."""
     worst = found.worst or found.exceeded[0]
     limit = worst.limit
     return say(
@@ -61,7 +61,7 @@ def limit_sentence(found: LimitFound) -> Sentence:
 
 
 def check_sentence(found: CheckFound) -> Sentence:
-    """A disagreement: in how many runs, and the worst."""
+    """A disagreement: the number of runs, and the worst one."""
     worst = found.worst.found
     return say(
         "{check}: does not hold in {n} of {runs} runs, {left} against {right} in run {run}.",
@@ -222,7 +222,7 @@ def _bare(value: float, source: str) -> Number:
 
 
 def _decimals(value: float) -> int:
-    """None for a count, few for what is large."""
+    """Decimals of a value: none for a count, few for a large value."""
     if value == int(value):
         return 0
     return 1 if abs(value) >= 10 else 2

@@ -1,8 +1,8 @@
 """The results folder: the truth about a run of a study (`results/<study>/<UTC time>/`).
 
-`create` makes one, `execute` fills it, every other verb only reads it. A file is written aside,
-flushed to the disk and moved to its name in one step, so that a crash at any instant leaves whole
-files or none. Nothing that was measured is ever overwritten.
+`create` makes one, `execute` fills it, every other verb only reads it. A file is written under a
+temporary name, flushed to the disk and then renamed, so that a crash at any instant leaves whole
+files or none. Measurements are never overwritten.
 """
 
 from __future__ import annotations

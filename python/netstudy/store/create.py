@@ -1,4 +1,4 @@
-"""Making a results folder: all of it appears at once, or nothing does."""
+"""Making a results folder: it appears as a whole, or not at all."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from netstudy.wire import Plan, to_json
 LATEST = "latest"
 
 _REPORT_BYTES = 8_000_000
-"""The report with its figures and the scripts that they need, and reserve."""
+"""The report with its figures and their scripts, and a reserve."""
 
 
 def disk_bytes(plan: Plan, record_bytes: int) -> int:
-    """The disk space that a plan's results take at most: the records, twice, and the report."""
+    """The most disk space that a plan's results take: the records, twice, and the report."""
     return 2 * record_bytes + len(to_json(plan)) + _REPORT_BYTES
 
 
@@ -37,11 +37,11 @@ def create(
     needed_bytes: int,
     now: datetime,
 ) -> Folder:
-    """Make `results/<study>/<UTC time>/` for the plan and let `latest` lead to it.
+    """Make `results/<study>/<UTC time>/` for the plan and point `latest` to it.
 
-    `files` holds the study and what belongs to it, by path inside the folder (`gather`), and
-    `needed_bytes` is the space that all of it takes at most (`disk_bytes`). Raises StudyError when
-    the folder cannot be made or the results would not fit; nothing is left then.
+    `files` holds the study and its files, by path inside the folder (`gather`), and `needed_bytes`
+    is the most space that all results take (`disk_bytes`). Raises StudyError when the folder cannot
+    be made or the results would not fit; then nothing is left behind.
     """
     parent = results / plan.study
     with storage(parent), _parents(parent), _aside(parent) as aside:
@@ -58,7 +58,7 @@ def create(
 
 @contextmanager
 def _parents(folder: Path) -> Iterator[None]:
-    """Make the folder with its parents; when the block fails, remove those that are empty."""
+    """Make the folder with its parents; if the block fails, remove those that are empty."""
     absent = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def _parents(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _aside(parent: Path) -> Iterator[Path]:
-    """A locked folder under a temporary name, gone after the block unless it was moved."""
+    """A locked folder under a temporary name, removed after the block unless it was renamed."""
     aside = parent / f".{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"
     aside.mkdir()
     try:
@@ -104,7 +104,7 @@ def _fill(aside: Path, plan: Plan, invocation: Invocation, files: Mapping[str, b
 
 
 def _place(aside: Path, parent: Path, now: datetime) -> Path:
-    """Move the folder to the first free name of this second."""
+    """Rename the folder to the first free name of this second."""
     stamp = now.strftime("%Y%m%dT%H%M%SZ")
     names = (stamp if number == 1 else f"{stamp}-{number}" for number in count(1))
     target = next(parent / name for name in names if _moved(aside, parent / name))

@@ -13,7 +13,7 @@ Environment = dict[str, str | int | None]
 
 
 def host() -> Environment:
-    """This machine and the Python side of the software, as far as the system tells."""
+    """This machine and the Python side of the software, as far as the system reports them."""
     return {
         "cpu": cpu_name(),
         "cores": cores(),
@@ -26,7 +26,7 @@ def host() -> Environment:
 
 
 def cpu_name() -> str | None:
-    """The CPU's model name; None where /proc/cpuinfo has none."""
+    """The CPU's model name; None if /proc/cpuinfo has none."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -36,7 +36,7 @@ def cpu_name() -> str | None:
 
 
 def cores() -> int:
-    """The CPUs that this process may use."""
+    """Number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -51,5 +51,5 @@ def utc_now() -> datetime:
 
 
 def iso(time: datetime) -> str:
-    """2026-11-21T20:30:00Z."""
+    """A time as 2026-11-21T20:30:00Z."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")

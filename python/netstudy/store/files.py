@@ -1,4 +1,4 @@
-"""Writing files so that a crash, a full disk or a pulled plug never leaves half of one."""
+"""Writing files so that a crash, a full disk or a power cut never leaves a partial one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from netstudy.errors import StudyError
 
 TEMPORARY_SUFFIX = ".tmp"
-"""Ends the name of a file that is being written; one that is left over is of no use to anybody."""
+"""Suffix of a file that is being written; leftovers of that name are useless."""
 
 _CAUSES = {
     errno.ENOSPC: "the disk is full; free some space",
@@ -28,9 +28,9 @@ _CAUSES = {
 
 @contextmanager
 def storage(path: Path) -> Iterator[None]:
-    """Turn what the file system refuses inside the block into a StudyError.
+    """Turn an OSError inside the block into a StudyError.
 
-    The message names the file that the system named, else `path`, and the cause in plain words.
+    The message names the file of the error, else `path`, and the cause in plain words.
     """
     try:
         yield
@@ -45,11 +45,10 @@ def _describe(error: OSError, path: Path) -> str:
 
 
 def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write `data` under `path` in one step, durably: old content or new, never a part.
+    """Write `data` under `path` in one step, durably: the old content or the new, never a part.
 
-    What is large may come in parts.
-
-    Raises OSError that names `path`; what was begun is removed first.
+    Large data may come in parts. Raises OSError that names `path`, after removing the temporary
+    file.
     """
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     try:
@@ -72,7 +71,7 @@ def _write_through(path: Path, data: bytes | Iterable[bytes]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's list of names to the disk, so that a rename in it outlives a power cut."""
+    """Flush a folder's list of names to the disk, so that a rename in it survives a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -81,7 +80,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def replace_link(link: Path, target: str) -> None:
-    """Let the symbolic link `link` lead to `target`, with no instant at which it leads nowhere."""
+    """Point the symbolic link `link` to `target`; at no instant does it point nowhere."""
     aside = link.with_name(f".{link.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     aside.symlink_to(target)
     try:

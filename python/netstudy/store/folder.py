@@ -1,4 +1,4 @@
-"""One results folder: what is in it, and the only ways of adding to it."""
+"""One results folder: its content, and the only functions that add to it."""
 
 from __future__ import annotations
 
@@ -27,41 +27,42 @@ ReadT = TypeVar("ReadT")
 
 STUDY, PLAN, INVOCATION = "study.yaml", "plan.json", "invocation.json"
 ROUNDS = "rounds"
-"""Plans of the rounds after the first, `2.json` and so on, where a factor grows."""
+"""Plans of the rounds after the first, `2.json` and so on, if a factor grows."""
 ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
 RECORDS, DONE = "records.jsonl", "DONE"
 CAPTURES = "captures"
-"""What the processes of real testbeds wrote, a file a run: what the records were made from."""
+"""Output of the processes of real testbeds, one file for each run: the source of its record."""
 CAPTURE = ".jsonl.gz"
-"""What such a file is named, after the run's id."""
+"""Suffix of such a file, after the run's id."""
 DONE_SCHEMA = "netstudy/done/1"
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
-"""What is made from the records and may be made anew. All else is fixed once the folder is done."""
+"""Files made from the records, which may be made again. All others are fixed once the folder is
+done."""
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A results folder. It may be unfinished; `missing` tells what is left to do."""
+    """A results folder. It may be unfinished; `missing` lists the remaining runs."""
 
     path: Path
 
     @classmethod
     def at(cls, path: Path) -> Folder | None:
-        """The results folder at a path, or None; what a link leads to now, not the link."""
+        """The results folder at a path, or None. For a link, it is the link's current target."""
         if not (path / PLAN).is_file():
             return None
         return cls(path.parent / path.readlink() if path.is_symlink() else path)
 
     def study(self) -> Study:
-        """The study as it was carried out: as it was then, with this run's overrides."""
+        """The study as it was carried out: its text at that time, with this run's overrides."""
         from netstudy.study import load
 
         return self.invocation().applied_to(load(self.path / STUDY, was_carried_out=True))
 
     def reference_problems(self) -> list[str]:
-        """What is wrong with the reference data that it keeps: of a study that an older version
-        carried out, or where they were changed since."""
+        """Problems of the reference data in the folder: the study was carried out by an older
+        version, or the data were changed since."""
         from netstudy.study import load
         from netstudy.study.checks.outcome import reference_problems
 
@@ -69,25 +70,26 @@ class Folder:
         return [str(problem) for problem in reference_problems(written)]
 
     def plan(self) -> Plan:
-        """The runs that the folder is for so far, in order: those of all rounds, each once."""
+        """The runs of all rounds so far, in order, each once."""
         text = self._read(PLAN)
         first = self._parsed(PLAN, lifted_plan if is_version1(text) else Plan.model_validate_json)
         further = [self._parsed(name, Plan.model_validate_json) for name in self._further_rounds()]
         return joined([first, *further]) if further else first
 
     def rounds(self) -> int:
-        """How many rounds have a plan: one, and more where a factor grows."""
+        """Number of rounds that have a plan: one, or more if a factor grows."""
         return 1 + len(self._further_rounds())
 
     def begin_round(self, plan: Plan) -> int:
-        """Keep the plan of one more round, and say which it is. What is there stays as it is."""
+        """Store the plan of the next round and return its number. Earlier rounds stay as they
+        are."""
         number = self.rounds() + 1
         (self.path / ROUNDS).mkdir(exist_ok=True)
         write_atomic(self.path / ROUNDS / f"{number}.json", to_json(plan).encode() + b"\n")
         return number
 
     def invocation(self) -> Invocation:
-        """How it was asked for."""
+        """The arguments of the run."""
         return self._parsed(INVOCATION, Invocation.model_validate_json)
 
     def environment(self) -> dict[str, Any]:
@@ -95,7 +97,7 @@ class Folder:
         return self._json(ENVIRONMENT)
 
     def engine(self) -> EngineRecord | None:
-        """Who wrote the records; None before the engine was started."""
+        """The engine that wrote the records; None before it was started."""
         if not (self.path / ENGINE).exists():
             return None
         return self._parsed(
@@ -103,38 +105,38 @@ class Folder:
         )
 
     def records(self, runs: Iterable[Run] | None = None) -> list[RunRecord]:
-        """The records of these runs, else of all, in the plan's order; missing ones are absent.
+        """The records of these runs, or of all, in the plan's order; missing ones are left out.
 
-        They are without their series, which `series` reads of one run at a time: those of 100 runs
-        of seven minutes take more than a gigabyte of memory (decision 0006).
+        They come without their series, which `series` reads for one run at a time: the series of
+        100 runs of seven minutes take more than a gigabyte of memory (decision 0006).
         """
         old = self.is_version1()
         chosen = self.plan().runs if runs is None else runs
         return [self._record(run, old=old) for run in chosen if self._has(run)]
 
     def series(self, run: str) -> tuple[Series, ...]:
-        """What was sampled in a run. Raises StudyError when there is no record of it."""
+        """Samples of a run. Raises StudyError when it has no record."""
         if self.is_version1():
             return ()
         return self._parsed(f"{RUNS}/{run}.json", RunRecord.model_validate_json).series
 
     def record_texts(self) -> Iterator[bytes]:
-        """The records as they were written, in the plan's order."""
+        """The text of the records, in the plan's order."""
         return (self._read(f"{RUNS}/{run.id}.json") for run in self.plan().runs if self._has(run))
 
     def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
-        """The runs of these, else of all, that have no record yet, in the plan's order. Where a
-        factor grows, none may be missing and a further round follow (`execute.Rounds`).
+        """The missing ones of these runs, or of all: those without a record, in the plan's order.
+        If a factor grows, no run may be missing before a further round follows (`execute.Rounds`).
 
-        A failed or invalid run has a record: a plan gives the same outcome each time, so it is
-        kept and not run again.
+        A failed or invalid run has a record: a plan gives the same outcome each time, so the run is
+        kept and not repeated.
         """
         return [run for run in (self.plan().runs if runs is None else runs) if not self._has(run)]
 
     def set_aside(self, records: Sequence[RunRecord]) -> None:
-        """Make these runs missing again; what is there of them is kept beside the others.
+        """Make these runs missing again; their files are kept under other names.
 
-        A folder that was done is so no more.
+        A folder that was done is no longer done.
         """
         if records:
             for of_all in (DONE, RECORDS):
@@ -149,11 +151,11 @@ class Folder:
             path.rename(path.with_name(f"{aside}.json"))
 
     def set_aside_as(self, status: str) -> int:
-        """How many records with that status were set aside."""
+        """Number of records with that status that were set aside."""
         return len(list((self.path / RUNS).glob(f"*.{status}-*.json")))
 
     def is_done(self) -> bool:
-        """Whether everything was run and the folder was sealed."""
+        """Whether all runs are complete and the folder was sealed."""
         return (self.path / DONE).exists()
 
     def is_running(self) -> bool:
@@ -162,7 +164,7 @@ class Folder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the folder for one writer; clear what an interrupted one left half written."""
+        """Hold the folder for one writer; remove partial files of an interrupted writer."""
         with locked(self.path):
             with storage(self.path):
                 for leftover in self.leftovers():
@@ -170,11 +172,11 @@ class Folder:
             yield
 
     def leftovers(self) -> list[Path]:
-        """Files that an interrupted writer had not finished."""
+        """Partial files of an interrupted writer."""
         return sorted(self.path.rglob(f".*{TEMPORARY_SUFFIX}"))
 
     def begin_session(self, now: datetime, machine: Mapping[str, str] | None = None) -> None:
-        """Note the machine, with what else is known of it, and when a session of running starts."""
+        """Record the machine, further facts about it, and the start of a session."""
         session = {**host(), **(machine or {}), "started_utc": iso(now), "ended_utc": None}
         if (self.path / ENVIRONMENT).exists():
             first = self.environment()
@@ -183,7 +185,7 @@ class Folder:
             self._write_json(ENVIRONMENT, {**session, "engine": None, "resumed": []})
 
     def end_session(self, now: datetime) -> None:
-        """Note the engine and when the session ended; an interrupted one keeps no end."""
+        """Record the engine and the session's end; an interrupted session has no end."""
         environment, engine = self.environment(), self.engine()
         session = environment["resumed"][-1] if environment["resumed"] else environment
         session["ended_utc"] = iso(now)
@@ -191,7 +193,7 @@ class Folder:
         self._write_json(ENVIRONMENT, environment)
 
     def write_engine(self, line: bytes) -> None:
-        """Keep the engine's first record. Raises StudyError when it is not the one that began."""
+        """Store the engine's first record. Raises StudyError if another engine began the folder."""
         path = self.path / ENGINE
         if not path.exists():
             write_atomic(path, line)
@@ -204,32 +206,32 @@ class Folder:
             )
 
     def write_run(self, run: str, line: bytes) -> None:
-        """Keep one run's record exactly as the engine wrote it."""
+        """Store one run's record exactly as the engine wrote it."""
         path = self._run_path(run)
         if path.exists():
             raise StudyError(f"{path} is there already: a record is never overwritten")
         write_atomic(path, line)
 
     def write_records(self) -> None:
-        """Write records.jsonl: the stream that one uninterrupted engine would have written."""
+        """Write records.jsonl: the stream that an uninterrupted engine would have written."""
         runs = self.plan().runs
         lines = [self._read(ENGINE), *(self._run_path(run.id).read_bytes() for run in runs)]
         end = to_json(EndRecord(runs=len(runs))).encode() + b"\n"
         write_atomic(self.path / RECORDS, b"".join([*lines, end]))
 
     def seal(self, now: datetime) -> None:
-        """Write DONE, the hash of every file: the last step, or one more after a new report."""
+        """Write DONE with the hash of every file: the last step, repeated after a new report."""
         files = {name: {"sha256": sha256(self.path / name)} for name in self._file_names()}
         self._write_json(DONE, {"schema": DONE_SCHEMA, "sealed_utc": iso(now), "files": files})
         (self.path / LOCK_NAME).unlink(missing_ok=True)
 
     def clear_lock(self) -> None:
-        """Remove the lock of a process that was killed behind its last step, if it left one."""
+        """Remove the lock of a process that was killed after its last step, if there is one."""
         if not is_locked(self.path):
             (self.path / LOCK_NAME).unlink(missing_ok=True)
 
     def changed_since_sealed(self) -> list[str]:
-        """The inputs and records that are not what DONE says, or are gone. Should be none."""
+        """Inputs and records that differ from DONE, or are gone. There should be none."""
         done = self._json(DONE)["files"]
         kept = [name for name in done if not name.startswith(DERIVED)]
         return [name for name in kept if not self._matches(name, done[name]["sha256"])]
@@ -244,9 +246,9 @@ class Folder:
         return sorted(str(path.relative_to(self.path)) for path in files if path.name not in own)
 
     def _further_rounds(self) -> list[str]:
-        """Names of the plans of the second round and those after it."""
-        there = len(list((self.path / ROUNDS).glob("*.json")))
-        return [f"{ROUNDS}/{number}.json" for number in range(2, there + 2)]
+        """Names of the plans of the second and later rounds."""
+        further = len(list((self.path / ROUNDS).glob("*.json")))
+        return [f"{ROUNDS}/{number}.json" for number in range(2, further + 2)]
 
     def _run_path(self, run: str) -> Path:
         return self.path / RUNS / f"{run}.json"
@@ -267,7 +269,8 @@ class Folder:
             raise StudyError(f"{error}; {advice}") from error
 
     def is_version1(self) -> bool:
-        """A folder is of one version as a whole: an engine goes on with what it began alone."""
+        """Whether the folder is of version 1. All its files have one version, since only the engine
+        that began a folder continues it."""
         return is_version1(self._read(PLAN))
 
     def _parsed(self, name: str, parse: Callable[[bytes], ReadT]) -> ReadT:
@@ -302,7 +305,7 @@ class Folder:
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
-    """The runs of all rounds; one that several rounds list belongs to the cases of all of them."""
+    """The runs of all rounds; a run in several rounds belongs to the cases of all of them."""
     runs: dict[str, Run] = {}
     for plan in plans:
         for run in plan.runs:

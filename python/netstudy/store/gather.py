@@ -1,7 +1,7 @@
-"""What a results folder keeps of a study: its text, its reference data, the profiles it names.
+"""The files of a study that a results folder stores: its text, reference data and profiles.
 
-With them a report can be made anew years later, when the study has moved on and the profiles have
-been corrected.
+They allow a new report years later, when the study has moved on and the profiles have been
+corrected.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def gather(
 ) -> dict[str, bytes]:
     """The files that belong to a study and its plan, by path inside the results folder.
 
-    `written` is the study as its file has it, `applied` what was made of it for this run: both are
-    read anew from the folder, with every variant of the study. Raises StudyError when a file cannot
-    be read, or when reference data lie outside the study's folder, from where their name could not
-    lead to the copy.
+    `written` is the study in its file, `applied` the study changed for this run: both are read
+    again from the folder, with every variant of the study. Raises StudyError when a file cannot be
+    read, or when reference data lie outside the study's folder, since their path could not lead to
+    the copy.
     """
     files = {STUDY: written.source_text.encode()}
     for reference in (*written.reference, *applied.reference):
@@ -41,8 +41,8 @@ def gather(
 
 
 def _profiles(written: Study, applied: Study, plan: Plan, hardware: HardwareLibrary) -> list[str]:
-    """The profiles that a level of the study or of a variant names, and those that the plan was
-    made of, some of which are named by other profiles."""
+    """The profiles that a level of the study or of a variant names, and those that the plan uses,
+    some of which are named by other profiles."""
     from netstudy.study import in_variant, profiles_named
 
     variants = [in_variant(written, name, hardware=hardware) for name in written.testbeds]

@@ -1,4 +1,4 @@
-"""How a run of a study was asked for: kept beside the results, compared on resume."""
+"""The arguments of a run of a study: stored with the results, compared on resume."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ class Invocation(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     study: str
-    """The study file as it was named; where it was, not what it said (study.yaml says that)."""
+    """The study file as named on the command line: its path, not its content, which is in
+    study.yaml."""
     testbed: str
     seed: int
     only: dict[str, list[Level]] = {}
-    """Subset of levels a factor (`--only`)."""
+    """Subset of levels for each factor (`--only`)."""
     overrides: dict[str, str] = {}
     """Values changed for this run (`--set`)."""
     quick: bool = False
-    """Whether the study's short form was asked for."""
+    """Whether the study's short form was requested."""
     variant: str | None = Field(default=None, validation_alias=AliasChoices("variant", "form"))
-    """The testbed whose variant of the study was carried out; None: the study as it stands. Older
-    folders call it `form`."""
+    """The testbed whose variant of the study was carried out; None: the study without variant.
+    Older folders call it `form`."""
     scale: str | None = None
-    """What all link rates were multiplied by; None: they are the study's."""
+    """The factor that all link rates were multiplied by; None: the study's own rates."""
     without: list[str] = []
     """Parts of the study that were left out by name (`--without`)."""
     versions: dict[str, str] = {"netstudy": __version__}
 
     def applied_to(self, study: Study) -> Study:
-        """The study in its testbed's variant and its short form, with the overrides and without the
-        parts that were left out, as asked for."""
+        """The study in its testbed's variant and its short form, with the overrides, and without
+        the parts that were left out."""
         from netstudy.study import apply_overrides, in_variant, quick_form, without_parts
 
         varied = in_variant(study, self.variant) if self.variant else study
@@ -49,12 +50,12 @@ class Invocation(BaseModel):
         return without_parts(changed, self.without) if self.without else changed
 
     def has_rounds(self, study: Study) -> bool:
-        """Whether further runs depend on the results: where a factor grows, and the runs were not
-        carried out elsewhere."""
+        """Whether further runs depend on the results: a factor grows, and the testbed is not
+        `published`."""
         return study.grows and self.testbed != "published"
 
     def levels_kept(self, study: Study) -> dict[str, Sequence[Level]]:
-        """Factor -> the levels that are run: the variant's, the short form's, then `--only`."""
+        """Factor -> the levels to run: the variant's, the short form's, then `--only`."""
         from netstudy.study import quick_only, variant_only
 
         return {

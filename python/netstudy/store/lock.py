@@ -1,4 +1,5 @@
-"""One writer a folder: an advisory lock that the kernel drops when its holder dies, however."""
+"""One writer per folder: an advisory lock that the kernel releases when its holder dies, for
+whatever reason."""
 
 from __future__ import annotations
 

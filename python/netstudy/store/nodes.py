@@ -1,9 +1,9 @@
-"""What the nodes of real testbeds ran on: captured when they are set up, before anything is timed.
+"""Environments of the nodes of real testbeds: captured at set-up, before anything is timed.
 
-A file an environment, `captures/nodes/<hash>.json`, which nodes share that are alike; their records
-name it (`RecordNode.environment`). What the kernel said is kept as it was said; what changed
-anything is kept as it was asked for, with the value before and after. Environment variables,
-arguments of other programs and files of users are not read, so no secret gets here.
+An environment is a file, `captures/nodes/<hash>.json`, which equal nodes share; their records name
+it (`RecordNode.environment`). Output of the kernel is stored unchanged; changes are stored as
+commands, with the value before and after. Environment variables, arguments of other programs and
+users' files are not read, so no secret gets here.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from netstudy.errors import StudyError
 from netstudy.store.files import storage, write_atomic
 
 NODES: Final = "nodes"
-"""The folder of the environments, within that of the captures."""
+"""The folder of the environments, inside the captures folder."""
 NODE_SCHEMA: Final = "netstudy/node/1"
 _DIGITS = 16
-"""Of the SHA-256 that a file is named after."""
+"""Digits of the SHA-256 in a file's name."""
 
 
 class _Captured(BaseModel):
@@ -29,38 +29,38 @@ class _Captured(BaseModel):
 
 
 class Tuning(_Captured):
-    """Something that was changed, and how."""
+    """A change, with the values before and after."""
 
     command: str
-    """As it was carried out: a command of `ip` or `tc`, a write to a file of /proc/sys, a feature
-    of `ethtool -K`. ADDRESS stands for that of each host."""
+    """The command or its equivalent: of `ip` or `tc`, a write to a file of /proc/sys, a feature of
+    `ethtool -K`. ADDRESS stands for the address of each host."""
     before: str | None
-    """The value before; None: there was none, such as of what the command makes."""
+    """The value before; None: there was none, as for objects that the command makes."""
     after: str | None
-    """The value as it was read afterwards; None: it could not be read."""
+    """The value read afterwards; None: it could not be read."""
     alike: tuple[str, ...] = ()
-    """Interfaces for which the same was done beside the one that the command names."""
+    """Other interfaces with the same change, besides the one in the command."""
 
 
 class Interface(_Captured):
-    """Interfaces that are alike but for their addresses."""
+    """Interfaces that are equal apart from their addresses."""
 
     names: tuple[str, ...]
     kind: str
-    """As the kernel calls it: veth, bridge; ether for one of hardware."""
+    """The kernel's name of it: veth, bridge; ether for hardware."""
     driver: str
-    """As `ethtool -i` has it, with its version where it has one."""
+    """As `ethtool -i` reports it, with its version if it has one."""
     mtu_bytes: int
     offloads: str
-    """As `ethtool -k` prints them, of the first."""
+    """Output of `ethtool -k` for the first one."""
 
 
 class Machine(_Captured):
-    """What all nodes on one machine share."""
+    """Properties that all nodes on one machine share."""
 
     cpu: str | None
     cpus: int
-    """CPUs that are online."""
+    """Number of CPUs that are online."""
     memory_bytes: int
     kernel: str
     """System, release and version, as `uname -srv` prints them."""
@@ -69,25 +69,25 @@ class Machine(_Captured):
 
 
 class NodeEnvironment(_Captured):
-    """What a node ran on, and what was done to it."""
+    """Hardware, software and settings of a node."""
 
     schema_: Literal["netstudy/node/1"] = NODE_SCHEMA
     machine: Machine
     cpus: float | None
-    """CPUs that its processes may use."""
+    """Number of CPUs that its processes may use."""
     interfaces: tuple[Interface, ...]
     qdiscs: str
-    """What `tc -s -j qdisc show` printed."""
+    """Output of `tc -s -j qdisc show`."""
     sysctls: dict[str, str]
-    """All of net.ipv4.tcp_* and net.core.* that the node has of its own, by name, after tuning."""
+    """The node's own net.ipv4.tcp_* and net.core.*, by name, after tuning."""
     tunings: tuple[Tuning, ...]
     """In the order in which they were carried out."""
 
 
 def keep_node(captures: Path, environment: NodeEnvironment) -> str:
-    """Write an environment, unless the same is there. The name by which records call it.
+    """Write an environment, unless an equal one exists; returns its name for records.
 
-    Raises StudyError where that is impossible.
+    Raises StudyError when that fails.
     """
     text = environment.model_dump_json(indent=1).encode() + b"\n"
     name = hashlib.sha256(text).hexdigest()[:_DIGITS]
@@ -100,7 +100,7 @@ def keep_node(captures: Path, environment: NodeEnvironment) -> str:
 
 
 def read_node(captures: Path, name: str) -> NodeEnvironment:
-    """The environment of that name. Raises StudyError when it is not there or not whole."""
+    """The environment of that name. Raises StudyError when it is missing or damaged."""
     path = _path(captures, name)
     try:
         return NodeEnvironment.model_validate_json(path.read_bytes())

@@ -1,4 +1,4 @@
-"""The tree of results: which folders there are, and which one a user means."""
+"""The tree of results: lists folders, and finds the one that a user names."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Results:
         return [Folder(path) for path in sorted(found, key=_age, reverse=True)]
 
     def leftovers(self) -> list[Path]:
-        """Files and folders that an interrupted writer had not finished, outside the folders."""
+        """Partial files and folders of an interrupted writer, outside the results folders."""
         found = sorted(self.root.glob(f"*/.*{TEMPORARY_SUFFIX}"))
         return [path for path in found if not is_locked(path)]
 
     def resolve(self, named: str | None, *, done: bool) -> Folder:
         """The folder that `named` means: a folder, a study's name or path, None for the newest.
 
-        A study or None means the newest; with `done`, the newest that is done. Raises StudyError
-        when there is none.
+        A study or None means its newest folder; with `done`, the newest that is done. Raises
+        StudyError when there is none.
         """
         if named is not None and (folder := Folder.at(Path(named))) is not None:
             return _checked(folder, done=done)
@@ -52,7 +52,7 @@ class Results:
         return wanted[0] if wanted else _checked(folders[0], done=done)
 
     def study_name(self, named: str) -> str:
-        """The study that a name, a folder of results or a study file means."""
+        """The study that a name, a folder of results or a study file refers to."""
         path = Path(named)
         if path.is_dir() and path.parent.resolve() == self.root.resolve():
             return path.name
@@ -63,7 +63,8 @@ class Results:
         return named
 
     def remove(self, path: Path) -> None:
-        """Remove a results folder or a leftover, and let `latest` lead to the newest that stays."""
+        """Remove a results folder or a leftover, and point `latest` to the newest remaining
+        folder."""
         with storage(path):
             if path.is_dir():
                 _remove_folder(path)
@@ -107,7 +108,7 @@ def _checked(folder: Folder, *, done: bool) -> Folder:
 
 
 def _remove_folder(path: Path) -> None:
-    """Take the folder out of sight in one step, then remove what is in it.
+    """Hide the folder in one step, then remove its content.
 
     Raises StudyError while a process is writing to it.
     """

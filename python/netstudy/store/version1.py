@@ -1,7 +1,7 @@
-"""Plans and records of version 1, lifted to version 2 when they are read.
+"""Plans and records of version 1, converted to version 2 when they are read.
 
 A plan of version 1 was one incast on one star: groups of hosts, each host with a link to the one
-switch. Its record held the growth of counters over the measuring phase, by group. Nothing behind
+switch. Its record held the growth of counters over the measuring phase, by group. No code outside
 the store knows that there were two versions.
 """
 
@@ -27,12 +27,12 @@ from netstudy.wire import (
 )
 
 SWITCH: Final = "switch"
-"""The one switch of a network of version 1; its ports were `switch.` and the name of a group."""
+"""The only switch of a version 1 network; its ports were `switch.` and the name of a group."""
 _PLAN = re.compile(rb'\s*\{\s*"schema"\s*:\s*"netstudy/plan/1"')
 
 
 def is_version1(plan: bytes) -> bool:
-    """Whether the text of a plan is of version 1, and so all that belongs to it."""
+    """Whether the text of a plan is of version 1, as then is everything that belongs to it."""
     return _PLAN.match(plan) is not None
 
 
@@ -44,7 +44,7 @@ class _Group(wire.Group):
     count: int = Field(ge=1)
 
     def members(self) -> tuple[str, ...]:
-        """A single host bears the group's name, several are called name-1, name-2 …"""
+        """A single host has the group's name, several are called name-1, name-2 …"""
         if self.count == 1:
             return (self.name,)
         return tuple(f"{self.name}-{number}" for number in range(1, self.count + 1))
@@ -138,7 +138,7 @@ class _Record(_Old):
 
 
 def lifted_plan(text: bytes) -> wire.Plan:
-    """The plan of version 2 that asks for the same. Raises ValidationError."""
+    """The equivalent plan of version 2. Raises ValidationError."""
     old = _Plan.model_validate_json(text)
     return wire.Plan(
         schema=wire.PLAN_SCHEMA, study=old.study, seed=old.seed, runs=tuple(map(_run, old.runs))
@@ -205,15 +205,15 @@ def _link(old: _Link, host: str) -> wire.Link:
 
 
 def lifted_engine(text: bytes) -> wire.EngineRecord:
-    """Who wrote the records. Raises ValidationError."""
+    """The engine that wrote the records. Raises ValidationError."""
     old = _Engine.model_validate_json(text)
     return wire.EngineRecord(schema=wire.RECORD_SCHEMA, version=old.version, testbed=old.testbed)
 
 
 def lifted_record(text: bytes, run: wire.Run) -> wire.RunRecord:
-    """The record of version 2 that says the same of a run of a lifted plan.
+    """The equivalent record of version 2 for a run of a converted plan.
 
-    What was counted by group is of a node with the group's name; a growth becomes the readings
+    Counters of a group become those of a node with the group's name; a growth becomes the readings
     0 and the growth at the edges of the measuring phase. Raises ValidationError.
     """
     old = _Record.model_validate_json(text)
@@ -243,7 +243,7 @@ def lifted_record(text: bytes, run: wire.Run) -> wire.RunRecord:
 
 
 def _nodes(old: _Record, run: wire.Run) -> Iterator[tuple[str, RecordNode]]:
-    """The groups and the switch: what counted was a whole group."""
+    """The groups and the switch: a whole group counted as one."""
     clock = "machine" if old.mode is None else "simulation"
     for group in run.network.groups:
         yield group.name, RecordNode(kind="host", group=group.name, clock=clock)
@@ -278,7 +278,7 @@ def _ports(counters: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Rea
 
 
 def _connections(old: _Record, run: wire.Run) -> ConnectionSamples | None:
-    """One row a server, in the order of the plan."""
+    """One row for each server, in the order of the plan."""
     client, servers = run.workload.roles.client[0], run.workload.roles.server
     if old.connections is not None and len(old.connections.bytes_received) == len(servers):
         counted = old.connections
@@ -295,11 +295,11 @@ def _connections(old: _Record, run: wire.Run) -> ConnectionSamples | None:
 
 
 def _all_connections(old: _Record, run: wire.Run) -> ConnectionSamples:
-    """One row for the whole group of servers, where connections were not told apart: for how long
-    each was busy is not known then, which no time says."""
+    """One row for the whole group of servers, if connections were not recorded separately. The busy
+    time of each is unknown then, written as 0."""
     servers = run.workload.roles.server
     whole = next(host.group for host in run.network.hosts if host.name == servers[0])
-    sent_again = old.iterations.retransmissions if old.iterations else ()
+    retransmissions = old.iterations.retransmissions if old.iterations else ()
     timeouts = old.iterations.timeouts if old.iterations else ()
     return ConnectionSamples(
         client=run.workload.roles.client[:1],
@@ -307,13 +307,13 @@ def _all_connections(old: _Record, run: wire.Run) -> ConnectionSamples:
         bytes_received=(old.bytes_received or 0,),
         bytes_sent=(_requested(old, run) * len(servers),),
         busy_ns=(0,),
-        retransmissions=(sum(sent_again),),
+        retransmissions=(sum(retransmissions),),
         timeouts=(sum(timeouts),),
     )
 
 
 def _requested(old: _Record, run: wire.Run) -> int:
-    """Bytes of the requests to one server: one each iteration."""
+    """Bytes of the requests to one server: one request in each iteration."""
     assert isinstance(run.workload, wire.Incast), "version 1 had no other workload"
     done: Sequence[int] = old.iterations.completion_ns if old.iterations else ()
     return len(done) * run.workload.request_bytes

@@ -26,14 +26,10 @@ from netstudy.study.outcome import (
 )
 from netstudy.study.procedure import Instrument, Procedure, TcpSampler
 from netstudy.study.topology import Topology
-from netstudy.study.vocabulary import (
-    PROBE_FIGURES,
-    PROBE_METRICS,
-    STANDARD_FIGURES,
-    TCP_FIGURES,
-    TCP_METRICS,
-)
+from netstudy.study.vocabulary import STANDARD_FIGURES
 from netstudy.study.workloads import Workload
+from netstudy.study.workloads.base import MetricWords, WorkloadMetric
+from netstudy.study.workloads.probe import PROBE_WORDS, TCP_WORDS
 from netstudy.wire import Level
 
 ItemT = TypeVar("ItemT")
@@ -143,25 +139,22 @@ class Study:
         return self.file.workload
 
     @property
-    def metrics(self) -> Mapping[str, tuple[str, ...]]:
-        """What its workload, the probe beside it and the sampler of its connections measure, with
-        the statistics of each."""
-        probe = PROBE_METRICS if self._is_probed else {}
-        return {**self.workload.spec.metrics, **probe, **(TCP_METRICS if self._is_sampled else {})}
+    def metrics(self) -> Mapping[str, WorkloadMetric]:
+        """What its workload, the probe beside it and the sampler of its connections measure."""
+        return {name: one for words in self._words for name, one in words.metrics.items()}
 
     @property
     def figures_known(self) -> tuple[str, ...]:
         """The standard figures that show these."""
-        probe = PROBE_FIGURES if self._is_probed else ()
-        return (*self.workload.spec.figures, *probe, *(TCP_FIGURES if self._is_sampled else ()))
+        return tuple(name for words in self._words for name in words.figures)
 
     @property
-    def _is_probed(self) -> bool:
-        return self.workload.probe is not None
-
-    @property
-    def _is_sampled(self) -> bool:
-        return any(isinstance(one, TcpSampler) for one in self.instruments)
+    def _words(self) -> Iterator[MetricWords]:
+        yield self.workload.spec.words
+        if self.workload.probe is not None:
+            yield PROBE_WORDS
+        if any(isinstance(one, TcpSampler) for one in self.instruments):
+            yield TCP_WORDS
 
     @cached_property
     def named_metrics(self) -> tuple[str, ...]:

@@ -6,6 +6,9 @@ it is read at a host, an interface, a switch or a port: `completion_ms_p99`, `ap
 ` in warm-up` behind it names another phase than the measuring one. How each is computed belongs to
 the analysis; what a study may ask for is decided here, so that a misspelt metric is found before
 anything runs.
+
+What a workload measures stands in its file in `workloads`; here is the one look-up over all of
+them. Those files and what they import must therefore not import this one.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from typing import Annotated, Any, Final, Literal, cast, get_args
 
 from netstudy.documents.fields import Scalar, Text, Typed
 from netstudy.documents.nearest import did_you_mean
+from netstudy.study.workloads import WORDS
+from netstudy.study.workloads.base import STATISTICS, WorkloadMetric
 from netstudy.wire import PhaseKind
 
 TestbedName = Literal["sim", "netns", "netns-kernel", "published"]
@@ -26,63 +31,10 @@ TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
 PUBLISHED: Final = "published"
 """The testbed whose runs were carried out elsewhere."""
 
-STATISTICS = ("mean", "p50", "p90", "p99", "p999", "min", "max")
-
-PROBE_METRICS: Mapping[str, tuple[str, ...]] = {
-    "probe_idle_us": STATISTICS,
-    "probe_loaded_us": STATISTICS,
-    "probe_increase_us": ("p50", "p99"),
-    "probe_unanswered_pct": (),
+WORKLOAD_METRICS: Final[Mapping[str, WorkloadMetric]] = {
+    name: metric for words in WORDS.values() for name, metric in words.metrics.items()
 }
-"""What a probe beside the workload measures, with the statistics of each."""
-TCP_METRICS: Mapping[str, tuple[str, ...]] = {"srtt_us": STATISTICS, "min_rtt_us": ("min",)}
-"""What a sampler of connections measures."""
-PROBE_FIGURES = (
-    "probe_idle_p50",
-    "probe_idle_p99",
-    "probe_loaded_p50",
-    "probe_loaded_p99",
-    "probe_increase_p50",
-    "probe_increase_p99",
-    "probe_unanswered",
-)
-TCP_FIGURES = ("srtt_mean", "min_rtt_min")
-"""The standard figures of these."""
-
-WORKLOAD_METRICS = {
-    "completion_ms": "time from the first request to the last byte of one iteration",
-    "goodput_mbps": "application bytes received, as a rate",
-    "drops_per_iteration": "frames that the switch dropped",
-    "retransmissions_per_iteration": "segments sent again",
-    "timeouts_per_iteration": "retransmission timers that fired",
-    "timeout_iterations_pct": "share of iterations with at least one timeout",
-    "fairness_index": "equality of the goodputs of the connections (Jain's index)",
-    "transfer_s": "time of one transfer",
-    "goodput_get_mbps": "application bytes from the servers, as a rate, where bytes go both ways",
-    "goodput_put_mbps": "application bytes to the servers, as a rate, where bytes go both ways",
-    "moved_mb_per_run": "application bytes of a run",
-    "drops_per_gb": "frames that switches dropped, by the bytes moved",
-    "retransmissions_per_gb": "segments sent again, by the bytes moved",
-    "timeouts_per_gb": "retransmission timers that fired, by the bytes moved",
-    "drops_per_run": "frames that switches dropped",
-    "retransmissions_per_run": "segments sent again",
-    "timeouts_per_run": "retransmission timers that fired",
-    "requests_per_s": "answered requests, as a rate",
-    "latency_us": "time from when a request was due to its answer",
-    "unanswered_pct": "share of requests without an answer",
-    "probe_idle_us": "latency of the probe before the workload began",
-    "probe_loaded_us": "latency of the probe beside the workload",
-    "probe_increase_us": "what the workload adds to the latency of the probe",
-    "probe_unanswered_pct": "share of probes without an answer",
-    "srtt_us": "smoothed round-trip time of the connections, as sampled",
-    "min_rtt_us": "smallest round-trip time of the connections, as sampled",
-    "response_ms": "time from a submission to its answer",
-    "etr_per_s": "external throughput rate: page elements a second",
-    "itr_per_s": "internal throughput rate: ETR at 100 % of the application's CPU",
-    "etr_pct": "ETR relative to a base row",
-    "itr_pct": "ITR relative to a base row",
-    "errors": "requests that failed",
-}
+"""Every metric that some workload, a probe beside it or a sampler of its connections measures."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +66,12 @@ HOST_METRICS = {
     "timeouts": Quantity("retransmission timers that fired", is_rate=False),
     "txdrop_per_s": Quantity("packets that were dropped before they were sent", at_port=True),
     "rxdrop_per_s": Quantity("packets that were dropped when they came in", at_port=True),
-    "cpu_pct": Quantity("processor time by what the host may use"),
+    "cpu_pct": Quantity("CPU time by what the host may use"),
     "cpu_ns_per_byte": Quantity(
-        "processor time by bytes received and sent by the interfaces", is_rate=False
+        "CPU time by bytes received and sent by the interfaces", is_rate=False
+    ),
+    "cycles_per_instruction": Quantity(
+        "CPU cycles by instructions, where the machine counts them", is_rate=False
     ),
     "disk_mb_per_s": Quantity("bytes read and written"),
     "swap_pages_per_s": Quantity("pages swapped in and out"),
@@ -143,9 +98,9 @@ LINK_METRICS = {
 }
 
 MACHINE_METRICS = {
-    "cpu_pct": Quantity("busy share of all processors"),
-    "softirq_pct": Quantity("share of all processors in soft interrupts, of nobody's process"),
-    "steal_pct": Quantity("share of all processors that the hypervisor gave to others"),
+    "cpu_pct": Quantity("busy share of all CPUs"),
+    "softirq_pct": Quantity("share of all CPUs in soft interrupts, of nobody's process"),
+    "steal_pct": Quantity("share of all CPUs that the hypervisor gave to others"),
     "disk_mb_per_s": Quantity("bytes read and written"),
     "swap_pages_per_s": Quantity("pages swapped in and out"),
 }
@@ -153,42 +108,8 @@ MACHINE_METRICS = {
 SWITCH, LINK, MACHINE = "switch", "link", "machine"
 """Scopes that are no host group: the switch, all links, and the machine below all hosts."""
 
-STANDARD_FIGURES = {
-    "completion": "mean completion time",
-    "completion_p50": "median completion time",
-    "completion_p99": "99th percentile of the completion time",
-    "goodput": "goodput",
-    "drops": "dropped packets an iteration, a GB or a run, as the workload counts",
-    "retransmissions": "retransmissions, likewise",
-    "timeouts": "timeouts, likewise",
-    "timeout_iterations": "share of iterations with a timeout",
-    "fairness": "fairness index of the connections",
-    "goodput_get": "goodput from the servers",
-    "goodput_put": "goodput to the servers",
-    "transfer": "mean transfer time",
-    "transfer_p50": "median transfer time",
-    "transfer_p99": "99th percentile of the transfer time",
-    "moved": "bytes moved in a run",
-    "drops_per_run": "dropped packets in a run",
-    "retransmissions_per_run": "retransmissions in a run",
-    "timeouts_per_run": "timeouts in a run",
-    "requests": "requests a second",
-    "latency": "mean latency",
-    "latency_p50": "median latency",
-    "latency_p90": "90th percentile of the latency",
-    "latency_p99": "99th percentile of the latency",
-    "latency_p999": "99.9th percentile of the latency",
-    "latency_max": "largest latency",
-    "unanswered": "share of requests without an answer",
-    "probe_idle_p50": "median latency of the probe, idle",
-    "probe_idle_p99": "99th percentile of the latency of the probe, idle",
-    "probe_loaded_p50": "median latency of the probe, loaded",
-    "probe_loaded_p99": "99th percentile of the latency of the probe, loaded",
-    "probe_increase_p50": "increase of the median latency of the probe",
-    "probe_increase_p99": "increase of the 99th percentile of the latency of the probe",
-    "probe_unanswered": "share of probes without an answer",
-    "srtt_mean": "smoothed round-trip time",
-    "min_rtt_min": "smallest round-trip time",
+STANDARD_FIGURES: Final[Mapping[str, str]] = {
+    name: text for words in WORDS.values() for name, text in words.figures.items()
 }
 """Figures with a name of their own, each against the numeric factor of the study."""
 
@@ -295,6 +216,11 @@ def quantities_of(node: str, *, is_switch: bool | None = None) -> Mapping[str, Q
     if is_switch or node == SWITCH:
         return SWITCH_METRICS
     return HOST_METRICS if is_switch is False else {**HOST_METRICS, **SWITCH_METRICS}
+
+
+def measured_by(base: str) -> tuple[str, ...]:
+    """What measures a metric that is no node's: kinds of workloads, `probe`, `tcp`."""
+    return tuple(name for name, words in WORDS.items() if base in words.metrics)
 
 
 def _known_in(scope: Scope | None) -> Mapping[str, object]:

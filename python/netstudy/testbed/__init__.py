@@ -1,6 +1,6 @@
-"""Where runs are carried out: the only place that starts processes.
+"""The places where runs are carried out: the only package that starts processes.
 
-Testbeds are imported when they are asked for: their programs, which start for each run, need less.
+Testbeds are imported on demand: their programs, which start for each run, need less.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def named(name: str) -> Testbed:
-    """The testbed that `--testbed` names. Raises StudyError when there is none of that name."""
+    """The testbed that `--testbed` names. Raises StudyError for an unknown name."""
     from netstudy.testbed.netns.testbed import Netns, NetnsKernel
     from netstudy.testbed.published import PublishedData
     from netstudy.testbed.sim import Sim
@@ -22,6 +22,6 @@ def named(name: str) -> Testbed:
     known: tuple[type[Testbed], ...] = (Sim, Netns, NetnsKernel, PublishedData)
     testbeds = {one.name: one for one in known}
     if name not in testbeds:
-        there = ", ".join(testbeds)
-        raise StudyError(f"there is no testbed '{name}' in this version; there are {there}")
+        names = ", ".join(testbeds)
+        raise StudyError(f"there is no testbed '{name}' in this version; there are {names}")
     return testbeds[name]()

@@ -1,4 +1,4 @@
-"""What every testbed offers: it carries out a plan and hands over the records as they come."""
+"""The interface of every testbed: it carries out a plan and hands over records as they arrive."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Testbed(Protocol):
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
     name: ClassVar[TestbedName]
     repeats_itself: ClassVar[bool]
-    """Whether the same plan gives the same records: then a run that failed fails again."""
+    """Whether the same plan gives the same records: then a failed run fails again."""
 
     def check(self) -> None:
         """Raise TestbedError when the testbed cannot be used at all, before anything is made."""

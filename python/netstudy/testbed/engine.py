@@ -26,7 +26,7 @@ ENGINE_VARIABLE = "NETSTUDY_ENGINE"
 _BAD_PLAN = 2
 """The engine's exit code for a plan that it cannot carry out."""
 _GRACE_S = 5.0
-"""Time that the engine has to end when it is told to, before it is killed."""
+"""Time for the engine to end after SIGTERM, before it is killed."""
 _STDERR_LINES = 10
 
 _PR_SET_PDEATHSIG = 1  # prctl(2), Linux
@@ -58,7 +58,7 @@ def _named_engine(path: Path) -> Path:
 
 
 def dies_with_parent() -> Callable[[], None] | None:
-    """A `preexec_fn` that has the kernel kill the child when this process dies, by kill -9 too."""
+    """A `preexec_fn` that has the kernel kill the child when this process dies, even by kill -9."""
     if not sys.platform.startswith("linux"):
         return None
     prctl = ctypes.CDLL(None).prctl
@@ -73,7 +73,7 @@ def dies_with_parent() -> Callable[[], None] | None:
 
 
 def engine_version(engine: Path) -> str:
-    """What the engine says of itself. Raises TestbedError when it does not run."""
+    """The engine's own description of its version. Raises TestbedError when it does not run."""
     try:
         answer = subprocess.run(
             [engine, "--version"], capture_output=True, text=True, timeout=_GRACE_S, check=True
@@ -99,7 +99,7 @@ def run_engine(command: Sequence[str], plan: Plan, on_record: OnRecord) -> None:
 def _child(
     command: Sequence[str], plan_file: IO[bytes], errors: IO[bytes]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The engine, in a process group of its own so that Ctrl-C reaches us alone, then it."""
+    """The engine, in its own process group, so that Ctrl-C reaches this process first."""
     try:
         process = subprocess.Popen(
             command,
@@ -176,7 +176,7 @@ def _signal_name(number: int) -> str:
 
 
 def _last(errors: IO[bytes]) -> str:
-    """The last lines that the engine wrote for people, as the end of a message."""
+    """The last lines that the engine wrote to standard error, as the end of a message."""
     errors.seek(0)
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
     return ":\n" + "\n".join(f"  {line}" for line in lines) if lines else ""

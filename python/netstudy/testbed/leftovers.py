@@ -1,8 +1,8 @@
-"""Processes of a testbed whose run has ended without them, and how they are ended.
+"""Finds and ends testbed processes that outlived their run.
 
-The kernel ends a sandbox with the netstudy that started it, whatever the signal. What could still
-be there is a sandbox whose starter was killed in the instant before it had asked the kernel for
-that. Its command line names the results folder that it works for.
+The kernel ends a sandbox with the netstudy that started it, whatever the signal. The exception is a
+sandbox whose starter was killed just before it asked the kernel for that. The sandbox's command
+line names its results folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 SUPERVISOR = "netstudy.testbed.netns"
 """The module that a sandbox runs."""
 CAPTURES = "--captures="
-"""The option that tells it where in the results folder to write."""
+"""The option that names its output folder, inside the results folder."""
 
 _TIME_LIMIT_S = 5.0
 _PROC = Path("/proc")
@@ -29,23 +29,25 @@ class Leftover:
 
     pid: int
     start_ticks: int
-    """When it started, in clock ticks since boot: with the id, it means one process for ever."""
+    """Start, in clock ticks since boot: together with the id, it identifies one process for
+    ever."""
     command: tuple[str, ...]
     folder: Path
     """The results folder."""
 
 
 def working_for(folders: Iterable[Path]) -> list[Leftover]:
-    """This user's processes that work for results folders, whether their run goes on or not."""
+    """This user's processes that work for the given results folders, whether or not their run goes
+    on."""
     own = {folder.resolve() for folder in folders}
     return [found for found in _supervisors() if found.folder in own]
 
 
 def end(leftover: Leftover) -> bool:
-    """Kill the process, if it is still the same one; whether it is gone afterwards.
+    """Kill the process, unless another one has its id by now; returns whether it is gone.
 
-    A descriptor stands for the process while it is looked at again, so that another one that was
-    given its id meanwhile is never hit (pidfd_open(2)).
+    The descriptor keeps the process identified during the check, so that another process that gets
+    its id meanwhile is never hit (pidfd_open(2)).
     """
     try:
         descriptor = os.pidfd_open(leftover.pid)
@@ -69,7 +71,7 @@ def _supervisors() -> Iterator[Leftover]:
 
 
 def _supervisor(pid: int) -> Leftover | None:
-    """The process, if it is of ours and works for a results folder."""
+    """The process, if it belongs to this user and works for a results folder."""
     path = _PROC / str(pid)
     try:
         if path.stat().st_uid != os.geteuid():

@@ -1,4 +1,4 @@
-"""Runs that were carried out elsewhere: their records are made of what was published of them."""
+"""Runs that were carried out elsewhere: their records come from published values."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class PublishedData:
     repeats_itself: ClassVar[bool] = True
 
     def check(self) -> None:
-        """See Testbed.check: there is nothing that could be missing."""
+        """See Testbed.check: nothing is needed."""
 
     def preflight(self, plan: Plan) -> Preflight:  # noqa: ARG002 (the same for every plan)
-        """See Testbed.preflight: what is planned is what was published."""
+        """See Testbed.preflight: the plan consists of published values."""
         return Preflight()
 
     def run(
@@ -43,5 +43,5 @@ class PublishedData:
             on_record(record, to_json(record).encode() + b"\n")
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:  # noqa: ARG002
-        """See Testbed.seconds: reading takes none to speak of."""
+        """See Testbed.seconds: reading takes next to no time."""
         return 0.0

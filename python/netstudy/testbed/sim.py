@@ -15,7 +15,7 @@ from netstudy.wire import Plan
 _PACKETS_PER_S = 6e6
 """Useful data packets that a core simulates in a second, as measured on the incast study."""
 _PER_HOP_PACKETS_PER_S = 0.8e6
-"""Likewise with one event a hop."""
+"""The same with one event a hop."""
 _PROGRESS_MS = 500
 
 
@@ -31,7 +31,7 @@ class Sim:
         find_engine()
 
     def preflight(self, plan: Plan) -> Preflight:  # noqa: ARG002 (the same for every plan)
-        """See Testbed.preflight: the plan says nothing that cannot be simulated."""
+        """See Testbed.preflight: every plan can be simulated."""
         return Preflight()
 
     def run(

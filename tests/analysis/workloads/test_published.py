@@ -11,7 +11,6 @@ from netstudy.analysis.intervals import Estimate, decimals_of
 from netstudy.analysis.layout import layout
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, Pair, verdict_table
-from netstudy.analysis.workloads.published import described
 from netstudy.plan.planned import digest
 from netstudy.report.cellrefs import cell_number
 from netstudy.testbed.workloads import record_of
@@ -86,13 +85,23 @@ def test_repetitions_that_round_to_the_same_digit_may_still_differ() -> None:
     assert found.variance == pytest.approx(1 / 12 / 3)
 
 
-def test_a_metric_that_nobody_computes_has_its_unit_from_its_name() -> None:
-    assert (described("etr_pct").unit, described("etr_pct").direction) == ("%", "higher")
-    assert (described("response_ms_mean").unit, described("response_ms_mean").direction) == (
-        "ms",
-        "lower",
-    )
-    assert (described("app.cpu_pct").unit, described("app.cpu_pct").direction) == ("%", "neutral")
+@pytest.mark.parametrize(
+    ("name", "title", "unit", "direction"),
+    [
+        ("response_ms", "Response time", "ms", "lower"),
+        ("response_ms_p99", "99th percentile of the response time", "ms", "lower"),
+        ("etr_pct", "Relative ETR", "%", "higher"),
+        ("itr_per_s", "Internal throughput rate (ITR)", "1/s", "higher"),
+        ("errors", "Failed requests", "", "lower"),
+        ("app.cpu_pct", "CPU of app", "%", "neutral"),
+    ],
+)
+def test_what_this_version_does_not_measure_has_a_title_a_unit_and_a_direction(
+    name: str, title: str, unit: str, direction: str
+) -> None:
+    (metric,) = cells(published({"users": 4}, {name: (1.0, 0.1)}, of="transactions")).metrics
+    assert (metric.title, metric.unit, metric.direction) == (title, unit, direction)
+    assert metric.instruments == ("published data",)
 
 
 def test_a_value_is_printed_with_the_digits_of_its_source() -> None:

@@ -1,8 +1,8 @@
-//! Switches one step at a time, for whoever has a clock, virtual or real, and for links that pause.
+//! Event-driven switches, for drivers with a clock, virtual or real, and for links that pause.
 //!
 //! A [`crate::SwitchBuffer`] says when a frame leaves as soon as that is decided. That is fast, and
-//! cannot tell what a PAUSE frame does that comes in between. A [`Stepped`] switch follows the same
-//! rules of the same buffer architectures, and only says what begins to leave now.
+//! cannot take a later PAUSE frame into account. A [`Stepped`] switch follows the same rules of the
+//! same buffer architectures, and only says which frame starts to leave now.
 
 mod pausing;
 mod wire;
@@ -17,8 +17,7 @@ use netstudy_units::Time;
 use crate::switch::Arrival;
 use crate::{Chance, Link, PauseCounters, PortCounters, Schedule};
 
-/// What of a buffer architecture does not depend on when frames leave: which are let in, what room they
-/// take, and which one an egress takes next.
+/// The timing-independent part of a buffer architecture: admission, occupancy, scheduling.
 pub trait Architecture<F> {
     /// Judges a frame whose egress, as things stand, will have sent all that it has at `drained_at`.
     fn admit(
@@ -34,7 +33,7 @@ pub trait Architecture<F> {
         Time::NEVER
     }
 
-    /// The egress takes a frame that is held, if there is one.
+    /// The egress takes a held frame, if it has one.
     fn pull(&mut self, _egress: u32, _chance: &mut impl Chance) -> Option<Pulled<F>> {
         None
     }
@@ -42,7 +41,7 @@ pub trait Architecture<F> {
     /// The last bit of a frame has left.
     fn release(&mut self, _room: &Room) {}
 
-    /// What frames that came by `ingress` take of the buffer.
+    /// Buffer occupancy of frames that arrived on `ingress`.
     fn ingress_bytes(&self, ingress: u32) -> u64;
 
     /// The most bytes that ever waited for, or were on, the wire of `egress`; without its own stage, if
@@ -53,10 +52,10 @@ pub trait Architecture<F> {
     fn queue_bytes(&self, egress: u32) -> u64;
 }
 
-/// What becomes of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// There is no room for it.
+    /// The buffer has no room for it.
     Dropped,
     /// It waits for the wire of its egress.
     Queued {
@@ -91,9 +90,9 @@ pub struct Room {
     pub frame_bytes: u32,
 }
 
-/// A frame that can be told that it met congestion.
+/// A frame that can carry a congestion mark.
 pub trait Mark {
-    /// Marks it, if it is subject to marks (RFC 3168, 5). Whether it is.
+    /// Marks the frame, if it is ECN-capable (RFC 3168, 5). Returns whether it is.
     fn mark(&mut self) -> bool;
 }
 
@@ -110,8 +109,8 @@ pub struct Departure<F> {
 
 /// A switch of the buffer architecture `A`.
 ///
-/// Calls come in the order of time: what is due by [`Self::next_step`] is done by [`Self::step`] before
-/// a later frame is offered or a pause is told of.
+/// Calls come in the order of time: steps due by [`Self::next_step`] are taken with [`Self::step`]
+/// before a later frame is offered or a pause is reported.
 #[derive(Clone, Debug)]
 pub struct Stepped<F, A> {
     architecture: A,
@@ -128,12 +127,12 @@ struct Port<F> {
     counters: PortCounters,
 }
 
-/// What a port does next. The order is that of steps due at the same time.
+/// The next step of a port. The order is that of steps due at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The last bit of a frame leaves.
     Leave,
-    /// A pause of the peer is asked for again.
+    /// The request for a pause of the peer is repeated.
     Repeat,
     /// The egress takes a frame that is held.
     Pull,
@@ -142,7 +141,7 @@ enum Step {
 }
 
 impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
-    /// A switch with a port for each of `links`; the marks of `pause` are bytes that the frames of an
+    /// A switch with a port for each of `links`; the thresholds of `pause` are bytes that the frames of an
     /// ingress take of the buffer.
     #[must_use]
     pub fn new(links: &[Link], architecture: A, pause: PausePolicy) -> Self {
@@ -188,15 +187,15 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         }
     }
 
-    /// When [`Self::step`] next has something to do, at once if that is in the past: a pause that ends
-    /// early leaves work behind. [`Time::NEVER`] if nothing is in the switch.
+    /// Time of the next [`Self::step`], at once if that is in the past: a pause that ends early leaves
+    /// work behind. [`Time::NEVER`] if the switch is empty.
     #[must_use]
     pub fn next_step(&self) -> Time {
         self.steps.earliest().1
     }
 
-    /// Does one thing that is due at `now`: of those due at the same time the lowest port's first. What
-    /// begins to leave, if that is what was due.
+    /// Takes one step that is due at `now`, that of the lowest port first. Returns the frame that
+    /// starts to leave, if the step was that.
     pub fn step(&mut self, now: Time, chance: &mut impl Chance) -> Option<Departure<F>> {
         let (port, due) = self.steps.earliest();
         if due > now {
@@ -216,7 +215,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         departure
     }
 
-    /// What is counted at `port`.
+    /// Counters of `port`.
     #[must_use]
     pub fn counters(&self, port: u32) -> &PortCounters {
         &self.ports[port as usize].counters
@@ -240,7 +239,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         self.architecture.queue_bytes(egress)
     }
 
-    /// What a port does next, and when.
+    /// The next step of a port, and its time.
     fn due(&self, egress: u32) -> (Time, Step) {
         let port = &self.ports[egress as usize];
         let leave = port.leaving.map_or(Time::NEVER, |(at, _)| at);
@@ -286,7 +285,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         Some(Departure { egress, sent, departs: start.departs })
     }
 
-    /// What is held for `ingress` has changed: its peer may have to pause, or to go on.
+    /// The occupancy of `ingress` has changed: its peer may have to pause, or to go on.
     fn note_level(&mut self, now: Time, ingress: u32) {
         let level = || self.architecture.ingress_bytes(ingress);
         if self.ports[ingress as usize].wire.handle_level(now, level) {

@@ -1,7 +1,7 @@
 use netstudy_units::Time;
 
 use super::{Sent, Start, Wire};
-use crate::{PauseCounters, PauseMarks, PauseRequests};
+use crate::{PauseCounters, PauseRequests, PauseThresholds};
 
 /// How a port deals with PAUSE frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,12 +9,12 @@ pub struct PausePolicy {
     /// Whether it pauses when its peer asks for it.
     pub honours: bool,
     /// When it asks its peer to pause, in the unit of its buffer; none: never.
-    pub marks: Option<PauseMarks>,
+    pub thresholds: Option<PauseThresholds>,
 }
 
 /// The wire of a port that heeds PAUSE frames and sends its own.
 ///
-/// Facts about its buffer and its peer go in by `handle_*`; what that means for the wire comes out of
+/// Events of its buffer and its peer go in by `handle_*`; their effects on the wire come out of
 /// [`Self::next_start`] and [`Self::start`].
 #[derive(Clone, Debug)]
 pub struct PausingWire<F> {
@@ -25,10 +25,11 @@ pub struct PausingWire<F> {
 }
 
 impl<F> PausingWire<F> {
-    /// `wire` with what `policy` adds to it.
+    /// `wire` with the given PAUSE policy.
     #[must_use]
     pub fn new(wire: Wire<F>, policy: PausePolicy) -> Self {
-        let requests = policy.marks.map(|marks| PauseRequests::new(marks, wire.link().rate()));
+        let requests =
+            policy.thresholds.map(|thresholds| PauseRequests::new(thresholds, wire.link().rate()));
         Self { wire, honours: policy.honours, requests, counters: PauseCounters::default() }
     }
 
@@ -65,7 +66,7 @@ impl<F> PausingWire<F> {
         self.ask(now, quanta)
     }
 
-    /// When a pause of the peer is to be asked for again; [`Time::NEVER`] when there is none.
+    /// When the request for a pause of the peer is repeated; [`Time::NEVER`] without a pause.
     #[must_use]
     pub fn next_timeout(&self) -> Time {
         self.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout)

@@ -5,16 +5,16 @@ use netstudy_units::{Duration, Time};
 use crate::{Link, PAUSE_FRAME_BYTES, pause_time};
 
 /// The FIFO of a port and the wire behind it, one frame at a time: the sibling of
-/// [`crate::Transmitter`] for links that may be paused, when a frame leaves is not known as it enters.
+/// [`crate::Transmitter`] for links that may be paused, where departure times are not known on entry.
 ///
-/// Frames go in by [`Self::push`], pauses by [`Self::handle_pause`]; when [`Self::next_start`] has
-/// come, [`Self::start`] says what begins to leave.
+/// Frames go in by [`Self::push`], pauses by [`Self::handle_pause`]; at [`Self::next_start`],
+/// [`Self::start`] returns the frame that starts to leave.
 #[derive(Clone, Debug)]
 pub struct Wire<F> {
     link: Link,
     interval: Duration,
     waiting: VecDeque<Waiting<F>>,
-    /// A PAUSE frame of that many quanta, ready since then.
+    /// A PAUSE frame that waits, with its quanta, ready since this time.
     pause: Option<(Time, u16)>,
     free_at: Time,
     next_frame_from: Time,
@@ -28,7 +28,7 @@ struct Waiting<F> {
     frame_bytes: u32,
 }
 
-/// What a port sends.
+/// A frame sent by a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent<F> {
     /// A frame that was pushed.
@@ -68,7 +68,7 @@ impl<F> Wire<F> {
         self
     }
 
-    /// The link that it is the wire of.
+    /// The link of the wire.
     #[must_use]
     pub const fn link(&self) -> &Link {
         &self.link
@@ -80,23 +80,24 @@ impl<F> Wire<F> {
         self.waiting.len()
     }
 
-    /// A frame that may start at `ready`, behind those before it.
+    /// Queues a frame that may start at `ready`, after all earlier frames.
     pub fn push(&mut self, ready: Time, frame_bytes: u32, frame: F) {
         self.waiting.push_back(Waiting { frame, ready, frame_bytes });
     }
 
-    /// A PAUSE frame of `quanta`, ahead of all that wait and instead of one that waits still.
+    /// Queues a PAUSE frame of `quanta` ahead of all data frames, in place of a PAUSE frame that still
+    /// waits.
     pub fn push_pause(&mut self, now: Time, quanta: u16) {
         self.pause = Some((now, quanta));
     }
 
-    /// The peer asks to be sent no frame for `quanta` from `now` on; what is on the wire is sent to its
-    /// end (annex 31B).
+    /// The peer asks for a pause of `quanta` from `now` on; the frame on the wire is sent to its end
+    /// (annex 31B).
     pub fn handle_pause(&mut self, now: Time, quanta: u16) {
         self.paused_until = now + pause_time(self.link.rate(), quanta);
     }
 
-    /// When something next begins to leave; [`Time::NEVER`] if nothing waits.
+    /// When the next frame starts to leave; [`Time::NEVER`] if none waits.
     #[must_use]
     pub fn next_start(&self) -> Time {
         self.pause_start().min(self.frame_start())
@@ -114,7 +115,7 @@ impl<F> Wire<F> {
         free_at.max(ready).max(self.paused_until).max(self.next_frame_from)
     }
 
-    /// Begins with what is due at [`Self::next_start`]: PAUSE frames first.
+    /// Starts the frame that is due at [`Self::next_start`]: PAUSE frames first.
     pub fn start(&mut self) -> Option<Start<F>> {
         let now = self.next_start();
         if self.pause_start() == now
@@ -129,7 +130,7 @@ impl<F> Wire<F> {
         Some(Start { sent: Sent::Frame(first.frame), departs: self.free_at })
     }
 
-    /// When all that waits will have left, if no pause begins or ends and nothing is pushed.
+    /// When all waiting frames will have left, if no pause begins or ends and no frame is added.
     #[must_use]
     pub fn drained_at(&self) -> Time {
         self.waiting.iter().fold(self.free_at, |free, frame| {

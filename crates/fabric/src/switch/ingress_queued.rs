@@ -7,13 +7,13 @@ use super::{Arrival, Chance, Grant, NEVER_MARKED, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Pulled, Room};
 use crate::{Link, Transmitter};
 
-/// What a switch has at its ingress ports, and how its egress ports choose.
+/// The ingress buffers of a switch, and the scheduling of its egress ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IngressQueuedConfig {
     /// Room of each ingress port.
     pub ingress_buffer_bytes: u64,
-    /// What an egress port may have pulled beyond the wire. More keeps the wire busy across the latency
-    /// of the switch, and decides earlier who is next.
+    /// Bytes that an egress port may have pulled beyond the frame on the wire. More keeps the wire busy
+    /// across the latency of the switch, and decides earlier which frame is next.
     pub egress_buffer_bytes: u32,
     /// Share of the choices that are made at random, in per cent.
     pub random_pct: u32,
@@ -21,11 +21,10 @@ pub struct IngressQueuedConfig {
 
 /// A private buffer at each ingress port, in virtual output queues; egress ports pull from them.
 ///
-/// An egress pulls the next frame when no more than its own small stage is left to be sent, from one
-/// of the ingress ports that have one for it: the next in turn, or, for a share of the choices, any.
+/// An egress pulls the next frame when no more than its own small stage is left to be sent, from an
+/// ingress port that has a frame for it: the next in turn, or, for a share of the choices, any.
 ///
-/// [`IngressBuffers`] says what is let in and what is pulled next; what is added here is when frames
-/// leave.
+/// [`IngressBuffers`] decides on admission and on the next pull; this type adds departure times.
 #[derive(Clone, Debug)]
 pub struct IngressQueued<F> {
     buffers: IngressBuffers<F, Transmitter>,
@@ -139,8 +138,8 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
     }
 }
 
-/// The rule of [`IngressQueued`], for itself and for [`crate::stepped`]: the first keeps the wire `W` of
-/// each egress here, beside what waits for it.
+/// The rule of [`IngressQueued`], which it shares with [`crate::stepped`]. The former keeps the wire
+/// `W` of each egress here, beside its queues.
 #[derive(Clone, Debug)]
 pub struct IngressBuffers<F, W = ()> {
     config: IngressQueuedConfig,
@@ -195,8 +194,8 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         }
     }
 
-    /// Lets a frame in by an ingress port only where one of `bytes` would have room: a port that cuts
-    /// through does not know how long a frame will be.
+    /// Admits a frame at an ingress port only where a frame of `bytes` would have room: a cut-through
+    /// port does not know the length of an arriving frame.
     #[must_use]
     pub fn reserving(mut self, bytes: impl Fn(u32) -> u32) -> Self {
         for (port, ingress) in (0..).zip(&mut self.ingresses) {
@@ -212,7 +211,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         self
     }
 
-    /// Whether what was last pulled is to be marked.
+    /// Whether the last pulled frame is to be marked.
     #[inline]
     fn marks(&self, egress: u32) -> bool {
         self.egresses[egress as usize].queues.queued_bytes > self.marked_above_bytes
@@ -359,7 +358,7 @@ impl<F: Copy + Default> VirtualQueues<F> {
         self.queued_bytes_max = self.queued_bytes_max.max(self.queued_bytes);
     }
 
-    /// A frame from `ingress` passed while nothing was held.
+    /// A frame from `ingress` passed through an empty buffer.
     #[inline]
     const fn passed_by(&mut self, ingress: u32) {
         self.last = ingress;

@@ -13,33 +13,33 @@ use netstudy_units::Time;
 /// A frame as a switch sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it is there to be judged: whole, or with its header if the switch cuts through.
+    /// When it can be judged: whole, or with its header if the switch cuts through.
     pub now: Time,
     /// When it may start to leave: `now` and the latency of the switch.
     pub ready: Time,
     /// The port by which it comes.
     pub ingress: u32,
-    /// The port by which it is to leave.
+    /// The port by which it leaves.
     pub egress: u32,
     /// Its size, check sequence included.
     pub frame_bytes: u32,
 }
 
-/// What a switch does with a frame.
+/// A switch's decision on a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There is no room for it.
+    /// The buffer has no room for it.
     Dropped,
     /// Its last bit leaves the egress port at this time.
     Departs(Time),
-    /// Likewise, and it is to be marked: the queue that it met was longer than the threshold.
+    /// Likewise, with a congestion mark: the queue that it met was longer than the threshold.
     Marked(Time),
     /// It waits until its egress chooses it: see [`SwitchBuffer::grant`].
     Held,
 }
 
 impl Verdict {
-    /// The last bit of a frame leaves at `at`; it is to be marked if `marked`.
+    /// The verdict on a frame whose last bit leaves at `at`, with a mark if `marked`.
     #[inline]
     const fn departs(at: Time, marked: bool) -> Self {
         if marked { Self::Marked(at) } else { Self::Departs(at) }
@@ -49,7 +49,7 @@ impl Verdict {
 /// A held frame that its egress chose.
 #[derive(Clone, Copy, Debug)]
 pub struct Grant<F> {
-    /// What was given to [`SwitchBuffer::offer`].
+    /// The frame given to [`SwitchBuffer::offer`].
     pub frame: F,
     /// The port by which it leaves.
     pub egress: u32,
@@ -65,7 +65,7 @@ pub trait Chance {
     fn below(&mut self, n: u32) -> u32;
 }
 
-/// What a port counts, as a switch's command line shows it.
+/// Counters of a port, as a switch's command line shows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
     /// Frames that were let through towards this port.
@@ -91,15 +91,14 @@ impl PortCounters {
     }
 }
 
-/// A threshold that no queue exceeds: nothing is marked.
+/// A threshold that no queue exceeds: no frame is marked.
 const NEVER_MARKED: u64 = u64::MAX;
 
-/// A buffer architecture. Calls come in the order of time; what is due by [`Self::next_grant`] is
-/// granted before a later frame is offered.
+/// A buffer architecture. Calls come in the order of time; grants due by [`Self::next_grant`] are made
+/// before a later frame is offered.
 pub trait SwitchBuffer<F: Copy> {
-    /// Whether what happens to a frame depends on frames for the same egress alone. Frames for an
-    /// egress that only one ingress sends to may then be offered as soon as it is known when they
-    /// will be there.
+    /// Whether the fate of a frame depends only on frames for the same egress. Frames for an egress
+    /// with a single sending ingress may then be offered as soon as their arrival times are known.
     const PRIVATE_EGRESS: bool = false;
 
     /// Judges a frame.

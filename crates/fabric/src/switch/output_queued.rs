@@ -18,8 +18,8 @@ pub struct OutputQueued {
 #[derive(Clone, Debug)]
 struct Port {
     transmitter: Transmitter,
-    /// A queue that is no longer, even with what has left, has room, is not to be marked and not the
-    /// longest so far: below it, what has left does not matter.
+    /// A queue up to this length, departed frames included, has room, is not to be marked and is not
+    /// the longest so far: below it, departures need not be subtracted.
     looked_at_above_bytes: u64,
 }
 
@@ -87,7 +87,7 @@ pub struct PortBuffers {
 }
 
 impl PortBuffers {
-    /// As [`OutputQueued::new`], for so many ports.
+    /// As [`OutputQueued::new`], for this number of ports.
     #[must_use]
     pub fn new(ports: usize, port_buffer_bytes: u64) -> Self {
         Self {

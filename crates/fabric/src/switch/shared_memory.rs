@@ -10,21 +10,21 @@ use crate::{Link, Transmitter};
 /// How a shared packet memory is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SharedMemoryConfig {
-    /// What all ports share.
+    /// Memory shared by all ports.
     pub pool_bytes: u64,
-    /// What a port has of its own, used before the pool.
+    /// Reserve of each port, used before the pool.
     pub port_reserve_bytes: u64,
     /// A frame takes whole cells of this size.
     pub cell_bytes: u32,
-    /// A queue may hold this many times what is free of the pool.
+    /// A queue may hold this multiple of the free part of the pool.
     pub alpha: f64,
-    /// Frames that each ingress port may have queued whatever the pool holds, so that a full pool
-    /// does not starve a port that has nothing in it.
+    /// Frames that each ingress port may always have queued, so that a full pool does not starve a port
+    /// with an empty queue.
     pub ingress_guarantee_frames: u32,
 }
 
-/// The account of a packet memory: what its pool holds, and whether a frame may enter. Room is counted
-/// in cells.
+/// The account of a packet memory: occupancy of its pool, and admission of frames. Space is counted in
+/// cells.
 #[derive(Clone, Debug)]
 struct Memory {
     cell_bytes: u32,
@@ -63,13 +63,14 @@ impl Memory {
         frame_bytes.div_ceil(self.cell_bytes)
     }
 
-    /// What a queue of `occupied` cells takes of the pool.
+    /// The part of the pool taken by a queue of `occupied` cells.
     #[inline]
     const fn in_pool(&self, occupied: u64) -> u64 {
         occupied.saturating_sub(self.reserve_cells)
     }
 
-    /// What a queue of `before` cells grows to by `cells` more, and how many of those the pool gives.
+    /// The length of a queue of `before` cells after `cells` more, and how many of those the pool
+    /// gives.
     #[inline]
     const fn needs(&self, before: u64, cells: u32) -> (u64, u64) {
         let after = before + cells as u64;
@@ -197,7 +198,7 @@ pub struct PacketMemory {
 }
 
 impl PacketMemory {
-    /// As [`SharedMemory::new`], for so many ports.
+    /// As [`SharedMemory::new`], for this number of ports.
     #[must_use]
     pub fn new(ports: usize, config: &SharedMemoryConfig) -> Self {
         Self {

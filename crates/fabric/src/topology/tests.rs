@@ -186,7 +186,7 @@ fn a_switch_has_no_traffic_and_a_host_no_port_that_is_not_connected() {
 }
 
 proptest! {
-    /// Against Floyd and Warshall over all nodes, where hosts pass nothing on.
+    /// Against Floyd and Warshall over all nodes, where hosts do not forward.
     #[test]
     fn random_trees_of_switches_have_shortest_paths(
         parents in prop::collection::vec(any::<prop::sample::Index>(), 0..8),

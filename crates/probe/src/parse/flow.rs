@@ -38,18 +38,18 @@ impl fmt::Display for Socket {
 pub struct Flow {
     /// Its ends.
     pub socket: Socket,
-    /// What no other connection of this boot has.
+    /// Unique among all connections of this boot.
     pub cookie: u64,
     /// Its congestion control.
     pub congestion_control: Option<String>,
-    /// What TCP tells of it.
+    /// Its `TCP_INFO`.
     pub info: TcpInfo,
 }
 
 impl Fields for Flow {
     fn field(&self, name: &str) -> Option<u64> {
         match name {
-            // What is sent without payload, all of which are acknowledgments once a connection is open.
+            // Segments without payload, all of which are acknowledgments once a connection is open.
             "segs_out - data_segs_out" => {
                 let all = self.info.field("segs_out")? as u32;
                 Some(u64::from(all.wrapping_sub(self.info.field("data_segs_out")? as u32)))

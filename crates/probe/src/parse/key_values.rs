@@ -2,7 +2,7 @@
 
 use super::{Fields, ParseError, number};
 
-/// Values by name; what the kernel tells in kB, which are 1024 bytes, is in bytes here.
+/// Values by name, in bytes where the kernel has kB of 1024 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyValues<'a>(Vec<(&'a str, Option<u64>)>);
 

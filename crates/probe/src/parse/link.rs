@@ -46,7 +46,7 @@ pub struct Link {
     pub index: i32,
     /// Its name.
     pub name: String,
-    /// What it counted.
+    /// Its counters.
     pub stats: Columns,
 }
 

@@ -1,7 +1,7 @@
-//! From what the kernel says to fields by the kernel's own names. Pure: text or bytes in, values out.
+//! Turns the kernel's output into fields by the kernel's own names. Pure: text or bytes in, values out.
 //!
-//! What the kernel does not tell is none. What it tells beyond what is known here is passed over: a
-//! later kernel may add columns, lines and attributes.
+//! Fields that the kernel lacks are none. Unknown fields are skipped: a later kernel may add columns,
+//! lines and attributes.
 
 mod columns;
 pub mod diskstats;
@@ -27,17 +27,17 @@ pub trait Fields {
     fn field(&self, name: &str) -> Option<u64>;
 }
 
-/// What the kernel said is not of the form that is expected of it.
+/// The kernel's output does not have the expected form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// What was expected.
+    /// The expected form.
     pub expected: &'static str,
-    /// What was found instead.
+    /// The text or bytes found instead.
     pub found: String,
 }
 
 impl ParseError {
-    /// Of something that is not what was `expected`.
+    /// An error for `found` in place of `expected`.
     #[must_use]
     pub fn new(expected: &'static str, found: impl fmt::Display) -> Self {
         Self { expected, found: found.to_string() }

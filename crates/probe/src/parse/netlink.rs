@@ -20,18 +20,18 @@ pub enum Content<'a> {
     Done(Option<i32>),
     /// The request failed with this error code; none: it succeeded and has no further answer.
     Failed(Option<i32>),
-    /// Nothing of interest.
+    /// No content of interest.
     Nothing,
 }
 
-/// One message with what its header says.
+/// One message with its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The request that it answers.
     pub sequence: u32,
     /// The table changed while it was told (`NLM_F_DUMP_INTR`): ask again.
     pub interrupted: bool,
-    /// What it says.
+    /// Its content.
     pub content: Content<'a>,
 }
 

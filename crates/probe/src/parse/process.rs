@@ -32,7 +32,7 @@ const COLUMNS: &[&str] = &[
 /// # Errors
 /// It is not of that form.
 pub fn parse(text: &str) -> Result<Columns, ParseError> {
-    // The name of the program stands in parentheses and may hold any of them, and spaces.
+    // The program's name is in parentheses and may itself contain parentheses and spaces.
     let (_, behind) =
         text.rsplit_once(')').ok_or_else(|| ParseError::new("a program's name in ()", text))?;
     Columns::of_words(COLUMNS, behind.split_ascii_whitespace().skip(1))

@@ -27,7 +27,7 @@ pub struct Qdisc {
     pub parent: u32,
     /// Bytes that left it.
     pub bytes: Option<u64>,
-    /// Packets that left it; all of what segmentation offload made one of, with `gso_segs`.
+    /// Packets that left it; with `gso_segs`, each segment of an offloaded packet counts.
     pub packets: Option<u64>,
     /// Packets that it holds.
     pub qlen: Option<u64>,
@@ -42,13 +42,14 @@ pub struct Qdisc {
 }
 
 impl Qdisc {
-    /// Whether it is the one that the interface sends through; its counters hold those of its children.
+    /// Whether it is the interface's root queueing discipline; its counters include those of its
+    /// children.
     #[must_use]
     pub const fn is_root(&self) -> bool {
         self.parent == TC_H_ROOT
     }
 
-    /// Whether it counts what it passes on. `noqueue` is the name of there being none.
+    /// Whether it counts its packets. `noqueue` means that there is none.
     #[must_use]
     pub fn counts(&self) -> bool {
         self.kind != "noqueue"

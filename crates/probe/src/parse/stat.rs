@@ -1,4 +1,4 @@
-//! `/proc/stat` (proc(5), `fs/proc/stat.c`): what each CPU did, in ticks, and events of the host.
+//! `/proc/stat` (proc(5), `fs/proc/stat.c`): CPU time by state, in ticks, and events of the host.
 
 use super::{Columns, Fields, ParseError, number};
 
@@ -16,10 +16,10 @@ const STATES: &[&str] = &[
     "cpu guest_nice",
 ];
 
-/// What `/proc/stat` tells.
+/// The content of `/proc/stat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat<'a> {
-    /// Ticks in each state by CPU, those that are online.
+    /// Ticks in each state, by online CPU.
     pub cores: Vec<(&'a str, Columns)>,
     /// Events since the host started, and how many processes run or wait for a disk.
     pub events: Events<'a>,

@@ -1,5 +1,5 @@
-//! `struct tcp_info` (tcp(7), `include/uapi/linux/tcp.h`): kernels have made it longer and longer, so what
-//! is read is what is there.
+//! `struct tcp_info` (tcp(7), `include/uapi/linux/tcp.h`): it has grown with newer kernels, so all
+//! fields that are present are read.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -86,7 +86,7 @@ const MEMBERS: &[(&str, usize, usize)] = &[
     ("received_ce_bytes", 272, 4),
 ];
 
-/// What the kernel tells of a connection: `struct tcp_info` as it came.
+/// The kernel's `struct tcp_info` of a connection, as received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo(Vec<u8>);
 

@@ -17,13 +17,13 @@ impl ProcFile {
         Ok(Self { file: File::open(path)?, buffer: vec![0; BUFFER] })
     }
 
-    /// What it holds now.
+    /// The present content.
     ///
     /// # Errors
     /// It cannot be read, or is not text.
     pub(super) fn read(&mut self) -> io::Result<&str> {
         let mut length = 0;
-        // A read from the start makes the kernel write the file anew; it ends with an empty read.
+        // A read from the start makes the kernel write the file again; it ends with an empty read.
         loop {
             if length == self.buffer.len() {
                 self.buffer.resize(2 * length, 0);

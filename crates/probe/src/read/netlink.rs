@@ -77,8 +77,8 @@ impl Netlink {
         Ok(())
     }
 
-    /// The answer to the last request; none: the table changed meanwhile. `whole`: it ends with a message
-    /// that says so, as that of a table does; else it is one message.
+    /// The answer to the last request; none: the table changed meanwhile. `whole`: a table, which ends
+    /// with a message that says so; otherwise a single message.
     fn answer<T>(
         &mut self,
         parse: fn(&[u8]) -> Result<T, ParseError>,
@@ -150,10 +150,10 @@ impl FlowReader {
         Netlink::open(Some(SOCK_DIAG)).map(Self)
     }
 
-    /// All connections that are open, without listening sockets and those that only wait for their end.
+    /// All open connections, without listening and closing sockets.
     ///
     /// # Errors
-    /// The kernel refuses, or answers what is not understood.
+    /// The kernel rejects the request, or its answer is not understood.
     pub fn flows(&mut self) -> io::Result<Vec<Flow>> {
         let mut flows = Vec::new();
         for family in [AF_INET, AF_INET6] {
@@ -163,10 +163,10 @@ impl FlowReader {
         Ok(flows)
     }
 
-    /// One connection: quicker than all.
+    /// One connection: faster than all.
     ///
     /// # Errors
-    /// There is none (`NotFound`), the kernel refuses, or answers what is not understood.
+    /// It does not exist (`NotFound`), the kernel rejects the request, or its answer is not understood.
     pub fn flow(&mut self, socket: Socket) -> io::Result<Flow> {
         self.0.request(SOCK_DIAG_BY_FAMILY, 0, &request_of_socket(socket))?;
         let flows = self.0.answer(flow::parse, false)?;

@@ -11,8 +11,8 @@ use crate::readings::{of_flows, of_links, of_qdiscs, of_text};
 use crate::totals::Totals;
 use crate::{FlowReader, Origin, Reading, Snapshot, Source, Sources};
 
-/// Sources held open, to be read again and again. They stay those of the namespace in which they were
-/// opened, whichever thread reads them.
+/// Sources held open for repeated reading. They stay those of the namespace in which they were opened,
+/// in every thread.
 #[derive(Debug)]
 pub struct Probe {
     sources: Sources,
@@ -25,8 +25,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Opens the `sources` in the namespace of this thread. One that cannot be opened is told of as missing
-    /// by each snapshot.
+    /// Opens the `sources` in the namespace of this thread. Each snapshot reports a source that could
+    /// not be opened as missing.
     #[must_use]
     pub fn open(sources: Sources) -> Self {
         let file = |source: &Source| {
@@ -51,7 +51,7 @@ impl Probe {
         snapshot
     }
 
-    /// Reads everything now, over what `snapshot` held. `keep`: with what the kernel said.
+    /// Reads everything now, replacing the content of `snapshot`. `keep`: with the kernel's output.
     pub(crate) fn take_into(&mut self, snapshot: &mut Snapshot, keep: bool) {
         let (started, cpu_started) = (monotonic_ns(), thread_cpu_ns());
         *snapshot = Snapshot { at_ns: started, origin: self.origin.clone(), ..Snapshot::default() };
@@ -143,7 +143,7 @@ fn to_json(told: &impl serde::Serialize) -> String {
     serde_json::to_string(told).expect("names and numbers are JSON")
 }
 
-/// What was opened, or why not.
+/// The opened source, or the reason why not.
 fn opened<T>(opened: &mut io::Result<T>) -> io::Result<&mut T> {
     opened.as_mut().map_err(|error| io::Error::new(error.kind(), error.to_string()))
 }
@@ -152,8 +152,8 @@ fn invalid(error: ParseError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// The file of a source, if it is one. What a namespace has of its own stands below the thread: /proc/net
-/// is that of the process' first thread.
+/// The file of a source, if it is one. Files of a namespace are below the thread: /proc/net is that of
+/// the process' first thread.
 fn path(source: Source, process: Option<u32>) -> Option<String> {
     match source {
         Source::Flows | Source::Links | Source::Qdiscs | Source::ProcessClock => None,
@@ -168,7 +168,7 @@ fn path(source: Source, process: Option<u32>) -> Option<String> {
     }
 }
 
-/// Disks that are devices: not partitions, and not what is made of other disks or of memory.
+/// Disks that are devices: no partitions, and no disks made of other disks or of memory.
 fn devices() -> Vec<String> {
     let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let devices = entries.filter(|entry| entry.path().join("device").exists());

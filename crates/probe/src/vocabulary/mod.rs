@@ -18,10 +18,10 @@ pub enum Kind {
     Gauge,
 }
 
-/// What the kernel counts in, and how it becomes the unit of the name.
+/// The kernel's unit of a counter, and its conversion to the unit of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// What the name says.
+    /// The unit of the name.
     Same,
     /// Ticks of `USER_HZ`, told in milliseconds.
     Ticks,
@@ -34,7 +34,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// What a value is multiplied by.
+    /// The factor to the unit of the name.
     #[must_use]
     pub fn factor(self) -> u64 {
         match self {
@@ -52,13 +52,13 @@ impl Unit {
 pub struct Counter {
     /// Its name in records.
     pub name: &'static str,
-    /// The kernel's name of it.
+    /// The kernel's name of the field.
     pub field: &'static str,
     /// How it behaves.
     pub kind: Kind,
-    /// What the kernel counts in.
+    /// The kernel's unit.
     pub unit: Unit,
-    /// What it counts, for the reference.
+    /// Its meaning, for the reference.
     pub meaning: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Interfaces, their queues, and what CPUs take from them (`include/uapi/linux/if_link.h`,
+//! Interfaces, their queues, and the CPUs' backlog (`include/uapi/linux/if_link.h`,
 //! `include/uapi/linux/gen_stats.h`, `net/core/net-procfs.c`).
 
 use super::{Counter, c32, c64, gauge};
@@ -18,7 +18,7 @@ pub(super) const QDISCS: &[Counter] = &[
     gauge("qdisc_backlog_packets", "qlen", "Packets that it holds."),
 ];
 
-/// A packet here is what the driver got or gave: with segmentation offload or GRO several frames in one.
+/// A packet is a unit of the driver: with segmentation offload or GRO several frames in one.
 pub(super) const LINKS: &[Counter] = &[
     c64("interface_packets_sent", "tx_packets", "Packets sent."),
     c64("interface_packets_received", "rx_packets", "Packets received."),

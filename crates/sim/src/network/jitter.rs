@@ -1,16 +1,15 @@
-//! What a host takes at random for what it receives, beyond its fixed latency.
+//! Random processing time of received segments, in addition to a host's fixed latency.
 
 use netstudy_random::Stream;
 use netstudy_units::{Duration, Time};
 
 use crate::wiring::ReceiveKind;
 
-/// Delays of the exponential distribution that keep the order: what is ready behind another that waits
-/// longer waits with it.
+/// Exponentially distributed delays that keep the order: a segment behind a delayed one waits with it.
 ///
-/// Hosts that take the same time for each segment keep all flows of a bottleneck in step with it, and
-/// then their place in the step decides who loses (Floyd and Jacobson, "On traffic phase effects in
-/// packet-switched gateways", 1992).
+/// With constant processing times all flows of a bottleneck stay in step with it, and a flow's place in
+/// the step decides who loses (Floyd and Jacobson, "On traffic phase effects in packet-switched
+/// gateways", 1992).
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveJitter {
     mean: Duration,
@@ -28,7 +27,7 @@ impl ReceiveJitter {
         })
     }
 
-    /// When TCP gets what could be with it at `ready`.
+    /// Time at which TCP gets a segment that is ready at `ready`.
     pub(crate) fn put_off(&mut self, ready: Time) -> Time {
         self.last = self.last.max(ready + self.stream.exponential(self.mean));
         self.last

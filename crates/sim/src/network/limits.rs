@@ -1,24 +1,23 @@
-//! What an interface may have beside a queue, a wire and a processor: a packet rate and a ring that ends.
-//! Both are FIFOs, so that they have a closed form as well.
+//! Optional limits of an interface: a packet rate and a finite ring. Both are FIFOs, so they have a
+//! closed form too.
 
 use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
 use crate::wiring::ReceiveKind;
 
-/// The limits of an interface, known when the simulation is compiled, so that one without them pays
-/// nothing.
+/// The limits of an interface, known at compile time, so that an interface without them pays nothing.
 pub(crate) trait Limits {
-    /// Those of one kind of host.
+    /// The limits of one kind of host.
     fn new(kind: &ReceiveKind) -> Self;
 
     /// When a frame begins to leave that could at `ready`, by a wire that is free at `free_at`.
     fn starts(&mut self, ready: Time, free_at: Time) -> Time;
 
-    /// When a frame that arrives at `arrives` is there for the processor. None if the ring is full.
+    /// When a frame that arrives at `arrives` is ready for the CPU. None if the ring is full.
     fn take_in(&mut self, arrives: Time) -> Option<Time>;
 
-    /// The processor has dealt with that frame at `at`.
+    /// The CPU has handled that frame at `at`.
     fn ends(&mut self, at: Time);
 }
 
@@ -45,7 +44,7 @@ impl Limits for Unlimited {
     fn ends(&mut self, _at: Time) {}
 }
 
-/// Those of [`ReceiveKind`].
+/// The limits of a [`ReceiveKind`].
 #[derive(Clone, Debug)]
 pub(crate) struct Limited {
     ring_frames: usize,
@@ -53,7 +52,7 @@ pub(crate) struct Limited {
     next_start: Time,
     /// When the interface has taken in all frames so far.
     taken_in_at: Time,
-    /// When the processor will have dealt with each frame in the ring.
+    /// When the CPU will have handled each frame in the ring.
     ring: Ring<Time>,
 }
 

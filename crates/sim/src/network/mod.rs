@@ -1,12 +1,12 @@
-//! What carries segments from host to host.
+//! Networks: they carry segments from host to host.
 
-mod agenda;
+mod event_queue;
 pub(crate) mod general;
 mod jitter;
 pub(crate) mod limits;
 mod nic;
-mod observe;
 pub(crate) mod star;
+mod trace;
 
 #[cfg(test)]
 mod tests;
@@ -19,18 +19,18 @@ use netstudy_units::Time;
 
 use crate::host::{EndIndex, Hosts};
 
-pub(crate) use observe::{Moment, Observer};
+pub(crate) use trace::{TracePoint, Tracer};
 
 /// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that
 /// arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
 pub(crate) trait Network<T>: Sized {
-    /// What it keeps at each host.
+    /// The network's state at each host.
     type Line;
 
-    /// The end `from`, at `host`, sends a segment at `now`, unless the host's queue is full. The network
-    /// may call the receiving host before this returns, if it knows by now when the segment will be
-    /// there. Returns when the segment will have left the host: [`Time::NEVER`] if the network tells that
-    /// later by [`Hosts::note_departure`]; none if it was dropped, or is nothing that waits.
+    /// The end `from`, at `host`, sends a segment at `now`, unless the host's queue is full. If the
+    /// arrival time is already known, the network may call the receiving host before this returns.
+    /// Returns when the segment will have left the host: [`Time::NEVER`] if the network reports it
+    /// later with [`Hosts::note_departure`]; none if the segment was dropped or does not wait.
     fn send(
         &mut self,
         hosts: &mut Hosts<'_, T, Self::Line>,
@@ -51,13 +51,13 @@ pub(crate) trait Network<T>: Sized {
     ) -> Option<impl Outlet + 'a>;
 }
 
-/// What a network counts.
+/// Counters of a network.
 pub(crate) trait Counted<T>: Network<T> {
     /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`], at `now`, which the
     /// clock has reached.
     fn ends(&self, hosts: &Hosts<'_, T, Self::Line>, now: Time) -> Vec<EndCounters>;
 
-    /// What is read once, when a run has ended.
+    /// Frame counts at the end of a run.
     fn frames(&self, hosts: &Hosts<'_, T, Self::Line>) -> Frames;
 
     /// Frames that processes of one host have got from each other without a link, by the host's node.
@@ -71,7 +71,7 @@ pub(crate) trait Counted<T>: Network<T> {
     }
 }
 
-/// What is counted at one end of a link: by an interface, or by a port of a switch.
+/// Counters at one end of a link: of an interface, or of a switch port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndCounters {
     /// Of an interface.
@@ -82,40 +82,40 @@ pub(crate) struct EndCounters {
     pub(crate) port_received: Carried,
     /// Of a port: most bytes that ever waited for it.
     pub(crate) queue_bytes_max: u64,
-    /// Of a port: what waits for it at the moment, with what is on the way and was judged ahead.
+    /// Of a port: queue length now, with frames on the way that were judged ahead.
     pub(crate) queue_bytes: u64,
     pub(crate) pauses: PauseCounters,
 }
 
 impl EndCounters {
-    /// Adds what another interface counts.
+    /// Adds the counters of another interface.
     pub(crate) const fn add_interface(&mut self, other: &Self) {
         self.nic.add(&other.nic);
         self.pauses.add(&other.pauses);
     }
 }
 
-/// What became of the frames of a run that has ended.
+/// Frame counts of a run that has ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Frames {
-    /// Those that hosts sent.
+    /// Sent by hosts.
     pub(crate) sent: u64,
-    /// Of them, those that were dropped, or are with their host or forwarded to it.
+    /// Of those, dropped, delivered, or forwarded to their host.
     pub(crate) ended: u64,
-    /// Those that are neither at a host nor judged by the switch.
+    /// Of those, not yet judged by the switch.
     pub(crate) under_way: u64,
 }
 
-/// What became of the frames that were sent to one switch, in a run that has ended.
+/// Frames sent to one switch, in a run that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SwitchFrames {
-    /// Those that the interfaces and switches at the other ends of its links have counted as sent.
+    /// Counted as sent by the interfaces and switches at the other ends of its links.
     pub(crate) came: u64,
-    /// Those that it has forwarded or dropped.
+    /// Forwarded or dropped.
     pub(crate) judged: u64,
-    /// Those that are on its links.
+    /// On its links.
     pub(crate) on_the_way: u64,
-    /// At most so many wait where they were counted as sent; 0: the network is at rest.
+    /// Most frames that may still wait at a sender that has counted them; 0: the network is at rest.
     pub(crate) waiting_max: u64,
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct SwitchFrames {
 pub(crate) struct Frame {
     /// When the switch can judge it.
     pub(crate) arrival: Time,
-    /// The end that it is sent to.
+    /// The destination.
     pub(crate) to: EndIndex,
     pub(crate) frame_bytes: u32,
     pub(crate) segment: Segment,
@@ -151,7 +151,7 @@ impl Carried {
         self.bytes += other.bytes;
     }
 
-    /// The counts less those of some of the counted frames.
+    /// The counts without some of the counted frames.
     pub(crate) const fn without(self, other: &Self) -> Self {
         Self { frames: self.frames - other.frames, bytes: self.bytes - other.bytes }
     }
@@ -164,12 +164,12 @@ impl Carried {
     }
 }
 
-/// What an interface counts.
+/// Counters of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NicCounters {
-    /// Frames that it was given to send and had room for; at a moment, those of them that have left.
+    /// Frames accepted by the transmit queue; in a snapshot, those of them that have left.
     pub(crate) sent: Carried,
-    /// Frames that the ring had room for and the processor has dealt with.
+    /// Frames that the ring had room for and the CPU has handled.
     pub(crate) received: Carried,
     /// Frames to be sent that found the queue full.
     pub(crate) queue_drops: u64,

@@ -25,22 +25,22 @@ pub(crate) struct Nic<L = Unlimited> {
     /// Whether receiving costs no time but `receive_latency`.
     receives_at_once: bool,
     jitter: Option<Box<ReceiveJitter>>,
-    /// When the processor has dealt with all frames that were received so far.
-    processor_free_at: Time,
+    /// When the CPU has handled all frames that were received so far.
+    cpu_free_at: Time,
     delay: Duration,
     cuts_through: bool,
-    /// When the switch can judge the frames of [`Self::send_ahead`] since the wire was free, and their
-    /// bytes; those that have left are dropped from here when there are `look_at` of them.
+    /// Arrival times at the switch and sizes of frames sent by [`Self::send_ahead`] since the wire was
+    /// free; frames that have left are dropped when there are `look_at` of them.
     ahead: Ring<(Time, u32)>,
     look_at: usize,
     counters: NicCounters,
     ring_dropped_bytes: u64,
 }
 
-/// Fewer frames ahead are not worth a look at which of them have left.
+/// Fewer frames ahead than this are not searched for frames that have left.
 const LOOK_AT_MIN: usize = 64;
 
-/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, but for
+/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, without
 /// the delay.
 #[inline(always)]
 pub(super) fn judged(link: &Link, cuts_through: bool, departs: Time, frame_bytes: u32) -> Time {
@@ -66,7 +66,7 @@ impl<L: Limits> Nic<L> {
             receive_rate: kind.receive.rate,
             receives_at_once,
             jitter: ReceiveJitter::new(&kind.receive, seed, &kind.stream),
-            processor_free_at: Time::ZERO,
+            cpu_free_at: Time::ZERO,
             delay: kind.link.delay(),
             cuts_through,
             ahead: Ring::new(),
@@ -87,8 +87,8 @@ impl<L: Limits> Nic<L> {
         self.transmitter.free_at()
     }
 
-    /// With all that it was given to send. What it has received is counted by the network: it is what was
-    /// forwarded to it but for [`Self::ring_dropped`].
+    /// Counters with all frames accepted so far. The network counts received frames: those forwarded to
+    /// the interface less [`Self::ring_dropped`].
     pub(crate) const fn counters(&self) -> &NicCounters {
         &self.counters
     }
@@ -99,14 +99,13 @@ impl<L: Limits> Nic<L> {
         Carried::of(later.map(|&(_, frame_bytes)| frame_bytes))
     }
 
-    /// From when the processor has dealt with a frame until TCP has it, at least.
+    /// From when the CPU has handled a frame until TCP has it, at least.
     pub(crate) const fn receive_latency(&self) -> Duration {
         self.receive_latency
     }
 
-    /// When a frame whose last bit left the switch at `departs` is with the host's TCP: one processor
-    /// deals with frames in their order. While it has some it polls, else it waits for an interrupt. None
-    /// if there is no room for the frame in the ring.
+    /// When TCP gets a frame whose last bit left the switch at `departs`; none: the ring is full. One
+    /// CPU handles frames in order. While it has frames it polls, otherwise it waits for an interrupt.
     #[inline]
     pub(crate) fn receive(&mut self, departs: Time, frame_bytes: u32) -> Option<Time> {
         let Some(there) = self.limits.take_in(departs + self.delay) else {
@@ -117,12 +116,12 @@ impl<L: Limits> Nic<L> {
             self.limits.ends(there);
             return Some(there + self.receive_latency);
         }
-        let idles = there >= self.processor_free_at;
-        let begins = if idles { there + self.interrupt_delay } else { self.processor_free_at };
+        let idles = there >= self.cpu_free_at;
+        let begins = if idles { there + self.interrupt_delay } else { self.cpu_free_at };
         let bytes = self.receive_rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes));
-        self.processor_free_at = begins + self.receive_frame + bytes;
-        self.limits.ends(self.processor_free_at);
-        let ready = self.processor_free_at + self.receive_latency;
+        self.cpu_free_at = begins + self.receive_frame + bytes;
+        self.limits.ends(self.cpu_free_at);
+        let ready = self.cpu_free_at + self.receive_latency;
         Some(self.jitter.as_mut().map_or(ready, |jitter| jitter.put_off(ready)))
     }
 

@@ -1,8 +1,9 @@
-//! Hosts around one switch, in closed form: what is ahead of the clock, and the event loop.
+//! Hosts around one switch, in closed form: hosts run ahead of the clock, and the event loop has few
+//! events.
 //!
-//! Frames for an egress that only one host sends to may be judged as soon as they are sent, if the buffer
-//! allows it ([`SwitchBuffer::PRIVATE_EGRESS`]). A host does so for all of its frames or for none, and who
-//! receives such frames sends none of them: so the calls end.
+//! Frames for an egress that only one host sends to may be judged as soon as they are sent, if the
+//! buffer allows it ([`SwitchBuffer::PRIVATE_EGRESS`]). A host sends all of its frames ahead or none,
+//! and a host that receives frames sent ahead sends none ahead: so the recursion ends.
 
 use core::marker::PhantomData;
 
@@ -15,15 +16,17 @@ use netstudy_tcp::{Ecn, Outlet, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
-use super::agenda::Agenda;
+use super::event_queue::EventQueue;
 use super::limits::Limits;
 use super::nic::Nic;
-use super::{Carried, Counted, EndCounters, Frame, Frames, Moment, Network, NicCounters, Observer};
+use super::{
+    Carried, Counted, EndCounters, Frame, Frames, Network, NicCounters, TracePoint, Tracer,
+};
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{Measure, OnSamples, Outcome, Rare};
 use crate::wiring;
 
-/// What lies between a host and the switch, and the port that it is behind.
+/// The path between a host and the switch, and the switch port at its end.
 pub(crate) struct Line<L> {
     nic: Nic<L>,
     /// Frames on the way to the switch.
@@ -37,8 +40,8 @@ pub(crate) struct Line<L> {
     at: CableEnd,
 }
 
-/// Where a frame goes. Of a host with one connection this is known before the frame is read, which is
-/// not in the cache any more: what waits for it in between then does not wait.
+/// Destination of a frame. For a host with one connection it is known without reading the frame, which
+/// has left the cache by then, so dependent loads need not wait for it.
 #[derive(Clone, Copy)]
 struct Destination {
     host: u32,
@@ -49,13 +52,13 @@ struct Destination {
 struct Switch<B, O> {
     buffer: B,
     latency: Duration,
-    observer: O,
+    tracer: O,
 }
 
 /// Hosts around one switch with the buffer architecture `B`; the interfaces have the limits `L`.
 pub(crate) struct Star<B, L, O> {
     /// Which port's first frame on the way is at the switch next.
-    arrivals: Agenda,
+    arrivals: EventQueue,
     /// The host of each end, by [`EndIndex`]: packed, since the way of a frame begins with it.
     host_of: Box<[u32]>,
     switch: Switch<B, O>,
@@ -68,10 +71,10 @@ pub(crate) struct Star<B, L, O> {
 /// The star, as a host sees it that receives a frame sent ahead.
 struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
-impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
+impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
     /// The switch judges a frame that has arrived, or whose arrival nothing else can influence, for the
-    /// port `egress`, which `line` is behind. When the frame is with the TCP of the host there, if that is
-    /// known by now and nothing drops it.
+    /// port `egress`, which `line` is behind. Returns when the host's TCP gets the frame; none:
+    /// dropped, or not known yet.
     #[inline(always)]
     fn judge<L: Limits>(
         &mut self,
@@ -88,13 +91,13 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
             egress: egress as u32,
             frame_bytes: frame.frame_bytes,
         };
-        self.observer.note(Moment::Arrived(ingress), frame.arrival, frame);
+        self.tracer.note(TracePoint::Arrived(ingress), frame.arrival, frame);
         let verdict = self.buffer.offer(&arrival, frame);
         if verdict == Verdict::Dropped {
             line.port.frames_dropped += 1;
             line.port.bytes_dropped += u64::from(frame.frame_bytes);
             measure.count(frame.arrival, Rare::Drop(line.at.far().number(), frame.frame_bytes));
-            self.observer.note(Moment::Dropped(egress), frame.arrival, frame);
+            self.tracer.note(TracePoint::Dropped(egress), frame.arrival, frame);
             return None;
         }
         line.port.frames_forwarded += 1;
@@ -109,8 +112,8 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
         }
     }
 
-    /// The last bit of a frame leaves by the port `egress` at `departs`. When it is with the TCP of the
-    /// host there, unless the ring is full.
+    /// The last bit of a frame leaves by the port `egress` at `departs`. Returns when the host's TCP
+    /// gets it; none: the ring is full.
     #[inline(always)]
     fn take_in<L: Limits>(
         &mut self,
@@ -119,12 +122,12 @@ impl<B: SwitchBuffer<Frame>, O: Observer> Switch<B, O> {
         departs: Time,
         frame: &Frame,
     ) -> Option<Time> {
-        let observer = &mut self.observer;
-        observer.note(Moment::Left(egress), departs, frame);
+        let tracer = &mut self.tracer;
+        tracer.note(TracePoint::Left(egress), departs, frame);
         let there = line.nic.receive(departs, frame.frame_bytes);
         match there {
-            Some(now) => observer.note(Moment::Delivered(egress), now, frame),
-            None => observer.note(Moment::RingDropped(egress), departs + line.nic.delay(), frame),
+            Some(now) => tracer.note(TracePoint::Delivered(egress), now, frame),
+            None => tracer.note(TracePoint::RingDropped(egress), departs + line.nic.delay(), frame),
         }
         there
     }
@@ -141,20 +144,20 @@ fn mark(ecn: Ecn, port: &mut PortCounters) -> Ecn {
     Ecn::Ce
 }
 
-impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
+impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
     pub(crate) fn new(
         star: &wiring::Star<'_>,
         seed: &str,
         connections: &[[usize; 2]],
         buffer: B,
-        observer: O,
+        tracer: O,
     ) -> Self {
         let switch = star.switch;
         let stream = |name| Stream::new(seed, &format!("{}/{name}", switch.name));
         Self {
-            arrivals: Agenda::new(stream("arrivals").bits()),
+            arrivals: EventQueue::new(stream("arrivals").bits()),
             host_of: connections.iter().flatten().map(|&host| host as u32).collect(),
-            switch: Switch { buffer, latency: switch.latency, observer },
+            switch: Switch { buffer, latency: switch.latency, tracer },
             arbitration: stream("arbitration"),
             cable_ends: star.cable_ends,
             limits: PhantomData,
@@ -174,7 +177,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
             let grant = self.switch.buffer.next_grant();
             let read = hosts.measure().due();
             let now = arrival.min(timer).min(grant).min(read);
-            // The order at equal times, as the crate's documentation says.
+            // The order at equal times: see the crate's documentation.
             if timer == now {
                 hosts.measure().check_progress(now)?;
                 hosts.again().fire_timers(&mut self, host, timer);
@@ -234,7 +237,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Observer> Star<B, L, O> {
     }
 }
 
-impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T> for Star<B, L, O> {
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for Star<B, L, O> {
     type Line = Line<L>;
 
     #[inline(always)]
@@ -275,9 +278,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T> for 
     }
 }
 
-impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
-    for Behind<'_, B, L, O>
-{
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for Behind<'_, B, L, O> {
     type Line = Line<L>;
 
     #[inline(always)]
@@ -305,7 +306,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Network<T>
     }
 }
 
-impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for Star<B, L, O> {
+impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Counted<T> for Star<B, L, O> {
     fn ends(&self, hosts: &Hosts<'_, T, Line<L>>, now: Time) -> Vec<EndCounters> {
         let mut ends = vec![EndCounters::default(); self.cable_ends];
         for (port, line) in hosts.lines().enumerate() {
@@ -332,8 +333,8 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Observer> Counted<T> for 
 }
 
 impl<L: Limits> Line<L> {
-    /// What the interface has counted by `now`, with what the switch has forwarded to it and still has
-    /// `held`. Frames that it has received may be ahead of that, as the host is.
+    /// Counters of the interface at `now`, given the frames for it that the switch still holds.
+    /// Received frames may be ahead of that, as the host is.
     fn counters(&self, now: Time, held: &Carried) -> NicCounters {
         let leaves = now + self.nic.delay();
         let later = self.to_switch.iter().rev().take_while(|frame| frame.arrival > leaves);
@@ -352,7 +353,7 @@ impl<L: Limits> Line<L> {
         self.nic.counters().sent.without(&Carried::of(on_the_way))
     }
 
-    /// The lines of all hosts. Those that may do send ahead, if `sends_ahead`.
+    /// The lines of all hosts. With `sends_ahead`, hosts that may send ahead do.
     pub(crate) fn all(
         star: &wiring::Star<'_>,
         seed: &str,
@@ -376,7 +377,7 @@ impl<L: Limits> Line<L> {
 /// The line of the host `host`, at `now`, for segments to the end `to`.
 struct LineOutlet<'a, L> {
     line: &'a mut Line<L>,
-    arrivals: &'a mut Agenda,
+    arrivals: &'a mut EventQueue,
     host: usize,
     to: EndIndex,
     now: Time,
@@ -409,8 +410,8 @@ fn only_destinations(hosts: usize, connections: &[[usize; 2]]) -> Vec<Option<Des
     only
 }
 
-/// Which hosts may send ahead: each is the only one that sends to any of its peers, and none of them
-/// sends ahead.
+/// Hosts that may send ahead: a host that is the only sender to each of its peers, none of which sends
+/// ahead.
 fn who_sends_ahead(hosts: usize, connections: &[[usize; 2]]) -> Vec<bool> {
     let mut peers = vec![Vec::new(); hosts];
     for &[one, other] in connections {

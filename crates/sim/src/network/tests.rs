@@ -1,4 +1,4 @@
-//! The networks, frame by frame: what is computed when a frame enters a hop is what happens there.
+//! The networks, frame by frame: times computed when a frame enters a hop are those at which it leaves.
 
 use std::collections::BTreeMap;
 
@@ -11,28 +11,28 @@ use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Rate, Serializer, Time};
 use proptest::prelude::*;
 
-use crate::network::{Carried, Frame, Moment, Observer};
+use crate::network::{Carried, Frame, TracePoint, Tracer};
 use crate::run::tests::{Silent, cases, lab, scenario};
 use crate::run::{Manner, carry_out};
 
 /// Everything that happened to every frame, by place and kind in the order of time.
 #[derive(Debug, Default, PartialEq)]
-struct Trace(BTreeMap<Moment, Vec<(Time, u32, Segment)>>);
+struct Trace(BTreeMap<TracePoint, Vec<(Time, u32, Segment)>>);
 
-impl Observer for Trace {
-    fn note(&mut self, moment: Moment, at: Time, frame: &Frame) {
-        self.0.entry(moment).or_default().push((at, frame.to.0, frame.segment));
+impl Tracer for Trace {
+    fn note(&mut self, point: TracePoint, at: Time, frame: &Frame) {
+        self.0.entry(point).or_default().push((at, frame.to.0, frame.segment));
     }
 }
 
 impl Trace {
-    /// What lies behind `end` is cut off: hosts that are ahead of the clock have begun with it.
+    /// Cuts off all events behind `end`: hosts that run ahead of the clock have begun with them.
     fn until(mut self, end: Time) -> Self {
-        for moments in self.0.values_mut() {
-            assert!(moments.is_sorted_by_key(|moment| moment.0), "a FIFO is out of order");
-            moments.retain(|moment| moment.0 <= end);
+        for events in self.0.values_mut() {
+            assert!(events.is_sorted_by_key(|event| event.0), "a FIFO is out of order");
+            events.retain(|event| event.0 <= end);
         }
-        self.0.retain(|_, moments| !moments.is_empty());
+        self.0.retain(|_, events| !events.is_empty());
         self
     }
 
@@ -53,13 +53,13 @@ enum Way {
 }
 
 impl Way {
-    fn manner<O: Observer>(self, observer: O) -> Manner<O> {
+    fn manner<O: Tracer>(self, tracer: O) -> Manner<O> {
         let mode = if self == Self::Star { Mode::ClosedForm } else { Mode::PerHop };
-        Manner { mode: Some(mode), all_steps: self == Self::Steps, sends_ahead: true, observer }
+        Manner { mode: Some(mode), all_steps: self == Self::Steps, sends_ahead: true, tracer }
     }
 }
 
-/// What a run gave in one way, and its trace until it ended.
+/// The record of a run in one way, and its trace until the end.
 fn traced(run: &Run, way: Way) -> (Result<RunRecord, String>, Trace) {
     let mut trace = Trace::default();
     let manner = way.manner(&mut trace);
@@ -68,8 +68,8 @@ fn traced(run: &Run, way: Way) -> (Result<RunRecord, String>, Trace) {
     (record, trace.until(end.map_or(Time::NEVER, |end| Time::from_ps(end.end_ns * 1000))))
 }
 
-/// The record without what depends on how far hosts are ahead of the clock when counters are read; what
-/// they did until then is in the trace.
+/// The record without counters that depend on how far hosts are ahead of the clock when they are read;
+/// the trace has those events.
 fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     record.map(|mut record| {
         record.mode = None;
@@ -114,7 +114,7 @@ fn buffers() -> impl Strategy<Value = Buffer> {
     ]
 }
 
-/// What an interface may have: packets a second, descriptors, interrupt delay, processor rate.
+/// Limits of an interface: packets a second, descriptors, interrupt delay, CPU rate.
 type Limits = (Option<u64>, Option<u32>, u64, Option<u64>);
 
 fn limits() -> impl Strategy<Value = Limits> {
@@ -166,7 +166,7 @@ fn scenarios() -> impl Strategy<Value = Run> {
 }
 
 /// Links and hosts whose times are multiples of one frame's, so that much happens at the same time: a
-/// frame arrives when the processor has dealt with the one before, a descriptor is freed when the
+/// frame arrives when the CPU has handled the one before, a descriptor is freed when the
 /// next frame needs it, servers' frames meet at the switch.
 fn in_step(servers: u32, buffer: Buffer) -> Run {
     // A byte takes 1 ns, a full frame 1538 ns.
@@ -206,11 +206,11 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Frames with such a moment until so long after the edge, and their bytes.
-    fn carried(&self, moment: Moment, after: Duration) -> Carried {
+    /// Frames at this trace point until `after` the edge, and their bytes.
+    fn carried(&self, point: TracePoint, after: Duration) -> Carried {
         let until = self.record.edges[self.edge].at_ns + after.as_ns();
         // Edges stand in whole nanoseconds, of which the clock had passed a part.
-        let frames = self.trace.0.get(&moment).into_iter().flatten();
+        let frames = self.trace.0.get(&point).into_iter().flatten();
         let frames = frames.filter(|(at, ..)| at.as_ns() <= until);
         Carried::of(frames.map(|(.., segment)| ethernet::frame_bytes(segment.ip_bytes())))
     }
@@ -221,8 +221,8 @@ impl Seen<'_> {
     }
 }
 
-/// At the `edge`, interfaces and ports have counted what was seen to pass them by then; what hosts have
-/// received as well, where all is at rest.
+/// Interfaces and ports have counted the frames traced by the `edge`; hosts the received frames as
+/// well, where all is at rest.
 fn assert_counted(run: &Run, record: &RunRecord, trace: &Trace, edge: &str) {
     let at_rest = edge == "cool-down-end";
     let edge = record.edges.iter().position(|one| one.name == edge).expect("it was read");
@@ -234,20 +234,20 @@ fn assert_counted(run: &Run, record: &RunRecord, trace: &Trace, edge: &str) {
             let names = [format!("interface_packets_{way}"), format!("interface_bytes_{way}")];
             seen.counted(host, &link.a.name, [&names[0], &names[1]])
         };
-        let left = packets(seen.carried(Moment::Arrived(number), delay));
+        let left = packets(seen.carried(TracePoint::Arrived(number), delay));
         assert_eq!(interface("sent"), left, "{host}, seed {}", run.seed);
-        let judged = seen.carried(Moment::Arrived(number), Duration::ZERO);
+        let judged = seen.carried(TracePoint::Arrived(number), Duration::ZERO);
         let port = seen.counted("switch", &link.b.name, ["frames_received", "bytes_received"]);
         assert_eq!(port, [judged.frames, judged.bytes], "port of {host}, seed {}", run.seed);
-        let delivered = seen.carried(Moment::Delivered(number), Duration::ZERO);
+        let delivered = seen.carried(TracePoint::Delivered(number), Duration::ZERO);
         if at_rest {
             assert_eq!(interface("received"), packets(delivered), "{host}, seed {}", run.seed);
         }
     }
 }
 
-/// What processors were busy with, from what was delivered to each host.
-fn processor_ns(run: &Run, trace: &Trace, number: usize) -> Option<u64> {
+/// Busy time of the CPUs, from the frames delivered to each host.
+fn cpu_ns(run: &Run, trace: &Trace, number: usize) -> Option<u64> {
     let host = &run.network.links[number].a.node;
     let group = run.network.groups.iter().find(|group| host.starts_with(group.name.as_str()));
     let nic = &group.expect("hosts are named after their group").nic;
@@ -257,7 +257,7 @@ fn processor_ns(run: &Run, trace: &Trace, number: usize) -> Option<u64> {
         let of_bytes = rate.map_or(Duration::ZERO, |rate| rate.time(bytes));
         Duration::from_ns(nic.receive_frame_ns) + of_bytes
     };
-    let delivered = trace.0.get(&Moment::Delivered(number)).into_iter().flatten();
+    let delivered = trace.0.get(&TracePoint::Delivered(number)).into_iter().flatten();
     let busy = delivered.fold(Duration::ZERO, |sum, (.., segment)| sum + busy(segment));
     (nic.receive_frame_ns > 0 || rate.is_some()).then_some(busy.as_ns())
 }
@@ -268,13 +268,13 @@ fn what_happens_at_the_same_time_happens_in_the_same_order_in_all_ways() {
         for servers in [1, 4] {
             let run = in_step(servers, buffer.clone());
             let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
-            assert!(frames.0.contains_key(&Moment::RingDropped(0)), "the ring is never full");
+            assert!(frames.0.contains_key(&TracePoint::RingDropped(0)), "the ring is never full");
         }
     }
 }
 
-/// What the hosts of a group may have beside: they honour pauses, ask for them above so many frames in
-/// a ring of so many, merge so many bytes, poll so many frames.
+/// PAUSE and merging of a group's hosts: honours pauses, XOFF threshold in frames, ring size, most
+/// merged bytes, batch size.
 type Pauses = (bool, Option<u32>, u32, u32, Option<u32>);
 
 fn pauses() -> impl Strategy<Value = Pauses> {
@@ -388,11 +388,11 @@ proptest! {
             for (number, host) in hosts.map(|(number, link)| (number, &link.a.node)) {
                 let counted = record.counters[host].get("host_cpu_ns");
                 let counted = counted.map(|edges| edges.last().copied().flatten());
-                let expected = processor_ns(&run, &trace, number);
+                let expected = cpu_ns(&run, &trace, number);
                 prop_assert_eq!(counted.is_some(), expected.is_some(), "of {}", host);
                 prop_assert_eq!(record.nodes[host].cpus, expected.map(|_| 1.0));
                 if let (Some(counted), Some(expected)) = (counted.flatten(), expected) {
-                    // Each frame's time is rounded up to a picosecond; a nanosecond has 1000 of them.
+                    // Each frame's time is rounded up to a picosecond, a thousandth of a nanosecond.
                     let rounded = 1 + trace.len() as u64 / 1000;
                     let differs = counted.abs_diff(expected) > rounded;
                     prop_assert!(!differs, "{}, not {}", counted, expected);

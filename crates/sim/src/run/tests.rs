@@ -1,5 +1,5 @@
-//! Frames for a private egress are judged as soon as they are sent ([`netstudy_fabric::SwitchBuffer::PRIVATE_EGRESS`]):
-//! that must not show.
+//! Frames for a private egress are judged as soon as they are sent
+//! ([`netstudy_fabric::SwitchBuffer::PRIVATE_EGRESS`]), which must not change results.
 
 #[path = "../../tests/lab/mod.rs"]
 pub(crate) mod lab;
@@ -95,9 +95,10 @@ pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<
     })
 }
 
-/// The record without what hosts count, servers' ports, and frames that the client has sent: when an iteration
-/// ends, frames on the way to servers are heard already when they are judged at once, and those that the client
-/// sends later have left it. All that comes of it, and when, stays.
+/// The record without counters of hosts and of servers' ports, and frames that the client has sent.
+/// Those differ: if frames to servers are judged at once, servers already hear frames that are on the
+/// way when an iteration ends, and the client has already sent the answers to them. Results and their
+/// times stay.
 fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     record.map(|mut record| {
         record.counters.retain(|node, _| node == "client");
@@ -132,7 +133,7 @@ proptest! {
     fn judging_private_frames_at_once_gives_the_same_record(run in scenario(port_buffers())) {
         let made = |sends_ahead| {
             let mode = Some(Mode::ClosedForm);
-            let manner = Manner { mode, all_steps: false, sends_ahead, observer: () };
+            let manner = Manner { mode, all_steps: false, sends_ahead, tracer: () };
             carry_out(&run, manner, &mut Silent)
         };
         let (at_once, in_order) = (made(true), made(false));

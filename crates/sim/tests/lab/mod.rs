@@ -115,7 +115,7 @@ fn phase(kind: PhaseKind, count: u32) -> Phase {
     Phase { kind, until: Some(Until::Count { count }) }
 }
 
-/// Measures so many iterations, behind so many that warm up.
+/// Measures `iterations`, after `warmup` iterations.
 pub(crate) fn set_iterations(run: &mut Run, warmup: u32, iterations: u32) {
     run.phases = vec![phase(PhaseKind::WarmUp, warmup), phase(PhaseKind::Measure, iterations)];
     if warmup == 0 {
@@ -204,12 +204,12 @@ impl Progress for Silent {
     }
 }
 
-/// Makes the run, whatever becomes of it.
+/// Carries out the run, whether or not it succeeds.
 pub(crate) fn make(run: &Run) -> RunRecord {
     netstudy_sim::run(run, &mut Silent)
 }
 
-/// Makes the run, which must come to a valid end.
+/// Carries out the run, which must be valid.
 pub(crate) fn make_ok(run: &Run) -> RunRecord {
     let record = make(run);
     assert_eq!(record.status, Status::Ok, "{:?} {:?}", record.error, record.checks);
@@ -239,12 +239,12 @@ pub(crate) fn counter(record: &RunRecord, whose: &str, name: &str) -> u64 {
     }
 }
 
-/// What each iteration gave.
+/// Samples of the iterations.
 pub(crate) fn iterations(record: &RunRecord) -> &IterationSamples {
     record.samples.iteration.as_ref().expect("an ended run has iterations")
 }
 
-/// What each connection gave.
+/// Samples of the connections.
 pub(crate) fn connections(record: &RunRecord) -> &ConnectionSamples {
     record.samples.connection.as_ref().expect("an ended run has connections")
 }

@@ -4,7 +4,7 @@ use super::{Acked, CongestionControl, Delivered, Window};
 
 /// Scale of [`BETA`].
 const SCALE: u32 = 1024;
-/// What is left of the window after a loss, in 1/1024.
+/// Share of the window kept after a loss, in 1/1024.
 const BETA: u32 = 819;
 /// At and below this window, Reno.
 const LOW_WINDOW: u32 = 14;
@@ -14,7 +14,7 @@ const MAX_INCREMENT: u32 = 16;
 const SEARCH_DIVISOR: u32 = 4;
 /// Round trips that the last step to the target is spread over, times [`SEARCH_DIVISOR`].
 const SMOOTH_PART: u32 = 20;
-/// The growth is computed anew at most that often while the window stays (`HZ / 32`).
+/// The growth is recomputed at most this often while the window stays (`HZ / 32`).
 const UPDATE_INTERVAL: Duration = Duration::from_us(31_000);
 /// Fixed point of the delayed-acknowledgment ratio (`ACK_RATIO_SHIFT`).
 const ACK_RATIO_SHIFT: u32 = 4;

@@ -6,7 +6,7 @@ use crate::Jiffies;
 
 /// Scale of [`BETA`] (`BICTCP_BETA_SCALE`).
 const SCALE: u64 = 1024;
-/// What is left of the window after a loss, in 1/1024 (RFC 9438, 4.6: 0.7).
+/// Share of the window kept after a loss, in 1/1024 (RFC 9438, 4.6: 0.7).
 const BETA: u64 = 717;
 /// C of RFC 9438 (4.1), 0.4, in 1/1024 and rounded as Linux does (`bic_scale * 10`).
 const CUBE_SCALE: u64 = 410;
@@ -15,9 +15,9 @@ const CUBE_SHIFT: u32 = 40;
 /// Segments of the window upon whose acknowledgment an AIMD flow of the same loss rate grows by one,
 /// in eighths (`beta_scale`): 1 / alpha of RFC 9438 (4.3).
 const FRIENDLY_SCALE: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
-/// The curve is followed anew at most that often while the window stays (`HZ / 32` jiffies).
+/// The curve is recomputed at most this often while the window stays (`HZ / 32` jiffies).
 const UPDATE_INTERVAL: Duration = Duration::from_us(31_250);
-/// For so long after it shrank, a window's round-trip times are not looked at (`HZ` jiffies).
+/// For this time after the window shrank, its round-trip times are ignored (`HZ` jiffies).
 const SETTLING_TIME: Duration = Duration::from_secs(1);
 /// Where a host's clock is exact: a kernel of 1000 Hz that began to count when the run did.
 const MILLISECONDS: Jiffies = Jiffies::new(Duration::from_ms(1), Duration::from_ms(1));
@@ -25,13 +25,12 @@ const MILLISECONDS: Jiffies = Jiffies::new(Duration::from_ms(1), Duration::from_
 /// do not hold the cube. No flow stays above its plateau for these four minutes without a loss.
 const OFFSET_MAX: u64 = 1 << 18;
 
-/// CUBIC (RFC 9438), with the integer arithmetic and the jiffies of Linux 6
-/// (`net/ipv4/tcp_cubic.c`).
+/// CUBIC (RFC 9438), with the integer arithmetic and the jiffies of Linux 6 (`net/ipv4/tcp_cubic.c`).
 ///
-/// Where a round trip is no longer than a jiffy, a small window depends on how long one is: the curve
-/// is followed once a jiffy, and until the next one the growth that was found last goes on.
+/// Where a round trip is no longer than a jiffy, a small window depends on the length of a jiffy: the
+/// curve is followed once a jiffy, and until the next one the last growth rate applies.
 ///
-/// One departure: the cube root is exact, where Linux has one that is off by 0.2 % on average.
+/// One departure: the cube root is exact, where that of Linux is off by 0.2 % on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cubic {
     /// Window at the last loss, lowered if it had not come back to the one before; 0: never lost.
@@ -119,7 +118,7 @@ impl Cubic {
         self.per_increment =
             if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.last_max == 0 {
-            // At least 5 % a round trip while nothing is known of the path.
+            // At least 5 % a round trip before the first estimate.
             self.per_increment = self.per_increment.min(20);
         }
     }
@@ -152,7 +151,7 @@ const fn time_to_grow(segments: u32) -> u64 {
 
 /// The whole part of the cube root, by bisection.
 const fn cube_root(value: u64) -> u64 {
-    // The cube of `high` is the first one that 64 bits do not hold.
+    // The cube of `high` is the first that does not fit into 64 bits.
     let (mut low, mut high) = (0_u64, 2_642_246);
     while low + 1 < high {
         let middle = low.midpoint(high);
@@ -367,7 +366,7 @@ mod tests {
         assert_eq!(cubic.epoch.map(|epoch| epoch.began), Some(9000));
     }
 
-    /// What the windows become behind acknowledgments: microseconds after a tick, segments.
+    /// Windows after acknowledgments: microseconds after a tick, segments.
     fn windows(cubic: &mut Cubic, mut window: Window, acks: &[(u64, u32)]) -> Vec<u32> {
         let grown = acks.iter().map(|&(at_us, segments)| {
             let now = Time::ZERO + Duration::from_us(at_us);
@@ -400,7 +399,7 @@ mod tests {
         let mut coarse = cubic;
         coarse.keep_time(Jiffies::new(Duration::from_ms(4), Duration::ZERO));
         let grown = windows(&mut coarse, window(5), &acks_of_a_kernel());
-        // What that kernel's `tcp_probe` showed: 8 jiffies at 6, and then one in which it nearly
+        // As that kernel's `tcp_probe` showed: 8 jiffies at 6, and then a jiffy in which it nearly
         // doubles.
         assert_eq!(grown[..2], [5, 5]);
         assert_eq!(grown[2..24], [6; 22]);

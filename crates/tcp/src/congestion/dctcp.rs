@@ -28,7 +28,7 @@ impl Dctcp {
     /// alpha = (1 - g) alpha + g M (RFC 8257, 3.3), M being the marked share of the window that ends.
     fn end_window(&mut self, snd_nxt: u64) {
         let decay = self.alpha >> GAIN_SHIFT;
-        // What is too small to fall by a sixteenth falls to zero.
+        // A value too small to fall by a sixteenth falls to zero.
         self.alpha -= if decay > 0 { decay } else { self.alpha };
         let marked = self.marked_bytes * u64::from(ONE >> GAIN_SHIFT) / self.acked_bytes.max(1);
         self.alpha = (self.alpha + marked as u32).min(ONE);
@@ -74,7 +74,7 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::*;
 
-    /// Windows of 10,000 bytes, of which so many were marked.
+    /// Windows of 10,000 bytes, each with this many marked.
     fn after(marked_bytes: &[u64]) -> Dctcp {
         let mut dctcp = Dctcp { window_end: 10_000, ..Dctcp::default() };
         for (nth, &marked) in marked_bytes.iter().enumerate() {

@@ -11,7 +11,7 @@ const RISE_MIN: Duration = Duration::from_ms(4);
 const RISE_MAX: Duration = Duration::from_ms(16);
 /// Acknowledgments closer than this make a train (`hystart_ack_delta_us`).
 const TRAIN_GAP_MAX: Duration = Duration::from_ms(2);
-/// What offload may hold a train up at most (`hystart_ack_delay`).
+/// Longest delay of a train by offload (`hystart_ack_delay`).
 const OFFLOAD_DELAY_MAX: Duration = Duration::from_ms(1);
 /// Bytes that offload may hold: four times `GSO_MAX_SIZE`.
 const OFFLOAD_BYTES: u64 = 4 * 65_536;

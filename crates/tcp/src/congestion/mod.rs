@@ -1,6 +1,6 @@
-//! Congestion control: how large the congestion window may be. One algorithm, one file.
+//! Congestion control: the size of the congestion window. One algorithm, one file.
 //!
-//! Windows count segments, as Linux does; all of them are of one size but the last of a write.
+//! Windows count segments, as in Linux; all segments have the same size except the last of a write.
 
 mod bic;
 mod cubic;
@@ -17,7 +17,7 @@ use netstudy_units::{Duration, Time};
 
 use crate::Jiffies;
 
-/// The congestion window and what belongs to it.
+/// The congestion window and its related state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Congestion window in segments, at least 1.
@@ -52,7 +52,7 @@ pub struct Acked {
     pub segments: u32,
 }
 
-/// What was delivered while nothing looked lost, as congestion controls see it.
+/// Data delivered while no loss is suspected, as congestion controls see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     /// When the acknowledgment arrived.
@@ -71,7 +71,7 @@ pub struct Delivered {
     pub mss_bytes: u32,
 }
 
-/// What an acknowledgment says of marks, on a connection with explicit congestion notification.
+/// The congestion marks of an acknowledgment, on a connection with ECN.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
     /// Bytes that it acknowledges.
@@ -96,7 +96,7 @@ fn slow_start(window: &mut Window, segments: u32) -> u32 {
 /// Grows by one for each `per_increment` segments acknowledged (`tcp_cong_avoid_ai` of Linux 6).
 #[inline]
 fn increase_additively(window: &mut Window, per_increment: u32, segments: u32) {
-    // What was saved up for a slower growth counts for one.
+    // Credit saved up for a slower growth counts for one segment.
     if window.credit >= per_increment {
         window.credit = 0;
         window.cwnd += 1;
@@ -114,12 +114,12 @@ pub trait CongestionControl {
     /// New data was acknowledged outside of recovery while the window was in full use.
     fn on_ack(&mut self, acked: Acked, window: &mut Window);
 
-    /// Segments were acknowledged while nothing looked lost, whether or not the window was in use.
+    /// Segments were acknowledged while no loss is suspected, whether or not the window was in use.
     #[inline]
     fn on_delivered(&mut self, _delivered: &Delivered, _window: &mut Window) {}
 
-    /// The application writes after a time in which nothing was on the way; the last segment was sent
-    /// at `last_sent_at`.
+    /// The application writes after an idle time with nothing on the way; the last segment was sent at
+    /// `last_sent_at`.
     #[inline]
     fn on_restart(&mut self, _now: Time, _last_sent_at: Time) {}
 

@@ -7,10 +7,10 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// In congestion avoidance it counts what is acknowledged, as RFC 5681 (3.1) recommends after
-    /// RFC 3465, or acknowledgments, which equation (3) of RFC 5681 allows. Then its window grows half as
-    /// fast when every second segment is acknowledged: this is the Reno of ns-2 and ns-3, and of Linux
-    /// until 3.8 without `tcp_abc`.
+    /// In congestion avoidance, counts acknowledged segments, as RFC 5681 (3.1) recommends after RFC
+    /// 3465, or acknowledgments, which equation (3) of RFC 5681 allows. By acknowledgments the window
+    /// grows half as fast when every second segment is acknowledged: this is the Reno of ns-2 and ns-3,
+    /// and of Linux until 3.8 without `tcp_abc`.
     #[must_use]
     pub const fn new(counts_acks: bool) -> Self {
         Self { counts_acks }

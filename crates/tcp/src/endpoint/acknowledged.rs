@@ -15,7 +15,7 @@ impl Endpoint {
         let shift = if segment.flags.contains(crate::Flags::SYN) { 0 } else { self.snd_wnd_scale };
         let window = u64::from(segment.window) << shift;
         if segment.ack == self.snd_una && self.sent.is_empty() {
-            // Nothing is outstanding: all that an acknowledgment can tell is the window.
+            // Nothing is outstanding: an acknowledgment can only update the window.
             if !FAST {
                 recovery::on_idle_ack(self, segment, window != self.snd_wnd);
             }
@@ -50,7 +50,8 @@ impl Endpoint {
         }
     }
 
-    /// A sample from the segments themselves if none was sent twice, else from the echoed timestamp.
+    /// An RTT sample from the segments themselves if none was retransmitted, otherwise from the echoed
+    /// timestamp.
     #[inline(always)]
     fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) -> Option<Duration> {
         let rtt = if let Some(sent_at) = acked.sent_at {

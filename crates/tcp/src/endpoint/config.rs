@@ -1,4 +1,4 @@
-//! How an endpoint behaves, and which of it makes no sense.
+//! Configuration of an endpoint, and its checks.
 
 use alloc::format;
 use alloc::string::String;
@@ -7,8 +7,8 @@ use netstudy_units::{Duration, headers};
 
 use crate::{Congestion, Recovery, RtoRule, Segment};
 
-/// The longest span that a configuration may hold: sums of a few of them are far from the 213 days that a
-/// [`Time`](netstudy_units::Time) lasts.
+/// Longest duration in a configuration: sums of a few of them are far from the 213 days of a
+/// [`Time`](netstudy_units::Time).
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// The largest window that a peer can offer (RFC 7323, 2.3).
 const WINDOW_BYTES_MAX: u32 = (u16::MAX as u32) << 14;
@@ -29,11 +29,12 @@ pub struct Config {
     /// Segmentation offload: bursts of up to this many bytes. Larger ones fill a queue faster and come
     /// later. Zero: none.
     pub offload_bytes: u32,
-    /// How large bursts are, and how long they are put off.
+    /// The size of bursts, and their deferral.
     pub offload_rule: OffloadRule,
-    /// TCP small queues: memory that this end's packets may take in its own host before it holds the next
-    /// one back is what the pacing rate carries in a millisecond, at least two packets, and at most this
-    /// (`tcp_limit_output_bytes` of Linux). Larger means a longer queue in the host. Zero: no limit at all.
+    /// TCP small queues: before the next packet is held back, this end's packets may take as much
+    /// memory in the host as the pacing rate carries in a millisecond, at least two packets, and at
+    /// most this (`tcp_limit_output_bytes` of Linux). Larger means a longer queue in the host. Zero: no
+    /// limit at all.
     pub limit_output_bytes: u32,
     /// Explicit congestion notification (RFC 3168), if the peer has it too. A congestion control that
     /// needs it has it in any case.
@@ -42,7 +43,7 @@ pub struct Config {
     pub timestamps: bool,
     /// Initial congestion window in segments, at least 1; none: by RFC 3390.
     pub initial_window_segments: Option<u32>,
-    /// What the minimum timeout bounds.
+    /// The quantity that the minimum timeout bounds.
     pub rto_rule: RtoRule,
     /// Timeout before the first round-trip time is known (RFC 6298, 2.1), not zero.
     pub initial_rto: Duration,
@@ -60,12 +61,12 @@ pub struct Config {
     /// Full segments after which an acknowledgment waits no longer, at least 1.
     pub ack_every_segments: u32,
     /// Segments acknowledged at once from the start of the connection, after a gap longer than the
-    /// timeout, and after a copy of what was received (`TCP_MAX_QUICKACKS` of Linux). More means a
-    /// faster start of small windows. Zero: none.
+    /// timeout, and after duplicate data (`TCP_MAX_QUICKACKS` of Linux). More means a faster start of
+    /// small windows. Zero: none.
     pub quick_ack_segments: u32,
-    /// The end of what was written is marked (PSH), and acknowledged as soon as the application has read
-    /// it, unless the application answers what it receives (`ICSK_ACK_PUSHED` of Linux 6; with its rules
-    /// for who answers).
+    /// The end of a write is marked (PSH), and acknowledged as soon as the application has read it,
+    /// unless the application is interactive (`ICSK_ACK_PUSHED` of Linux 6, with its rules for
+    /// interactive connections).
     pub ack_pushed: bool,
     /// Shrink the window after an idle time (RFC 2861, as Linux does).
     pub restart_after_idle: bool,
@@ -86,10 +87,10 @@ pub enum OffloadRule {
 }
 
 impl Config {
-    /// Whether a connection can work by this configuration.
+    /// Whether a connection can work with this configuration.
     ///
     /// # Errors
-    /// Says which value makes no sense, and what would.
+    /// Names the value that makes no sense, and a valid one.
     pub fn check(&self) -> Result<(), String> {
         self.check_sizes()?;
         self.check_times()
@@ -261,7 +262,7 @@ mod tests {
         })
     }
 
-    /// The two ends take turns for 200 steps: each third segment is lost, and the next timeout is due
+    /// The two ends take turns for 200 steps: every third segment is lost, and the next timeout fires
     /// when nothing is on the way.
     fn converse(config: Config) {
         let mut ends = [Endpoint::connect(config), Endpoint::listen(config)];

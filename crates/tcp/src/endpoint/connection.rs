@@ -31,7 +31,7 @@ impl Endpoint {
         matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// Sends a FIN behind all that was written; nothing may be written afterwards.
+    /// Sends a FIN after all written data; no write may follow.
     pub fn close(&mut self) {
         match self.state {
             State::Listen | State::SynSent => self.reset(),
@@ -51,8 +51,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes a segment that is what a receiver expects, the next data in order: then an
-    /// acknowledgment is all that can be due, now or when it has waited long enough. Whether it is one.
+    /// Takes the next data in order, if `segment` is that: afterwards only an acknowledgment can be
+    /// due, now or later. Returns whether it was.
     #[inline(always)]
     pub fn handle_predicted(&mut self, now: Time, segment: &Segment) -> bool {
         if self.takes_fast_path() {
@@ -75,7 +75,7 @@ impl Endpoint {
     #[inline(always)]
     pub fn handle_any(&mut self, now: Time, segment: &Segment) {
         let usual = segment.flags.of_state() == Flags::ACK && segment.ack <= self.snd_nxt;
-        // Whoever is not part of the path gets a copy: the segment itself then stays in registers.
+        // Functions outside of the inlined path get a copy: the segment itself then stays in registers.
         if usual && self.takes_fast_path() {
             self.handle_usual::<true>(now, segment);
         } else if usual && self.state == State::Established {
@@ -105,8 +105,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes the text of a segment, FIN included. One without text that lies below the window, such as
-    /// a window probe, is answered (RFC 9293, 3.10.7.4).
+    /// Takes the text of a segment, FIN included. A segment without text below the window, such as a
+    /// window probe, is answered (RFC 9293, 3.10.7.4).
     #[inline(always)]
     fn handle_text<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         // There is neither SYN nor FIN on the fast path.
@@ -118,8 +118,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 (3.10.7): a reset ends the connection where it must be meant for it; elsewhere in the
-    /// window it is questioned.
+    /// RFC 9293 (3.10.7): a reset that must be meant for this connection ends it; elsewhere in the
+    /// window it is challenged.
     fn handle_rst(&mut self, segment: &Segment) {
         let next = self.received.next();
         match self.state {
@@ -163,7 +163,7 @@ impl Endpoint {
 
     fn handle_synchronized(&mut self, now: Time, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) || segment.ack > self.snd_nxt {
-            // A copy of the SYN, or an acknowledgment of what was never sent (RFC 9293, 3.10.7.4).
+            // A copy of the SYN, or an acknowledgment of unsent data (RFC 9293, 3.10.7.4).
             self.counters.segments_received += u64::from(segment.sequence_len() > 0);
             self.ack_now = true;
             return;
@@ -189,7 +189,7 @@ impl Endpoint {
             self.peer_fin_at = Some(fin);
             self.fast_path = false;
         } else if self.state == State::TimeWait {
-            // RFC 9293 (3.10.7.4): a copy of it restarts the wait.
+            // RFC 9293 (3.10.7.4): a copy of the FIN restarts the wait.
             self.enter_time_wait(now);
         }
     }

@@ -10,17 +10,17 @@ use super::{Endpoint, Phase};
 use crate::congestion::Feedback;
 use crate::{CongestionControl, Ecn, Flags, Segment, recovery};
 
-/// What one end knows of congestion marks.
+/// One end's state of explicit congestion notification.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "what was agreed on and what is due")]
 pub(crate) struct EcnState {
     /// Both ends agreed on it; before that, this end is willing.
     pub(super) on: bool,
-    /// Each acknowledgment tells whether what it acknowledges was marked.
+    /// Each acknowledgment tells whether the acknowledged data was marked.
     pub(super) accurate: bool,
     /// Acknowledgments carry ECE.
     pub(super) echo: bool,
-    /// An acknowledgment of all below, with the opposite of `echo`, comes before all else; 0: none.
+    /// Data below this is acknowledged first, with the opposite of `echo`; 0: none.
     ack_before: u64,
     /// The next new data carries CWR.
     pub(super) cwr_due: bool,
@@ -76,7 +76,7 @@ impl Endpoint {
         self.ecn.echo |= marked;
     }
 
-    /// RFC 8257 (3.2): when marks begin or end, what was there before is acknowledged apart.
+    /// RFC 8257 (3.2): when marks begin or end, earlier data is acknowledged separately.
     fn take_mark_accurately(&mut self, marked: bool) {
         if marked == self.ecn.echo {
             return;
@@ -88,7 +88,7 @@ impl Endpoint {
         self.ack_now = true;
     }
 
-    /// The acknowledgment of what came before marks began or ended.
+    /// The acknowledgment of data from before marks began or ended.
     #[cold]
     #[inline(never)]
     pub(super) fn poll_ack_before(&mut self, now: Time) -> Segment {
@@ -108,7 +108,7 @@ impl Endpoint {
 
     // ---- sending data
 
-    /// Makes new data subject to marks (RFC 3168, 6.1.2). What is sent again is not (6.1.5).
+    /// Makes new data ECN-capable (RFC 3168, 6.1.2). Retransmissions are not (6.1.5).
     #[cold]
     pub(super) fn make_capable(&mut self, segment: &mut Segment) {
         segment.ecn = Ecn::Ect0;
@@ -117,7 +117,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes what an acknowledgment says of marks, before it is taken itself.
+    /// Takes the congestion marks of an acknowledgment, before the acknowledgment itself.
     #[cold]
     pub(super) fn take_echo(&mut self, segment: &Segment) {
         if self.snd_una == 0 {
@@ -148,7 +148,7 @@ impl Endpoint {
         self.ecn.cwr_due = true;
     }
 
-    /// The window was lowered for a mark, and the sender has not yet heard of what it sent since.
+    /// The window was reduced for a mark, and data sent since is not yet acknowledged.
     #[inline]
     pub(crate) const fn is_lowered_for_mark(&self) -> bool {
         self.ecn.on && self.snd_una <= self.ecn.lowered_at

@@ -1,9 +1,9 @@
 //! The fast path: segments of a connection that is open both ways and has no special options.
 //!
-//! Most checks for each segment have the same result for as long as a connection is open: no FIN is due,
-//! there are no congestion marks, no bursts, no small queue and no quick acknowledgments, and loss recovery
-//! is that of the RFCs. For such a connection the path of a segment is compiled once more without these checks: its
-//! functions have a parameter `FAST`.
+//! Most checks for each segment have the same result for as long as a connection is open: no FIN is
+//! due, there are no congestion marks, no bursts, no small queue and no quick acknowledgments, and loss
+//! recovery is that of the RFCs. For such a connection the path of a segment is compiled once more
+//! without these checks: its functions have a parameter `FAST`.
 
 use super::{Endpoint, State};
 
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use crate::{Config, Segment};
 
-    /// An endpoint, and one that hears and does the same but never takes the fast path.
+    /// An endpoint, and a twin that gets the same events but never takes the fast path.
     #[derive(Clone)]
     struct Twins {
         fast: Endpoint,
@@ -66,7 +66,8 @@ mod tests {
             act(&mut self.slow);
         }
 
-        /// All that is to be sent, which is the same for both, as is what they are afterwards.
+        /// All segments to be sent; both endpoints must send the same and be in the same state
+        /// afterwards.
         fn send(&mut self, now: Time) -> Result<Vec<Segment>, TestCaseError> {
             self.slow.fast_path = false;
             let mut sent = vec![];
@@ -87,7 +88,7 @@ mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        /// The one that this end sent first of those on the way arrives.
+        /// The oldest segment on the way from this end arrives.
         Deliver,
         /// It is lost.
         Lose,

@@ -5,8 +5,8 @@ use netstudy_units::Time;
 use super::{Endpoint, Phase};
 
 impl Endpoint {
-    /// Halves the window for each timeout that passed idle, not below the initial one, and remembers
-    /// three quarters of it as the threshold (RFC 2861, 3; Linux `tcp_cwnd_restart`).
+    /// Halves the window for each timeout spent idle, not below the initial window, and keeps three
+    /// quarters of the old window as the threshold (RFC 2861, 3; Linux `tcp_cwnd_restart`).
     pub(super) fn shrink_after_idle(&mut self, now: Time) {
         let rto = self.rtt.rto();
         let idle = now.since(self.last_sent_at);
@@ -22,7 +22,7 @@ impl Endpoint {
         self.window_judged_at = now;
     }
 
-    /// What is remembered of a window that shrinks without a loss (`tcp_current_ssthresh`).
+    /// The threshold kept for a window that shrinks without a loss (`tcp_current_ssthresh`).
     pub(crate) const fn three_quarters(&self) -> u32 {
         self.window.cwnd / 2 + self.window.cwnd / 4
     }

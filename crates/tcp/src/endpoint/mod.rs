@@ -1,10 +1,9 @@
 //! One end of a connection.
 //!
 //! The parts: `connection` opens and closes, `transmit` decides what to send, `acknowledged` takes
-//! acknowledgments, `receive` takes data and decides when to acknowledge it, `idle` shrinks a window
-//! that is not used, `small_queue` holds back what the host
-//! has no room for. Connections without special options take the `fast_path`. Loss recovery is a module
-//! of its own.
+//! acknowledgments, `receive` takes data and decides when to acknowledge it, `idle` shrinks an unused
+//! window, `small_queue` limits the data queued in the host. Connections without special options take
+//! the `fast_path`. Loss recovery is a module of its own.
 
 mod acknowledged;
 mod config;
@@ -68,7 +67,7 @@ pub enum State {
 pub struct Endpoint {
     pub(crate) config: Config,
     state: State,
-    /// Segments take the fast path (see the module of that name).
+    /// Segments take the fast path (see module `fast_path`).
     fast_path: bool,
     pub(crate) counters: Counters,
 
@@ -78,7 +77,7 @@ pub struct Endpoint {
     /// Everything below was written by the application.
     pub(crate) write_end: u64,
     fin_queued: bool,
-    /// Nothing but the windows holds new data back, and nothing comes behind it.
+    /// Only the windows hold new data back, and nothing is due after it.
     sends_freely: bool,
     gate: Gate,
     /// The peer's window in bytes from `snd_una` on.
@@ -119,7 +118,8 @@ pub struct Endpoint {
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
     pub(crate) ecn: EcnState,
-    /// When TIME-WAIT ends; before that, when the host may have room for what the small queue held back.
+    /// End of TIME-WAIT; before that, the time at which the host may have room for data held back by
+    /// the small queue.
     wake_at: Time,
     small_queue: Option<Box<SmallQueue>>,
     pub(crate) recovery: LossRecovery,
@@ -191,7 +191,7 @@ impl Endpoint {
         self.state
     }
 
-    /// What was counted since the start.
+    /// Counters since the start.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
@@ -228,7 +228,7 @@ impl Endpoint {
         self.snd_una >= self.write_end
     }
 
-    /// Payload bytes that were sent, those that were sent again counted once.
+    /// Payload bytes sent, without retransmissions.
     #[must_use]
     pub fn bytes_sent_once(&self) -> u64 {
         // The SYN takes the place of a byte, and so does a FIN behind all that was written.
@@ -262,7 +262,7 @@ impl Endpoint {
         self.rto_at.min(self.ack_at).min(self.wake_at)
     }
 
-    /// Does what is due at `now`; to be followed by [`Self::poll_transmit`].
+    /// Handles the timers due at `now`; [`Self::poll_transmit`] must follow.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.ack_at <= now {
             self.ack_now = true;

@@ -1,28 +1,28 @@
-//! Bursts of segmentation offload: when new data waits until more of it can go at once; and packets of
-//! single segments, where something of the connection waits in its host.
+//! Bursts of segmentation offload: deferral of new data until more of it can go at once; and packets of
+//! single segments, where data of the connection waits in its host.
 
 use netstudy_units::{Duration, Time};
 
 use super::{Config, Endpoint, OffloadRule, Phase};
 use crate::recovery;
 
-/// A burst is what the pacing rate carries in this time (`sk_pacing_shift`: 1/1024 s).
+/// A burst is the data that the pacing rate carries in this time (`sk_pacing_shift`: 1/1024 s).
 const BURST_TIME: Duration = Duration::from_ns(976_563);
 /// For each of these in the least round-trip time, bursts are halved (`tcp_tso_rtt_log`: 2^9 us).
 const NEAR: Duration = Duration::from_us(512);
 /// Segments of the smallest burst (`tcp_min_tso_segs`).
 const SEGMENTS_MIN: u64 = 2;
-/// What was sent earlier than this is no reason to wait (`tcp_tso_should_defer`).
+/// Segments sent earlier than this are no reason to wait (`tcp_tso_should_defer`).
 const RECENT: Duration = Duration::from_ms(1);
 
-/// What new data has to pass beside the windows.
+/// Restrictions on new data in addition to the windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
-    /// Nothing.
+    /// None.
     Open,
     /// [`OffloadRule::Deferral`].
     Deferral,
-    /// Anything else: a cold path.
+    /// Any other restriction: a cold path.
     Other,
 }
 
@@ -52,7 +52,7 @@ impl Endpoint {
         self.may_begin_packet(now, len)
     }
 
-    /// As [`Self::may_burst_deferred`], with what else a packet has to pass.
+    /// As [`Self::may_burst_deferred`], with a packet's other restrictions.
     #[cold]
     #[inline(never)]
     fn may_begin_packet(&mut self, now: Time, len: u32) -> bool {
@@ -76,8 +76,8 @@ impl Endpoint {
         true
     }
 
-    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 2.6.18: while nothing looks lost, a burst
-    /// waits until it can be a third of the window or as large as one may be.
+    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 2.6.18: while no loss is suspected, a
+    /// burst waits until it can be a third of the window or of maximum size.
     #[inline]
     fn deferred_burst(&self) -> Option<u64> {
         let most = u64::from(self.config.offload_bytes);
@@ -88,9 +88,9 @@ impl Endpoint {
         (!waits).then_some(room.min(most))
     }
 
-    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: it waits only if besides the last
-    /// segment left just now, the oldest one has been on the way for half a round trip, and what is
-    /// written does not fit.
+    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: it waits only if, in addition, the
+    /// last segment left just now, the oldest one has been on the way for half a round trip, and the
+    /// written data does not fit.
     fn near_burst(&mut self, now: Time) -> Option<u64> {
         let most = self.autosized_burst();
         let room = self.burst_room();
@@ -126,8 +126,8 @@ impl Endpoint {
         room < most && room < window / 3
     }
 
-    /// Segments of a burst of that many bytes: it ends with what is written; what is written later is
-    /// another one.
+    /// Segments of a burst of that many bytes: it ends with the data written so far; later data is
+    /// another burst.
     #[inline]
     fn burst_segments(&self, bytes: u64) -> u32 {
         let mss = u64::from(self.mss);
@@ -149,8 +149,9 @@ impl Endpoint {
         bytes.max(SEGMENTS_MIN * u64::from(self.mss))
     }
 
-    /// What the pacing rate carries in [`BURST_TIME`]: it is twice the window a round trip in slow start, 1.2
-    /// times it later (`tcp_update_pacing_rate`). No limit before a round trip was seen.
+    /// Bytes that the pacing rate carries in [`BURST_TIME`]: the rate is twice the window a round trip
+    /// in slow start, 1.2 times it later (`tcp_update_pacing_rate`). No limit before the first RTT
+    /// sample.
     pub(super) fn paced_bytes(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt() else { return u64::MAX };
         let tenths = if self.window.cwnd < self.window.ssthresh / 2 { 20 } else { 12 };

@@ -11,16 +11,15 @@ pub(super) struct QuickAcks {
     /// Acknowledgments at a start; zero: none is quick.
     most: u32,
     left: u32,
-    /// The application answers what it receives, so that acknowledgments may wait for its data
-    /// (`pingpong`).
+    /// The application answers received data, so acknowledgments may wait for its answer (`pingpong`).
     interactive: bool,
     /// When data arrived last.
     heard_at: Option<Time>,
-    /// The rules of Linux 6: the end of a write is acknowledged once it is read. None: not looked at.
+    /// The rules of Linux 6: the end of a write is acknowledged once it is read. None: not applied.
     pushed: Option<Pushed>,
 }
 
-/// What is not acknowledged yet ends a write (`ICSK_ACK_PUSHED`), or two (`ICSK_ACK_PUSHED2`).
+/// Unacknowledged data ends one write (`ICSK_ACK_PUSHED`), or two (`ICSK_ACK_PUSHED2`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pushed {
     No,
@@ -53,8 +52,8 @@ impl QuickAcks {
         self.interactive = false;
     }
 
-    /// A gap in the data has been filled. Linux 2.6.18 takes it that the application answers no more
-    /// (`tcp_data_queue`); Linux 6 leaves that as it is.
+    /// A gap in the data has been filled. Linux 2.6.18 concludes that the application answers no more
+    /// (`tcp_data_queue`); Linux 6 does not.
     pub(super) const fn gap_filled(&mut self) {
         self.interactive &= self.pushed.is_some();
     }
@@ -68,7 +67,7 @@ impl QuickAcks {
         });
     }
 
-    /// Whether an acknowledgment that waits is sent now that the application has read all there is
+    /// Whether a pending acknowledgment is sent now that the application has read all data
     /// (`__tcp_cleanup_rbuf`).
     pub(super) const fn is_push_due(&self) -> bool {
         match self.pushed {

@@ -13,9 +13,8 @@ impl Endpoint {
         self.counters.bytes_received
     }
 
-    /// Header prediction: whether `segment` is what a receiver expects, the next data in order and
-    /// nothing new about what it sent itself (`tcp_rcv_established` of Linux; Jacobson, "4BSD TCP header
-    /// prediction", CCR 20(2), 1990).
+    /// Header prediction: whether `segment` is the next data in order, with no news about the data sent
+    /// (`tcp_rcv_established` of Linux; Jacobson, "4BSD TCP header prediction", CCR 20(2), 1990).
     #[inline(always)]
     pub(super) fn is_next_data<const FAST: bool>(&self, segment: &Segment) -> bool {
         (FAST || self.may_predict())
@@ -39,7 +38,7 @@ impl Endpoint {
             && !self.recovery.probe_due
     }
 
-    /// What is left of [`Self::handle_segment`] for data that [`Self::is_next_data`].
+    /// The remaining steps of [`Self::handle_segment`] for data that [`Self::is_next_data`].
     #[inline(always)]
     pub(super) fn handle_next_data<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         debug_assert!(self.rto_at == Time::NEVER, "a timer runs for nothing");
@@ -98,8 +97,8 @@ impl Endpoint {
         }
     }
 
-    /// The application has read all there is: an acknowledgment that waits is sent now
-    /// (`tcp_cleanup_rbuf` of Linux).
+    /// The application has read all data: a pending acknowledgment is sent now (`tcp_cleanup_rbuf` of
+    /// Linux).
     #[inline]
     pub fn application_read(&mut self) {
         if self.ack_at != Time::NEVER {
@@ -121,7 +120,7 @@ impl Endpoint {
         }
     }
 
-    /// A short segment, or one that says so, ends what was written: the application reads it at once.
+    /// A short segment, or a pushed one, ends a write: the application reads it at once.
     fn take_push(&mut self, segment: &Segment) {
         let is_short = segment.len > 0 && segment.len < self.mss;
         if is_short || segment.flags.contains(Flags::PSH) {
@@ -180,7 +179,7 @@ pub(super) mod tests {
         receive_buffer_bytes: 20_000,
     };
 
-    /// An end that is open and has sent nothing yet.
+    /// An open end that has sent no data yet.
     fn receiver() -> Endpoint {
         let (mut client, mut server) = (Endpoint::connect(CONFIG), Endpoint::listen(CONFIG));
         for _ in 0..2 {
@@ -197,7 +196,7 @@ pub(super) mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        /// Data of a length that begins that far behind what is expected next.
+        /// Data of a length that begins this far behind the next expected byte.
         Data {
             ahead: u64,
             len: u32,

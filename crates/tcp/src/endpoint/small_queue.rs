@@ -1,12 +1,12 @@
-//! TCP small queues: a connection holds back while much of its own waits in its host (`net/ipv4/tcp_output.c`
-//! of Linux: `tcp_small_queue_check`, `tcp_wfree`, `tcp_tsq_write`).
+//! TCP small queues: a connection holds back while much of its own data waits in its host
+//! (`net/ipv4/tcp_output.c` of Linux: `tcp_small_queue_check`, `tcp_wfree`, `tcp_tsq_write`).
 //!
-//! What waits are packets, as the kernel hands them to the interface: bursts of segmentation offload, or
-//! single segments. A packet takes memory from when it is handed over until its last frame has left. While
+//! Data waits as packets, as the kernel hands them to the interface: bursts of segmentation offload, or
+//! single segments. A packet takes memory from its hand-over until its last frame has left. While
 //! packets hold as much as the limit, the next one stays with TCP, until one of them has left.
 //!
-//! An endpoint does not know its host's interface. Who sends its segments tells it when each of them will
-//! have left ([`Endpoint::handed_over`]), or that it has ([`Endpoint::handle_departure`]).
+//! An endpoint does not know its host's interface. Its driver tells it when each segment will have left
+//! ([`Endpoint::handed_over`]), or that it has left ([`Endpoint::handle_departure`]).
 
 use alloc::boxed::Box;
 
@@ -22,11 +22,11 @@ const OVERHEAD_BYTES: u64 = 256 + 320 + 320;
 /// A packet that has not left its host.
 #[derive(Clone, Copy, Debug, Default)]
 struct Below {
-    /// When its last frame has left, of those of which that is known.
+    /// Latest known departure of its frames.
     left_at: Time,
     handed_over_at: Time,
     bytes: u64,
-    /// Frames of which it is not known when they will have left.
+    /// Frames with unknown departure times.
     open_frames: u32,
 }
 
@@ -36,10 +36,10 @@ impl Below {
     }
 }
 
-/// What a connection has handed over to its host's interface.
+/// Packets that a connection has handed over to its host's interface.
 #[derive(Clone, Debug)]
 pub(super) struct SmallQueue {
-    /// In the order in which they leave, but for the newest one.
+    /// In the order of departure, except for the newest one.
     packets: Ring<Below>,
     /// The newest packet; more segments of its burst may come. Without any: an empty one.
     newest: Below,
@@ -67,7 +67,7 @@ impl SmallQueue {
         (config.limit_output_bytes > 0).then(|| Box::new(queue))
     }
 
-    /// Memory of what is still in the host at `now` (`sk_wmem_alloc`).
+    /// Memory of the packets still in the host at `now` (`sk_wmem_alloc`).
     fn bytes_at(&mut self, now: Time) -> u64 {
         if self.newest.leaves_at() <= now {
             self.packets.clear();
@@ -113,8 +113,8 @@ impl SmallQueue {
         packet.left_at = left_at;
     }
 
-    /// When what is held back may be asked for again: upon the next departure. [`Time::NEVER`] if nothing
-    /// is, or if that is not known.
+    /// When held-back data may go on: at the next departure. [`Time::NEVER`] if nothing is held back,
+    /// or if that is not known.
     fn resumes_at(&self) -> Time {
         if self.holds {
             self.packets.front().unwrap_or(&self.newest).leaves_at()
@@ -133,9 +133,9 @@ impl Endpoint {
         self.small_queue.is_some()
     }
 
-    /// A segment with `len` bytes of payload, which came out at `now`, waits in the host until `left_at`;
-    /// [`Time::NEVER`] if that is not known yet, but will be by [`Self::handle_departure`]. Not to be called
-    /// for one that the host dropped.
+    /// A segment with `len` bytes of payload, which came out at `now`, waits in the host until
+    /// `left_at`; [`Time::NEVER`] if [`Self::handle_departure`] will tell that later. Not to be called
+    /// for a segment that the host dropped.
     pub fn handed_over(&mut self, now: Time, len: u32, left_at: Time) {
         // A SYN or FIN waits alone, and pure acknowledgments are as good as not counted
         // (`skb_set_tcp_pure_ack`).
@@ -164,8 +164,8 @@ impl Endpoint {
         packets.filter(|packet| packet.leaves_at() > now).map(|packet| packet.bytes).sum()
     }
 
-    /// Whether a packet with `payload` bytes of new data has to wait until less of this connection is in
-    /// the host. If not, it is the next one.
+    /// Whether a packet with `payload` bytes of new data has to wait until less of this connection is
+    /// in the host. If not, it becomes the next packet.
     #[inline(never)]
     pub(super) fn holds_new(&mut self, now: Time, payload: u64) -> bool {
         let Some(queue) = &self.small_queue else { return false };
@@ -179,7 +179,7 @@ impl Endpoint {
         holds
     }
 
-    /// As [`Self::holds_new`], for a segment that is sent again, as a packet of its own: the limit is twice
+    /// As [`Self::holds_new`], for a retransmission, as a packet of its own: the limit is twice
     /// as high.
     pub(super) fn holds_again(&mut self, now: Time) -> bool {
         self.small_queue.is_some() && self.holds(now, self.mss.into(), 1, false)
@@ -189,7 +189,7 @@ impl Endpoint {
     fn holds(&mut self, now: Time, payload: u64, factor: u32, is_one_out: bool) -> bool {
         let Some(queue) = &mut self.small_queue else { return false };
         queue.begins = true;
-        // The kernel compares what is above the limit, and counts from one (`sk_alloc`).
+        // The kernel compares the memory above the limit, and counts from one (`sk_alloc`).
         let bytes = queue.bytes_at(now);
         let most = u64::from(self.config.limit_output_bytes) << factor;
         let least = (2 * (OVERHEAD_BYTES + payload)) << factor;

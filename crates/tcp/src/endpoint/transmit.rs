@@ -1,4 +1,4 @@
-//! What to send next.
+//! The next segment to send.
 
 use alloc::vec::Vec;
 
@@ -10,9 +10,9 @@ use crate::{CongestionControl, Flags, Segment, SentSegment, recovery};
 
 /// Where segments leave to.
 pub trait Outlet {
-    /// Takes a segment that is to be sent now. To be compiled into the path of a segment: else each is
-    /// copied on its way. Returns until when it waits in the host, as [`Endpoint::handed_over`] says; none
-    /// if it does not, as it was dropped or has left.
+    /// Takes a segment that is to be sent now. To be inlined into the path of a segment: otherwise each
+    /// is copied on its way. Returns until when the segment waits in the host, as for
+    /// [`Endpoint::handed_over`]; none if it does not, as it was dropped or has left.
     fn send(&mut self, segment: Segment) -> Option<Time>;
 }
 
@@ -46,7 +46,7 @@ impl Endpoint {
         self.snd_una == self.write_end && self.has_data_or_acks()
     }
 
-    /// Nothing can be due but data and acknowledgments, these last.
+    /// Only data and acknowledgments can be due, the latter last.
     #[inline(always)]
     fn has_data_or_acks(&self) -> bool {
         self.takes_fast_path()
@@ -56,8 +56,8 @@ impl Endpoint {
                 && !self.recovery.probe_due)
     }
 
-    /// Hands to `outlet` the new data that may leave at `now`, if it comes before all else that can be due.
-    /// Whether nothing more is due then; if not, [`Self::poll_transmit`] goes on. With a small queue
+    /// Hands to `outlet` the new data that may leave at `now`, if nothing else is due before it. True:
+    /// nothing more is due then; otherwise [`Self::poll_transmit`] goes on. With a small queue,
     /// [`Self::send_held_news`] does it instead.
     #[inline(always)]
     pub fn send_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
@@ -88,13 +88,13 @@ impl Endpoint {
         self.is_news_all()
     }
 
-    /// Whether nothing is due behind new data.
+    /// Whether nothing is due after new data.
     #[inline(always)]
     fn is_news_all(&self) -> bool {
         !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
     }
 
-    /// As [`Self::has_data_or_acks`], and nothing but the windows holds data back.
+    /// As [`Self::has_data_or_acks`], and only the windows hold data back.
     #[inline(always)]
     fn has_free_data_or_acks(&self) -> bool {
         self.takes_fast_path()
@@ -104,11 +104,12 @@ impl Endpoint {
                 && !self.recovery.probe_due)
     }
 
-    /// Transmission on the fast path: as many full segments as there is room for, which differ in
-    /// their place alone. Whether the congestion window is full then.
+    /// Transmission on the fast path: as many full segments as there is room for, which differ only in
+    /// their sequence numbers. Returns whether the congestion window is full then.
     #[inline(always)]
     fn fill_window(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
-        // The window less what is in flight; each duplicate says that one segment is not.
+        // The window less the segments in flight; each duplicate says that one segment is not in
+        // flight.
         let mut room = (self.window.cwnd + self.dup_acks).saturating_sub(self.sent.in_flight());
         let mss = u64::from(self.mss);
         let end = self.write_end.min(self.send_edge());
@@ -130,7 +131,7 @@ impl Endpoint {
         }
     }
 
-    /// The next segment to send at `now`, if there is one.
+    /// The next segment to send at `now`, if any.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if self.ecn.on && self.ecn.acks_before() {
@@ -181,8 +182,8 @@ impl Endpoint {
         Some(self.send_again(now, &again))
     }
 
-    /// In fast recovery, when no loss is left to repair and nothing new can be sent: what may be lost
-    /// as well.
+    /// In fast recovery, when no loss is left to repair and no new data can be sent: retransmits
+    /// segments that may be lost as well.
     #[cold]
     #[inline(never)]
     fn poll_in_case(&mut self, now: Time) -> Option<Segment> {
@@ -195,7 +196,7 @@ impl Endpoint {
 
     fn send_again(&mut self, now: Time, again: &SentSegment) -> Segment {
         self.counters.segments_retransmitted += 1;
-        recovery::on_sent_again(self, now, again);
+        recovery::on_retransmitted(self, now, again);
         self.build(now, again)
     }
 
@@ -208,8 +209,8 @@ impl Endpoint {
         Some(self.build(now, &again))
     }
 
-    /// The next segment of data that was never sent before, if it may be sent at `now`: to be called
-    /// where nothing else comes first.
+    /// The next segment of new data, if it may be sent at `now`: to be called where nothing else is due
+    /// before it.
     #[inline(always)]
     fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt >= self.write_end {
@@ -304,7 +305,7 @@ impl Endpoint {
         Some(self.build(now, &fin))
     }
 
-    /// The acknowledgment that is due, if there is one.
+    /// The acknowledgment that is due, if any.
     #[inline(always)]
     pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
         if self.takes_fast_path() {
@@ -321,7 +322,7 @@ impl Endpoint {
         self.stamp_ack::<FAST>(now, Segment { seq, ..Segment::default() })
     }
 
-    /// The segment that carries what `sent` stands for.
+    /// The segment described by `sent`.
     fn build(&mut self, now: Time, sent: &SentSegment) -> Segment {
         if sent.start > 0 && sent.start < self.write_end {
             return self.build_data(now, sent);
@@ -360,7 +361,7 @@ impl Endpoint {
         segment
     }
 
-    /// Adds what a segment without payload carries: what all do, and SACK.
+    /// Adds the fields of a segment without payload: those of every segment, and SACK.
     #[inline(always)]
     pub(super) fn stamp_ack<const FAST: bool>(
         &mut self,
@@ -374,7 +375,7 @@ impl Endpoint {
         self.stamp::<FAST>(now, segment)
     }
 
-    /// Adds what every segment carries: acknowledgment, window, timestamps.
+    /// Adds the fields of every segment: acknowledgment, window, timestamps.
     #[inline(always)]
     fn stamp<const FAST: bool>(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;
@@ -412,8 +413,8 @@ impl Endpoint {
         self.rcv_wnd
     }
 
-    /// As [`Self::advertise`], once the connection is open: what is behind the next byte makes the
-    /// window no larger, so that the field stays until more is acknowledged.
+    /// As [`Self::advertise`], once the connection is open: data behind the next byte does not enlarge
+    /// the window, so the field stays until more is acknowledged.
     #[inline]
     fn advertise_again(&mut self) -> u16 {
         if self.received.next() == self.last_ack_sent {
@@ -422,9 +423,9 @@ impl Endpoint {
         self.advertise(false)
     }
 
-    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7), or the peer's window stays shut: then
-    /// a segment below the window, which must be answered, asks for it. It carries no new octet, unlike
-    /// in RFC 9293 (3.8.6.1) and as in Linux, so that nothing is left to repair when the window opens.
+    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7), or the peer's window stays shut: then a
+    /// segment below the window, which must be answered, probes it. It carries no new octet, unlike in
+    /// RFC 9293 (3.8.6.1) and as in Linux, so nothing is left to repair when the window opens.
     #[cold]
     pub(crate) fn retransmission_timeout(&mut self, now: Time) {
         self.rtt.back_off();

@@ -1,9 +1,9 @@
 //! Loss recovery of Linux 2.6.18: forward acknowledgment and rate halving.
 //!
-//! The names are those of `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and what they
-//! call). What is left out: undoing of a reduction that turned out to be needless, which takes
-//! reordering or spurious timeouts; and segments that count as lost because they are older than the
-//! timeout although the timer was restarted (`tcp_head_timedout`).
+//! The names are those of `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and the functions
+//! they call). Left out: undoing a needless reduction, which takes reordering or spurious timeouts; and
+//! marking segments lost because they are older than the timeout although the timer was restarted
+//! (`tcp_head_timedout`).
 
 use netstudy_units::Time;
 
@@ -19,8 +19,8 @@ pub(super) struct State {
     /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
     /// zero).
     advanced_in_loss: bool,
-    /// A reduction that the kernel may still undo (`undo_marker`): nothing is undone here, but the phase
-    /// Disorder lasts until more is acknowledged.
+    /// A reduction that the kernel may still undo (`undo_marker`). Nothing is undone here, but the
+    /// phase Disorder lasts until more is acknowledged.
     reduced: bool,
 }
 
@@ -54,8 +54,8 @@ impl Algorithm for Fack {
         end.start_retransmission(now);
     }
 
-    /// The timer starts anew when the oldest segment is sent again (`tcp_xmit_retransmit_queue`).
-    fn on_sent_again(end: &mut Endpoint, now: Time, again: &SentSegment) {
+    /// Restarts the timer when the oldest segment is retransmitted (`tcp_xmit_retransmit_queue`).
+    fn on_retransmitted(end: &mut Endpoint, now: Time, again: &SentSegment) {
         if again.start == end.snd_una {
             end.rto_at = now + end.rtt.rto();
         }
@@ -128,7 +128,7 @@ fn raise_window(end: &mut Endpoint, now: Time, segments: u32, in_flight: u32) {
         return;
     }
     let left = end.window.cwnd.saturating_sub(in_flight);
-    // With segmentation offload, what is put off still counts as use of the window.
+    // With segmentation offload, deferred data still counts as use of the window.
     if left == 0 || (end.config.offload_bytes > 0 && left * 3 < end.window.cwnd) {
         end.congestion.on_ack(Acked { now, segments }, &mut end.window);
     }
@@ -168,7 +168,7 @@ fn alert(end: &mut Endpoint, advanced: bool, is_duplicate: bool) {
     lower_window(end);
 }
 
-/// What was sent before the phase began is acknowledged.
+/// All data sent before the phase began is acknowledged.
 fn leave_phase(end: &mut Endpoint) {
     match end.phase {
         Phase::Recovery => {
@@ -222,8 +222,8 @@ fn update_scoreboard(end: &mut Endpoint) {
     end.sent.lose_head(lost, end.recovery_point);
 }
 
-/// `tcp_cwnd_down`: down by one on every second acknowledgment, not below the threshold, and never
-/// more than one above what is in flight.
+/// `tcp_cwnd_down`: down by one on every second acknowledgment, not below the threshold, and never more
+/// than one above the segments in flight.
 fn lower_window(end: &mut Endpoint) {
     let decrement = end.window.credit + 1;
     end.window.credit = decrement & 1;
@@ -239,7 +239,7 @@ fn moderate_window(end: &mut Endpoint) {
 }
 
 /// `tcp_cwnd_validate`: a window that was neither used up nor judged by an acknowledgment for a
-/// timeout, because the application had nothing to send, shrinks half way to what was used.
+/// timeout, because the application had nothing to send, shrinks half way to the used part.
 fn validate_window(end: &mut Endpoint, now: Time) {
     let out = end.sent.len();
     if out >= end.window.cwnd {

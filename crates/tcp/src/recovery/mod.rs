@@ -1,4 +1,4 @@
-//! Loss recovery: which segments count as lost, when they are sent again, and how far the congestion
+//! Loss recovery: which segments count as lost, when they are retransmitted, and how far the congestion
 //! window falls. One algorithm, one file or folder.
 //!
 //! An algorithm implements [`Algorithm`]. It reads and changes the whole endpoint, so its functions take
@@ -48,7 +48,7 @@ pub enum Recovery {
 /// Where loss recovery stands, with the names of Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nothing looks lost.
+    /// No loss is suspected.
     Open,
     /// Something arrived out of order.
     Disorder,
@@ -58,7 +58,7 @@ pub(crate) enum Phase {
     Loss,
 }
 
-/// What an endpoint asks its loss recovery, and what it tells it.
+/// A loss recovery algorithm, as called by its endpoint.
 trait Algorithm {
     /// The least timeout on a host with the clock of `config`.
     fn min_rto(config: &Config) -> Duration {
@@ -83,14 +83,14 @@ trait Algorithm {
     /// Data, a SYN or a FIN was sent for the first time.
     fn on_sent(end: &mut Endpoint, now: Time);
 
-    /// The segment `again` was sent again.
-    fn on_sent_again(_end: &mut Endpoint, _now: Time, _again: &SentSegment) {}
+    /// The segment `again` was retransmitted.
+    fn on_retransmitted(_end: &mut Endpoint, _now: Time, _again: &SentSegment) {}
 
     /// Segmentation offload holds back data that the window would allow, for a larger burst.
     fn on_deferred(_end: &mut Endpoint, _now: Time) {}
 
     /// In fast recovery with SACK, when the window has room but no lost segment and no new data is left
-    /// to send: a segment to send again in case that it is lost too.
+    /// to send: a segment to retransmit in case that it is lost too.
     fn next_in_case(_end: &mut Endpoint, _now: Time) -> Option<SentSegment> {
         None
     }
@@ -161,7 +161,7 @@ pub(crate) struct LossRecovery {
     pub(crate) retransmits_at_once: bool,
     /// Until the next acknowledgment, only new data may be sent.
     pub(crate) holds_retransmissions: bool,
-    /// The newest segment is to be sent again as a probe.
+    /// The newest segment is to be retransmitted as a probe.
     pub(crate) probe_due: bool,
     /// One new segment may leave beyond the window.
     pub(crate) new_data_at_once: bool,
@@ -188,14 +188,14 @@ impl LossRecovery {
         }
     }
 
-    /// The least round-trip time, if the algorithm in use keeps it. Only [`Prr`] does: with the others its
-    /// state stays empty, so that nothing is asked here.
+    /// The minimum round-trip time, if the algorithm in use keeps it. Only [`Prr`] does: with the
+    /// others its state stays empty, so the algorithm is not checked here.
     pub(crate) const fn min_rtt(&self) -> Option<Duration> {
         self.prr.min_rtt()
     }
 
     /// Whether the endpoint's fast path may be taken. It is compiled for [`Rfc`] alone: [`on_ack`] goes
-    /// there directly, and `on_sent` is nothing but the start of the retransmission timer.
+    /// there directly, and `on_sent` only starts the retransmission timer.
     pub(crate) fn has_fast_path(&self) -> bool {
         self.in_use == InUse::Rfc
     }
@@ -233,8 +233,8 @@ pub(crate) fn on_sent(end: &mut Endpoint, now: Time) {
     ask!(end.recovery.in_use, A => A::on_sent(end, now));
 }
 
-pub(crate) fn on_sent_again(end: &mut Endpoint, now: Time, again: &SentSegment) {
-    ask!(end.recovery.in_use, A => A::on_sent_again(end, now, again));
+pub(crate) fn on_retransmitted(end: &mut Endpoint, now: Time, again: &SentSegment) {
+    ask!(end.recovery.in_use, A => A::on_retransmitted(end, now, again));
 }
 
 pub(crate) fn on_deferred(end: &mut Endpoint, now: Time) {

@@ -55,7 +55,7 @@ fn advance<const FAST: bool>(end: &mut Endpoint, now: Time, segment: &Segment) {
     end.snd_una = segment.ack;
     end.take_delivered(now, segment, &acked);
     end.restart_retransmission(now);
-    // Only duplicates above what is now acknowledged are still held by the receiver.
+    // Only duplicates above the acknowledged data are still held by the receiver.
     if end.dup_acks > 0 {
         end.dup_acks = end.dup_acks.saturating_sub(acked.segments.saturating_sub(1));
     }
@@ -69,7 +69,7 @@ fn advance<const FAST: bool>(end: &mut Endpoint, now: Time, segment: &Segment) {
     }
 }
 
-/// The window grows only when it was what held sending back (RFC 2861, 3).
+/// The window grows only while it limits sending (RFC 2861, 3).
 #[inline(always)]
 fn grow<const FAST: bool>(end: &mut Endpoint, now: Time, acked: &Acknowledged, in_flight: u32) {
     if in_flight >= end.window.cwnd && (FAST || !end.is_lowered_for_mark()) {
@@ -106,8 +106,8 @@ const fn end_loss(end: &mut Endpoint) {
     end.phase = Phase::Open;
 }
 
-/// Without SACK, a partial acknowledgment says that the next segment is lost too, and that it is
-/// sent again at once (RFC 6582, 3.2, step 3).
+/// Without SACK, a partial acknowledgment says that the next segment is lost too; it is retransmitted
+/// at once (RFC 6582, 3.2, step 3).
 fn repair_partial(end: &mut Endpoint) {
     if !end.sack {
         end.sent.lose_oldest();
@@ -135,8 +135,9 @@ fn take_duplicate(end: &mut Endpoint, ack: u64, sack: &SackBlocks, window_change
 
 fn count_duplicate(end: &mut Endpoint) {
     end.dup_acks = (end.dup_acks + 1).min(end.sent.len());
-    // RFC 6582 (3.2, step 1): only if more is acknowledged than was sent when an earlier recovery
-    // began or a timeout fired: else the duplicates may come from what was sent again in vain.
+    // RFC 6582 (3.2, step 1): only if the acknowledgment covers more than was sent when an earlier
+    // recovery began or a timeout fired: otherwise the duplicates may come from needless
+    // retransmissions.
     if end.dup_acks >= DUP_THRESH && end.snd_una > end.recovery_point {
         end.sent.lose_oldest();
     }
@@ -163,13 +164,13 @@ fn enter_recovery(end: &mut Endpoint) {
     end.recovery_point = end.snd_nxt;
     end.phase = Phase::Recovery;
     end.recovery.rfc.rescue_after = end.sent.oldest_end();
-    // RFC 6675 (5, step 4.3); RFC 5681 (3.2, step 3): whatever the window allows.
+    // RFC 6675 (5, step 4.3); RFC 5681 (3.2, step 3): as much as the window allows.
     end.recovery.retransmits_at_once = end.sent.may_retransmit();
     end.counters.fast_recoveries += 1;
 }
 
-/// Once a recovery, the end of what was sent: were it lost, no SACK would ever tell
-/// (`NextSeg` (4)).
+/// Once a recovery, retransmits the end of the sent data: no SACK could ever report its loss (`NextSeg`
+/// (4)).
 fn rescue(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
     if end.snd_una <= end.recovery.rfc.rescue_after {
         return None;

@@ -25,7 +25,8 @@ pub struct SentSegment {
     pub len: u32,
     /// When it was last sent.
     pub sent_at: Time,
-    /// What was sent when it was sent again: a SACK of anything later says that the copy is lost.
+    /// End of the sent data at the retransmission: a SACK of anything later says that the
+    /// retransmission is lost.
     repeated_at: u64,
     state: u8,
 }
@@ -60,12 +61,12 @@ impl SentSegment {
     }
 }
 
-/// What a cumulative acknowledgment took off the queue.
+/// Segments that a cumulative acknowledgment removed from the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
     /// Segments acknowledged in whole.
     pub(crate) segments: u32,
-    /// When the newest of them was sent, if none of them was ever sent twice (Karn's algorithm).
+    /// When the newest of these segments was sent, if none was retransmitted (Karn's algorithm).
     pub(crate) sent_at: Option<Time>,
 }
 
@@ -82,7 +83,7 @@ pub struct SentSegments {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// Lost segments that were not sent again since.
+    /// Lost segments that have not been retransmitted since.
     waiting: u32,
     /// Behind the newest segment that was ever SACKed.
     facked: u64,
@@ -96,9 +97,9 @@ pub struct SentSegments {
     sacked_undecided: u32,
     /// No lost segment below this number waits for its retransmission.
     retransmit_from: u64,
-    /// Blocks of the last acknowledgment with SACK: what they cover is SACKed already.
+    /// Blocks of the last acknowledgment with SACK: segments in them are SACKed already.
     known: [Range; SackBlocks::MAX],
-    /// The same as they came, but for what the first has grown by since.
+    /// The same blocks as received, except for the growth of the first since.
     known_as: SackBlocks,
     /// Times that a segment was taken for lost, copies included (`tp->lost`).
     losses: u64,
@@ -127,7 +128,7 @@ impl SentSegments {
         self.sacked
     }
 
-    /// Segments taken for lost, whether or not sent again.
+    /// Segments taken for lost, retransmitted or not.
     #[must_use]
     #[inline]
     pub const fn lost(&self) -> u32 {
@@ -216,7 +217,8 @@ impl SentSegments {
         self.forget_loss(state);
     }
 
-    /// A segment that had `state` has arrived: it is not lost, and no copy of it matters.
+    /// A segment in `state` has arrived: it is not lost, and its retransmission does not matter any
+    /// more.
     #[inline]
     fn forget_loss(&mut self, state: u8) {
         if state & (LOST | RETRANSMITTED) == 0 {
@@ -235,7 +237,7 @@ impl SentSegments {
         newly
     }
 
-    /// As [`Self::sack`], but decides nothing.
+    /// As [`Self::sack`], without finding losses.
     pub(crate) fn mark_sacked(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
         self.mark_sacked_each(ack, blocks, |_| ())
     }
@@ -410,7 +412,8 @@ impl SentSegments {
         self.waiting > 0
     }
 
-    /// The oldest lost segment that was not sent again yet is sent now (`NextSeg` (1) of RFC 6675).
+    /// Retransmits the oldest lost segment that has not been retransmitted yet (`NextSeg` (1) of RFC
+    /// 6675).
     pub fn retransmit_next(&mut self, now: Time, snd_nxt: u64) -> Option<SentSegment> {
         let from = self.retransmit_from.max(self.first);
         let waits = |segment: &SentSegment| segment.is(LOST) && !segment.is(RETRANSMITTED);
@@ -439,7 +442,7 @@ impl SentSegments {
         if self.sacked == 0 { 0 } else { self.facked.saturating_sub(self.first) as u32 }
     }
 
-    /// The oldest `count` segments are lost unless something else is known of them, as far as they
+    /// Marks the oldest `count` segments lost unless they are SACKed or retransmitted, as far as they
     /// end by `limit` (`tcp_mark_head_lost`).
     pub(crate) fn lose_head(&mut self, count: u32, limit: u64) {
         let end = self.first + u64::from(count.min(self.len()));
@@ -496,7 +499,7 @@ impl SentSegments {
         }
     }
 
-    /// The oldest segment below the newest SACKed one of which nothing is known is sent again now, in
+    /// Retransmits the oldest segment below the newest SACKed one that is neither SACKed nor lost, in
     /// case that it is lost (`NextSeg` (3) of RFC 6675; forward retransmission of Linux).
     pub(crate) fn retransmit_forward(&mut self, now: Time, snd_nxt: u64) -> Option<SentSegment> {
         let from = self.forward_from.max(self.first);
@@ -505,7 +508,7 @@ impl SentSegments {
         let range = (self.facked.saturating_sub(from)) as usize;
         let skipped = (from - self.first) as usize;
         let Some(ahead) = self.queue.iter_from(skipped).take(range).position(untouched) else {
-            // Something is known of all of them, and none of it is forgotten.
+            // All have a known state, which is never forgotten.
             self.forward_from = self.forward_from.max(self.facked);
             return None;
         };
@@ -514,14 +517,14 @@ impl SentSegments {
         Some(self.repeat(number, now, snd_nxt))
     }
 
-    /// The newest segment that is not SACKed is sent again now, in case that it is lost (`NextSeg` (4)
-    /// of RFC 6675). As `HighRxt` stays, so does the number of copies on the way.
+    /// Retransmits the newest segment that is not SACKed, in case that it is lost (`NextSeg` (4) of
+    /// RFC 6675). As `HighRxt` stays, so does the number of retransmissions on the way.
     pub(crate) fn rescue(&mut self, now: Time) -> Option<SentSegment> {
         let index = self.queue.iter().rposition(|segment| !segment.is_sacked())?;
         Some(self.repeat_uncounted(index, now))
     }
 
-    /// A segment is sent again, and counts as on the way once, as before.
+    /// A segment is retransmitted, and still counts once as on the way.
     fn repeat_uncounted(&mut self, index: usize, now: Time) -> SentSegment {
         let segment = &mut self.queue[index];
         segment.state |= EVER_RETRANSMITTED;
@@ -530,7 +533,7 @@ impl SentSegments {
     }
 }
 
-/// Cuts off what lies below `ack`: a receiver may acknowledge a part of a segment.
+/// Cuts off the part below `ack`: a receiver may acknowledge a part of a segment.
 #[cold]
 const fn trim_front(segment: &mut SentSegment, ack: u64) {
     segment.len -= (ack - segment.start) as u32;

@@ -73,7 +73,7 @@ fn a_mark_is_echoed_until_the_sender_says_that_it_has_slowed_down() {
 }
 
 #[test]
-fn a_mark_halves_the_window_once_and_nothing_is_sent_again() {
+fn a_mark_halves_the_window_once_and_nothing_is_retransmitted() {
     for marked in [&[3][..], &[3, 7], &[3, 4, 5, 6, 7, 8, 9, 10]] {
         let lab = ten_segments(marked);
         // RFC 5681 (4): half of the eight segments in flight when the first echo comes.
@@ -113,14 +113,14 @@ fn what_is_sent_again_is_not_subject_to_marks() {
     lab.run_to_completion();
     let copies: Vec<_> = lab.segments(Server).filter(|s| s.seq == 1).map(|s| s.ecn).collect();
     assert_eq!(copies, [Ecn::Ect0, Ecn::NotEct]);
-    // RFC 3168 (6.1.2): CWR tells of a reduction for whatever reason, on the next new data. Limited
-    // transmit sent two segments before the reduction.
+    // RFC 3168 (6.1.2): CWR reports any reduction, on the next new data. Limited transmit sent two
+    // segments before the reduction.
     let told: Vec<_> =
         lab.segments(Server).filter(|s| s.flags.contains(Flags::CWR)).map(|s| s.seq).collect();
     assert_eq!(told, [12_001]);
 }
 
-/// What each acknowledgment says: up to where, and whether there were marks.
+/// The content of each acknowledgment: up to where, and whether with ECE.
 fn said(acks: &[Segment]) -> Vec<(u64, bool)> {
     acks.iter().map(|ack| (ack.ack, ack.flags.contains(Flags::ECE))).collect()
 }

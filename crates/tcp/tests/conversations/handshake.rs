@@ -1,4 +1,4 @@
-//! Opening, and what is agreed on then.
+//! Opening, and the options agreed on.
 
 use netstudy_tcp::{Segment, State};
 
@@ -28,7 +28,7 @@ fn three_segments_open_a_connection() {
 }
 
 #[test]
-fn a_lost_syn_is_sent_again_after_the_initial_timeout_and_leaves_a_window_of_one() {
+fn a_lost_syn_is_retransmitted_after_the_initial_timeout_and_leaves_a_window_of_one() {
     let mut lab = lab().unopened();
     lab.lose(Client.syn());
     lab.lose(Client.syn().copy(2));
@@ -71,7 +71,7 @@ fn after_a_lost_syn_timestamps_still_give_a_round_trip_time() {
 }
 
 #[test]
-fn a_lost_syn_ack_is_sent_again() {
+fn a_lost_syn_ack_is_retransmitted() {
     let mut lab = lab().unopened();
     lab.lose(Server.syn());
     lab.connect();

@@ -1,5 +1,5 @@
-//! What the TCP of Linux 2.6.18 does: the names in brackets are those of the kernel's functions, and
-//! each figure is worked by hand from them.
+//! The TCP of Linux 2.6.18: the names in brackets are those of the kernel's functions, and each figure
+//! is worked by hand from them.
 
 use netstudy_tcp::{Config, RtoRule, Segment};
 use netstudy_units::Duration;
@@ -153,8 +153,8 @@ fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
     assert!(starts(&solo.hears(ms(20), &all_but_the_first(37))).contains(&1));
 }
 
-/// Ten segments, of which the first five seem lost, are repaired up to the fourth; what leaves when
-/// there is room for one more.
+/// Ten segments, of which the first five seem lost, are repaired up to the fourth. Returns the segments
+/// that leave when there is room for one more.
 fn behind_the_last_loss(bytes: u64) -> Vec<u64> {
     let mut solo = sender(10);
     solo.writes(ms(0), bytes);
@@ -167,7 +167,7 @@ fn behind_the_last_loss(bytes: u64) -> Vec<u64> {
     assert_eq!(starts(&solo.hears(ms(20), &sack(1001, &sacked))), [2001]);
     assert!(solo.hears(ms(20), &sack(2001, &sacked)).is_empty());
     assert_eq!(starts(&solo.hears(ms(30), &sack(3001, &sacked))), [3001]);
-    // Three up to the newest: the fifth segment is not lost, but nothing is known of it either.
+    // Three up to the newest: the fifth segment is not lost, but not SACKed either.
     let said = starts(&solo.hears(ms(30), &sack(4001, &sacked)));
     assert_eq!(window(&solo), (5, 5));
     said
@@ -322,8 +322,8 @@ fn a_window_that_the_application_does_not_use_shrinks_half_way_to_what_it_used()
     let mut solo = grown_to_13();
     solo.writes(ms(160), 1000);
     assert_eq!(window(&solo).0, 13);
-    // 250 ms since the last acknowledgment are more than the timeout. Half way from 13 to 4: what was
-    // used counts as the initial window at least.
+    // 250 ms since the last acknowledgment are more than the timeout. Half way from 13 to 4: the used
+    // part counts as the initial window at least.
     solo.writes(ms(260), 1000);
     assert_eq!(window(&solo), (8, 100));
 }

@@ -1,5 +1,5 @@
-//! What the TCP of Linux 6 does: the names in brackets are those of the kernel's functions, and each
-//! figure is worked by hand from them.
+//! The TCP of Linux 6: the names in brackets are those of the kernel's functions, and each figure is
+//! worked by hand from them.
 //!
 //! Segments have 1000 bytes, a round trip takes 20 ms, the timeout is 200 ms, and the application
 //! writes at 100 ms.
@@ -15,7 +15,7 @@ const RTT: Duration = ms(20);
 const START: Duration = ms(100);
 /// Until the first segments are acknowledged.
 const FIRST: Duration = ms(120);
-/// Until those are that were sent upon that.
+/// Arrival of the second round's acknowledgments.
 const SECOND: Duration = ms(140);
 
 /// A sender with a window of `cwnd` segments, with RACK and without probes.
@@ -41,7 +41,7 @@ fn window(solo: &Solo) -> (u32, u32) {
     (window.cwnd, window.ssthresh)
 }
 
-/// What is said when the next timer expires, and when that is.
+/// The segments sent when the next timer expires, and its time.
 fn waits(solo: &mut Solo) -> (Duration, Vec<u64>) {
     let (at, said) = solo.waits();
     (at, starts(&said))
@@ -63,8 +63,9 @@ fn a_segment_that_may_be_late_has_a_quarter_of_the_least_round_trip() {
     let mut solo = sender(10);
     solo.writes(START, 10_000);
     assert!(solo.hears(FIRST, &all_but_the_first(2)).is_empty());
-    // `tcp_rack_reo_wnd`: 20 / 4 ms, and 2 ms that every such timeout gets. The window is 10 x 717 / 1024 = 7 from now on; of the 8 on the way
-    // more than that, so PRR lets ceil(7 x 1 / 10) go, which is the copy.
+    // `tcp_rack_reo_wnd`: 20 / 4 ms, and the 2 ms that Linux adds to every such timeout. The window is
+    // 10 x 717 / 1024 = 7 from now on; 8 on the way are more than that, so PRR lets ceil(7 x 1 / 10)
+    // go, which is the retransmission.
     assert_eq!(waits(&mut solo), (ms(127), vec![1]));
     assert_eq!((window(&solo), recoveries(&solo)), ((9, 7), 1));
 }
@@ -75,7 +76,7 @@ fn a_segment_that_is_late_is_not_repeated() {
     solo.writes(START, 10_000);
     solo.hears(FIRST, &all_but_the_first(2));
     solo.hears(ms(124), &ack(2001));
-    // What the timer was set for is there; it runs for retransmission again, from when the oldest
+    // The awaited segment has arrived; the timer runs for retransmission again, from when the oldest
     // segment was sent (`tcp_rearm_rto`).
     assert_eq!(waits(&mut solo), (ms(300), vec![2001]));
     assert_eq!(recoveries(&solo), 0);
@@ -97,7 +98,7 @@ fn on_a_path_that_reorders_three_above_are_no_proof() {
     // The first one arrives behind the second: `reord_seen`.
     solo.hears(ms(121), &ack(2001));
     assert!(solo.hears(ms(122), &sack(2001, &[(3001, 7001)])).is_empty());
-    // The latest arrival took 22 ms; those sent with it have 5 + 2 ms more.
+    // The latest arrival took 22 ms; segments sent with it have 5 + 2 ms more.
     assert_eq!(waits(&mut solo), (ms(129), vec![2001]));
 }
 
@@ -109,7 +110,7 @@ fn a_lost_copy_is_found_by_what_was_sent_after_it() {
     assert_eq!(starts(&solo.hears(FIRST, &all_but_the_first(3))), [10_001, 11_001]);
     assert_eq!(starts(&solo.hears(ms(121), &all_but_the_first(4))), [1]);
     assert_eq!(starts(&solo.hears(ms(122), &all_but_the_first(5))), [12_001]);
-    // What left before the copy says nothing of it.
+    // Segments sent before the retransmission say nothing of it.
     assert!(!starts(&solo.hears(ms(141), &all_but_the_first(12))).contains(&1));
     assert_eq!(starts(&solo.hears(ms(142), &all_but_the_first(13)))[0], 1);
     assert_eq!(solo.end().counters().timeouts, 0);
@@ -145,7 +146,7 @@ fn without_rack_a_lost_copy_waits_for_the_timeout() {
     for newest in 5..=15 {
         assert!(!starts(&solo.hears(SECOND, &all_but_the_first(newest))).contains(&1));
     }
-    // SACKs of what was sent before the copy put the timer off (`tcp_clean_rtx_queue`).
+    // SACKs of segments sent before the retransmission put the timer off (`tcp_clean_rtx_queue`).
     let (fired, said) = waits(&mut solo);
     assert_eq!((fired, said[0]), (ms(340), 1));
     assert_eq!(solo.end().counters().timeouts, 1);
@@ -199,7 +200,7 @@ fn without_sack_a_duplicate_is_a_delivery() {
 // ---- tail loss probes
 
 #[test]
-fn after_two_round_trips_and_2_ms_the_last_segment_is_sent_again() {
+fn after_two_round_trips_and_2_ms_the_last_segment_is_retransmitted() {
     let mut solo = sender_with(10, true, true, |_| ());
     solo.writes(START, 3000);
     assert_eq!(waits(&mut solo), (ms(142), vec![2001]));
@@ -324,7 +325,7 @@ fn a_timeout_for_a_loss_is_repaired_in_slow_start() {
     solo.writes(START, 100_000);
     solo.waits();
     assert_eq!(starts(&solo.hears(ms(320), &ack(1001))), [10_001, 11_001]);
-    // Step 3.a: new data arrives, what was sent before does not.
+    // Step 3.a: new data arrives, earlier data does not.
     let said = solo.hears(ms(340), &sack(1001, &[(10_001, 11_001)]));
     assert_eq!(starts(&said), [1001]);
     assert_eq!(solo.end().counters().undone_reductions, 0);

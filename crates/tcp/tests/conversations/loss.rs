@@ -60,7 +60,7 @@ fn duplicates_of_what_a_timeout_repeated_in_vain_are_no_loss() {
     lab.run_to_completion();
     let counters = lab.counters(Server);
     assert_eq!(counters.timeouts, 1);
-    // Segments that had arrived were sent again, and their duplicates acknowledge no more than had been
+    // Segments that had arrived were retransmitted, and their duplicates acknowledge no more than had been
     // sent before the timeout (RFC 6582, 3.2, step 1).
     assert!(counters.segments_retransmitted > 3);
     assert!(counters.duplicate_acks_received >= 3);

@@ -1,4 +1,4 @@
-//! What Reno and the recovery of RFC 6675 and RFC 6582 do: other profiles differ.
+//! Reno and the recovery of RFC 6675 and RFC 6582: other profiles differ.
 
 use netstudy_tcp::State;
 use netstudy_units::{Duration, Rate};
@@ -169,7 +169,7 @@ fn a_retransmission_goes_out_on_the_third_duplicate_whatever_the_window_allows()
         assert_eq!(lab.sent(Server.data(12)), [answered(3)]);
         // RFC 6675 (5, step 4.3), RFC 5681 (3.2, step 3). Ten segments are still on the way then.
         assert_eq!(lab.sent(Server.data(1)), [ms(0), answered(4)]);
-        // RFC 6675 (5, step 4.2): what limited transmit added is not part of FlightSize.
+        // RFC 6675 (5, step 4.2): segments sent by limited transmit are not part of FlightSize.
         assert_eq!(lab.end(Server).window().ssthresh, 5);
         assert_eq!(lab.counters(Server).timeouts, 0);
     }
@@ -313,11 +313,11 @@ fn the_threshold_after_a_timeout_is_half_of_all_that_is_not_acknowledged() {
     assert_eq!((window.cwnd, window.ssthresh), (1, 5));
 }
 
-/// When a block of `segments` has arrived if nothing is lost and each segment is acknowledged: the
-/// window doubles each round trip until the link never idles, and then the link's rate rules.
+/// When a block of `segments` has arrived without loss and with each segment acknowledged: the window
+/// doubles each round trip until the link never idles, and then the link's rate rules.
 ///
-/// `each` is the time of a segment on the link, `round_trip` from the start of a segment's
-/// transmission to its acknowledgment.
+/// `each` is the time of a segment on the link, `round_trip` from the start of a segment's transmission
+/// to its acknowledgment.
 fn slow_start(segments: u64, initial: u64, each: Duration, round_trip: Duration) -> Duration {
     let (mut started, mut left, mut flight) = (Duration::ZERO, segments, initial);
     while left > flight && each * flight < round_trip {

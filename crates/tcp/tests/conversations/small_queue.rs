@@ -1,7 +1,7 @@
-//! TCP small queues: what waits in the sender's own host.
+//! TCP small queues: packets that wait in the sender's own host.
 //!
-//! A packet with a segment of 1000 bytes takes 1896 bytes of memory. At 8.32 Mbit/s it leaves in 1 ms: 1040
-//! bytes of IP.
+//! A packet with a segment of 1000 bytes takes 1896 bytes of memory. At 8.32 Mbit/s it leaves in 1 ms:
+//! 1040 bytes of IP.
 
 use netstudy_tcp::{Config, OffloadRule, Segment};
 use netstudy_units::{Duration, Rate, Time};
@@ -49,7 +49,7 @@ fn a_limit_below_a_packet_keeps_one_in_the_host() {
 fn a_millisecond_at_the_pacing_rate_waits_in_the_host() {
     let mut lab = slow_hosts(LIMIT).both(|c| c.initial_window_segments = Some(100)).open();
     lab.write(Server, 100_000);
-    // 20 MB/s, less what the handshake took on the wire, are some 19,400 bytes in 1/1024 s: ten packets
+    // 20 MB/s, less the handshake's time on the wire, are some 19,400 bytes in 1/1024 s: ten packets
     // are below, eleven are not.
     let sent_at_once = lab.segments(Server).filter(|segment| segment.len > 0).count();
     assert_eq!(sent_at_once, 11);
@@ -102,7 +102,7 @@ fn retransmissions_may_take_twice_as_much() {
     let mut solo = solo(|_| ());
     assert_eq!(starts(&solo.writes(ms(100), 20_000)).len(), 10);
     // With a round trip of 100 ms in the mean the pacing rate carries less than two packets in 1/1024 s:
-    // 3792 bytes of new data may wait, 7584 of what is sent again. The second segment is lost.
+    // 3792 bytes of new data may wait, 7584 of retransmissions. The second segment is lost.
     assert_eq!(starts(&solo.hears(ms(200), &ack(1001))), []);
     assert_eq!(starts(&solo.hears(ms(200), &sack(1001, &[(2001, 5001)]))), []);
     let below = |solo: &Solo| solo.end().bytes_below(Time::ZERO + ms(201));
@@ -110,7 +110,7 @@ fn retransmissions_may_take_twice_as_much() {
         assert_eq!(starts(&solo.leaves(ms(200) + us(nth))), [], "departure {nth}");
     }
     assert_eq!(below(&solo), 4 * PACKET);
-    // Then there is room for the one that was lost, and for nothing new.
+    // Then there is room for the lost segment, and for no new one.
     assert_eq!(starts(&solo.leaves(ms(201))), [1001]);
     assert_eq!(below(&solo), 4 * PACKET);
 }
@@ -125,7 +125,7 @@ fn a_burst_is_one_packet_until_its_last_frame_has_left() {
     assert_eq!(starts(&solo.writes(ms(100), 30_000)).len(), 10);
     let below = |solo: &Solo| solo.end().bytes_below(Time::ZERO + ms(106));
     assert_eq!(below(&solo), 10_896);
-    // There is room for one more, of two segments; what comes behind that has to wait.
+    // There is room for one more packet, of two segments; the next one has to wait.
     assert_eq!(starts(&solo.hears(ms(102), &ack(1001))), [10_001, 11_001]);
     assert_eq!(below(&solo), 10_896 + 2_896);
     assert_eq!(starts(&solo.hears(ms(104), &ack(2001))), []);

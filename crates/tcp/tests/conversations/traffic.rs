@@ -45,7 +45,7 @@ fn writes_are_not_joined() {
 }
 
 #[test]
-fn both_directions_at_once_disturb_each_other_not() {
+fn both_directions_at_once_do_not_interfere() {
     let mut lab = lab().rate(Rate::from_bps(8_000_000)).open();
     lab.write(Client, 500_000);
     lab.write(Server, 500_000);

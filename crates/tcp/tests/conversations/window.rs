@@ -43,7 +43,7 @@ fn what_arrived_out_of_order_takes_room_in_the_buffer() {
     // The edge stays at 5002 while there is less room (RFC 9293, 3.8.6).
     assert_eq!(window(&solo.hears(ms(2), &data(2002, 1000))), (1002, 4000));
     assert_eq!(window(&solo.hears(ms(2), &data(4002, 1000))), (1002, 4000));
-    // The first gap is filled: 1000 of the 4000 bytes hold what lies above the second.
+    // The first gap is filled: 1000 of the 4000 bytes hold the data above the second.
     assert_eq!(window(&solo.hears(ms(3), &data(1002, 1000))), (3002, 3000));
     assert_eq!(window(&solo.hears(ms(3), &data(3002, 1000))), (5002, 4000));
 }
@@ -80,7 +80,7 @@ fn a_remnant_of_the_window_is_not_used_while_data_is_on_the_way() {
     // RFC 9293 (3.8.6.2.1): 500 bytes of room are left alone.
     assert_eq!(lens(&solo.writes(ms(0), 5000)), [1000, 1000]);
     assert_eq!(lens(&solo.hears(ms(1), &window(2001, 2500))), [1000, 1000]);
-    // The last of what was written is sent whatever its length.
+    // The last segment of the written data is sent at any length.
     assert_eq!(lens(&solo.hears(ms(2), &window(4001, 2500))), [1000]);
 }
 
@@ -114,7 +114,7 @@ fn data_written_while_the_window_is_shut_is_probed_for() {
     let mut solo = Solo::open(lab().client_config());
     solo.writes(ms(0), 1000);
     solo.hears(ms(10), &window(1001, 0));
-    // The window opened meanwhile and the peer's word of it was lost.
+    // The window opened meanwhile and the peer's update of it was lost.
     assert!(solo.writes(ms(5000), 1000).is_empty());
     let (fired, _) = solo.waits();
     assert_eq!(fired, ms(5200));

@@ -1,4 +1,4 @@
-//! What must hold at every segment, whatever the test: checked from the segments alone.
+//! Laws of every segment, in every test: checked from the segments alone.
 
 use netstudy_tcp::{Endpoint, Flags, Segment, State};
 
@@ -6,9 +6,9 @@ use netstudy_units::Time;
 
 use super::{Pick, Side};
 
-/// What an observer beside one end knows.
+/// What one end must have seen, from the segments alone.
 #[derive(Default)]
-struct Observer {
+struct Witness {
     mtu_bytes: u32,
     /// Which places of the sequence space have arrived here.
     arrived: Vec<bool>,
@@ -24,7 +24,7 @@ struct Observer {
     probes: u64,
 }
 
-impl Observer {
+impl Witness {
     /// Payload bytes that have arrived in order: all but SYN and FIN.
     fn payload(&self) -> u64 {
         let fin = self.fin.is_some_and(|fin| fin < self.next);
@@ -47,33 +47,33 @@ impl Observer {
 }
 
 pub(crate) struct Laws {
-    observers: [Observer; 2],
+    witnesses: [Witness; 2],
 }
 
 impl Laws {
     pub(crate) fn new(mtu_bytes: [u32; 2]) -> Self {
         let [client, server] = mtu_bytes;
-        let observer = || Observer { mtu_bytes: client.min(server), ..Observer::default() };
-        Self { observers: [observer(), observer()] }
+        let witness = || Witness { mtu_bytes: client.min(server), ..Witness::default() };
+        Self { witnesses: [witness(), witness()] }
     }
 
     /// `segment` was sent, and its sender is now as `end`.
     pub(crate) fn sent(&mut self, pick: Pick, segment: &Segment, end: &Endpoint) {
         let side = pick.side;
-        let observer = &mut self.observers[side as usize];
+        let witness = &mut self.witnesses[side as usize];
         let past = segment.seq + u64::from(segment.len);
-        assert!(segment.ip_bytes() <= observer.mtu_bytes, "{side:?} exceeds its MTU: {segment:?}");
-        assert!(segment.len == 0 || past <= observer.granted, "beyond the window: {segment:?}");
+        assert!(segment.ip_bytes() <= witness.mtu_bytes, "{side:?} exceeds its MTU: {segment:?}");
+        assert!(segment.len == 0 || past <= witness.granted, "beyond the window: {segment:?}");
         if segment.flags.contains(Flags::SYN) {
-            observer.scale = segment.syn.window_scale.unwrap_or(0);
+            witness.scale = segment.syn.window_scale.unwrap_or(0);
         }
         if segment.flags.contains(Flags::ACK) {
-            assert_eq!(segment.ack, observer.next, "{side:?} acknowledges what is in order");
-            check_sack(side, segment, observer);
+            assert_eq!(segment.ack, witness.next, "{side:?} acknowledges what is in order");
+            check_sack(side, segment, witness);
         }
         if segment.len > 0 && pick.is_first() {
             // RFC 8985 (7.3): a probe may exceed the window.
-            let probes = core::mem::replace(&mut observer.probes, end.counters().loss_probes);
+            let probes = core::mem::replace(&mut witness.probes, end.counters().loss_probes);
             let is_probe = end.counters().loss_probes > probes;
             assert!(
                 is_probe || end.in_flight() <= end.window().cwnd,
@@ -91,22 +91,22 @@ impl Laws {
         if end.state() == State::Closed {
             return;
         }
-        let scale = self.observers[side.other() as usize].scale;
-        let observer = &mut self.observers[side as usize];
-        observer.take(segment);
+        let scale = self.witnesses[side.other() as usize].scale;
+        let witness = &mut self.witnesses[side as usize];
+        witness.take(segment);
         if segment.flags.contains(Flags::ACK) {
             let shift = if segment.flags.contains(Flags::SYN) { 0 } else { scale };
             let edge = segment.ack + (u64::from(segment.window) << shift);
-            observer.granted = observer.granted.max(edge);
+            witness.granted = witness.granted.max(edge);
         }
-        assert_eq!(end.bytes_received(), observer.payload(), "{side:?}: in order, once");
+        assert_eq!(end.bytes_received(), witness.payload(), "{side:?}: in order, once");
     }
 }
 
-fn check_sack(side: Side, segment: &Segment, observer: &Observer) {
+fn check_sack(side: Side, segment: &Segment, witness: &Witness) {
     for block in segment.sack.iter(segment.ack) {
         assert!(segment.ack < block.start && block.start < block.end, "{side:?}: {block:?}");
-        let held = &observer.arrived[block.start as usize..block.end as usize];
+        let held = &witness.arrived[block.start as usize..block.end as usize];
         assert!(held.iter().all(|&here| here), "{side:?} reports what has not arrived: {block:?}");
     }
 }

@@ -1,11 +1,11 @@
 //! Two endpoints joined by a path, in virtual time.
 //!
-//! [`lab`] is the template of every test: a test changes what it is about and nothing else, opens the
-//! connection, tells the path what to do to which segment, lets the applications write and close,
-//! and looks at what was said. Times count from the moment at which the connection was open on both
-//! sides. At equal times timers come before arrivals, and the client before the server.
+//! [`lab`] is the template of every test: a test changes only its subject, opens the connection,
+//! decides the fates of segments, lets the applications write and close, and looks at the conversation.
+//! Times count from when the connection was open on both sides. At equal times timers come before
+//! arrivals, and the client before the server.
 //!
-//! Whatever a test asserts, the laws of `laws` are checked at every segment.
+//! In every test, the laws of `laws` are checked at every segment.
 #![allow(dead_code, unused_imports, reason = "each test binary uses a part of the fixture")]
 
 mod laws;
@@ -75,7 +75,7 @@ impl Side {
         Pick::first(self, Kind::Data(nth))
     }
 
-    /// The `nth` segment from here that carries nothing but an acknowledgment, from 1.
+    /// The `nth` pure acknowledgment from here, from 1.
     pub(crate) const fn ack(self, nth: usize) -> Pick {
         Pick::first(self, Kind::Ack(nth))
     }
@@ -129,7 +129,7 @@ impl Lab {
         self.trace = Trace::default();
     }
 
-    // What happens to segments.
+    // Fates of segments.
 
     pub(crate) fn lose(&mut self, pick: Pick) {
         self.path_of(pick).set_fate(pick, Fate::Lost);
@@ -153,7 +153,7 @@ impl Lab {
         self.path_of(pick).set_fate(pick, Fate::Twice(Duration::ZERO));
     }
 
-    /// What happens to the segments from `side` one after the other; then the path is whole.
+    /// Fates of the segments from `side`, one after the other; then the path is whole.
     pub(crate) fn set_fates(&mut self, side: Side, fates: impl IntoIterator<Item = Fate>) {
         self.paths[side as usize].set_fates(fates);
     }
@@ -171,7 +171,7 @@ impl Lab {
         &mut self.paths[pick.side as usize]
     }
 
-    // What the applications do.
+    // Actions of the applications.
 
     pub(crate) fn connect(&mut self) {
         self.pump(Client);
@@ -202,7 +202,7 @@ impl Lab {
         self.now = until;
     }
 
-    /// Lets all happen that follows from what was done.
+    /// Runs until no event is left.
     pub(crate) fn run_to_completion(&mut self) {
         while self.step(Time::from_ps(Time::NEVER.as_ps() - 1)) {}
         for path in &self.paths {
@@ -287,7 +287,7 @@ impl Lab {
         panic!("endless burst\n{}", self.conversation());
     }
 
-    // What can be seen.
+    // Observations.
 
     /// The time since the connection was opened.
     pub(crate) fn now(&self) -> Duration {
@@ -312,7 +312,7 @@ impl Lab {
         copies.map(|entry| entry.at.since(self.opened_at)).collect()
     }
 
-    /// When `side` sent an acknowledgment without data, and of what.
+    /// Pure acknowledgments of `side`: time and acknowledged offset.
     pub(crate) fn acks(&self, side: Side) -> Vec<(Duration, u64)> {
         let acks = self.trace.from(side).filter(|entry| matches!(entry.pick.kind, Kind::Ack(_)));
         acks.map(|entry| (entry.at.since(self.opened_at), entry.segment.ack)).collect()
@@ -323,7 +323,7 @@ impl Lab {
         self.trace.from(side).map(|entry| &entry.segment)
     }
 
-    /// What `side` sent since the connection was opened, counted from its segments.
+    /// Counts of the segments of `side` since the connection was opened.
     pub(crate) fn tally(&self, side: Side) -> Tally {
         self.trace.tally(side)
     }
@@ -353,7 +353,7 @@ impl Lab {
         self.trace.print(self.opened_at)
     }
 
-    /// Compares all that was said with `expected`, whatever its indentation.
+    /// Compares the conversation with `expected`, ignoring indentation.
     #[track_caller]
     pub(crate) fn assert_conversation(&self, expected: &str) {
         let said = self.conversation();

@@ -1,4 +1,4 @@
-//! One direction of the path between the ends: a rate, a delay, and what befalls segments.
+//! One direction of the path between the ends: a rate, a delay, and the fates of segments.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,7 +7,7 @@ use netstudy_units::{Duration, Rate, Time};
 
 use super::Pick;
 
-/// What befalls a segment.
+/// The fate of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Arrives,
@@ -16,7 +16,7 @@ pub(crate) enum Fate {
     Marked,
     /// It arrives that much later.
     Late(Duration),
-    /// It arrives right behind so many segments that are sent after it.
+    /// It arrives right behind this many later segments.
     Behind(u32),
     /// It arrives, and a copy that much later.
     Twice(Duration),
@@ -45,7 +45,7 @@ pub(crate) struct Path {
     pub(crate) cut: bool,
     rules: Vec<(Pick, Fate)>,
     fates: VecDeque<Fate>,
-    /// What is on the way, by arrival and then by order of sending.
+    /// Segments on the way, by arrival and then by order of sending.
     flight: BTreeMap<(Time, u64), Segment>,
     held: Vec<(u32, Segment)>,
     carried: u64,
@@ -75,7 +75,7 @@ impl Path {
         self.fates = fates.into_iter().collect();
     }
 
-    /// What was to befall segments that were never sent.
+    /// Fates of segments that were never sent.
     pub(crate) fn unused_rules(&self) -> &[(Pick, Fate)] {
         &self.rules
     }
@@ -96,7 +96,7 @@ impl Path {
         self.flight.pop_first().map(|(_, segment)| segment)
     }
 
-    /// Takes a segment at `now` and returns what befalls it, and when it has left the sender.
+    /// Takes a segment at `now`; returns its fate, and when it has left the sender.
     pub(crate) fn send(&mut self, now: Time, pick: Pick, segment: &Segment) -> (Fate, Time) {
         let fate = self.fate_of(now, pick);
         let left_at = self.interface.send(now, segment);
@@ -140,7 +140,7 @@ impl Path {
         self.flight.insert((arrival, self.carried), *segment);
     }
 
-    /// One more segment was sent: those that waited for it to pass arrive right behind it.
+    /// One more segment was sent: those that waited for it arrive right behind it.
     fn release_held(&mut self, arrival: Time) {
         for (count, _) in &mut self.held {
             *count -= 1;

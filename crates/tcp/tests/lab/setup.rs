@@ -103,7 +103,7 @@ impl Setup {
         self.client
     }
 
-    /// Nothing was said yet.
+    /// The lab before the first segment.
     pub(crate) fn unopened(self) -> Lab {
         let path = || Path::new(self.delay, self.rate);
         let ends = [Endpoint::connect(self.client), Endpoint::listen(self.server)];

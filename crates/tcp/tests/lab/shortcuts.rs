@@ -1,4 +1,4 @@
-//! What an endpoint has to send, asked for by its shortcuts.
+//! An endpoint's segments, by way of its shortcuts.
 
 use netstudy_tcp::{Endpoint, Outlet, Segment};
 use netstudy_units::Time;

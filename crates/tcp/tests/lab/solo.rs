@@ -1,4 +1,4 @@
-//! One endpoint whose peer is the test, for what the other endpoint would never say.
+//! One endpoint whose peer is the test, for segments that the other endpoint would never send.
 
 use netstudy_tcp::{Config, Endpoint, Flags, Range, Segment, SynOptions};
 use netstudy_units::{Duration, Time};
@@ -24,7 +24,7 @@ pub(crate) fn data(seq: u64, len: u32) -> Segment {
 
 pub(crate) struct Solo {
     end: Endpoint,
-    /// What it sends waits in its host until the test says that it leaves.
+    /// Its segments wait in its host until the test lets them leave.
     host_holds: bool,
 }
 
@@ -62,7 +62,7 @@ impl Solo {
         self
     }
 
-    /// The oldest segment with data in its host leaves; what it says then.
+    /// The oldest segment with data in its host leaves. Returns the segments sent then.
     pub(crate) fn leaves(&mut self, at: Duration) -> Vec<Segment> {
         let now = Time::ZERO + at;
         self.end.handle_departure(now);
@@ -84,7 +84,7 @@ impl Solo {
         self.says(at)
     }
 
-    /// Waits for the next timer and says what follows, and when that was.
+    /// Waits for the next timer. Returns its time and the segments sent then.
     pub(crate) fn waits(&mut self) -> (Duration, Vec<Segment>) {
         let at = self.end.next_timeout();
         assert_ne!(at, Time::NEVER, "no timer runs");

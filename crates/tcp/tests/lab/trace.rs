@@ -1,4 +1,4 @@
-//! What was said, with a name for each segment.
+//! The conversation, with a name for each segment.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -53,7 +53,7 @@ pub(crate) struct Entry {
     pub(crate) fate: Fate,
 }
 
-/// What a side's counters should say.
+/// Expected counters of a side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// With data, SYN or FIN.

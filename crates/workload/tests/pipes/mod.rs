@@ -1,8 +1,8 @@
-//! An ideal driver: applications joined by pipes that lose nothing, each with a rate and a latency.
+//! An ideal driver: applications joined by lossless pipes, each with a rate and a latency.
 //!
-//! A write leaves in segments, one after the other; each arrives whole a latency after its last byte has
-//! left, and its acknowledgment is back a latency later. Connections open in two latencies at the end
-//! that opens them, and in one at the other.
+//! A write leaves in segments, one after the other; each arrives whole a latency after its last byte
+//! has left, and its acknowledgment is back a latency later. Connections open in two latencies at the
+//! end that opens them, and in one at the other.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const SEGMENT_BYTES: u64 = 1_000;
 /// An end of a connection: host and number there.
 pub(crate) type End = (usize, u32);
 
-/// What happens to a host.
+/// An event at a host.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Opened(End),
@@ -24,7 +24,7 @@ enum Event {
     Closed(End),
 }
 
-/// What an application did that is not traffic, and when.
+/// An application's action other than traffic, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Begin,
@@ -85,7 +85,7 @@ impl<'a> Pipes<'a> {
         }
     }
 
-    /// Runs until nothing is left to be done; applications that hold wait then.
+    /// Runs until no action is left; applications that hold wait then.
     pub(crate) fn run(&mut self) {
         self.run_until(Time::NEVER);
     }

@@ -1,8 +1,8 @@
-"""Metrics of nodes: what hosts, interfaces, switch ports, links and the machine did in a phase.
+"""Metrics of nodes in a phase: of hosts, interfaces, switch ports, links and the machine.
 
 Counters are read at the edges of every phase, so that every run has the mean of each rate.
-Percentiles and extremes are those of the rates between two samples, where an instrument sampled
-the node. What was not counted is missing and never 0.
+Percentiles and extremes are those of the rates between two samples, if an instrument sampled the
+node. A quantity that was not counted is missing and never 0.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from netstudy.wire import Plan
 __all__ = ["course", "node_metric", "node_metrics"]
 
 Course = tuple[Floats, Floats]
-"""Times in s from the start of the phase, each the end of an interval; and the values there."""
+"""Times in s from the start of the phase, each the end of an interval; and their values."""
 
 GOODPUT, WATCHED = "goodput_mbps", "port_mbps"
 
 
 @lru_cache(maxsize=4096)
 def node_metric(text: str) -> Metric:
-    """The metric of a node that a study names; the mean where it names no statistic.
+    """The metric of a node that a study names; the mean if it names no statistic.
 
-    Raises ValueError for a name that is none.
+    Raises ValueError for an unknown name.
     """
     name = split_metric(text)
     assert name.scope is not None, f"{text} is measured at no node"
     formula = _formula_of(name)
-    label = f"{formula.label} of {name.scope}"
+    label = f"{formula.label} {'of' if name.scope.towards is None else 'at'} {name.scope}"
     statistic = _statistic_of(name)
     kind = "" if statistic is None else f"{statistic.word} "
     phase = "" if name.phase == "measure" else f", {name.phase}"
@@ -61,7 +61,7 @@ def node_metric(text: str) -> Metric:
         direction=formula.direction,
         instruments=(formula.source,),
         decimals=formula.decimals,
-        title=_title(f"{name.scope}: {kind}{formula.label}{phase}"),
+        title=_title(f"{kind}{label}{phase}"),
         figure=text,
         reading=_reading(name, formula),
     )
@@ -73,7 +73,7 @@ def node_metrics(plan: Plan) -> tuple[Metric, ...]:
 
 
 def course(run: RunSample, text: str) -> Course | None:
-    """How a metric of a node went on in a run; None where nothing sampled it."""
+    """The course of a metric of a node over a run; None if nothing sampled it."""
     name = split_metric(text)
     assert name.scope is not None, f"{text} is measured at no node"
     found = _places(run, name.scope, name.base)
@@ -90,7 +90,7 @@ def course(run: RunSample, text: str) -> Course | None:
 
 
 def _places(run: RunSample, scope: Scope, base: str) -> list[Place]:
-    """Those of the scope; `switch.port_mbps` is of the port that an instrument watches."""
+    """The places of the scope; for `switch.port_mbps`, only ports that an instrument watches."""
     found = places(run.planned.network, scope)
     if base != WATCHED or scope.towards is not None:
         return found
@@ -102,11 +102,11 @@ def _places(run: RunSample, scope: Scope, base: str) -> list[Place]:
 
 
 def _title(text: str) -> str:
-    return text[:1].upper() + text[1:] if text[:1].islower() and ":" not in text else text
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _statistic_of(name: MetricName) -> Statistic | None:
-    """That of its samples; None: it is the mean of the phase."""
+    """The statistic of its samples; None: the mean of the phase."""
     return None if name.statistic in (None, "mean") else STATISTICS[name.statistic]
 
 
@@ -151,8 +151,8 @@ def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
 
 
 def _together(fractions: Sequence[Fraction | None], rule: Rule) -> Fraction | None:
-    """The fractions of several nodes as one; None where one of them is missing, or there are
-    none, or nothing to divide by."""
+    """Combines the fractions of several nodes; None if one is missing, there are none, or a
+    denominator is 0."""
     known = [one for one in fractions if one is not None]
     if not known or len(known) < len(fractions):
         return None
@@ -183,8 +183,8 @@ _GOODPUT = replace(
 
 
 def _names(plan: Plan) -> Iterator[str]:
-    """Quantities of each group, of its interfaces where a host has several, of each switch by
-    what its ports lead to, of all links and of the machine."""
+    """Quantities of each group, of its interfaces if a host has several, of each switch's ports by
+    their neighbour, of all links and of the machine."""
     networks = list({id(run.network): run.network for run in plan.runs}.values())
     for network in networks:
         for group in dict.fromkeys(host.group for host in network.hosts):
@@ -204,5 +204,5 @@ def _of(node: str, towards: Sequence[str], *, is_switch: bool = False) -> Iterat
         yield from (f"{node}.{base}" for base in known)
     for one in towards:
         for base, quantity in known.items():
-            if quantity.at_port and base != WATCHED:  # port_out_mbps says the same
+            if quantity.at_port and base != WATCHED:  # the same as port_out_mbps
                 yield f"{node}@{one}.{base}"

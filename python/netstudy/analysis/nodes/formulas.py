@@ -1,8 +1,8 @@
-"""The formulas of what is read at nodes: from the growth of counters to a number in its unit.
+"""The formulas of node metrics: from the growth of counters to a number in its unit.
 
-A formula gives a numerator and a denominator of one node. Counters of a group's nodes are put
-together by the rule of the formula: a rate is the sum, a percentage the mean, a ratio of counters
-the ratio of their sums.
+A formula gives a numerator and a denominator for one node. The formula's rule combines the nodes of
+a group: rates are added up, percentages averaged, ratios of counters become the ratio of their
+sums.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from netstudy.wire import InstrumentKind
 BYTES_PER_MB = 1e6
 
 Fraction = tuple[Floats, Floats]
-"""Numerators and denominators, one entry an interval."""
+"""Numerators and denominators, one entry for each interval."""
 Rule = Literal["sum", "mean", "ratio", "largest"]
-"""How the nodes of a group are put together."""
+"""How a formula combines the nodes of a group."""
 
 _SENT, _RECEIVED = "interface_bytes_sent", "interface_bytes_received"
 _PACKETS_OUT, _PACKETS_IN = "interface_packets_sent", "interface_packets_received"
 _SWITCH_UNCOUNTED_BYTES = UNCOUNTED_BYTES - CHECK_SEQUENCE_BYTES
-"""Of a frame on the wire beyond what a switch counts, which knows the checksum."""
+"""Bytes of a frame on the wire that a switch does not count; it does count the check sequence."""
 
 
 @dataclass(frozen=True)
 class Formula:
-    """How a quantity follows from counters."""
+    """Computes a quantity from counters."""
 
     of: Callable[[Growth], Fraction | None]
     rule: Rule
     unit: str
     label: str
-    """What a reader calls it, in the middle of a sentence, before `of app`."""
+    """Its name in the middle of a sentence, before `of app`."""
     text: str
     """The formula in words and signs."""
     direction: Direction = "neutral"
     decimals: int = 1
     source: str = "counters of the interfaces"
     sampled_by: tuple[InstrumentKind, ...] = ("host",)
-    """Instruments whose samples hold the counters, the first that were there."""
+    """Instruments whose samples contain the counters; the first one present is used."""
 
 
 def _rate(
@@ -70,7 +70,7 @@ def _count(*counters: str, of_node: bool = False) -> Callable[[Growth], Fraction
 
 
 def _longest_queue(growth: Growth) -> Fraction | None:
-    """A maximum of each port, and not a count."""
+    """A maximum of each port, not a count."""
     found = [growth.line(line, "queue_bytes_max") for line in growth.place.lines]
     known = [one for one in found if one is not None]
     if not known or len(known) < len(found):
@@ -96,8 +96,13 @@ def _cpu_a_byte(growth: Growth) -> Fraction | None:
     return None if busy is None or octets is None else (busy, octets)
 
 
+def _cycles(growth: Growth) -> Fraction | None:
+    cycles, instructions = growth.node("cpu_cycles"), growth.node("cpu_instructions")
+    return None if cycles is None or instructions is None else (cycles, instructions)
+
+
 def _utilisation(*directions: Literal["sends", "receives"]) -> Callable[[Growth], Fraction | None]:
-    """The fuller of the directions, of the fullest of the lines."""
+    """The utilisation of the busier direction of the busiest line."""
 
     def of(growth: Growth) -> Fraction | None:
         shares = [
@@ -115,7 +120,7 @@ def _utilisation(*directions: Literal["sends", "receives"]) -> Callable[[Growth]
 
 
 def _share(growth: Growth, port: str, direction: str, rate_bps: int) -> Floats | None:
-    """Bits on the wire by what the line carries, as a host or as a switch counted them."""
+    """Bits on the wire divided by the line's capacity, from the counters of a host or a switch."""
     out = direction == "sends"
     of_host = (_SENT, _PACKETS_OUT) if out else (_RECEIVED, _PACKETS_IN)
     of_switch = (
@@ -134,8 +139,8 @@ def _share(growth: Growth, port: str, direction: str, rate_bps: int) -> Floats |
 
 
 def _drops(queue: str, driver: str) -> Callable[[Growth], Fraction | None]:
-    """The queue's and the driver's; a queue that was counted for the host as a whole is that of
-    its ports where all of them are meant."""
+    """Drops of the queue and of the driver. A queue counted for the whole host is used if all its
+    ports are meant."""
 
     def of(growth: Growth) -> Fraction | None:
         queued, by_driver = growth.ports(queue), growth.ports(driver)
@@ -151,7 +156,7 @@ _BUSY = ("cpu_user_ms", "cpu_nice_ms", "cpu_system_ms", "cpu_irq_ms", "cpu_softi
 _ALL = (*_BUSY, "cpu_steal_ms", "cpu_idle_ms", "cpu_iowait_ms")
 
 
-def _processors(*counters: str) -> Callable[[Growth], Fraction | None]:
+def _cpus(*counters: str) -> Callable[[Growth], Fraction | None]:
     """A share of the time of all CPUs of a machine."""
 
     def of(growth: Growth) -> Fraction | None:
@@ -274,6 +279,17 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         decimals=3,
         source="CPU time of the host",
     ),
+    "cycles_per_instruction": Formula(
+        _cycles,
+        "ratio",
+        "",
+        "cycles per instruction (CPI)",
+        "cycles ÷ instructions that the CPUs of the host retired, where their hardware counters "
+        "are read",
+        direction="lower",
+        decimals=2,
+        source="hardware counters of the CPUs",
+    ),
     **_disk_and_swap(),
 }
 
@@ -294,8 +310,8 @@ def _of_port(
 
 
 def _left(growth: Growth) -> Fraction | None:
-    """A frame counts as forwarded once the port has taken it: what is in the queue has not left
-    yet, where the queue is known."""
+    """A frame counts as forwarded as soon as the port has taken it: bytes still in the queue are
+    subtracted if they are known."""
     forwarded, queued = growth.ports("bytes_forwarded"), growth.ports("queue_bytes")
     if forwarded is None:
         return None
@@ -383,7 +399,7 @@ _OF_LINKS: Final[dict[str, Formula]] = {
 
 def _of_machine(*counters: str, label: str, text: str) -> Formula:
     return Formula(
-        _processors(*counters),
+        _cpus(*counters),
         "ratio",
         "%",
         label,
@@ -409,4 +425,4 @@ FORMULAS: Final[Mapping[Kind, Mapping[str, Formula]]] = {
     "link": _OF_LINKS,
     "machine": _OF_MACHINES,
 }
-"""What a scope is -> its quantities, by the names of `study.vocabulary`."""
+"""Kind of scope -> its quantities, by the names of `study.vocabulary`."""

@@ -1,4 +1,4 @@
-"""Application bytes that a host received, by the tables of the workload's connections."""
+"""Application bytes that a host received, from the tables of the workload's connections."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def goodput(run: RunSample, places: Sequence[Place]) -> Terms | None:
 
 
 def goodput_by_second(run: RunSample, places: Sequence[Place]) -> tuple[Floats, Floats] | None:
-    """When each whole second of the measuring phase ends, in s from its start, and the Mbit/s."""
+    """The end of each whole second of the measuring phase, in s from its start, and the Mbit/s in
+    it."""
     received, starts = _received(run, "second", places), run.column("second", "start_ns")
     window = run.measure_s
     if received is None or starts is None or not window:
@@ -37,7 +38,7 @@ def goodput_by_second(run: RunSample, places: Sequence[Place]) -> tuple[Floats, 
 
 
 def _received(run: RunSample, table: str, places: Sequence[Place]) -> Floats | None:
-    """What each row brought the hosts: as clients, and as servers that are sent to."""
+    """Bytes that the hosts received in each row: as clients, and as servers that receive data."""
     connections = run.record.samples.connection
     to_client, to_server = run.column(table, "bytes_received"), run.column(table, "bytes_sent")
     if connections is None or to_client is None or to_server is None:

@@ -1,6 +1,7 @@
-"""How counters grew: over a phase, by its edges, or between the samples of an instrument.
+"""Growth of counters: over a phase, between its edges, or between the samples of an instrument.
 
-Both are the same to a formula: arrays of growths, with one entry a phase or one an interval.
+Both look the same to a formula: arrays of growths, with one entry for the phase or one for each
+interval.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ Read = Callable[[str | None, str], Floats | None]
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """How the counters of one node grew."""
+    """Growth of the counters of one node."""
 
     place: Place
     at_s: Floats
-    """When each interval ends, from the start of the phase."""
+    """The end of each interval, from the start of the phase."""
     seconds: Floats
-    """How long each interval is."""
+    """The length of each interval."""
     read: Read
     cpus: float | None
     """CPUs that the node may use; None: not known."""
 
     def node(self, *counters: str) -> Floats | None:
-        """What the node counted under these names, together; None where one is missing."""
+        """The sum of these counters of the node; None if one is missing."""
         return self._sum((None, counter) for counter in counters)
 
     def ports(self, *counters: str) -> Floats | None:
-        """The same of all its ports that are meant; None where it has none."""
+        """The same over all its selected ports; None without any."""
         return self._sum((line.port, each) for line in self.place.lines for each in counters)
 
     def line(self, line: Line, *counters: str) -> Floats | None:
@@ -53,8 +54,8 @@ class Growth:
 
 
 def over_phase(run: RunSample, place: Place, phase: PhaseKind) -> Growth | None:
-    """By the counters at both edges of a phase, over the time between these readings; None where
-    they were not read there."""
+    """Growth between the counters at both edges of a phase, over the time between these readings;
+    None if they were not read there."""
     seconds = _between_edges(run, place.node, phase)
     if not seconds:
         return None
@@ -87,10 +88,10 @@ def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
 def between_samples(
     run: RunSample, all_places: Iterable[Place], instrument: InstrumentKind, phase: PhaseKind
 ) -> list[Growth]:
-    """By the samples of an instrument, at the times of the first place that it sampled.
+    """Growth between the samples of an instrument, at the times of the first place that it sampled.
 
-    Counters of other places are interpolated to these times: samplers of one interval do not tick
-    at the same instant. Empty where a place was not sampled, or fewer than twice.
+    Counters of other places are interpolated to these times, since samplers do not tick at the same
+    instant. Empty if a place was sampled less than twice.
     """
     wanted = list(all_places)
     sampled = run.sampled(instrument)
@@ -126,7 +127,8 @@ class _SampleReader:
     phase: PhaseKind
 
     def read(self, port: str | None, counter: str) -> Floats | None:
-        """A node of one interface may have been sampled with it, as one."""
+        """The growth of a counter; a node's single interface may have been sampled along with the
+        node."""
         series = self.series.get(port)
         if series is None or counter not in series.columns:
             series = self.series.get(None)

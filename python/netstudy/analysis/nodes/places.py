@@ -1,4 +1,4 @@
-"""Where a metric is read: the nodes and the ports that a scope of a study means in a network."""
+"""Resolves the scope of a metric in a network: the nodes and ports to read."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Place:
-    """A node that counts, and those of its ports that are meant."""
+    """A node with counters, and its selected ports."""
 
     node: str
     lines: tuple[Line, ...]
     are_all: bool
-    """Whether these are all of its ports, so that what the node itself counts is theirs."""
+    """Whether these are all of its ports, so that the node's own counters apply to them."""
 
 
 def kind_of(network: Network, name: str) -> Kind | None:
-    """What a scope of that name is in a network; None: there is nothing of that name."""
+    """The kind of a scope's name in a network; None: nothing has that name."""
     if name in (LINK, MACHINE):
         return "link" if name == LINK else "machine"
     if any(switch.name == name for switch in network.switches):
@@ -42,7 +42,7 @@ def kind_of(network: Network, name: str) -> Kind | None:
 
 
 def places(network: Network, scope: Scope) -> list[Place]:
-    """The nodes of a scope, with the ports that lead where it says; those without any are left
+    """The nodes of a scope, with their ports in its direction; nodes without such a port are left
     out."""
     if scope.node == MACHINE:
         return [Place(MACHINE, (), are_all=True)]
@@ -53,7 +53,8 @@ def places(network: Network, scope: Scope) -> list[Place]:
 
 
 def neighbours(network: Network, name: str) -> list[str]:
-    """Where the ports of a host group or switch lead to: groups of hosts and names of switches."""
+    """The neighbours of a host group or switch at its ports: groups of hosts and names of
+    switches."""
     found = [
         _group(network, far.node)
         for node in _nodes(network, name)
@@ -74,7 +75,8 @@ def _endpoints(network: Network, name: str) -> Iterator[Host | Zone]:
 
 
 def _place(network: Network, node: Host | Zone | Switch, towards: str | None) -> Place | None:
-    """A zone has the interface of its host that its address belongs to."""
+    """A node with its ports towards a neighbour. A zone uses its host's interface that carries its
+    address."""
     host, bound = (node.host, node.interface) if isinstance(node, Zone) else (node.name, None)
     ports = list(_ports(network, host))
     own = [port for port, _, _ in ports if bound in (None, port.name)]
@@ -88,7 +90,7 @@ def _place(network: Network, node: Host | Zone | Switch, towards: str | None) ->
 def _towards(
     network: Network, node: str, ports: Iterable[tuple[Port, Port, Link]], towards: str
 ) -> list[Port]:
-    """The port of that name, or those that lead to what is called so on the shortest way."""
+    """The port of that name, or the ports on the shortest paths to the nodes of that name."""
     named = [port for port, _, _ in ports if port.name == towards]
     if named and towards not in {_group(network, far.node) for _, far, _ in ports}:
         return named
@@ -102,7 +104,7 @@ def _towards(
 
 
 def _distances(network: Network, node: str, first: str) -> dict[str, int]:
-    """Links from a neighbour of a node to every node behind it; hosts forward nothing."""
+    """Links from a neighbour of a node to every node behind it; hosts do not forward."""
     found, ahead = {first: 1}, deque([first])
     switches = {switch.name for switch in network.switches}
     while ahead:
@@ -125,7 +127,8 @@ def _ports(network: Network, node: str) -> Iterator[tuple[Port, Port, Link]]:
 
 
 def _each_end(network: Network) -> Iterator[tuple[Port, Line]]:
-    """The ends of every link at a switch, which knows both directions; both where there is none."""
+    """The ends of every link at switches, which count both directions; both ends if there is no
+    switch."""
     switches = {switch.name for switch in network.switches}
     for link in network.links:
         known = [port for port in link.ports if port.node in switches] or link.ports

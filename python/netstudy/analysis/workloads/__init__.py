@@ -8,6 +8,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.workloads.base import WorkloadAnalysis
 from netstudy.analysis.workloads.incast import INCAST
 from netstudy.analysis.workloads.probe import (
+    FURTHER,
     PROBE_METRICS,
     TCP_METRICS,
     beside,
@@ -16,6 +17,7 @@ from netstudy.analysis.workloads.probe import (
 )
 from netstudy.analysis.workloads.published import published
 from netstudy.analysis.workloads.request import REQUESTS
+from netstudy.analysis.workloads.transactions import RESPONSE_STATISTICS, TRANSACTION_METRICS
 from netstudy.analysis.workloads.transfer import TRANSFERS
 from netstudy.wire import Plan, Published
 
@@ -34,10 +36,11 @@ __all__ = [
 WORKLOADS: Final[dict[str, WorkloadAnalysis]] = {
     one.kind: one for one in (INCAST, TRANSFERS, REQUESTS)
 }
-"""Kind -> what analysis knows of it."""
+"""Kind -> what analysis knows of it; those that some testbed carries out."""
 
 VOCABULARY: Final[dict[str, tuple[Metric, ...]]] = {
     **{kind: one.metrics for kind, one in WORKLOADS.items()},
+    "transactions": TRANSACTION_METRICS,
     "probe": PROBE_METRICS,
     "tcp": TCP_METRICS,
 }
@@ -46,13 +49,15 @@ VOCABULARY: Final[dict[str, tuple[Metric, ...]]] = {
 METRICS: Final[tuple[Metric, ...]] = tuple(
     metric for metrics in VOCABULARY.values() for metric in metrics
 )
+NAMED: Final[tuple[Metric, ...]] = (*METRICS, *RESPONSE_STATISTICS, *FURTHER)
+"""Those, and the other statistics of response times, probes and sampled connections."""
 
 
 def workload_of(plan: Plan) -> WorkloadAnalysis:
     """The workload of a plan: all of its runs have the same."""
     work = plan.runs[0].workload
     if isinstance(work, Published):
-        return published(plan, WORKLOADS, METRICS)
+        return published(plan, WORKLOADS, NAMED)
     return WORKLOADS[work.kind]
 
 

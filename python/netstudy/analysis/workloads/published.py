@@ -12,30 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from netstudy.analysis.intervals import Estimate, decimals_of
-from netstudy.analysis.metrics import Direction, Metric
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.samples import RunSample, Terms
 from netstudy.analysis.workloads.base import Counted, WorkloadAnalysis
-from netstudy.study.vocabulary import split_metric
 from netstudy.wire import Plan, Published
 
-_UNITS = {
-    "mb_per_s": "MB/s",
-    "ns_per_byte": "ns/B",
-    "per_s": "1/s",
-    "ms": "ms",
-    "us": "µs",
-    "s": "s",
-    "mbps": "Mbit/s",
-    "pct": "%",
-    "bytes": "B",
-}
-"""End of a metric's name -> its unit; the longest end first."""
-_LOWER = ("response", "errors", "drop", "retransmi", "timeout")
-_HIGHER = ("etr_", "itr_", "throughput", "goodput")
-"""Parts of the names of metrics of which less, or more, is better."""
 _FORMULA = "as its source gives it"
-_INSTRUMENT = "published data"
+INSTRUMENT = "published data"
+"""What measured a published value, as far as is known."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +57,24 @@ def published(
 ) -> WorkloadAnalysis:
     """What is known of the workload of published runs, with the metrics that they give.
 
-    `bases` are the workloads that analysis knows, `known` its metrics in all.
+    `bases` are the workloads that analysis computes, `known` all metrics that have a name.
     """
     work = plan.runs[0].workload
     assert isinstance(work, Published), "only such a plan comes here"
     base = bases.get(work.of)
-    metrics = _metrics(plan, (*(base.metrics if base else ()), *known))
+    own = (*base.metrics, *base.further) if base else ()
+    metrics = _metrics(plan, (*own, *known))
+    if base is None:  # nothing says which of them matter: what hosts did comes last
+        metrics = tuple(sorted(metrics, key=lambda one: "." in one.name))
     given = {metric.name: metric for metric in metrics}
 
     def of(wanted: Sequence[Metric]) -> tuple[Metric, ...]:
         return tuple(given[metric.name] for metric in wanted if metric.name in given)
 
     drops, again, timeouts = (
-        (base.drops, base.retransmissions, base.timeouts) if base else map(described, _LOSSES)
+        (base.drops, base.retransmissions, base.timeouts)
+        if base
+        else (_named(name, known) for name in _LOSSES)
     )
     return WorkloadAnalysis(
         kind=work.kind,
@@ -117,6 +107,7 @@ def _not_given(metric: Metric) -> Metric:
 
 
 _LOSSES = ("drops_per_run", "retransmissions_per_run", "timeouts_per_run")
+"""Of a workload that this version does not carry out."""
 
 
 def _metrics(plan: Plan, known: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -129,9 +120,9 @@ def _metrics(plan: Plan, known: Sequence[Metric]) -> tuple[Metric, ...]:
                 roundings[one.metric] = min(finest, one.rounding)
     return tuple(
         replace(
-            metric_named(name, known) or described(name),
+            _named(name, known),
             formula=_FORMULA,
-            instruments=(_INSTRUMENT,),
+            instruments=(INSTRUMENT,),
             decimals=decimals_of(rounding),
             reading=AsPublished(name),
             exported=True,
@@ -140,24 +131,7 @@ def _metrics(plan: Plan, known: Sequence[Metric]) -> tuple[Metric, ...]:
     )
 
 
-def described(name: str) -> Metric:
-    """A metric that no workload of this version computes, from its name alone."""
-    base = split_metric(name).base
-    return Metric(
-        name=name,
-        label=name,
-        unit=next((unit for end, unit in _UNITS.items() if base.endswith(f"_{end}")), ""),
-        formula=_FORMULA,
-        direction=_direction(base),
-        instruments=(_INSTRUMENT,),
-        decimals=2,
-        title=name,
-        figure=name,
-        reading=AsPublished(name),
-    )
-
-
-def _direction(base: str) -> Direction:
-    if any(part in base for part in _LOWER):
-        return "lower"
-    return "higher" if any(part in base for part in _HIGHER) else "neutral"
+def _named(name: str, known: Sequence[Metric]) -> Metric:
+    found = metric_named(name, known)
+    assert found is not None, f"{name} has no title and no unit, and yet a study may name it"
+    return found

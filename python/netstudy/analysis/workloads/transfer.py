@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -27,12 +28,14 @@ from netstudy.analysis.workloads.base import Bound, Counted, Course, WorkloadAna
 from netstudy.analysis.workloads.losses import loss_metrics, losses_per_run, sent_again
 from netstudy.wire import Run, RunRecord, Transfer
 
-COLUMNS = {
+# The samples count as the client does: what a get moves it receives, what a put moves it sends. The
+# other column holds requests and confirmations, which are not part of the data moved.
+DATA_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "get": ("bytes_received",),
     "put": ("bytes_sent",),
     "both": ("bytes_received", "bytes_sent"),
 }
-"""Direction -> the columns that hold its bytes; what asks or confirms goes the other way."""
+"""Direction of a transfer -> the columns of `connection` and `second` that count its data."""
 
 
 def _work(run: Run) -> Transfer:
@@ -41,10 +44,15 @@ def _work(run: Run) -> Transfer:
 
 
 def _moved(run: RunSample, table: str, direction: str | None = None) -> Floats | None:
-    """Bytes of each row, in one direction or in all that the workload moves."""
-    columns = COLUMNS[direction or _work(run.planned).direction]
-    found = [values for name in columns if (values := run.column(table, name)) is not None]
-    return np.sum(found, axis=0) if len(found) == len(columns) else None
+    """Bytes of data in each row of a table of samples, in one direction or in all that the workload
+    moves; None where one of the columns was not sampled."""
+    total: Floats | None = None
+    for column in DATA_COLUMNS[direction or _work(run.planned).direction]:
+        values = run.column(table, column)
+        if values is None:
+            return None
+        total = values if total is None else total + values
+    return total
 
 
 def moved_bytes(run: RunSample) -> float | None:

@@ -1,4 +1,4 @@
-"""Workloads on their way from a study to the wire, one file a kind, and the list of them."""
+"""Workloads on their way from a study to the wire, one file for each kind, and their list."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ LOWERINGS: tuple[Lowering[Any, Any], ...] = (
 
 
 def planned_of(work: wire.Workload) -> Planned[Any]:
-    """How a workload on the wire is told to people."""
+    """The description of a workload on the wire, for people."""
     known: tuple[Planned[Any], ...] = (*LOWERINGS, PublishedPlan())
     return next(one for one in known if isinstance(work, one.wired))
 
 
 def lowering_of(work: wire.Workload) -> Lowering[Any, Any]:
-    """That of a workload on the wire."""
+    """The lowering of a workload on the wire."""
     return next(one for one in LOWERINGS if isinstance(work, one.wired))
 
 
 def lowering_of_spec(spec: Spec) -> Lowering[Any, Any] | None:
-    """That of a workload of a study; None: this version does not carry it out."""
+    """The lowering of a study's workload; None: this version does not carry it out."""
     return next((one for one in LOWERINGS if isinstance(spec, one.spec)), None)

@@ -1,4 +1,4 @@
-"""What the parts of a plan that know no workload ask of each of them."""
+"""The interface of workloads for the workload-independent parts of a plan."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WorkT = TypeVar("WorkT", bound=wire.Traffic | wire.Published)
 
 @dataclass(frozen=True)
 class Roles:
-    """Who asks and who answers, as a study names them."""
+    """The client's and the server's place, as a study names them."""
 
     client: Place
     server: Place
@@ -33,8 +33,7 @@ class Roles:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many of what a workload counts it warms up for and is measured for; None: its keys do not
-    say it."""
+    """The workload's samples in warm-up and measuring phase; None if its keys do not give them."""
 
     warmup: int | None
     measure: int | None
@@ -42,7 +41,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Load:
-    """A message that one of what a workload counts sends from one endpoint to another."""
+    """A message from one endpoint to another that is part of one sample of a workload."""
 
     source: str
     target: str
@@ -50,12 +49,12 @@ class Load:
 
 
 class Planned(ABC, Generic[WorkT]):
-    """A workload of a plan, as it is told to people."""
+    """A workload of a plan, described for people."""
 
     wired: ClassVar[type[wire.Traffic] | type[wire.Published]]
-    """What a plan carries."""
+    """The plan's type for this workload."""
     unit: ClassVar[str]
-    """What it counts: iterations."""
+    """Plural name of its samples: iterations."""
 
     @property
     def name(self) -> str:
@@ -63,7 +62,7 @@ class Planned(ABC, Generic[WorkT]):
         return str(self.wired.model_fields["kind"].default)
 
     def summary(self, run: wire.Run) -> str:
-        """Who asks whom."""
+        """The workload with its client and server groups."""
         client, server = (
             ", ".join(dict.fromkeys(_group(run.network, name) for name in names))
             for names in (run.workload.roles.client, run.workload.roles.server)
@@ -71,50 +70,50 @@ class Planned(ABC, Generic[WorkT]):
         return f"{self.name}, {client} asks {server}"
 
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:  # noqa: ARG002
-        """What else there is to tell of it: what a line is about, and what it says."""
+        """Further lines of the description: subject and text."""
         yield from ()
 
 
 def _group(network: wire.Network, endpoint: str) -> str:
-    """The group of an endpoint's host; a zone is called by its own name."""
+    """The group of an endpoint's host; a zone's own name."""
     node = network.node(endpoint.partition("@")[0])
     return node.group if isinstance(node, wire.Host) else node.name
 
 
 class Lowering(Planned[WireT], Generic[SpecT, WireT]):
-    """A workload on its way from a study to the wire, and what carrying it out takes."""
+    """Converts a workload from a study to the wire, and estimates its cost."""
 
     spec: ClassVar[type[Spec]]
-    """What a study writes."""
+    """The study's type for this workload."""
 
     def left_out(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
-        """What no testbed of this version carries out of it, one sentence each."""
+        """Parts of the workload that no testbed of this version carries out, one sentence each."""
         yield from ()
 
     def not_run(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
-        """What a plan carries and no testbed of this version carries out, one sentence each."""
+        """Parts that a plan holds but no testbed of this version carries out, one sentence each."""
         yield from ()
 
     @abstractmethod
     def roles(self, spec: SpecT, topology: Topology, path: Path) -> Roles:
-        """Who asks and who answers; `path` leads to the workload."""
+        """Client and server; `path` is the workload's place in the study."""
 
     @abstractmethod
     def lower(self, spec: SpecT, roles: wire.Roles, path: Path, refuse: Refuse) -> WireT:
-        """The workload on the wire, with no reference left in `spec`."""
+        """The workload on the wire; `spec` contains no references."""
 
     @abstractmethod
     def counts(self, spec: SpecT) -> Counts:
-        """What its keys say of warm-up and measuring phase."""
+        """The workload's own counts for warm-up and measuring phase."""
 
     @abstractmethod
     def loads(self, work: WireT) -> Iterator[Load]:
-        """The messages of one of what it counts, those of all connections."""
+        """The messages of one sample, over all connections."""
 
     def waiting_ns(self, work: WireT, routes: Routes) -> float:  # noqa: ARG002
-        """Time that one of what it counts takes at least, however fast the links are."""
+        """The least time of one sample, however fast the links are."""
         return 0.0
 
     @abstractmethod
     def sample_bytes(self, work: WireT, count: float, seconds: float) -> float:
-        """Size of what a record tells of that many of what it counts, in that time, at most."""
+        """The most bytes of a record for that many samples, in that time."""

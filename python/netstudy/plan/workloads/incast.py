@@ -13,7 +13,7 @@ from netstudy.study.topology import Topology
 from netstudy.study.workloads.incast import Incast, Jitter
 
 _ITERATION_BYTES = 22
-"""What one iteration adds to a record, four numbers and their commas: the most, rounded up."""
+"""Most bytes of one iteration in a record: four numbers and their commas, rounded up."""
 
 
 class IncastLowering(Lowering[Incast, wire.Incast]):
@@ -28,7 +28,7 @@ class IncastLowering(Lowering[Incast, wire.Incast]):
         return Roles(spec.client, spec.servers, (*path, "client"), (*path, "servers"))
 
     def lower(self, spec: Incast, roles: wire.Roles, path: Path, refuse: Refuse) -> wire.Incast:
-        """Refuses several clients, and blocks that leave servers nothing to send."""
+        """Refuses blocks that leave servers nothing to send."""
         block, striped = concrete(spec.block), concrete(spec.striped)
         servers = len(roles.server)
         if block < (servers if striped else 1):
@@ -48,12 +48,12 @@ class IncastLowering(Lowering[Incast, wire.Incast]):
         return Counts(concrete(spec.warmup), concrete(spec.iterations))
 
     def loads(self, work: wire.Incast) -> Iterator[Load]:
-        """A block from each server, or its part of one."""
+        """A block from each server, or its part of a block."""
         for (client, server), size_bytes in zip(work.connected, work.response_bytes, strict=True):
             yield Load(server, client, size_bytes)
 
     def sample_bytes(self, work: wire.Incast, count: float, seconds: float) -> float:  # noqa: ARG002
-        """A row an iteration."""
+        """A row for each iteration."""
         return count * _ITERATION_BYTES
 
 

@@ -9,11 +9,11 @@ from netstudy.plan.workloads.base import Planned
 from netstudy.study.published import PublishedValue
 
 _VALUE_BYTES = 250
-"""What a value adds to a record."""
+"""Size of a value in a record."""
 
 
 class PublishedPlan(Planned[wire.Published]):
-    """What a plan for people says of published values."""
+    """Published values in a plan, described for people."""
 
     wired = wire.Published
     unit = "published values"
@@ -23,7 +23,7 @@ class PublishedPlan(Planned[wire.Published]):
         return _work(run).of
 
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:
-        """What was published, of which runs nothing else is known."""
+        """Sources and values; nothing else is known of these runs."""
         works = [_work(run) for run in runs]
         for source in dict.fromkeys(source for work in works for source in work.source):
             yield "source", source
@@ -32,7 +32,7 @@ class PublishedPlan(Planned[wire.Published]):
 
 
 def published_work(of: str, values: Sequence[PublishedValue]) -> wire.Published:
-    """What was published of a run of that workload."""
+    """The published values of a run of that workload."""
     return wire.Published(
         of=of,
         source=tuple(dict.fromkeys(one.source for one in values)),
@@ -46,7 +46,7 @@ def published_work(of: str, values: Sequence[PublishedValue]) -> wire.Published:
 
 
 def values_bytes(run: wire.Run) -> int:
-    """Size of what a record tells of published values, at most."""
+    """The most bytes of published values in a record."""
     return _VALUE_BYTES * len(_work(run).given)
 
 

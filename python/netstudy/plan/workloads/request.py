@@ -15,9 +15,9 @@ from netstudy.study.topology import Topology
 from netstudy.study.workloads.request import Request
 
 _BUCKET_BYTES = 18
-"""What a bucket of a histogram adds to a record."""
+"""Size of a histogram bucket in a record."""
 _BUCKETS_MAX = 2_000
-"""Buckets that latencies of a few orders of magnitude fill at most."""
+"""Most buckets filled by latencies over a few orders of magnitude."""
 
 
 class RequestLowering(Lowering[Request, wire.Request]):
@@ -34,7 +34,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
             yield "A request's new connections are not carried out yet; leave them out."
 
     def roles(self, spec: Request, topology: Topology, path: Path) -> Roles:  # noqa: ARG002
-        """Those who ask and those who answer."""
+        """Clients and servers."""
         return Roles(spec.clients, spec.servers, (*path, "clients"), (*path, "servers"))
 
     def lower(
@@ -44,7 +44,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
         path: Path,  # noqa: ARG002
         refuse: Refuse,  # noqa: ARG002
     ) -> wire.Request:
-        """Whatever fits the study fits the wire."""
+        """Every value of the study fits the wire."""
         return wire.Request(
             roles=roles,
             request_bytes=concrete(spec.request),
@@ -67,8 +67,8 @@ class RequestLowering(Lowering[Request, wire.Request]):
             yield Load(server, client, work.response_bytes)
 
     def waiting_ns(self, work: wire.Request, routes: Routes) -> float:
-        """The round trip and the time to think, shared by the requests that are under way at once;
-        in an open loop the interval."""
+        """The round trip and the think time, shared by the requests in flight; in an open loop the
+        interval."""
         if work.every_ns is not None:
             return float(work.every_ns)
         trips = [
@@ -80,7 +80,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
         return (max(trips) + work.think_ns) / work.outstanding
 
     def sample_bytes(self, work: wire.Request, count: float, seconds: float) -> float:  # noqa: ARG002
-        """A histogram a pair."""
+        """A histogram for each pair."""
         pairs = len(list(work.roles.pairs))
         return pairs * min(_BUCKETS_MAX, count * work.connections) * _BUCKET_BYTES
 

@@ -15,11 +15,11 @@ from netstudy.study.topology import Topology
 from netstudy.study.workloads.transfer import Transfer
 
 _NOMINAL_BYTES = 1_000_000
-"""What a transfer without a size is reckoned in."""
+"""Assumed size of a transfer without a size."""
 _TRANSFER_BYTES = 60
-"""What one transfer adds to a record, five numbers and their commas: the most, rounded up."""
+"""Most bytes of one transfer in a record: five numbers and their commas, rounded up."""
 _SECOND_BYTES = 40
-"""What a second of a connection adds to a record."""
+"""Size of a second of a connection in a record."""
 
 _CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
     "protocol": ("tcp",),
@@ -27,8 +27,7 @@ _CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
     "to": ("null",),
     "data path": (),
 }
-"""Key -> the levels that this version carries out: data are made in memory, sent by TCP,
-discarded."""
+"""Key -> the supported levels: data are generated in memory, sent by TCP, and discarded."""
 _FIELDS = {"from": "from_", "data path": "data_path"}
 
 
@@ -40,7 +39,7 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
     unit = "transfers"
 
     def left_out(self, spec: Transfer, study: Study, path: Path) -> Iterator[str]:
-        """Other protocols than plain TCP, files, and how a server reads them."""
+        """Other protocols than plain TCP, files, and the servers' ways to read them."""
         for key, levels in _CARRIED_OUT.items():
             value = getattr(spec, _FIELDS.get(key, key))
             found = [level_text(level) for _, level in study.levels_at((*path, key), value)]
@@ -49,7 +48,7 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
                 yield f"A transfer with {key}: {' or '.join(other)} is not carried out yet."
 
     def roles(self, spec: Transfer, topology: Topology, path: Path) -> Roles:
-        """Named hosts, or those of a placement: a get is asked for by who receives."""
+        """Named hosts, or those of a placement: the receiver of a get is the client."""
         placed = concrete(spec.placement)
         if placed is None:
             return Roles(spec.clients, spec.servers, (*path, "clients"), (*path, "servers"))
@@ -68,7 +67,7 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         path: Path,  # noqa: ARG002
         refuse: Refuse,  # noqa: ARG002
     ) -> wire.Transfer:
-        """Whatever fits the study fits the wire."""
+        """Every value of the study fits the wire."""
         return wire.Transfer(
             roles=roles,
             direction=concrete(spec.direction),
@@ -83,7 +82,7 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         return Counts(concrete(spec.warmup), concrete(spec.repeats))
 
     def loads(self, work: wire.Transfer) -> Iterator[Load]:
-        """A transfer of each flow, both ways where it goes both ways."""
+        """A transfer of each flow, in each of its directions."""
         size = work.size_bytes or _NOMINAL_BYTES
         for client, server in work.connected:
             if "server" in work.sending:
@@ -96,6 +95,6 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         return float(work.pause_ns)
 
     def sample_bytes(self, work: wire.Transfer, count: float, seconds: float) -> float:
-        """A row a transfer, and one a connection and second."""
+        """A row for each transfer, and one for each connection and second."""
         transfers = count if work.size_bytes is not None else 1
         return len(list(work.connected)) * (transfers * _TRANSFER_BYTES + seconds * _SECOND_BYTES)

@@ -1,1 +1,1 @@
-"""The report's sentences, computed from what analysis found; no number is typed."""
+"""The report's sentences, computed from the analysis; no number is typed by hand."""

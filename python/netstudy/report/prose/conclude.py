@@ -1,4 +1,5 @@
-"""What follows: who is ahead where, by how much, where the lead changes, what is undecided."""
+"""The conclusions: the winner at each level, the size of its lead, changes of the lead, undecided
+rows."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level
 
 TIMES = ("s", "ms", "µs")
-"""Units of a metric of which more is slower."""
+"""Units of metrics for which more is slower."""
 
 
 def conclusions(found: PanelResult) -> list[Point]:
@@ -52,7 +53,7 @@ def conclusions(found: PanelResult) -> list[Point]:
 
 
 def verdict_points(found: PanelResult, table: VerdictTable) -> list[Point]:
-    """What the executive summary repeats: who is ahead where, by how much, what is undecided."""
+    """The points for the executive summary: the winner at each level, its lead, undecided rows."""
     panel = found.panel
     if all(row.within_one_run for row in table.rows if row.ratio is not None):
         return point("No verdict", _one_run(panel, table))
@@ -67,12 +68,12 @@ def verdict_points(found: PanelResult, table: VerdictTable) -> list[Point]:
 
 
 def deciding(found: PanelResult) -> list[VerdictTable]:
-    """The verdicts on the metric that decides: the first that the study compares on."""
+    """The verdicts on the deciding metric: the first one that the study compares on."""
     return [table for table in found.verdicts if table.metric == found.verdicts[0].metric]
 
 
 def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """What one run a cell shows: an order, and nothing of how sure it is."""
+    """The result of a single run for each cell: an order, without any measure of uncertainty."""
     yield say(
         "One run of a cell shows nothing of what differs between runs, so nothing is decided"
         "{held}.",
@@ -103,7 +104,7 @@ def _is_behind(row: Comparison, metric: Metric) -> bool:
 
 
 def _counts(panel: Panel, table: VerdictTable) -> Sentence:
-    """How many rows are different, the same, undecided."""
+    """The numbers of rows that are different, the same, undecided."""
     total = len(table.rows)
     parts = [
         say("{word} at {n}", word=Name(word), n=count(len(rows), f"rows that are {word}"))
@@ -183,7 +184,7 @@ def _largest(rows: Sequence[Comparison], winner: Level) -> Comparison | None:
 
 
 def _size(panel: Panel, table: VerdictTable, row: Comparison, lead: Sentence) -> Sentence:
-    """Both values, the ratio and the change, with the base in absolute value."""
+    """Both values, the ratio and the change, with the absolute value of the base."""
     assert row.value is not None, "a row with a ratio has both values"
     assert row.base_value is not None, "a row with a ratio has both values"
     return say(
@@ -204,7 +205,7 @@ def _value(table: VerdictTable, value: float, level: Level) -> Number:
 
 
 def _compared(table: VerdictTable, row: Comparison) -> Sentence:
-    """How the level stands to the base, in words that fit the metric."""
+    """The level relative to the base, in words that fit the metric."""
     times = ratio_number(row, table)
     assert times is not None, "only rows with a ratio are put into words"
     source = f"|change| in % of {table.factor}={table.base}, {ratio_source(row, table)}"
@@ -236,7 +237,7 @@ def _interval(table: VerdictTable, row: Comparison) -> Sentence:
 
 
 def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) -> Iterator[Sentence]:
-    """Dropped packets where the completion times were put into words."""
+    """Dropped packets at the levels whose completion times were described."""
     times = {row.x: ratio_number(row, table) for row in table.rows}
     parts = [
         say("{times} times as many{at}", times=ratio, at=at_level(panel, x))
@@ -253,7 +254,7 @@ def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) ->
 
 
 def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """Where nothing is decided, and how many more runs would probably change that."""
+    """Undecided rows, and the number of runs that would probably decide them."""
     rows = table.with_outcome("undecided")
     if not rows:
         return
@@ -277,7 +278,7 @@ def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
 
 
 def _noise(table: VerdictTable) -> Iterator[Sentence]:
-    """The study's threshold beside the noise that the replicates show."""
+    """The study's threshold beside the noise of the replicates."""
     measured = [row.noise_pct for row in table.rows if row.noise_pct is not None]
     if not measured:
         return

@@ -1,4 +1,5 @@
-"""What a test case does: its factors, its runs, its workload, and what the compared cells share."""
+"""Describes a test case: its factors, its runs, its workload, and differences of the compared
+cells."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from netstudy.wire import Level, Run
 
 
 def study_description(result: StudyResult) -> list[Sentence]:
-    """What the study says of itself as a whole, and of the variant in which it was carried out."""
+    """The study's general description, and the variant in which it was carried out."""
     found = [say("{text}", text=Name(result.description))] if result.description else []
     if result.variant is not None:
         testbed, why = result.variant
@@ -50,21 +51,28 @@ def case_description(case: CaseResult, comparing: Comparing | None) -> list[Sent
 
 
 def _varies(case: CaseResult, cells: Sequence[CellRow]) -> Sentence:
-    factors = [_factor(name, levels) for name, levels in case.layout.factors.items()]
+    factors = case.layout.factors.items()
+    varied = [_factor(name, levels) for name, levels in factors if len(levels) > 1]
+    held = [_factor(name, levels) for name, levels in factors if len(levels) == 1]
     number = count(len(cells), "cells of the test case")
     runs = number_range([len(cell.planned) for cell in cells], "planned runs a cell")
     if not factors:
         return say("It has one cell with {runs}.", runs=things(runs, "run"))
     return say(
-        "It varies {factors}: {cells} with {runs} in each.",
-        factors=join(factors),
+        "It {does}: {cells} with {runs} in each.",
+        does=join(
+            [
+                *([say("varies {factors}", factors=join(varied))] if varied else []),
+                *([say("holds {factors}", factors=join(held))] if held else []),
+            ]
+        ),
         cells=things(number, "cell"),
         runs=things(runs, "run"),
     )
 
 
 def _levels(case: CaseResult) -> Iterator[Sentence]:
-    """What the study says its levels are."""
+    """The study's descriptions of its levels."""
     for factor, level, said in case.levels:
         yield say(
             "{factor} {level}: {said}",
@@ -81,7 +89,7 @@ def _factor(name: str, levels: Sequence[Level]) -> Sentence:
 
 
 def _differences(case: CaseResult, comparing: Comparing | None) -> Iterator[Sentence]:
-    """In which figures of the configuration the compared cells differ."""
+    """The settings in which the compared cells differ."""
     if comparing is None or case.layout.series != comparing.factor:
         return
     paths = dict.fromkeys(
@@ -108,8 +116,8 @@ def _pairs(panel: Panel, base: Level) -> Iterator[tuple[Run, Run]]:
 
 
 def differing(a: Run, b: Run) -> list[str]:
-    """Paths of the settings in which two runs differ; of a part that is of another kind in the
-    two, and so has other settings, the path of the part."""
+    """Paths of the settings in which two runs differ. A part that has a different kind, and
+    therefore other settings, in the two runs appears as the path of the part."""
     left, right = settings_of(a), settings_of(b)
     parts = {path.rpartition(".")[0] for path in left.keys() ^ right.keys()}
     unlike = [path for path in {**left, **right} if path in left.keys() & right.keys()]

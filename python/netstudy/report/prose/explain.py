@@ -1,4 +1,4 @@
-"""Why: the causal chain in sentences, with what speaks for each link and what does not."""
+"""Why: the causal chain in sentences, with the evidence for and against each link."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ def chain(found: PanelResult) -> list[Sentence]:
 
 def _links(found: PanelResult) -> Iterator[Sentence]:
     testable = found.causes.testable()
+    if not found.causes.chain:
+        return
     if not testable:
         yield say("The cells do not differ enough for the causal chain to be tested.")
         return
@@ -45,7 +47,7 @@ def _links(found: PanelResult) -> Iterator[Sentence]:
 def _one_link(
     cause: Metric, effect: Metric, links: Sequence[Link], found: PanelResult
 ) -> Iterator[Sentence]:
-    """In which scopes a link holds; a scope counts when it holds for every level."""
+    """The scopes in which a link holds; a scope counts if it holds for every level."""
     if not links:
         return
     scopes = dict.fromkeys(link.scope for link in links)
@@ -98,7 +100,7 @@ def _timeout_cost(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _accounts(found: PanelResult) -> Iterator[Sentence]:
-    """The part of the time beyond the wire that waiting for timeouts makes up."""
+    """The share of the time above the wire's own that waiting for timeouts explains."""
     parts = [
         say(
             "{middle}{on}{span}",
@@ -132,7 +134,7 @@ def _span(shares: Sequence[float]) -> Sentence:
 
 
 def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
-    """Each level with the accounted parts of its cells in which some iteration waits."""
+    """Each level with the explained shares of its cells in which some iteration waits."""
     accounts = found.causes.accounts
     by_level = [
         (level, [p for a in accounts if a.level == level and (p := _large_account(a)) is not None])
@@ -142,7 +144,7 @@ def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
 
 
 def _large_account(account: TimeAccount) -> float | None:
-    """The accounted part of a cell in which some iteration waits; else None."""
+    """The explained share of a cell in which some iteration waits; else None."""
     return account.found.accounted_pct if account.found.waiting_ms else None
 
 
@@ -153,11 +155,11 @@ def _identity(found: PanelResult) -> Iterator[Sentence]:
 
 
 MOST = 50.0
-"""In percent: waiting beyond half of the time is called most of it."""
+"""In percent: waiting for more than half of the time counts as most of it."""
 
 
 def cause_summary(found: PanelResult) -> list[Sentence]:
-    """The answer to why, in the words of the executive summary."""
+    """The answer to why, for the executive summary."""
     shares = _shares(found)
     waits = bool(shares) and all(median(values) > MOST for _, values in shares)
     lead = [say("Waiting for retransmission timeouts is most of the time lost.")] if waits else []
@@ -165,7 +167,7 @@ def cause_summary(found: PanelResult) -> list[Sentence]:
 
 
 def limits(samples: str) -> Sentence:
-    """What the ways to look at a link can show; `samples` is what is compared inside a cell."""
+    """What the scopes of a link's test can show; `samples` is the unit compared inside a cell."""
     return say(
         "What this can show: between the {samples} of one cell only chance differs, so that look "
         "is the strongest; along the other factor that factor itself drives both sides, so that "

@@ -1,4 +1,4 @@
-"""How a growing factor came to its end: in sentences, and as a table."""
+"""How a growing factor ended: in sentences, and as a table."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.tables import Group, Table, Value, bare, numeric_level
 
 NO_VALUE = "no value"
-"""What stands for a level that none of its runs gives a value of."""
+"""Shown for a level whose runs give no value."""
 
 
 def growth_sentences(case: CaseResult, margin_pct: float | None) -> list[Sentence]:
-    """What grew and by which rule, then one sentence a combination of the other factors."""
+    """The growing factor and its rule, then one sentence for each combination of the other
+    factors."""
     return [*_rule(case, margin_pct), *(loop_sentence(one) for one in case.loops)]
 
 
@@ -63,7 +64,8 @@ def ending_text(one: GrownLoop) -> str:
 
 
 def growth_table(case: CaseResult, table_id: str) -> Table:
-    """One row a loop: what was tried, the best level with its value, the last gain, the end."""
+    """One row for each loop: levels tried, the best level with its value, the last gain, the
+    end."""
     loops = case.loops
     factor, metric = loops[0].loop.factor.name, loops[0].metric
     groups = (
@@ -80,7 +82,7 @@ def growth_table(case: CaseResult, table_id: str) -> Table:
 
 
 def steps_table(case: CaseResult, table_id: str) -> Table:
-    """One row a level that was tried: how far it was ahead of the best before it."""
+    """One row for each level that was tried: its lead over the best before it."""
     loops = case.loops
     factor, metric = loops[0].loop.factor.name, loops[0].metric
     groups = (

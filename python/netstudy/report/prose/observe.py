@@ -1,4 +1,4 @@
-"""What is seen in a panel: the range of each metric, before anything is concluded."""
+"""Observations in a panel: the range of each metric, before any conclusion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netstudy.wire import Level
 
 
 def observations(found: PanelResult) -> list[Sentence]:
-    """The range of each metric along x, one sentence a metric."""
+    """The range of each metric along x, one sentence each."""
     return [
         *key_observations(found),
         *_retransmissions_per_drop(found),
@@ -28,7 +28,7 @@ def observations(found: PanelResult) -> list[Sentence]:
 
 
 def key_observations(found: PanelResult) -> list[Sentence]:
-    """The ranges and the timeouts: what a summary says where nothing is compared."""
+    """The ranges and the timeouts: the summary of a study that compares nothing."""
     ranges = [_range_sentence(found.panel, metric) for metric in found.workload.observed]
     return [*(one for one in ranges if one is not None), *_timeouts(found)]
 
@@ -50,6 +50,9 @@ def _span(panel: Panel, level: Level | None, metric: Metric) -> Sentence | None:
     low_ref, high_ref = (cell_number(c, metric, unit=True) for c in (low, high))
     assert low_ref is not None, "an extreme has a value"
     assert high_ref is not None, "an extreme has a value"
+    if sum(cell.value(metric) is not None for cell in panel.along_x(level)) == 1:
+        at = at_level(panel, low_x) if len(panel.x_levels) > 1 else NOTHING
+        return say("{value}{at}{on}", value=low_ref, at=at, on=on)
     if low_ref.text == high_ref.text:
         return say("{value}{on} throughout", value=high_ref, on=on)
     return say(
@@ -106,7 +109,7 @@ def _timeouts(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _goodput(found: PanelResult) -> Iterator[Sentence]:
-    """Best and worst goodput, and how much of the possible that is."""
+    """Best and worst goodput, and the best one's share of the possible goodput."""
     panel, metric = found.panel, found.workload.bounded
     for level in panel.series_levels if metric is not None else ():
         assert metric is not None, "there is no level without a metric"
@@ -135,7 +138,7 @@ def _goodput(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _tail(found: PanelResult) -> Iterator[Sentence]:
-    """How far the slowest samples lie from the usual one at the last x."""
+    """The slowest samples against the median at the last x."""
     panel = found.panel
     for level in panel.series_levels if found.workload.tail is not None else ():
         x = panel.x_levels[-1]
@@ -156,7 +159,7 @@ def _tail(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _probe(found: PanelResult) -> Iterator[Sentence]:
-    """What others would wait, without the workload and beside it, at the last x."""
+    """Latency of other traffic, without the workload and beside it, at the last x."""
     panel = found.panel
     for level in panel.series_levels:
         x = panel.x_levels[-1]

@@ -1,4 +1,4 @@
-"""How the study's own values stand to the published ones, in sentences."""
+"""Comparison of the study's own values with published ones, in sentences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from netstudy.report.refs import Name, Number, Sentence, join, say
 
 
 def against_published(found: PanelResult) -> list[Sentence]:
-    """The deciding metric in words, and what is odd in the published rows."""
+    """The deciding metric in words, and inconsistencies of the published rows."""
     if found.reference is None:
         return []
     panel, reference = found.panel, found.reference
@@ -110,7 +110,7 @@ def _ratio(panel: Panel, ratio: RatioAgreement, here: Here) -> Iterator[Sentence
 
 
 def _interval(interval: Interval | None, decimals: int, source: str) -> Sentence:
-    """Its ends in brackets; nothing where there is none."""
+    """The ends of the interval in brackets; empty without an interval."""
     if interval is None:
         return NOTHING
     middle = (interval.low + interval.high) / 2
@@ -155,7 +155,8 @@ def _law(panel: Panel, reference: PanelReference) -> Iterator[Sentence]:
 
 
 def _resent(found: PanelResult, agreements: Sequence[Agreement]) -> Iterator[Sentence]:
-    """Retransmissions a dropped packet, published: below one is no honest count."""
+    """Published retransmissions for each dropped packet: fewer than one cannot be a correct
+    count."""
     parts = []
     for level in found.panel.series_levels:
         drops = _published_sum(agreements, found.workload.drops.name, level)
@@ -181,7 +182,7 @@ def _published_sum(agreements: Sequence[Agreement], name: str, level: object) ->
 
 
 def fitted_note(fitted: Mapping[str, Sequence[str]]) -> Sentence | None:
-    """That some figures of the profiles were fitted on data; None when none was."""
+    """A note that some figures of the profiles were fitted to data; None if none was."""
     if not fitted:
         return None
     parts = [

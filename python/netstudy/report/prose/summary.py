@@ -12,26 +12,26 @@ from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations
 from netstudy.report.prose.published import published_summary
-from netstudy.report.prose.words import Point, point, things
+from netstudy.report.prose.words import Point, held_levels, point, things
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import condition_text
 
 
 def summary(result: StudyResult) -> list[Point]:
-    """The points of the summary; without a comparison, what was observed."""
+    """The points of the summary; without a comparison, the observations."""
     several = len(result.cases) > 1
     return [
         *point("Required", _required(result)),
         *(
-            Point(f"{one.lead}, {case.name}", one.sentences) if several else one
+            one
             for case in result.cases
-            for one in _case_points(case)
+            for one in _case_points(case, f", {case.name}" if several else "")
         ),
     ]
 
 
 def _required(result: StudyResult) -> Iterator[Sentence]:
-    """How many requirements are met, and each that is not."""
+    """The number of requirements that are met, and each one that is missed."""
     asked = [one for one in result.requirements if one.outcome != "not in this run"]
     if asked:
         yield say(
@@ -45,7 +45,7 @@ def _required(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _missed(one: CheckedRequirement) -> Sentence:
-    """What was required and what was found instead."""
+    """The requirement and the actual value."""
     worst = one.worst
     value = None
     if worst is not None and one.metric is not None:
@@ -60,17 +60,33 @@ def _missed(one: CheckedRequirement) -> Sentence:
     )
 
 
-def _case_points(case: CaseResult) -> list[Point]:
+def _case_points(case: CaseResult, name: str) -> list[Point]:
+    """The points of a case, each with `name` behind its lead."""
     return [
-        *point("Grown", map(loop_sentence, case.loops)),
-        *(one for found in case.panels for one in _panel_points(found)),
+        *point(f"Grown{name}", map(loop_sentence, case.loops)),
+        *(
+            one
+            for found in case.panels
+            for one in _panel_points(found, name, _told_apart(case, found))
+        ),
     ]
 
 
-def _panel_points(found: PanelResult) -> list[Point]:
-    verdicts = [one for table in deciding(found) for one in verdict_points(found, table)]
+def _told_apart(case: CaseResult, found: PanelResult) -> Sentence:
+    """What a panel holds and other panels of its case do not."""
+    first = case.panels[0].panel.fixed
+    differing = {f for one in case.panels for f, v in one.panel.fixed.items() if v != first[f]}
+    return held_levels({f: v for f, v in found.panel.fixed.items() if f in differing})
+
+
+def _panel_points(found: PanelResult, name: str, held: Sentence) -> list[Point]:
+    verdicts = [
+        Point(f"{one.lead}{name}", one.sentences)
+        for table in deciding(found)
+        for one in verdict_points(found, table)
+    ]
     return [
-        *(verdicts or point("Observed", key_observations(found))),
-        *point("Why", cause_summary(found)),
-        *point("Published", published_summary(found)),
+        *(verdicts or point(f"Observed{name}{held}", key_observations(found))),
+        *point(f"Why{name}", cause_summary(found)),
+        *point(f"Published{name}", published_summary(found)),
     ]

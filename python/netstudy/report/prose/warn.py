@@ -1,4 +1,4 @@
-"""Look before you trust this result: what is wrong with the runs, in sentences."""
+"""Look before you trust this result: problems of the runs, in sentences."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def _made_again(result: StudyResult) -> Iterator[Sentence]:
 def _set_aside(result: StudyResult) -> Iterator[Sentence]:
     if result.testbed.set_aside:
         yield say(
-            "Attempts that the machine had spoiled were set aside and made again later: {n}.",
+            "Attempts that the machine disturbed were set aside and repeated: {n}.",
             n=count(result.testbed.set_aside, "records of invalid runs that were set aside"),
         )
 
 
 def _advice(result: StudyResult) -> Sentence:
-    """What helps against a machine that is late."""
+    """Advice for runs on a machine that was late."""
     return say(
         ": make them again on an idle machine by {again}, or run the study at a smaller scale, "
         "such as {option}",
@@ -156,9 +156,9 @@ def _warm_up(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _named(cells: Sequence[CellRow], table: CellTable) -> Sentence:
-    """Cells by their levels; those that differ in the factor along x alone as one span.
+    """Cells by their levels; those that differ only in the factor along x as one span.
 
-    A factor that has one level in all cells tells them from none, and is left out.
+    A factor with the same level in all cells does not distinguish them, and is left out.
     """
     along = next((f for f, levels in table.factors.items() if is_numeric(levels)), None)
     telling = {f for f, levels in table.factors.items() if len(levels) > 1} or set(table.factors)

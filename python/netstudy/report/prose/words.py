@@ -1,4 +1,4 @@
-"""Turns of phrase that several sentences share."""
+"""Phrases that several sentences share."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def margin_sentence(result: StudyResult) -> list[Sentence]:
 
 
 def at_level(panel: Panel, x: Level | None) -> Sentence:
-    """Where: at 23 servers, with a blank before it; nothing where no factor runs along x."""
+    """The place of a level: " at 23 servers"; empty without a factor along x."""
     return NOTHING if panel.x is None else say(" at {x}", x=at(panel.x, x))
 
 
 def at_levels(panel: Panel, chosen: Sequence[Level | None]) -> Sentence:
-    """Where: at 5 to 23 servers, with a blank before it; nothing without an x."""
+    """The place of several levels: " at 5 to 23 servers"; empty without a factor along x."""
     return NOTHING if panel.x is None else say(" at {x}", x=_levels(panel, panel.x, chosen))
 
 
 def where_levels(panel: Panel, chosen: Sequence[Level | None]) -> Sentence:
-    """At 5 to 23 servers, to begin a sentence; without an x: In this comparison."""
+    """The same to begin a sentence: "At 5 to 23 servers"; without an x, "In this comparison"."""
     if panel.x is None:
         return say("In this comparison")
     return say("At {x}", x=_levels(panel, panel.x, chosen))
@@ -51,39 +51,39 @@ def _levels(panel: Panel, x: str, chosen: Sequence[Level | None]) -> Name:
 
 
 def on_level(panel: Panel, level: Level | None) -> Sentence:
-    """Of which series: on nexus-5010, with a blank before it; nothing without a series."""
+    """The level of a series: " on nexus-5010"; empty without a series."""
     return NOTHING if panel.series is None else say(" on {level}", level=level_name(level))
 
 
 def in_panel(panel: Panel) -> Sentence:
-    """The levels that a panel holds fixed: (configuration 4 MB); nothing without any."""
+    """The levels that a panel holds fixed: " (configuration 4 MB)"; empty without any."""
     return held_levels(panel.fixed)
 
 
 def held_levels(held: Treatment) -> Sentence:
-    """Levels that are held, in brackets; nothing without any."""
+    """Held levels, in brackets; empty without any."""
     if not held:
         return NOTHING
     return say(" ({held})", held=join([Name(f"{f} {level_text(v)}") for f, v in held.items()]))
 
 
 def within(title: str) -> str:
-    """A title inside a sentence: acronyms stay as they are."""
+    """A title inside a sentence: lower case, except for acronyms."""
     return title if title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
 def with_article(noun: str) -> str:
-    """an iteration, a transfer."""
+    """A noun with its article: an iteration, a transfer."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def things(number: Number, noun: str) -> Sentence:
-    """A number of things: 1 run, 5 runs."""
+    """A number with its noun: "1 run", "5 runs"."""
     return say("{n} {noun}", n=number, noun=Name(noun if number.text == "1" else f"{noun}s"))
 
 
 def number_range(values: Sequence[int], source: str) -> Number:
-    """One value, or the lowest and the highest."""
+    """A single value, or the lowest and the highest."""
     low, high = min(values), max(values)
     text = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Number(high, text, source)
@@ -91,13 +91,13 @@ def number_range(values: Sequence[int], source: str) -> Number:
 
 @dataclass(frozen=True)
 class Point:
-    """A paragraph of conclusions under a word that says what it is about."""
+    """A paragraph of conclusions under a lead word."""
 
     lead: str
     sentences: tuple[Sentence, ...]
 
 
 def point(lead: str, sentences: Iterable[Sentence]) -> list[Point]:
-    """A list with the point, or an empty one when there is nothing to say."""
+    """A list with the point, or an empty one without sentences."""
     found = tuple(sentences)
     return [Point(lead, found)] if found else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from netstudy.analysis.intervals import CONFIDENCE
 from netstudy.analysis.rank import PERMUTATIONS
@@ -10,7 +10,7 @@ from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import ALPHA
 from netstudy.report.cellrefs import count, plain
 from netstudy.report.prose.words import margin_sentence, number_range, things
-from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.workloads.base import WorkloadPage
 from netstudy.wire import Published, Run
 
@@ -18,6 +18,11 @@ from netstudy.wire import Published, Run
 def _work(run: Run) -> Published:
     assert isinstance(run.workload, Published), "this is the page of published values"
     return run.workload
+
+
+def _listed(sources: Iterable[str]) -> Name:
+    """Sources one after the other; there are commas inside of them."""
+    return Name("; ".join(sources))
 
 
 def _description(runs: Sequence[Run]) -> list[Sentence]:
@@ -28,7 +33,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
         say(
             "The values are published ones, {given} a run: {sources}.",
             given=things(given, "value"),
-            sources=join([Name(source) for source in sources]),
+            sources=_listed(sources),
         ),
         say(
             "Nothing was carried out here: how the runs were made is told by the source alone. "
@@ -68,8 +73,7 @@ def _methods(result: StudyResult) -> list[Sentence]:
 
 
 def _provenance(result: StudyResult) -> Sentence:
-    sources = join([Name(source) for source in result.sources])
-    return say("Published values, from {sources}", sources=sources)
+    return say("Published values, from {sources}", sources=_listed(result.sources))
 
 
 def _single(cells: int, total: int) -> Sentence:

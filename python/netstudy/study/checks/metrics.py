@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem, listed
@@ -14,10 +15,17 @@ from netstudy.study.vocabulary import (
     SWITCH,
     MetricName,
     Scope,
+    measured_by,
     quantities_of,
     split_metric,
 )
 from netstudy.wire import APPLICATION_PHASES
+
+_MEASURED_BY: Final = {
+    "probe": "a probe beside it (workload.probe)",
+    "tcp": "a sampler of its connections (tcp in instruments)",
+}
+"""What measures beside a workload, as a message calls it."""
 
 
 def metric_problems(study: Study, path: Path, metric: str) -> Iterator[Problem]:
@@ -32,9 +40,12 @@ def metric_problems(study: Study, path: Path, metric: str) -> Iterator[Problem]:
 def _of_workload(study: Study, name: MetricName) -> str | None:
     measured, kind = study.metrics, study.workload.kind
     if name.base not in measured:
-        hint = did_you_mean(name.base, measured) or f"; it measures {listed(list(measured))}"
-        return f'"{name.text}" is not measured by the workload {kind} of this study{hint}'
-    known = measured[name.base]
+        others = listed([_MEASURED_BY.get(one, one) for one in measured_by(name.base)])
+        return (
+            f'"{name.text}" is not measured by the workload {kind} of this study, '
+            f"but by {others}; it measures {listed(list(measured))}"
+        )
+    known = measured[name.base].statistics
     if name.statistic not in (None, "mean", *known):
         has = f"; it has {listed(list(known))}" if known else ", it is one number a run"
         return f'"{name.text}": {name.base} has no {name.statistic}{has}'

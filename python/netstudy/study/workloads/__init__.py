@@ -5,31 +5,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 from pydantic import model_validator
 
-from netstudy.documents.fields import Interval, PositiveSize
 from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
-from netstudy.study.workloads.base import Spec
+from netstudy.study.workloads.base import MetricWords, Spec
 from netstudy.study.workloads.incast import Incast
+from netstudy.study.workloads.probe import PROBE_WORDS, TCP_WORDS, Probe
 from netstudy.study.workloads.request import Request
 from netstudy.study.workloads.transactions import Transactions
 from netstudy.study.workloads.transfer import Transfer
 
-__all__ = ["Probe", "Spec", "Workload"]
-
-
-class Probe(Model):
-    """Small requests at a fixed interval: what others would wait while the workload goes on."""
-
-    every: Interval
-    """Time from one request to the next, answered or not."""
-    request: PositiveSize = 64
-    """Size of a request."""
-    response: PositiveSize = 64
-    """Size of a response."""
+__all__ = ["WORDS", "Probe", "Spec", "Workload"]
 
 
 class Workload(Model):
@@ -76,3 +66,12 @@ class Workload(Model):
     def _kinds(self) -> dict[str, Spec]:
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: value for name, value in given.items() if isinstance(value, Spec)}
+
+
+WORDS: Final[Mapping[str, MetricWords]] = {
+    **{kind: spec.words for kind, spec in Workload.kinds().items()},
+    "probe": PROBE_WORDS,
+    "tcp": TCP_WORDS,
+}
+"""What measures something -> its metrics and figures: a workload by its kind, the probe beside one,
+the sampler of connections."""

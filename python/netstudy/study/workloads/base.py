@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from netstudy.documents.problems import Path, Problem
 from netstudy.documents.validation import Model
@@ -13,13 +14,42 @@ if TYPE_CHECKING:
     from netstudy.study.model import Study
 
 
+STATISTICS: Final = ("mean", "p50", "p90", "p99", "p999", "min", "max")
+"""What may end the name of a metric that has many samples in a run."""
+
+
+@dataclass(frozen=True)
+class WorkloadMetric:
+    """Something that a workload, or an instrument of all of its connections, measures."""
+
+    text: str
+    statistics: tuple[str, ...] = ()
+    """Those that may follow its name; the mean may always."""
+
+
+@dataclass(frozen=True)
+class MetricWords:
+    """The metrics and the standard figures that a study may name where something measures them."""
+
+    metrics: Mapping[str, WorkloadMetric]
+    """By the name without a statistic."""
+    figures: Mapping[str, str]
+    """Name -> what the figure shows, in the order of the metrics."""
+
+
+LOSSES_PER_RUN: Final[Mapping[str, WorkloadMetric]] = {
+    "drops_per_run": WorkloadMetric("frames that switches dropped"),
+    "retransmissions_per_run": WorkloadMetric("segments sent again"),
+    "timeouts_per_run": WorkloadMetric("retransmission timers that fired"),
+}
+"""Losses of workloads that count them by the run."""
+
+
 class Spec(Model):
     """A workload as a study writes it."""
 
-    metrics: ClassVar[Mapping[str, tuple[str, ...]]]
-    """What it measures, with the statistics that may follow each name; the mean may always."""
-    figures: ClassVar[tuple[str, ...]]
-    """The standard figures that show it."""
+    words: ClassVar[MetricWords]
+    """What it measures, and the figures that show it."""
     counted: ClassVar[str | None] = None
     """The key that says how many of what it counts are measured; None: it counts nothing."""
     timed: ClassVar[bool]

@@ -21,8 +21,7 @@ from netstudy.documents.validation import Model, fault
 from netstudy.knobs import knobs
 from netstudy.study.places import Place, PlaceValue
 from netstudy.study.topology import Delay
-from netstudy.study.vocabulary import STATISTICS
-from netstudy.study.workloads.base import Spec
+from netstudy.study.workloads.base import STATISTICS, MetricWords, Spec, WorkloadMetric
 
 RequestSize = Annotated[int | Ref, Typed(knobs(wire.Incast)["request"].scalar)]
 """bytes."""
@@ -49,25 +48,33 @@ class Jitter(Model):
 class Incast(Spec):
     """One client asks all servers at once for a block, waits for all of it, and repeats."""
 
-    metrics: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "completion_ms": STATISTICS,
-        "goodput_mbps": (),
-        "drops_per_iteration": (),
-        "retransmissions_per_iteration": (),
-        "timeouts_per_iteration": (),
-        "timeout_iterations_pct": (),
-        "fairness_index": (),
-    }
-    figures: ClassVar[tuple[str, ...]] = (
-        "completion",
-        "completion_p50",
-        "completion_p99",
-        "goodput",
-        "drops",
-        "retransmissions",
-        "timeouts",
-        "timeout_iterations",
-        "fairness",
+    words: ClassVar[MetricWords] = MetricWords(
+        metrics={
+            "completion_ms": WorkloadMetric(
+                "time from the first request to the last byte of one iteration", STATISTICS
+            ),
+            "goodput_mbps": WorkloadMetric("application bytes received, as a rate"),
+            "drops_per_iteration": WorkloadMetric("frames that the switch dropped"),
+            "retransmissions_per_iteration": WorkloadMetric("segments sent again"),
+            "timeouts_per_iteration": WorkloadMetric("retransmission timers that fired"),
+            "timeout_iterations_pct": WorkloadMetric(
+                "share of iterations with at least one timeout"
+            ),
+            "fairness_index": WorkloadMetric(
+                "equality of the goodputs of the connections (Jain's index)"
+            ),
+        },
+        figures={
+            "completion": "mean completion time",
+            "completion_p50": "median completion time",
+            "completion_p99": "99th percentile of the completion time",
+            "goodput": "goodput",
+            "drops": "dropped packets an iteration",
+            "retransmissions": "retransmissions an iteration",
+            "timeouts": "timeouts an iteration",
+            "timeout_iterations": "share of iterations with a timeout",
+            "fairness": "fairness index of the connections",
+        },
     )
     counted: ClassVar[str] = "iterations"
     timed: ClassVar[bool] = False

@@ -17,8 +17,13 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.problems import Path, Problem
 from netstudy.study.places import Place, PlaceValue
-from netstudy.study.vocabulary import STATISTICS
-from netstudy.study.workloads.base import Spec
+from netstudy.study.workloads.base import (
+    LOSSES_PER_RUN,
+    STATISTICS,
+    MetricWords,
+    Spec,
+    WorkloadMetric,
+)
 
 if TYPE_CHECKING:
     from netstudy.study.model import Study
@@ -27,26 +32,28 @@ if TYPE_CHECKING:
 class Request(Spec):
     """Each pair of client and server exchanges requests and responses."""
 
-    metrics: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "requests_per_s": (),
-        "latency_us": STATISTICS,
-        "unanswered_pct": (),
-        "drops_per_run": (),
-        "retransmissions_per_run": (),
-        "timeouts_per_run": (),
-    }
-    figures: ClassVar[tuple[str, ...]] = (
-        "requests",
-        "latency",
-        "latency_p50",
-        "latency_p90",
-        "latency_p99",
-        "latency_p999",
-        "latency_max",
-        "unanswered",
-        "drops",
-        "retransmissions",
-        "timeouts",
+    words: ClassVar[MetricWords] = MetricWords(
+        metrics={
+            "requests_per_s": WorkloadMetric("answered requests, as a rate"),
+            "latency_us": WorkloadMetric(
+                "time from when a request was due to its answer", STATISTICS
+            ),
+            "unanswered_pct": WorkloadMetric("share of requests without an answer"),
+            **LOSSES_PER_RUN,
+        },
+        figures={
+            "requests": "requests a second",
+            "latency": "mean latency",
+            "latency_p50": "median latency",
+            "latency_p90": "90th percentile of the latency",
+            "latency_p99": "99th percentile of the latency",
+            "latency_p999": "99.9th percentile of the latency",
+            "latency_max": "largest latency",
+            "unanswered": "share of requests without an answer",
+            "drops": "dropped packets in a run",
+            "retransmissions": "retransmissions in a run",
+            "timeouts": "timeouts in a run",
+        },
     )
     counted: ClassVar[str] = "requests"
     timed: ClassVar[bool] = True

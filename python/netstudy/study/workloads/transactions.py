@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
@@ -19,8 +18,7 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.shapes import Word
 from netstudy.documents.validation import Model, fault
-from netstudy.study.vocabulary import STATISTICS
-from netstudy.study.workloads.base import Spec
+from netstudy.study.workloads.base import STATISTICS, MetricWords, Spec, WorkloadMetric
 
 Arrivals = Annotated[str | Ref, Typed(Choice(("poisson", "uniform"), "a process of arrivals"))]
 Application = Annotated[str | Ref, Typed(Choice(("brokerage",), "an application"))]
@@ -96,15 +94,26 @@ class Mix(Model):
 class Transactions(Spec):
     """Requests to an application with several tiers."""
 
-    metrics: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "response_ms": STATISTICS,
-        "etr_per_s": (),
-        "itr_per_s": (),
-        "etr_pct": (),
-        "itr_pct": (),
-        "errors": (),
-    }
-    figures: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[MetricWords] = MetricWords(
+        metrics={
+            "response_ms": WorkloadMetric("time from a submission to its answer", STATISTICS),
+            "etr_per_s": WorkloadMetric("external throughput rate: page elements a second"),
+            "itr_per_s": WorkloadMetric(
+                "internal throughput rate: ETR at 100 % of the application's CPU"
+            ),
+            "etr_pct": WorkloadMetric("ETR relative to a base row"),
+            "itr_pct": WorkloadMetric("ITR relative to a base row"),
+            "errors": WorkloadMetric("requests that failed"),
+        },
+        figures={
+            "response": "mean response time",
+            "etr": "external throughput rate",
+            "itr": "internal throughput rate",
+            "etr_relative": "external throughput rate, in percent of a base row",
+            "itr_relative": "internal throughput rate, in percent of a base row",
+            "errors": "requests that failed",
+        },
+    )
     timed: ClassVar[bool] = True
     has_application: ClassVar[bool] = True
 

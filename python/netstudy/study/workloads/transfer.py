@@ -19,10 +19,14 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
-from netstudy.study.levels import level_text
 from netstudy.study.places import Place, PlaceValue
-from netstudy.study.vocabulary import STATISTICS
-from netstudy.study.workloads.base import Spec
+from netstudy.study.workloads.base import (
+    LOSSES_PER_RUN,
+    STATISTICS,
+    MetricWords,
+    Spec,
+    WorkloadMetric,
+)
 
 if TYPE_CHECKING:
     from netstudy.study.model import Study
@@ -42,35 +46,43 @@ class Transfer(Spec):
     """Each pair of client and server moves bytes, one transfer after the other, on connections that
     stay open."""
 
-    metrics: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "goodput_mbps": (),
-        "goodput_get_mbps": (),
-        "goodput_put_mbps": (),
-        "transfer_s": STATISTICS,
-        "fairness_index": (),
-        "moved_mb_per_run": (),
-        "drops_per_gb": (),
-        "retransmissions_per_gb": (),
-        "timeouts_per_gb": (),
-        "drops_per_run": (),
-        "retransmissions_per_run": (),
-        "timeouts_per_run": (),
-    }
-    figures: ClassVar[tuple[str, ...]] = (
-        "goodput",
-        "goodput_get",
-        "goodput_put",
-        "transfer",
-        "transfer_p50",
-        "transfer_p99",
-        "fairness",
-        "moved",
-        "drops",
-        "retransmissions",
-        "timeouts",
-        "drops_per_run",
-        "retransmissions_per_run",
-        "timeouts_per_run",
+    words: ClassVar[MetricWords] = MetricWords(
+        metrics={
+            "goodput_mbps": WorkloadMetric("application bytes moved, as a rate"),
+            "goodput_get_mbps": WorkloadMetric(
+                "application bytes from the servers, as a rate, where bytes go both ways"
+            ),
+            "goodput_put_mbps": WorkloadMetric(
+                "application bytes to the servers, as a rate, where bytes go both ways"
+            ),
+            "transfer_s": WorkloadMetric("time of one transfer", STATISTICS),
+            "fairness_index": WorkloadMetric(
+                "equality of the goodputs of the connections (Jain's index)"
+            ),
+            "moved_mb_per_run": WorkloadMetric("application bytes of a run"),
+            "drops_per_gb": WorkloadMetric("frames that switches dropped, by the bytes moved"),
+            "retransmissions_per_gb": WorkloadMetric("segments sent again, by the bytes moved"),
+            "timeouts_per_gb": WorkloadMetric(
+                "retransmission timers that fired, by the bytes moved"
+            ),
+            **LOSSES_PER_RUN,
+        },
+        figures={
+            "goodput": "goodput",
+            "goodput_get": "goodput from the servers",
+            "goodput_put": "goodput to the servers",
+            "transfer": "mean transfer time",
+            "transfer_p50": "median transfer time",
+            "transfer_p99": "99th percentile of the transfer time",
+            "fairness": "fairness index of the connections",
+            "moved": "bytes moved in a run",
+            "drops": "dropped packets a GB",
+            "retransmissions": "retransmissions a GB",
+            "timeouts": "timeouts a GB",
+            "drops_per_run": "dropped packets in a run",
+            "retransmissions_per_run": "retransmissions in a run",
+            "timeouts_per_run": "timeouts in a run",
+        },
     )
     counted: ClassVar[str] = "repeats"
     timed: ClassVar[bool] = True
@@ -121,7 +133,7 @@ class Transfer(Spec):
         known = study.topology.placement
         for place, name in study.levels_at((*path, "placement"), self.placement):
             if name not in known:
-                hint = did_you_mean(level_text(name), known)
+                hint = did_you_mean(str(name), known)
                 yield study.document.problem(place, f'no placement "{name}"{hint}')
         if self.placement:
             for key in {"clients", "servers"} & self.model_fields_set:

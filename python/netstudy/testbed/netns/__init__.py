@@ -1,2 +1,2 @@
-"""Namespaces of this machine as hosts. Nothing is imported here: what is tried in a sandbox of its
-own starts in a tenth of the time that all else takes."""
+"""Namespaces of this machine as hosts. This file imports nothing, so that a program for a sandbox
+starts in a tenth of the time that importing everything would take."""

@@ -64,8 +64,8 @@ def _connections(
             yield agent_wire.AcceptConnection(local=local, peer=peer)
             continue
         server, number = specs.end(row, "server")
-        (there,) = listening[server]
-        yield agent_wire.OpenConnection(local=local, peer=there, peer_number=number)
+        (endpoint,) = listening[server]
+        yield agent_wire.OpenConnection(local=local, peer=endpoint, peer_number=number)
 
 
 def _instruments(setting: Setting, spec: AgentSpec) -> agent_wire.InstrumentPlan:

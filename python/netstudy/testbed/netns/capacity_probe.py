@@ -1,4 +1,4 @@
-"""The capacity probe: measures what rates this machine carries for a plan, before its first run.
+"""The capacity probe: measures which rates this machine carries for a plan, before its first run.
 
 `ceilings` starts this module as a program in a sandbox of its own. The program builds the hardest
 networks of the plan with buffers large enough to lose nothing, runs the plan's traffic on them
@@ -72,7 +72,7 @@ _CEILINGS = TypeAdapter(list[Ceiling])
 
 
 def preflight(plan: Plan, switching: Switching) -> Preflight:
-    """The rates of the plan that this machine does not carry, and those that it reached.
+    """The rates of the plan that this machine does not carry, and the rates that it reached.
 
     Raises TestbedError when the probe fails.
     """
@@ -117,9 +117,9 @@ def ceilings(plan: Plan, switching: Switching) -> list[Ceiling]:
 
 
 def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
-    """The run with its fastest link at a rate, its traffic shortened, and roomy buffers.
+    """The run with its fastest link at a rate, its traffic shortened, and large buffers.
 
-    Nothing is lost: the buffers hold all that may be under way.
+    Nothing is lost: the buffers hold everything that may be in flight.
     """
     traffic = traffic_of(run.workload)
     plain = run.model_copy(
@@ -151,8 +151,8 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
 
 
 def unit(run: wire.Run) -> tuple[float, int]:
-    """Seconds that one of what the workload counts takes on its links, and the bytes of its
-    messages, of all connections together."""
+    """Seconds that the links need for one sample of the workload, and the bytes of its messages,
+    summed over all connections."""
     once = wire.Phase(kind="measure", until=wire.UntilCount(count=1))
     seconds = estimate_of([run.model_copy(update={"phases": (once,)})]).line_seconds
     loads = lowering_of(run.workload).loads(run.workload)

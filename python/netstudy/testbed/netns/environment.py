@@ -1,7 +1,7 @@
-"""What each node of a run runs on, captured when its namespace is set up.
+"""The environment of each node of a run, captured once its namespace is set up.
 
-Hosts that are made by the same commands but for their addresses are alike: the first of them is
-captured for all. What was changed is noted as it is carried out, with the values before and after.
+Hosts are alike if the same commands, apart from addresses, set them up; only the first of them is
+captured. Each change is recorded when it is made, with the values before and after.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.tuning import driver, offloads
 
 Tuned = Mapping[str, list[Tuning]]
-"""Namespace -> what was changed in it. Namespaces that are not there are not watched."""
+"""Namespace -> changes made in it. Namespaces that are missing here are not watched."""
 
 _SYSCTLS: Final = Path("/proc/sys/net")
 _OWN = ("ipv4/tcp_*", "core/*")
-"""Settings below /proc/sys/net of a namespace: TCP's, and those of queues and buffers."""
+"""Settings below /proc/sys/net that belong to a namespace: of TCP, of queues and of buffers."""
 _SECRET = re.compile(r"_(key|seed)$")
-"""Names of settings that hold keys of the kernel: of TCP Fast Open, of hashes."""
+"""Names of settings that hold secret keys: of TCP Fast Open, of hashes."""
 _TUNES = re.compile(r"link set dev |link add name |qdisc add |class add |route add ")
-"""Commands that tune something; the others give addresses."""
+"""Commands that tune something; the others only set addresses."""
 _OF_BRIDGES = (
     "forward_delay",
     "stp_state",
@@ -47,8 +47,8 @@ _DEVICE = re.compile(r"\b(?:eth|p)\d+\b")
 
 
 def sysctls() -> dict[str, str]:
-    """All settings of TCP and of the network's core in the namespace of this thread, by name; no
-    keys. Those that may not be read are left out."""
+    """All settings of TCP and of the network core in this thread's namespace, by name, except
+    secret keys and settings that may not be read."""
     found = {}
     for path in sorted(one for pattern in _OWN for one in _SYSCTLS.glob(pattern)):
         if not _SECRET.search(path.name) and path.is_file():
@@ -62,18 +62,18 @@ def sysctls() -> dict[str, str]:
 
 def machine(shared: Mapping[str, str]) -> Machine:
     """The machine below all namespaces; `shared` are the settings of its own namespace."""
-    told = os.uname()
+    system = os.uname()
     return Machine(
         cpu=cpu_name(),
         cpus=os.cpu_count() or 1,
         memory_bytes=memory_bytes(),
-        kernel=f"{told.sysname} {told.release} {told.version}",
+        kernel=f"{system.sysname} {system.release} {system.version}",
         sysctls=dict(shared),
     )
 
 
 def noted_batch(name: str, commands: Iterable[str], tunings: list[Tuning] | None) -> None:
-    """`run_batch`, with a note of each command that tunes something; None: nobody listens."""
+    """`run_batch`, recording each command that tunes something; with None, nothing is recorded."""
     lines = list(commands)
     if tunings is None or not lines:
         run_batch(name, lines)
@@ -100,7 +100,8 @@ class _State:
 
     @classmethod
     def now(cls, with_classes: Iterable[str] = ()) -> _State:
-        """Classes are those of these devices: a queue has none before it is given some."""
+        """Read the current state; traffic classes of the given devices only, since a new queue has
+        none."""
         links: list[dict[str, Any]] = json.loads(run_program("ip", "-d", "-j", "link", "show"))
         qdiscs: dict[str, list[str]] = {}
         for line in run_program("tc", "qdisc", "show").splitlines():
@@ -114,7 +115,8 @@ class _State:
         )
 
     def of(self, command: str) -> str | None:
-        """What a command is about; None: there is no such thing."""
+        """The state of the command's object: its link, class, queue or route; None if it does not
+        exist."""
         about = command.split()[0]
         if about == "route":
             source = _behind(command, "src")
@@ -125,12 +127,12 @@ class _State:
 
 
 def _device(line: str) -> str:
-    """The interface that a line of `ip` or `tc` is about."""
+    """The interface that a line of `ip` or `tc` names."""
     return _behind(line, "dev") or _behind(line, "name") or ""
 
 
 def _behind(line: str, word: str) -> str | None:
-    """What stands behind a word in a line; None: it has no such word."""
+    """The word after a given word of a line; None if the line lacks the given word."""
     words = line.split()
     return words[words.index(word) + 1] if word in words[:-1] else None
 
@@ -152,7 +154,7 @@ def _value(told: Any) -> str:
 
 @dataclass(frozen=True)
 class Alike:
-    """Hosts of a layout that are made by the same commands but for their addresses."""
+    """Hosts of a layout that the same commands, apart from addresses, set up."""
 
     first: Host
     nodes: tuple[str, ...]
@@ -160,7 +162,7 @@ class Alike:
 
 
 def alike(setting: Setting) -> list[Alike]:
-    """All hosts, in the order of the first of each kind."""
+    """All groups of like hosts, in the order of their first hosts."""
     found: dict[Any, list[Host]] = {}
     for host in setting.layout.hosts:
         found.setdefault(_kind(host, setting), []).append(host)
@@ -204,9 +206,9 @@ def watched(setting: Setting) -> dict[str, list[Tuning]]:
 def capture(
     setting: Setting, machine: Machine, of_all: Sequence[Tuning], tuned: Tuned
 ) -> Iterator[Captured]:
-    """The environments of all nodes, while their namespaces are there and nothing is timed.
+    """The environments of all nodes; call it while the namespaces exist and nothing is timed.
 
-    `of_all` is what was changed for the processes of all of them.
+    `of_all` are the changes that concern the processes of every node.
     """
     for one in alike(setting):
         devices = [interface.device for interface in one.first.interfaces]
@@ -224,7 +226,7 @@ def capture(
 
 
 Captured = tuple[tuple[str, ...], NodeEnvironment]
-"""Nodes, and what they have in common."""
+"""Nodes, and the environment that they share."""
 
 
 def _environment(
@@ -246,13 +248,13 @@ def _environment(
 
 
 def _interfaces(devices: Collection[str]) -> Iterator[Interface]:
-    """Those that are alike as one."""
+    """The interfaces, those with equal properties as one."""
     links: list[dict[str, Any]] = json.loads(run_program("ip", "-d", "-j", "link", "show"))
     found: dict[tuple[str, str, int, str], list[str]] = {}
     for link in links:
         if (name := link["ifname"]) in devices:
             kind = link.get("linkinfo", {}).get("info_kind", link["link_type"])
-            seen = (kind, _told(driver, name), link["mtu"], _told(offloads, name))
+            seen = (kind, _reported(driver, name), link["mtu"], _reported(offloads, name))
             found.setdefault(seen, []).append(name)
     order = list(devices)
     for (kind, driven, mtu_bytes, features), names in found.items():
@@ -265,9 +267,9 @@ def _interfaces(devices: Collection[str]) -> Iterator[Interface]:
         )
 
 
-def _told(read: Callable[[str], str], interface: str) -> str:
-    """What the kernel tells of an interface; where it does not, that it does not: no run ends of
-    it."""
+def _reported(read: Callable[[str], str], interface: str) -> str:
+    """A property that the kernel reports of an interface. An error becomes part of the text, since
+    it must not end a run."""
     try:
         return read(interface)
     except OSError as error:
@@ -275,16 +277,16 @@ def _told(read: Callable[[str], str], interface: str) -> str:
 
 
 def merged(tunings: Iterable[Tuning]) -> list[Tuning]:
-    """What was done alike to several interfaces told once, with the names of the others."""
+    """Equal changes to several interfaces become one, with the names of the others."""
     found: dict[tuple[str, str | None, str | None], list[Tuning]] = {}
     for one in tunings:
         before, after = (_without_device(text) for text in (one.before, one.after))
         found.setdefault((_DEVICE.sub("*", one.command), before, after), []).append(one)
-    return [_told_once(alike) for alike in found.values()]
+    return [_as_one(alike) for alike in found.values()]
 
 
 def _of_any_host(tuning: Tuning) -> Tuning:
-    """As it was done to all hosts that are alike: without the address of one."""
+    """The change without the address of one host, so that it fits all hosts that are alike."""
     changed = {
         name: _SOURCE.sub("src ADDRESS", text)
         for name in ("command", "before", "after")
@@ -293,7 +295,7 @@ def _of_any_host(tuning: Tuning) -> Tuning:
     return tuning.model_copy(update=changed)
 
 
-def _told_once(tunings: list[Tuning]) -> Tuning:
+def _as_one(tunings: list[Tuning]) -> Tuning:
     devices = [match[0] for one in tunings if (match := _DEVICE.search(one.command))]
     return tunings[0].model_copy(update={"alike": tuple(devices[1:])})
 
@@ -303,7 +305,7 @@ def _without_device(text: str | None) -> str | None:
 
 
 def _of_processes(setting: Setting, host: str) -> Iterator[Tuning]:
-    """What was changed for a host's processes."""
+    """Changes for a host's processes."""
     if (cpu := setting.pinning.hosts) is not None:
         yield _kept_on(cpu)
     if (share := setting.quotas.get(host)) is not None:
@@ -315,7 +317,7 @@ def _of_processes(setting: Setting, host: str) -> Iterator[Tuning]:
 
 
 def _of_switch(setting: Setting) -> Iterator[Tuning]:
-    """What was changed for the program that forwards; the kernel has none."""
+    """Changes for the switch program; the kernel's switch has no program."""
     if setting.layout.switching == "user-space":
         if (cpu := setting.pinning.switch) is not None:
             yield _kept_on(cpu)
@@ -333,7 +335,7 @@ def _kept_on(cpu: int) -> Tuning:
 
 
 def with_environments(record: wire.RunRecord, names: Mapping[str, str]) -> wire.RunRecord:
-    """A record whose nodes say where their environments are: node -> its name."""
+    """A record whose nodes name their environments, given node -> name of its environment."""
     nodes = {
         name: node.model_copy(update={"environment": names.get(name)})
         for name, node in record.nodes.items()

@@ -1,7 +1,7 @@
-"""What this machine's kernel can do for the namespace testbed, found by trials in a sandbox.
+"""Capabilities of this machine's kernel for the namespace testbed, found by trials in a sandbox.
 
 `kernel()` starts this module as a program in a sandbox of its own. The program tries each
-capability on interfaces that vanish with it, and prints those that worked.
+capability on interfaces that vanish with it, and prints the working ones.
 """
 
 from __future__ import annotations

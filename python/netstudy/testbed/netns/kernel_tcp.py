@@ -1,4 +1,4 @@
-"""From a study's TCP to the settings of this kernel's own, and what this kernel cannot be told.
+"""From a study's TCP to the settings of this machine's kernel, and the differences that remain.
 
 Sources: Documentation/networking/ip-sysctl.rst and net/ipv4 of the kernel; ip-route(8).
 """
@@ -14,7 +14,7 @@ from netstudy.units import payload_bytes
 from netstudy.wire import Tcp
 
 _PROFILE: Final = "linux-6"
-"""The TCP of the hardware library that a kernel of today has."""
+"""The TCP of the hardware library that today's kernels have."""
 
 _DELAYED_ACK_NS = 40_000_000  # TCP_DELACK_MIN, include/net/tcp.h
 _INITIAL_RTO_NS = 1_000_000_000  # TCP_TIMEOUT_INIT
@@ -22,13 +22,14 @@ _MAX_RTO_NS = 120_000_000_000  # TCP_RTO_MAX
 _QUICK_ACKS = 16  # TCP_MAX_QUICKACKS
 _ACK_EVERY = 2  # RFC 5681 (4.2)
 _RACK_ALWAYS = (6, 17)
-"""Since then tcp_recovery's bit for RACK has no effect: ip-sysctl.rst."""
+"""From this version on, the RACK bit of tcp_recovery has no effect: ip-sysctl.rst."""
 _BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
 _RTO_MAX_MS = "ipv4/tcp_rto_max_ms"  # Linux 6.15
 _NEEDLESS = "ipv4/tcp_no_ssthresh_metrics_save"
-"""Without it, tcp_no_metrics_save alone says it (tcp_update_metrics, net/ipv4/tcp_metrics.c)."""
+"""A kernel without it does the same by tcp_no_metrics_save alone (tcp_update_metrics,
+net/ipv4/tcp_metrics.c)."""
 _LIMIT_OUTPUT_MAX_BYTES = 1_073_741_824
-"""As good as no `tcp_limit_output_bytes`: no pacing rate comes near it."""
+"""Effectively no `tcp_limit_output_bytes`: no pacing rate comes near it."""
 
 _CONTROLS = {
     "reno": "reno",
@@ -55,7 +56,8 @@ class KernelTcp:
 
 
 def kernel_tcp(tcp: Tcp, mtu_bytes: int, kernel: Kernel) -> KernelTcp:
-    """The nearest that this kernel comes to a study's TCP; `departures` says what is missing."""
+    """The closest settings that this kernel has for a study's TCP; `departures` lists the
+    differences."""
     wanted = _sysctls(tcp)
     return KernelTcp(
         sysctls={name: value for name, value in wanted.items() if name in kernel.sysctls},
@@ -79,7 +81,7 @@ def _sysctls(tcp: Tcp) -> dict[str, str]:
         "ipv4/tcp_recovery": _flag(tcp.sack and tcp.rack),
         "ipv4/tcp_early_retrans": "3" if tcp.sack and tcp.tail_loss_probe else "0",
         "ipv4/tcp_slow_start_after_idle": _flag(tcp.restart_after_idle),
-        # What one connection learned must not be the next one's start: runs are independent.
+        # Each run starts fresh: a connection must not inherit metrics from an earlier one.
         "ipv4/tcp_no_metrics_save": "1",
         _NEEDLESS: "1",
         _RTO_MAX_MS: str(_rto_max_ms(tcp)),
@@ -94,12 +96,12 @@ def _flag(on: bool) -> str:
 
 
 def _memory(usual_bytes: int, most_bytes: int) -> str:
-    """Least, first and most bytes of a buffer; the first as Linux has it, if it fits."""
+    """Least, initial and most bytes of a buffer; the initial size is Linux's own, if it fits."""
     return f"{min(4096, most_bytes)} {min(usual_bytes, most_bytes)} {most_bytes}"
 
 
 def _rto_max_ms(tcp: Tcp) -> int:
-    """The kernel takes 1 to 120 s."""
+    """Limited to 1 to 120 s, as the kernel requires."""
     return min(max(tcp.max_rto_ns // 1_000_000, 1_000), 120_000)
 
 
@@ -120,7 +122,7 @@ def _rfc_3390_segments(tcp: Tcp, mtu_bytes: int) -> int:
 
 
 def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
-    """What this kernel's TCP does other than the study says, a sentence each; empty: nothing."""
+    """Differences of this kernel's TCP from the study's, one sentence each; empty if none."""
     return [
         *_control_departures(tcp, kernel),
         *_recovery_departures(tcp, kernel),
@@ -133,12 +135,12 @@ def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
 
 
 def missing_control(tcp: Tcp, kernel: Kernel) -> str | None:
-    """What is said when sockets here cannot have the study's congestion control; None: they can."""
+    """The error if sockets here lack the study's congestion control; None if they have it."""
     named = _CONTROLS.get(tcp.congestion_control, "reno")
     if named in kernel.congestion_controls:
         return None
-    there = ", ".join(sorted(kernel.congestion_controls))
-    return f"{kernel.name} has no {named} here; it has {there}."
+    available = ", ".join(sorted(kernel.congestion_controls))
+    return f"{kernel.name} has no {named} here; it has {available}."
 
 
 def _control_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
@@ -238,7 +240,8 @@ def _output_departures(tcp: Tcp) -> Iterator[str]:
 
 
 def _absent_settings(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
-    """Of the largest timeout, `_max_rto_departures` tells what it is then."""
+    """Settings that this kernel lacks. `_max_rto_departures` reports a missing maximum RTO
+    itself."""
     for name, value in _sysctls(tcp).items():
         if name not in kernel.sysctls | {_RTO_MAX_MS, _NEEDLESS}:
             yield (

@@ -32,15 +32,16 @@ class Trial:
     """The result of one trial, with the fastest link at a rate."""
 
     rate_bps: int
-    """Of the fastest link."""
+    """Rate of the fastest link."""
     goodput_bps: float
-    """What applications received."""
+    """Rate of the payload that applications received."""
     ideal_bps: float
-    """What they would receive if the links of that rate were the only limit."""
+    """The goodput if links of that rate were the only limit."""
     packets_per_s: float
     """Frames that switches forwarded or interfaces received, acknowledgments included."""
     lateness_us_p99: float | None
-    """How late the switch forwarded frames; None: the kernel is the switch and does not tell."""
+    """Lateness of the frames that the switch forwarded; None: the kernel is the switch and does not
+    report it."""
     in_time: bool
     """Whether the switch kept to its times and lost nothing."""
     why: str | None = None
@@ -88,7 +89,7 @@ def _is_reached(trial: Trial) -> bool:
 
 
 def carried(trial: Trial) -> bool:
-    """Whether applications received what links can carry, in time or not."""
+    """Whether applications received data at the rate of the links, in time or not."""
     return trial.goodput_bps >= _CARRIED * trial.ideal_bps
 
 
@@ -99,7 +100,7 @@ def _lower(trial: Trial) -> int:
 
 
 def _two_digits(rate_bps: float) -> int:
-    """Rounded down to two digits, which people can read and repeat: 430 Mbit/s."""
+    """Rounded down to two digits, for a figure that is easy to read and repeat: 430 Mbit/s."""
     digits = str(int(rate_bps))
     return int(digits[:2].ljust(len(digits), "0"))
 
@@ -115,14 +116,13 @@ def fastest_bps(network: Network) -> int:
 
 
 def host_count(network: Network) -> int:
-    """The hosts."""
+    """Number of hosts."""
     return len(network.hosts)
 
 
 def hardest(plan: Plan) -> list[Run]:
-    """The runs of a plan that ask most of a machine: one for each MTU and kind of workload.
-
-    Of those the one with the fastest link, and of the fastest the one with most hosts.
+    """The runs of a plan that demand most of a machine, one for each MTU and kind of workload:
+    those with the fastest link, and among these with the most hosts.
     """
     found: dict[tuple[int, str], Run] = {}
     for run in plan.runs:
@@ -136,9 +136,9 @@ def _demand(network: Network) -> tuple[int, int]:
 
 
 def excess(network: Network, ceiling: Ceiling) -> str | None:
-    """What is said when a network asks for more than the machine can do; None when it does not.
+    """The sentence for a network that asks for more than the machine carries; None if it does not.
 
-    One that is carried late is none of it: each run tells of that, and is invalid then.
+    A rate that is carried late is no excess: each run reports lateness, and is then invalid.
     """
     wanted_bps, best = fastest_bps(network), ceiling.best
     if best is not None and best.rate_bps >= wanted_bps:
@@ -154,7 +154,7 @@ def excess(network: Network, ceiling: Ceiling) -> str | None:
 
 
 def reached(network: Network, best: Trial) -> str:
-    """What the machine did with the network at the highest rate that it carried."""
+    """Describes the highest rate that the machine carried for the network."""
     goodput = f"{best.goodput_bps / 1e6:,.0f}"
     ideal = f"{best.ideal_bps / 1e6:,.0f} Mbit/s"
     link = f"a link of {format_rate(best.rate_bps)}, between {host_count(network)} hosts"

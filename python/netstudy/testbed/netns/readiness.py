@@ -1,4 +1,4 @@
-"""Whether the namespace testbed works on this machine, what it lacks, and how to get that."""
+"""Whether the namespace testbed works on this machine, what is missing, and how to install it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USER_NAMESPACE_SWITCHES = {
     "kernel.unprivileged_userns_clone": ("0", "1"),  # Debian's own, up to Debian 10
     "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),  # Ubuntu's own, from 23.10 on
 }
-"""Sysctl -> the value that keeps ordinary users from namespaces, and one that lets them."""
+"""Sysctl -> the value that denies namespaces to ordinary users, and one that allows them."""
 
 _STUDIED_CONTROLS = ("reno", "cubic", "dctcp", "bic")
 
@@ -38,7 +38,7 @@ class Aspect:
 
 
 def aspects() -> list[Aspect]:
-    """Everything that was looked at; what comes first is needed by what follows."""
+    """Everything that was checked. Each aspect needs those before it."""
     programs = programs_aspect(name for name in PACKAGES if find_program(name) is None)
     if not programs.ok:
         return [programs]
@@ -51,7 +51,7 @@ def aspects() -> list[Aspect]:
 
 
 def programs_aspect(missing: Iterable[str]) -> Aspect:
-    """The programs of the system that the testbed calls, given those that are not there."""
+    """The programs that the testbed calls, given the missing ones."""
     names = list(missing)
     if not names:
         return Aspect("programs", True, ", ".join(PACKAGES))
@@ -65,7 +65,7 @@ def _who() -> str:
 
 
 def _rootless() -> list[Aspect]:
-    """Whether ordinary users may use it too, where root asks."""
+    """For root: whether ordinary users may use the testbed too."""
     setpriv = find_program("setpriv")
     if os.geteuid() != 0 or setpriv is None:
         return []
@@ -91,7 +91,7 @@ def _sysctl(name: str) -> str | None:
 
 
 def user_namespace_advice(sysctl: Callable[[str], str | None]) -> str:
-    """What lets an ordinary user make namespaces; `sysctl` gives a value by its name."""
+    """How to let an ordinary user make namespaces; `sysctl` returns the value of a name."""
     for name, (forbids, allows) in USER_NAMESPACE_SWITCHES.items():
         if sysctl(name) == forbids:
             return f"sudo sysctl {name}={allows}"
@@ -99,8 +99,8 @@ def user_namespace_advice(sysctl: Callable[[str], str | None]) -> str:
 
 
 def kernel_aspects(here: Kernel) -> list[Aspect]:
-    """What of the testbed this kernel can do."""
-    return [_own_switch(here), _kernels_switch(here), _one_processor(here), *_lists(here)]
+    """The parts of the testbed that this kernel supports."""
+    return [_own_switch(here), _kernels_switch(here), _one_cpu(here), *_lists(here)]
 
 
 def _own_switch(here: Kernel) -> Aspect:
@@ -123,7 +123,7 @@ def _modules(name: str, works: str, lacks: list[str]) -> Aspect:
     return Aspect(name, False, f"the kernel lacks {', '.join(lacks)}", advice)
 
 
-def _one_processor(here: Kernel) -> Aspect:
+def _one_cpu(here: Kernel) -> Aspect:
     if "core/rps_default_mask" in here.sysctls:
         return Aspect("reordering", True, "frames are received on one CPU")
     found = f"{here.name} lets root alone have frames received on one CPU"

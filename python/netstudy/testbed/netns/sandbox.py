@@ -1,12 +1,12 @@
-"""A private world for one program: what it makes is seen by no one else and ends with it.
+"""A private environment for one program: nobody else sees what it makes, and all of it ends with
+the program.
 
-The program becomes process 1 of its own pid namespace, so its end ends every process that it has
-started; with the last of them go the network namespaces, and with those their interfaces and
-queues. `unshare` has the kernel kill the program when unshare itself is killed, whatever the
-signal. Mounts are private, so /run/netns is visible to the sandbox alone.
+The program is process 1 of its own pid namespace, so that its end ends every process that it
+started. The network namespaces go with the last process, and take their interfaces and queues
+along. If `unshare` is killed, by whatever signal, the kernel kills the program too. Mounts are
+private, so only the sandbox sees its /run/netns.
 
-An ordinary user is root inside a user namespace of their own; that gives no right over anything
-outside.
+An ordinary user is root inside a user namespace of their own, without rights outside.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _SAYS_KILLED = "sigprocmask unblock failed"
 def sandbox_command(argv: Sequence[str]) -> list[str]:
     """The command that starts a program in a sandbox; it ends with the program's exit code.
 
-    unshare(1) holds SIGINT and SIGTERM back while its child runs: whoever wants to end the program
-    early signals the process group, or kills unshare.
+    unshare(1) blocks SIGINT and SIGTERM while its child runs. To end the program early, signal the
+    process group, or kill unshare.
     """
     user = [] if may_make_namespaces() else ["--user", "--map-root-user"]
     spaces = ["--mount", "--net", "--pid", "--fork", "--kill-child"]
@@ -38,10 +38,10 @@ def sandbox_command(argv: Sequence[str]) -> list[str]:
 
 
 def explained(error: TestbedError) -> TestbedError:
-    """What an error of a sandbox's starter means.
+    """The error of a sandbox's starter, made understandable.
 
-    unshare(1) ends as its child did; when that was SIGKILL, which nobody can handle, it complains
-    of its own attempt to (util-linux, sys-utils/unshare.c).
+    unshare(1) ends the way its child did. If that was SIGKILL, which no process can handle, unshare
+    reports its own failed attempt instead (util-linux, sys-utils/unshare.c).
     """
     if _SAYS_KILLED in str(error):
         return TestbedError("the testbed's supervisor was killed by SIGKILL; is memory short?")
@@ -49,7 +49,8 @@ def explained(error: TestbedError) -> TestbedError:
 
 
 def may_make_namespaces() -> bool:
-    """Whether this process may make namespaces as it is: root may, but not in every container."""
+    """Whether this process may make namespaces without a user namespace: root may, but not in every
+    container."""
     return effective_capabilities(Path("/proc/self/status").read_text()) & _NEEDED == _NEEDED
 
 
@@ -60,10 +61,10 @@ def effective_capabilities(status: str) -> int:
 
 
 def enter() -> None:
-    """What the program does first inside: an empty /run/netns, its own /proc, loopback up.
+    """Prepare the sandbox from inside: an empty /run/netns, its own /proc, loopback up.
 
-    SIGTERM ends the program from now on, by SystemExit with the exit code that shells give it: a
-    process 1 that does not ask for a signal never gets it (pid_namespaces(7)).
+    From now on SIGTERM raises SystemExit with the exit code that shells use. Without a handler,
+    process 1 would never receive it (pid_namespaces(7)).
 
     /sys stays the machine's own: it does not follow the namespace, and a new one would hide the
     control groups.
@@ -80,10 +81,10 @@ def _end(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _mount_proc() -> None:
-    """A /proc that shows the sandbox's processes alone.
+    """Mount a /proc that shows only the sandbox's processes.
 
-    Containers that cover parts of /proc refuse it to ordinary users. The machine's own serves as
-    well: /proc/self and /proc/sys/net mean the same in both.
+    Containers that cover parts of /proc deny this to ordinary users. The machine's own /proc serves
+    as well: /proc/self and /proc/sys/net mean the same in both.
     """
     try:
         run_program("mount", "-t", "proc", "proc", "/proc")

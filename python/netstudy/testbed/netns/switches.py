@@ -1,4 +1,4 @@
-"""The switches of a run, whoever they are: how they are started, read and stopped."""
+"""The switches of a run, in the engine or in the kernel: how they start, are read and stop."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchR
 
 
 class RunSwitch(Protocol):
-    """What forwards while a run is under way."""
+    """The switches while a run is under way."""
 
     @property
     def process(self) -> NodeProcess[Any] | None:
-        """The process that it is; None: it is the kernel."""
+        """Their process; None if the kernel is the switch."""
 
     async def snapshot(self, name: str) -> None:
-        """Read the counters, at an edge of a phase."""
+        """Read the counters at the edge of a phase."""
 
     async def stop(self) -> SwitchEvidence:
-        """End it; what it counted."""
+        """Stop, and return the counters."""
 
 
 class EngineSwitch:
     """The user-space switches."""
 
     def __init__(self, process: NodeProcess[switch_wire.SwitchRecord]) -> None:
-        """Made by `start`."""
+        """Use `start` instead."""
         self.process = process
         self._snapshots: dict[str, switch_wire.SwitchSnapshot] = {}
 
@@ -62,7 +62,8 @@ class EngineSwitch:
         time_limit_ms: int,
         processes: RunProcesses,
     ) -> EngineSwitch:
-        """Start it in its namespace as one of the run's processes. Raises NodeError."""
+        """Start the switches' program in its namespace, as a process of the run. Raises
+        NodeError."""
         plan = switch_plan(run, layout, cpu, time_limit_ms)
         command = [*in_namespace(SWITCHES), str(engine), "switch"]
         process = await processes.start(SWITCH, command, plan, _RECORD)
@@ -86,12 +87,12 @@ class EngineSwitch:
 
 
 class KernelQueues:
-    """The kernel's bridge with a byte-limited queue a port."""
+    """The kernel's bridge with a byte-limited queue at each port."""
 
     process = None
 
     def __init__(self, layout: Layout) -> None:
-        """The queues are there with the network."""
+        """Starts nothing: the queues exist as long as the network."""
         (self._switch,) = layout.network.switches
         self._ports = {one.peer[1]: one.far.name for one in layout.switched}
         self._snapshots: dict[str, Readings] = {}
@@ -110,7 +111,7 @@ class KernelQueues:
 
 
 class NoSwitch:
-    """The kernel carries every link from host to host."""
+    """No switch: the kernel carries every link from host to host."""
 
     process = None
 
@@ -138,7 +139,8 @@ def _counters(queue: Mapping[str, Any]) -> dict[str, int]:
 def switch_plan(
     run: wire.Run, layout: Layout, cpu: int | None, time_limit_ms: int
 ) -> switch_wire.SwitchPlan:
-    """What the process is told: all switches, and the links that the kernel does not carry."""
+    """The plan of the switches' program: all switches, and the links that the kernel does not
+    carry."""
     hosts = {(one.host, one.port): one for one in layout.interfaces}
     direct = {id(one.link) for one in layout.interfaces if one.is_direct}
     return switch_wire.SwitchPlan(

@@ -18,9 +18,9 @@ from netstudy.testbed.netns.layout import NAMES, Switching
 _SUPERVISOR = "netstudy.testbed.netns"
 """The program of the sandbox, which carries runs out."""
 _RUN_S = 1.5
-"""To make and remove a network, and to start and end its processes."""
+"""Seconds to make and remove a network, and to start and end its processes."""
 _SLOWDOWN = 3.0
-"""How much longer than the links what a workload counts takes, with what is lost and repaired."""
+"""Duration of a workload's sample over the time that its links need, with losses and recovery."""
 
 
 class Netns:
@@ -81,7 +81,7 @@ class Netns:
 
 
 class NetnsKernel(Netns):
-    """The same through the kernel's bridge and queues: faster, and drop-tail alone."""
+    """The same with the kernel's bridge and queues as the switch: faster, but drop-tail only."""
 
     switching: ClassVar[Switching] = "kernel"
     name: ClassVar[TestbedName] = NAMES[switching]

@@ -1,1 +1,1 @@
-"""What testbeds with real sockets share: how they talk to the processes in their hosts."""
+"""Shared by testbeds with real sockets: the protocol with the processes in their hosts."""

@@ -1,4 +1,5 @@
-"""From what the processes of a run said to its record: the same one that the simulator writes."""
+"""From the messages of a run's processes to its record, in the form that the simulator writes
+too."""
 
 from __future__ import annotations
 
@@ -20,9 +21,9 @@ _NONE_VANISHES = "no frame vanishes between two interfaces of the machine"
 
 
 def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
-    """The record of a run that came to its end. Raises LookupError when something is missing.
+    """The record of a completed run. Raises LookupError when something is missing.
 
-    It is invalid where it breaks a law.
+    The run is invalid if it breaks a law.
     """
     run, traffic = evidence.run, traffic_of(evidence.run.workload)
     checks = (*traffic.checks(evidence), *_checks(evidence))
@@ -47,9 +48,9 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
 
 
 def interference(record: RunRecord) -> str | None:
-    """Why a run is invalid for which the machine alone is to blame; None: it is not such a one.
+    """Why a run is invalid, if only interference on the machine is to blame; else None.
 
-    The machine was busy with something else: the same run may go well another time.
+    The machine was busy with something else, so the same run may succeed another time.
     """
     broken = _broken(record.checks)
     if not broken or not _are_the_machines(broken):
@@ -58,7 +59,7 @@ def interference(record: RunRecord) -> str | None:
 
 
 def failed_record(run: Run, error: str) -> RunRecord:
-    """The record of a run that did not come to its end."""
+    """The record of a run that did not complete."""
     return RunRecord(
         run=run.id,
         treatment=run.treatment,
@@ -78,7 +79,7 @@ def _are_the_machines(broken: Sequence[Check]) -> bool:
 
 
 def _limits(evidence: Evidence, checks: Sequence[Check]) -> tuple[TestbedLimit, ...]:
-    """Where other laws are broken as well, no limit alone explains why the run is invalid."""
+    """If other laws are broken too, no limit alone explains why the run is invalid."""
     found = limits(evidence)
     if _are_the_machines(_broken(checks)):
         return found
@@ -86,7 +87,7 @@ def _limits(evidence: Evidence, checks: Sequence[Check]) -> tuple[TestbedLimit, 
 
 
 def _nodes(evidence: Evidence) -> dict[str, wire.RecordNode]:
-    """Every node, with the clock of the machine, which all of them share here."""
+    """Every node, with the machine's clock, which all nodes share here."""
     of_switches = [evidence.switch.readings(edge) for edge in evidence.edges]
     found = {}
     for node in evidence.run.network.nodes:
@@ -113,7 +114,7 @@ def _edges(evidence: Evidence) -> Iterator[wire.Edge]:
 
 
 def _checks(evidence: Evidence) -> Iterator[Check]:
-    """Conservation laws of any workload, as the simulator holds its own runs against them."""
+    """Conservation laws of any workload; the simulator checks its own runs against them too."""
     yield from below_line_rate(evidence)
     yield from conserved(evidence)
     if evidence.switch.clock is not None:

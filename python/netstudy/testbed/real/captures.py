@@ -13,7 +13,7 @@ from netstudy.testbed.real.processes import Transcript
 
 
 def keep(path: Path, transcript: Transcript) -> None:
-    """Write each line with the node that wrote it. Raises StudyError where that is impossible."""
+    """Write each line with the node that wrote it. Raises StudyError when that fails."""
     text = "".join(_entry(node, line) for node, lines in transcript.items() for line in lines)
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def _entry(node: str, line: bytes) -> str:
 
 
 def _as_json(line: bytes) -> str:
-    """The line as it is; what is no JSON, such as one that breaks off, as a string."""
+    """The line itself if it is JSON; anything else, such as a truncated line, as a JSON string."""
     try:
         json.loads(line)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Counters of hosts at the edges of phases, and whose they are.
+"""Counters of hosts at the edges of phases, and their owners.
 
-CPUs, memory, disks and backlog queues belong to the machine: every host of namespaces reads
-the same files, and their sum would be nobody's. What is counted of an interface belongs to that
-port, and all else to the host.
+CPUs, memory, disks and backlog queues belong to the machine: all namespaces read the same files, so
+these counters must not be added up over hosts. Counters of an interface belong to its port, all
+others to the host.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ _OF_THE_MACHINE = (
     "softnet_",
     "swap",
 )
-"""Names, or what they begin with, of counters that do not belong to a namespace."""
+"""Names or prefixes of counters that do not belong to a namespace."""
 PROCESS_CPU: Final = "process_cpu_ns"
-"""What an agent counts of its own process: of a host, all of them make up `host_cpu_ns`."""
+"""An agent's counter of its own CPU time; summed over the agents of a host it is `host_cpu_ns`."""
 HOST_CPU: Final = "host_cpu_ns"
-"""CPU time of all processes of a host: agents, which carry the traffic and read the counters.
-What the kernel does in soft interrupts is not among it as far as it has a time of its own
-(`cpu_softirq_ms` of the machine); what it does on behalf of a process is."""
+"""CPU time of all processes of a host: the agents, which carry the traffic and read the counters.
+Kernel time on behalf of a process is included; the time of soft interrupts that the kernel accounts
+separately is not (`cpu_softirq_ms` of the machine)."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
 
 
 def owner(name: str) -> Owner:
-    """Whose a counter is."""
+    """The owner of a counter."""
     if name.startswith(_OF_THE_MACHINE):
         return "machine"
     return "interface" if name.startswith(_OF_AN_INTERFACE) else "host"
 
 
 def growth(agent: AgentEvidence, whose: Owner) -> dict[str, int]:
-    """What counters of an owner grew by in the measuring phase.
+    """Growth of an owner's counters over the measuring phase.
 
-    Wraps of the kernel's counters are the agent's affair. Raises LookupError for one that began
-    anew in between: what it counted is not known.
+    Agents themselves handle wraparound of kernel counters. Raises LookupError if a counter
+    restarted during the phase, so that its growth is unknown.
     """
     before = agent.snapshots[wire.MEASURE_START].counters
     after = agent.snapshots[wire.MEASURE_END].counters
@@ -67,12 +67,12 @@ def growth(agent: AgentEvidence, whose: Owner) -> dict[str, int]:
 
 
 def machine_growth(evidence: Evidence) -> dict[str, int]:
-    """What counters of the machine below all hosts grew by: any of them reads the same."""
+    """Growth of the machine's counters, which every host reads alike."""
     return growth(next(iter(evidence.hosts.values())), "machine")
 
 
 def summed(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Counters of several as those of one."""
+    """Sums of counters by name."""
     total: dict[str, int] = {}
     for part in parts:
         for name, value in part.items():
@@ -81,14 +81,14 @@ def summed(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def readings(evidence: Evidence) -> dict[str, wire.Readings]:
-    """Host, or the machine that all share -> what it had counted at each edge."""
+    """Host, or the shared machine -> values of its counters at each edge."""
     found = {host: _of_host(host, evidence) for host in evidence.hosts}
     first = next(iter(evidence.hosts.values()))
     return {evidence.machine: _at_edges(first, "machine", evidence), **found}
 
 
 def _of_host(host: str, evidence: Evidence) -> wire.Readings:
-    """What the first agent of a host reads of it, and the CPU time of all of them."""
+    """The host's counters as its first agent reads them, and the CPU time of all its agents."""
     own = dict(_at_edges(evidence.hosts[host], "host", evidence))
     own.pop(PROCESS_CPU, None)
     agents = evidence.agents_of(host)
@@ -97,13 +97,13 @@ def _of_host(host: str, evidence: Evidence) -> wire.Readings:
 
 
 def _spent(agents: Iterable[AgentEvidence], edge: str) -> int | None:
-    """CPU time of all of these until an edge; None: one did not tell it."""
+    """CPU time of all these agents up to an edge; None if one did not report it."""
     each = [agent.snapshots[edge].counters.get(PROCESS_CPU) for agent in agents]
     return None if None in each else sum(one for one in each if one is not None)
 
 
 def port_readings(evidence: Evidence) -> dict[str, dict[str, wire.Readings]]:
-    """Node -> port or interface -> what it had counted at each edge."""
+    """Node -> port or interface -> values of its counters at each edge."""
     found: dict[str, dict[str, wire.Readings]] = {}
     for (host, port), agent in evidence.interfaces.items():
         found.setdefault(host, {})[port] = _at_edges(agent, "interface", evidence)

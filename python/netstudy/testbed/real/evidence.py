@@ -1,4 +1,4 @@
-"""What the processes of one run said: the material that its record is made of."""
+"""The messages of the processes of one run: the material of its record."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from netstudy.testbed.real.wire import (
 )
 
 SWITCH: Final = "switch"
-"""The process of all switches, where the kernel is none."""
+"""Name of the process of all switches, unless the kernel is the switch."""
 OneT = TypeVar("OneT")
 
 
 @dataclass(frozen=True)
 class AgentEvidence:
-    """An agent's counters at the edges of phases, and what else it wrote."""
+    """An agent's counters at the edges of phases, and its other records."""
 
     spec: AgentSpec
     host: str
     """The host whose counters it reads."""
     interface: str
-    """The port in the plan of the interface that it reads."""
+    """The port, in the plan, of the interface that it reads."""
     snapshots: Mapping[str, SnapshotRecord]
-    """By the name of the edge."""
+    """Edge -> the counters there."""
     records: tuple[AgentRecord, ...]
 
     def all_of(self, kind: type[OneT]) -> list[OneT]:
@@ -48,21 +48,22 @@ class AgentEvidence:
         return [record for record in self.records if isinstance(record, kind)]
 
     def one(self, kind: type[OneT]) -> OneT:
-        """Its record of a kind. Raises LookupError when there is none."""
+        """Its only record of a kind. Raises LookupError when there is none or several."""
         return _one(self.all_of(kind), kind, self.spec.endpoint)
 
     def phase(self, name: str) -> PhaseRecord:
-        """What a client says of a phase. Raises LookupError when it did not have it."""
+        """A client's record of a phase. Raises LookupError when the client did not have that
+        phase."""
         found = [one for one in self.all_of(PhaseRecord) if one.name == name]
         return _one(found, PhaseRecord, self.spec.endpoint)
 
     def connection(self, number: int, edge: str) -> ConnectionCounters:
-        """What a connection had counted at an edge. Raises LookupError when it was not open."""
+        """Counters of a connection at an edge. Raises LookupError when it was not open."""
         found = [one for one in self.snapshots[edge].connections if one.connection == number]
         return _one(found, ConnectionCounters, self.spec.endpoint)
 
     def late_ns(self, first_ns: int, last_ns: int) -> list[int]:
-        """How late each thing was that was due at an instant in between."""
+        """Lateness of each message that was due between two instants."""
         return [
             late_ns
             for pacing in self.all_of(PacingRecord)
@@ -73,7 +74,7 @@ class AgentEvidence:
 
 @dataclass(frozen=True)
 class Readings:
-    """What ports had counted at one moment."""
+    """Counters of ports at one moment."""
 
     at_ns: int
     ports: Mapping[str, Mapping[str, Mapping[str, int]]]
@@ -81,27 +82,27 @@ class Readings:
 
 
 class SwitchEvidence(Protocol):
-    """What the switches of a run counted."""
+    """The counters of a run's switches."""
 
     def readings(self, edge: str) -> Readings | None:
         """The counters of all ports at an edge; None: there is no switch."""
 
     @property
     def drops(self) -> Sequence[SwitchDrops] | None:
-        """When each switch dropped, and at which egress; None: they only count."""
+        """Time and egress of each drop, by switch; None: these switches only count drops."""
 
     @property
     def samples(self) -> Sequence[SwitchSamples]:
-        """What was read of ports at intervals."""
+        """Samples of ports, taken at intervals."""
 
     @property
     def clock(self) -> SwitchClock | None:
-        """How well they kept to their times; None: the kernel is the switch."""
+        """How well the switches kept to their times; None: the kernel is the switch."""
 
 
 @dataclass(frozen=True)
 class UserSpaceSwitches:
-    """The engine's own switches: their counters at the edges, and their last words."""
+    """The engine's own switches: their counters at the edges, and their final records."""
 
     snapshots: Mapping[str, SwitchSnapshot]
     records: tuple[SwitchRecord, ...]
@@ -137,7 +138,7 @@ class UserSpaceSwitches:
 
 @dataclass(frozen=True)
 class KernelSwitch:
-    """The kernel's queues, which count and do not tell when; without a switch there are none."""
+    """The kernel's queues, which count drops without their times; no ports without a switch."""
 
     snapshots: Mapping[str, Readings]
     drops: None = None
@@ -151,7 +152,7 @@ class KernelSwitch:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All of a run."""
+    """All evidence of a run."""
 
     run: wire.Run
     specs: AgentSpecs
@@ -160,9 +161,9 @@ class Evidence:
     edges: tuple[str, ...]
     """The edges at which counters were read, in order."""
     phases: tuple[wire.PhaseTimes, ...]
-    """Those that took place, in order."""
+    """The phases that took place, in order."""
     burst_bytes: int = 0
-    """What a link's queue may send faster than its rate after it was idle."""
+    """Bytes that a link's queue may send faster than its rate after it was idle."""
     machine: str = "machine"
     """The name of the clock, and of the counters, that all nodes share."""
     cpus: Mapping[str, float] = field(default_factory=dict)
@@ -180,7 +181,7 @@ class Evidence:
 
     @cached_property
     def hosts(self) -> dict[str, AgentEvidence]:
-        """Host -> the agent that speaks for it: the first that is there."""
+        """Host -> the agent whose readings stand for it: its first."""
         found: dict[str, AgentEvidence] = {}
         for spec in self.specs.all:
             agent = self.agents[spec]
@@ -202,7 +203,7 @@ class Evidence:
 
     @cached_property
     def routes(self) -> Routes:
-        """The ways through the network."""
+        """The paths through the network."""
         return Routes(self.run.network)
 
     @property
@@ -212,8 +213,8 @@ class Evidence:
 
     @property
     def counted_ns(self) -> int:
-        """The time in which all of that was carried which counters have between the edges of the
-        measuring phase: until nothing was under way any more."""
+        """Time in which the growth of counters over the measuring phase took place: from its start
+        until nothing is in flight any more."""
         quiet_ns = max(client.phase("measure").quiet_ns for client in self.clients)
         return quiet_ns - self.measure.start_ns
 
@@ -223,9 +224,9 @@ class Evidence:
         return self.run.workload.sending
 
     def connection_growth(self, row: int, role: wire.Role) -> tuple[int, int, dict[str, int]]:
-        """What one end of a connection counted in the measuring phase: bytes that its application
+        """Growth of one end of a connection in the measuring phase: bytes that its application
         received and verified, bytes that it sent, and TCP's own counters. Raises LookupError when
-        the kernel did not tell these at an edge."""
+        the kernel did not report these at an edge."""
         spec, number = self.specs.end(row, role)
         agent = self.agents[spec]
         first = agent.connection(number, wire.MEASURE_START)

@@ -13,19 +13,19 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.wire import TestbedLimit
 
 _STEAL_PCT = 2.0
-"""More of the time than that, and others' load decided the result."""
+"""Above this share of CPU time, the load of other machines decides the result."""
 _PROBING_PCT = 1.0
 _LATE_FRAMES_PCT = 1.0
-"""As the switch itself has it."""
+"""The same limit as in the switch itself."""
 _LATE_SHARE = 0.05
-"""Of what is measured: a generator that is later than this changes it by as much."""
+"""Share of the measured time: a generator that is later than this changes the result as much."""
 
 
 def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
-    """What was looked at, with its evidence.
+    """All limits that were checked, with their evidence.
 
-    A run that exceeds one is shown as such. It is invalid where a law is broken (see `assemble`):
-    the switch left its times, or frames vanished in the machine.
+    A run that exceeds a limit is reported so. It is invalid only if a law is broken (see
+    `assemble`): the switch did not keep to its times, or frames vanished in the machine.
     """
     return (
         *path_limits(evidence),
@@ -36,7 +36,7 @@ def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
 
 
 def path_limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
-    """Those of them that are about the way of the frames: what a trial of the machine looks at."""
+    """The limits that concern the path of frames, which a trial of the machine checks."""
     clock = evidence.switch.clock
     return (*(switch_limits(clock) if clock else ()), *_backlog(evidence))
 
@@ -66,7 +66,7 @@ def switch_limits(clock: SwitchClock) -> Iterator[TestbedLimit]:
 
 
 def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """The file tells of all namespaces, so any host's will do."""
+    """Any host's reading will do: the file covers all namespaces."""
     dropped = machine_growth(evidence).get("softnet_dropped")
     yield TestbedLimit(
         name="packets dropped because a CPU's backlog was full",
@@ -95,7 +95,8 @@ def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Over the instants of all hosts together: a host alone has so few that one decides its p99."""
+    """Over the messages of all hosts together: a single host has so few that one decides its
+    p99."""
     phase = evidence.measure
     late_ns = {
         spec.endpoint: agent.late_ns(phase.start_ns, phase.end_ns)
@@ -120,19 +121,19 @@ def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _latest(late_ns: Mapping[str, Sequence[int]]) -> str:
-    """Which host was latest, and how late: whether all were, or one alone."""
+    """The host with the greatest lateness, for comparison with all hosts."""
     node, own_ns = max(late_ns.items(), key=lambda item: _p99(item[1]))
     figures = f"p99 {_p99(own_ns) / 1_000:,.1f} us, most {max(own_ns) / 1_000:,.1f} us"
     return f"latest was {node}: {len(own_ns)} instants, {figures}"
 
 
 def _p99(values: Sequence[int]) -> int:
-    """The smallest of them that at most one in a hundred exceeds."""
+    """The smallest value that at most one in a hundred exceeds."""
     return sorted(values)[-(-99 * len(values) // 100) - 1]
 
 
 def _probing(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Of samples: the snapshots at the edges of the phase are taken while nothing is under way."""
+    """Of samples only: snapshots at the edges of the phase are taken while nothing is in flight."""
     phase = evidence.measure
     costs_ns = [
         cost_ns

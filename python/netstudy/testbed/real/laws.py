@@ -1,4 +1,4 @@
-"""Laws that hold for any workload: what links carry, and what becomes of frames along the graph."""
+"""Laws of every workload: links keep to their rates, and frames are conserved along the graph."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from netstudy.testbed.real.evidence import Evidence, Readings
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, FRAMING_BYTES
 
 _GAP_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES - CHECK_SEQUENCE_BYTES
-"""What the wire carries beside a frame: preamble with delimiter, gap (IEEE 802.3, 4.4.2)."""
+"""Bytes on the wire beside a frame: preamble with delimiter, gap (IEEE 802.3, 4.4.2)."""
 
 
 _TRAILING_BYTES = 2 * 90
-"""Of a connection: two acknowledgments, which come when its last byte was read."""
+"""Allowed for each connection: two acknowledgments that follow when its last byte is read."""
 
 
 @dataclass(frozen=True)
 class _End:
-    """What one end of a link counted in the measuring phase; None: it was not read."""
+    """Counters of one end of a link in the measuring phase; None: it was not read."""
 
     port: wire.Port
     sent: int | None
@@ -34,7 +34,7 @@ class _End:
 
 
 def port_growth(evidence: Evidence) -> dict[str, dict[str, dict[str, int]]]:
-    """Switch -> port -> what its counters grew by in the measuring phase."""
+    """Switch -> port -> growth of its counters over the measuring phase."""
     first = evidence.switch.readings(wire.MEASURE_START)
     last = evidence.switch.readings(wire.MEASURE_END)
     if first is None or last is None:
@@ -53,20 +53,20 @@ def _grown(first: Readings, switch: str, port: str, last: Mapping[str, int]) -> 
 
 
 def conserved(evidence: Evidence) -> Iterator[wire.Check]:
-    """Every frame that one end of a link sent came to the other one, and every frame that came to a
-    switch left it or was counted as dropped: counted while nothing is under way."""
+    """Every frame sent at one end of a link is received at the other, and every frame that a switch
+    receives is forwarded or counted as dropped. Counters are read while nothing is in flight."""
     ports = port_growth(evidence)
     broken = [
         f"{one.name} sent {one.sent}, {other.name} received {other.received}"
         for link in evidence.run.network.links
-        for one, other in _both_ways(link, evidence, ports)
+        for one, other in _directions(link, evidence, ports)
         if one.sent is not None and other.received is not None and one.sent != other.received
     ]
     broken += list(_of_switches(ports))
     compared = sum(
         one.sent is not None and other.received is not None
         for link in evidence.run.network.links
-        for one, other in _both_ways(link, evidence, ports)
+        for one, other in _directions(link, evidence, ports)
     )
     yield wire.Check(
         law="every frame that is sent comes to the other end of its link, and through each switch "
@@ -87,7 +87,7 @@ def _of_switches(ports: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterat
             yield f"{switch} received {came}, forwarded or dropped {went}"
 
 
-def _both_ways(
+def _directions(
     link: wire.Link, evidence: Evidence, ports: Mapping[str, Mapping[str, Mapping[str, int]]]
 ) -> tuple[tuple[_End, _End], tuple[_End, _End]]:
     a, b = (_end(port, evidence, ports) for port in link.ports)
@@ -116,16 +116,16 @@ def _on_wire(frames: int | None, size: int | None, more: int) -> int | None:
 
 
 def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
-    """Each direction of each link from the start of the measuring phase until nothing is under way,
-    as counters have it, frames and gaps. What a queue of the
-    kernel let go at once after it was idle is allowed for, and acknowledgments of the last byte."""
+    """Checks each direction of each link, from the start of the measuring phase until nothing is in
+    flight: counted frames, and the gaps between them. Allows for the burst that an idle queue of
+    the kernel may send at once, and for acknowledgments of the last byte."""
     ports = port_growth(evidence)
     span_ns = evidence.counted_ns
     allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * len(evidence.specs.connections)
     shares = [
         (8 * max(one.sent_bytes - allowed_bytes, 0) * 1e9 / span_ns / one.port.rate_bps, one)
         for link in evidence.run.network.links
-        for one, _ in _both_ways(link, evidence, ports)
+        for one, _ in _directions(link, evidence, ports)
         if one.sent_bytes is not None
     ]
     if not shares:

@@ -1,6 +1,6 @@
 """The engine processes of a run: a plan and commands go in, records come out.
 
-What a process writes is kept as it comes, byte for byte, and all processes end with the run.
+The output of a process is stored byte for byte, and all processes end with the run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from netstudy.wire import Wire, to_json
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 """A thousand iterations of a server take about 100 kB, the raw text of a large host some MB."""
 GRACE_S = 2.0
-"""Time for a process to end after it was told to."""
+"""Time for a process to end after its input was closed or it was sent `stop`."""
 START_S = 20.0
 """Time for processes to start and connections to open."""
 _STDERR_LINES = 5
@@ -180,7 +180,7 @@ class NodeProcess(Generic[RecordT]):
             raise NodeError(self.node, said) from None
 
     async def _end(self) -> str:
-        """How it ended, with the last lines of its standard error."""
+        """Describes the end of the process, with the last lines of its standard error."""
         code = await self.process.wait()
         self.errors.seek(0)
         said = self.errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]

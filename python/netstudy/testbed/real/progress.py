@@ -65,8 +65,8 @@ class UnderWay:
         self._since_ns: int | None = None
         self._timed = isinstance(run.until("measure"), wire.UntilTime)
         kinds: tuple[wire.PhaseKind, ...] = ("idle", "warm-up", "measure")
-        there = [kind for kind in kinds if run.until(kind) or kind != "idle"]
-        self._lengths = [self._length(run.until(kind)) for kind in there]
+        present = [kind for kind in kinds if run.until(kind) or kind != "idle"]
+        self._lengths = [self._length(run.until(kind)) for kind in present]
         self._each = 1 if self._timed else traffic_of(run.workload).counted(run.workload)
         self._phase = 0
 

@@ -1,8 +1,8 @@
-"""What independent instruments of a run counted of the same thing, held against each other.
+"""Cross-checks of a run: independent instruments that counted the same thing are compared.
 
 The instruments: the applications' own bytes, TCP_INFO of each connection, the TCP counters of each
-namespace, interfaces, and the switches' ports. A frame on an interface has 4 bytes less than in a
-switch, which counts the check sequence as well (IEEE 802.3, 3.1.1).
+namespace, interfaces, and the switches' ports. An interface counts 4 bytes less for a frame than a
+switch, which includes the check sequence (IEEE 802.3, 3.1.1).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DUPLICATE_REPORT_BYTES = 12
 
 @dataclass(frozen=True)
 class _Counted:
-    """All counters of the measuring phase that the checks look at."""
+    """All counters of the measuring phase that the checks use."""
 
     evidence: Evidence
 
@@ -46,7 +46,7 @@ class _Counted:
 
     @cached_property
     def sent(self) -> dict[str, int]:
-        """What the hosts counted that send data."""
+        """Counters of the hosts that send data."""
         return summed(growth(one, "host") for one in self.senders)
 
     @cached_property
@@ -58,12 +58,12 @@ class _Counted:
 
     @cached_property
     def received(self) -> dict[str, int]:
-        """What the interfaces of these counted."""
+        """Counters of the receivers' interfaces."""
         return summed(growth(one, "interface") for one in self.receivers)
 
     @cached_property
     def to_receivers(self) -> dict[str, int]:
-        """What the switches' ports counted that lead to them."""
+        """Counters of the switch ports that lead to the receivers."""
         return summed(
             self.ports.get(far.node, {}).get(far.name, {})
             for one in self.receivers
@@ -74,24 +74,24 @@ class _Counted:
 
     @cached_property
     def dropped(self) -> int | None:
-        """Frames that switches dropped on the way of data; None: there is no switch."""
+        """Frames that switches dropped on the path of data; None: there is no switch."""
         evidence = self.evidence
         if not self.ports:
             return None
-        there = {
+        on_path = {
             (port.node, port.name)
             for row in evidence.specs.workload
             for role in evidence.sending
-            for port, _ in evidence.routes.route(*self._way(row, role)).hops
+            for port, _ in evidence.routes.route(*self._direction(row, role)).hops
         }
         return sum(
             counted["frames_dropped"]
             for switch, ports in self.ports.items()
             for port, counted in ports.items()
-            if (switch, port) in there
+            if (switch, port) in on_path
         )
 
-    def _way(self, row: int, role: str) -> tuple[str, str]:
+    def _direction(self, row: int, role: str) -> tuple[str, str]:
         one = self.evidence.specs.connections[row]
         return (one.client, one.server) if role == "client" else (one.server, one.client)
 
@@ -112,14 +112,15 @@ def _growth_of(agent: AgentEvidence, number: int) -> Mapping[str, int]:
 
 
 def reconciliation(evidence: Evidence) -> tuple[Reconciliation, ...]:
-    """Every check for which the counters are there; one that does not hold is kept as such."""
+    """Every check whose counters exist, whether it holds or not."""
     found = _Counted(evidence)
     checks = (_payload, _forwarded, _frame_bytes, _wire, _losses, _flows, _timeouts, _into_switch)
     return tuple(one for check in checks for one in check(found))
 
 
 def _payload(found: _Counted) -> Iterator[Reconciliation]:
-    """Bytes that applications verified and that TCP delivered, at both ends of all connections."""
+    """Bytes that applications verified = bytes that TCP delivered, at both ends of all
+    connections."""
     verified = delivered = 0
     for agent in found.evidence.agents.values():
         for number in range(len(agent.spec.rows)):
@@ -152,17 +153,17 @@ def _frame_bytes(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _wire(found: _Counted) -> Iterator[Reconciliation]:
-    """Payload with the headers of its frames against the bytes of the interfaces that receive.
+    """Payload and headers of its frames = bytes of the receiving interfaces.
 
-    Where a request came twice, its receiver reports that in an option. What was sent again and not
-    lost before arrives twice: its payload comes on top.
+    A receiver of duplicate data reports it in an option. A segment that was retransmitted without
+    being lost arrives twice, so its payload is counted twice.
     """
     if "interface_bytes_received" not in found.received:
         return
     options, full_payload = _segment(found)
     frames = found.received["interface_packets_received"]
-    sent_again = found.sent.get("segments_retransmitted", 0)
-    copies = max(sent_again - (found.dropped or 0), 0)
+    retransmitted = found.sent.get("segments_retransmitted", 0)
+    copies = max(retransmitted - (found.dropped or 0), 0)
     reports = summed(growth(one, "host") for one in found.receivers).get("dsacks_received", 0)
     header_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options
     yield _compared(
@@ -175,7 +176,7 @@ def _wire(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _segment(found: _Counted) -> tuple[int, int]:
-    """Bytes of TCP's options, and of the payload of the largest segment."""
+    """Bytes of TCP's options, and the payload of the largest segment."""
     network = found.evidence.run.network
     groups = {node.name: node.group for node in network.nodes if node.kind != "switch"}
     stamps = network.group(groups[found.senders[0].spec.node]).tcp.timestamps
@@ -185,7 +186,7 @@ def _segment(found: _Counted) -> tuple[int, int]:
 
 
 def _wire_payload(found: _Counted) -> int:
-    """What came over links for the receivers, of all their connections."""
+    """Payload that reached the receivers over links, summed over their connections."""
     hosts = {one.host for one in found.receivers}
     total = 0
     for agent in found.evidence.agents.values():
@@ -199,11 +200,11 @@ def _wire_payload(found: _Counted) -> int:
 
 
 def _losses(found: _Counted) -> Iterator[Reconciliation]:
-    """Each drop of data is repaired by one retransmission; probes and needless ones come on top.
+    """Each drop of data leads to one retransmission; loss probes and spurious ones come on top.
 
-    Where both ends send, acknowledgments without data go the way of data and are dropped as well,
-    which nobody repairs. Switches count frames, whatever is in them: so drops may exceed
-    retransmissions, and these must not exceed drops.
+    If both ends send, acknowledgments without data take the path of data and are dropped too, and
+    nobody retransmits them. Switches count frames whatever they contain: drops may then exceed
+    retransmissions, but not the other way round.
     """
     if "segments_retransmitted" not in found.sent or found.dropped is None:
         return
@@ -211,7 +212,7 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
     doubles = found.sent.get("dsacked_segments_received", 0)
     timeouts = found.sent.get("timeouts", 0)
     after_timeouts = timeouts + found.sent.get("slow_start_retransmissions", 0)
-    sent_again, dropped = found.sent["segments_retransmitted"], found.dropped
+    retransmitted, dropped = found.sent["segments_retransmitted"], found.dropped
     tolerance = probes + doubles + after_timeouts
     explained = (
         f"{probes} tail loss probes, {doubles} segments reported as duplicates, "
@@ -223,11 +224,11 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
             "; both ends send, and switches do not tell frames with data from acknowledgments, "
             "which nobody sends again: any of the drops may be of these"
         )
-        if dropped > sent_again:
+        if dropped > retransmitted:
             tolerance = max(tolerance, dropped)
     yield _compared(
         "segments that were sent again = frames that switches dropped on the way of data",
-        sent_again,
+        retransmitted,
         dropped,
         tolerance=tolerance,
         explained=explained,

@@ -1,4 +1,4 @@
-"""What samplers read, as the record has it: by node, port or connection."""
+"""Series of the samplers, in the form of the record: by node, port or connection."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from netstudy.testbed.real.wire import ConnectionSeriesRecord, SamplesRecord
 
 
 def series(evidence: Evidence) -> tuple[wire.Series, ...]:
-    """Everything that was sampled, from the start of the run to its end."""
+    """All series, from the start of the run to its end."""
     return (*_of_hosts(evidence), *_of_connections(evidence), *_of_ports(evidence))
 
 
 def _of_hosts(evidence: Evidence) -> Iterator[wire.Series]:
-    """A host's own counters and those of its interface; the machine's as the first sampler has
+    """A host's own counters and those of its interface; the machine's as the first sampler read
     them."""
     machines: set[str] = set()
     for agent in evidence.agents.values():
@@ -37,7 +37,7 @@ def _host_series(record: SamplesRecord, whose: Owner, node: str, port: str | Non
 
 
 def _own_series(record: SamplesRecord, agents: list[AgentEvidence]) -> wire.Series:
-    """What the first of the agents of a host read of it, and the CPU time of all of them."""
+    """Counters of a host as its first agent read them, and the CPU time of all its agents."""
     series = _host_series(record, "host", agents[0].host, None)
     values = {name: column for name, column in series.values.items() if name != PROCESS_CPU}
     sampled = [agent.all_of(SamplesRecord) for agent in agents]
@@ -48,9 +48,9 @@ def _own_series(record: SamplesRecord, agents: list[AgentEvidence]) -> wire.Seri
 
 
 def _nearest(at_ns: Sequence[int], record: SamplesRecord) -> list[int | None]:
-    """The CPU time of an agent by the sample nearest to each instant; None: it has none that
-    is nearer than half of an interval. Agents begin one after the other, so their samples are not
-    of the same instants."""
+    """The CPU time of an agent, by the sample nearest to each instant; None if no sample is within
+    half an interval. Agents start one after the other, so they do not sample at the same
+    instants."""
     own = record.at_ns
     column = record.values.get(PROCESS_CPU, ())
     if not column:
@@ -71,7 +71,7 @@ def _sum(parts: Sequence[int | None]) -> int | None:
 
 
 def _of_connections(evidence: Evidence) -> Iterator[wire.Series]:
-    """Those of the workload and of no probe, at each end that samples its own."""
+    """Series of the workload's connections, not the probe's, from each end that samples its own."""
     for agent in evidence.agents.values():
         for record in agent.all_of(ConnectionSeriesRecord):
             row = _row(agent, record)

@@ -1,10 +1,10 @@
-"""What the user-space switches (`netstudy-engine switch`) are told, and what they say.
+"""The plan and the records of the user-space switches (`netstudy-engine switch`).
 
-The plan is the first line of its standard input, a command (`netstudy.testbed.real.wire.Command`)
-each further one; a record is a line of its standard output. The engine's own types are in
-`crates/records/src/switch_plan.rs`; both are tested against `schema/examples/switch-plan.json` and
-`switch-records.jsonl`. Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine
-share.
+The plan is the first line of the program's standard input, each further line a command
+(`netstudy.testbed.real.wire.Command`); a record is a line of its standard output. The engine's own
+types are in `crates/records/src/switch_plan.rs`; both are tested against
+`schema/examples/switch-plan.json` and `switch-records.jsonl`. Times are nanoseconds of
+CLOCK_MONOTONIC, which all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class SwitchHost(Wire):
     """How a host is reached."""
 
     interface: str
-    """The network interface, in the network namespace of the process, behind which it is."""
+    """The network interface towards it, in the network namespace of the process."""
     mac: str = Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")
-    """Its Ethernet address there: frames for it leave by this link, all others go nowhere."""
+    """Its Ethernet address there: only frames for this address leave by the link."""
 
 
 class SwitchLinkEnd(Wire):
@@ -45,7 +45,7 @@ class SwitchLinkEnd(Wire):
     node: str
     """A switch of the plan by name, or a host."""
     port: str
-    """Its port there. The ports of a switch have their numbers in the order of the links."""
+    """Its port there. The ports of a switch are numbered in the order of the links."""
     rate_bps: int = Field(gt=0)
     """Bit rate at which this end sends."""
     host: SwitchHost | None = None
@@ -58,17 +58,17 @@ class SwitchLink(Wire):
     a: SwitchLinkEnd
     b: SwitchLinkEnd
     delay_ns: int = Field(ge=0)
-    """How long a frame is on its way from the one end to the other, in either direction."""
+    """Propagation delay in either direction."""
     mtu_bytes: int = Field(ge=576, le=65_535)
     """Largest IP packet."""
 
 
 class SwitchSampling(Wire):
-    """A switch whose ports are read at intervals, from when it is ready."""
+    """A switch whose ports are read at intervals, once it is ready."""
 
     switch: str
     port: str | None = None
-    """None: all of them."""
+    """None: all ports."""
     every_ns: int = Field(gt=0)
 
 
@@ -78,19 +78,19 @@ class SwitchPlan(Wire):
     schema_: Literal["netstudy/switch/2"] = Field(default=SWITCH_PLAN_SCHEMA, alias="schema")
     run: str
     time_limit_ms: int = Field(gt=0)
-    """After that time the process ends by itself, with an error."""
+    """After this time the process ends by itself, with an error."""
     cpu: int | None = Field(default=None, ge=0)
-    """The processor that it stays on and that nothing else wants: there it is awake between frames.
-    None: whichever the system chooses."""
+    """CPU that the process stays on, reserved for it: it stays awake there between frames. None:
+    the system chooses."""
     seed: str
-    """16 hexadecimal digits, from which the random choices of an egress come."""
+    """16 hexadecimal digits, the seed of the random choices of an egress."""
     switches: tuple[SwitchElement, ...]
-    """None where all links lead from host to host."""
+    """Empty if all links lead from host to host."""
     links: tuple[SwitchLink, ...] = Field(min_length=1)
     """Switches and links form no cycle."""
     sampled: tuple[SwitchSampling, ...] = ()
     paced_ingress: bool = False
-    """Whether frames also come at the rate of their link, as over a wire; else as fast as hosts
+    """Whether frames also arrive at the rate of their link, as over a wire; else as fast as hosts
     hand them over."""
 
 
@@ -107,39 +107,40 @@ class SwitchReady(Wire):
 
 
 class SwitchPortCounters(Wire):
-    """What is counted at a port since the switch was ready."""
+    """Counters of a port since the switch was ready."""
 
     frames_received: int
-    """Frames that came by this port."""
+    """Frames that arrived at this port."""
     bytes_received: int
     """Check sequences included."""
     frames_forwarded: int
-    """Frames that were let through towards this port."""
+    """Frames accepted for sending by this port."""
     bytes_forwarded: int
     frames_dropped: int
-    """Frames towards this port that found no room."""
+    """Frames for this port that were dropped for lack of buffer space."""
     bytes_dropped: int
     frames_marked: int
     queue_bytes_max: int
     frames_unaddressed: int
-    """Frames that came by this port for an address that is behind no other one."""
+    """Frames that arrived at this port for an address that no other port leads to."""
 
 
 class SwitchSnapshot(Wire):
-    """The counters of each switch and port, as asked for."""
+    """The counters of each switch and port, after a command."""
 
     kind: Literal["snapshot"] = "snapshot"
     name: str
     at_ns: int
     counters: dict[str, dict[str, SwitchPortCounters]]
     cost_ns: int
-    """How long reading took, in which nothing was forwarded."""
+    """Duration of the reading, during which nothing was forwarded."""
     raw: dict[str, str]
-    """Files of /proc that were read with them, whole."""
+    """Files of /proc that were read at the same time, whole."""
 
 
 class SwitchDrops(Wire):
-    """Each frame that a switch dropped for want of room: when it arrived, its egress' number."""
+    """Each frame that a switch dropped for lack of buffer space: its arrival, its egress'
+    number."""
 
     kind: Literal["drops"] = "drops"
     switch: str
@@ -148,33 +149,32 @@ class SwitchDrops(Wire):
 
 
 class SwitchSamples(Wire):
-    """What was read of a port at intervals."""
+    """Samples of a port, taken at intervals."""
 
     kind: Literal["samples"] = "samples"
     switch: str
     port: str
     at_ns: tuple[int, ...]
     values: dict[str, tuple[int, ...]]
-    """What the port had counted by then, by name."""
+    """Counter -> its values."""
 
 
 class SwitchClock(Wire):
-    """How well the switch kept to its times. Where it did not, the run measured something else."""
+    """How well the switch kept to its times. If it did not, the run measured something else."""
 
     kind: Literal["clock"] = "clock"
     departures: int
     departures_late: int
-    """Those of them that were later than their port allows: by a full frame, or by 50 µs if that is
-    longer."""
+    """Departures later than their port allows: by a full frame, or by 50 µs if that is longer."""
     late_ns_p50: int
     late_ns_p99: int
     late_ns_max: int
     frames_lost: int
-    """Frames that were lost before or behind the switch, or that it had no place for."""
+    """Frames lost before or after the switch, or that it had no room for."""
     kept_up: bool
-    """Whether the run is valid as far as the switch is concerned."""
+    """Whether the switch's timing leaves the run valid."""
     why: str | None
-    """Why it is not."""
+    """Why not, if so."""
     cpu_ns: int
 
 

@@ -1,6 +1,6 @@
-"""What crosses between the controller of a real testbed and the agents in its hosts.
+"""The protocol between the controller of a real testbed and the agents in its hosts.
 
-The same contract as `crates/records/src/agent.rs`; both sides are tested against
+`crates/records/src/agent.rs` is the same contract; both sides are tested against
 `schema/examples/agent-*`. A plan and commands go in, records come out, each a line of JSON. Times
 are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
 """
@@ -23,10 +23,10 @@ Times = tuple[int, ...]
 
 
 class SocketOptions(Wire):
-    """Options of an agent's connections; None: what the kernel does by itself."""
+    """Options of an agent's connections; None: the kernel's default."""
 
     congestion_control: str | None = None
-    """By the kernel's name for it (TCP_CONGESTION)."""
+    """The kernel's name of it (TCP_CONGESTION)."""
     send_buffer_bytes: int | None = Field(default=None, gt=0)
     """SO_SNDBUF as passed to the kernel, which doubles it for its own bookkeeping: socket(7)."""
     receive_buffer_bytes: int | None = Field(default=None, gt=0)
@@ -34,23 +34,23 @@ class SocketOptions(Wire):
     no_delay: bool = True
     """TCP_NODELAY: short writes do not wait for acknowledgments."""
     zero_copy: bool = False
-    """Responses are sent without a copy on the way from the server to the kernel (sendfile(2)).
-    Cheaper where the interface takes care of checksums; dearer where the kernel has to."""
+    """The server sends responses without copying them into the kernel (sendfile(2)). Cheaper if the
+    interface computes checksums; more expensive if the kernel has to."""
 
 
 class InstrumentPlan(Wire):
-    """What an agent reads at intervals."""
+    """The counters that an agent reads at intervals."""
 
     counters_interval_ms: int | None = Field(default=None, gt=0)
     """Between two samples of the host's counters; None: snapshots are taken on command only."""
     connections_interval_ms: int | None = Field(default=None, gt=0)
     """Between two samples of TCP_INFO of each connection; None: no series."""
     interfaces: tuple[str, ...] = ()
-    """Of the host."""
+    """Names of the host's interfaces to read."""
 
 
 class Endpoint(Wire):
-    """Where a server listens."""
+    """Address and port that a server listens on."""
 
     address: Address
     port: int = Field(ge=0, le=65_535)
@@ -61,47 +61,47 @@ class OpenConnection(Wire):
 
     kind: Literal["open"] = "open"
     local: Address
-    """Where it comes from."""
+    """Its own address."""
     peer: Endpoint
-    """Where the peer listens."""
+    """The endpoint that the peer listens on."""
     peer_number: int = Field(ge=0, lt=2**32)
-    """Its number at the peer."""
+    """The connection's number at the peer."""
 
 
 class AcceptConnection(Wire):
-    """A connection that the peer opens, saying its number here."""
+    """A connection that the peer opens, stating its number here."""
 
     kind: Literal["accept"] = "accept"
     local: Address
-    """Where the agent listens for it."""
+    """The address that the agent listens on."""
     peer: Address
-    """The only address that it is taken from."""
+    """The only address that it is accepted from."""
 
 
 ConnectionPlan = Annotated[OpenConnection | AcceptConnection, Field(discriminator="kind")]
 
 
 Direction = Literal["get", "put", "both"]
-"""Which way a transfer's payload goes: from the server to the client; from the client to the
-server, whose application confirms it; both at once, each of the whole size."""
+"""Direction of a transfer's payload: from the server to the client; from the client to the server,
+whose application confirms it; both at once, each of the whole size."""
 
 
 class FixedSize(Wire):
-    """A transfer carries so many bytes, each way that it goes."""
+    """Each transfer has a fixed size, in each of its directions."""
 
     kind: Literal["fixed"] = "fixed"
     bytes: int = Field(gt=0)
 
 
 class Stream(Wire):
-    """A transfer carries as much as goes in the time of the phase."""
+    """A transfer carries as much as it can until its phase ends."""
 
     kind: Literal["stream"] = "stream"
     chunk_bytes: int = Field(default=65_536, gt=0)
-    """Payload that is asked for, or confirmed, at a time."""
+    """Payload of one request or confirmation."""
     ahead_bytes: int = Field(default=4_194_304, gt=0)
-    """Payload asked for, or sent, before the first chunk of it is there: at least a chunk. Must
-    exceed the bandwidth-delay product and the queues; more prolongs the end of the phase."""
+    """Payload requested, or sent, before its first chunk has arrived: at least a chunk. Must exceed
+    the bandwidth-delay product and the queues; a larger value prolongs the end of the phase."""
 
 
 TransferSize = Annotated[FixedSize | Stream, Field(discriminator="kind")]
@@ -112,15 +112,15 @@ class ClosedLoop(Wire):
 
     kind: Literal["closed"] = "closed"
     outstanding: int = Field(default=1, gt=0)
-    """Requests of a connection that are under way at a time."""
+    """Requests of a connection in flight at a time."""
     think_ns: int = Field(default=0, ge=0)
-    """From a response to the next request in its place."""
+    """Pause between a response and the request that follows it."""
 
 
 class OpenLoop(Wire):
     """A connection's requests are sent at an interval, whether or not the last one was answered.
 
-    Response times count from when a request was due.
+    Response times count from the time when a request was due.
     """
 
     kind: Literal["every"] = "every"
@@ -139,20 +139,20 @@ class IncastServer(Wire):
     start_jitter: Jitter = NoJitter()
     """Delay between the receipt of a request and the first byte of the response."""
     number: int = Field(ge=1)
-    """Among the servers: its delays are those that the simulator draws for it."""
+    """Its number among the servers: its delays are the ones that the simulator draws for it."""
     seed: str
     """Seed of the run: 16 hexadecimal digits."""
 
 
 class IncastClient(Wire):
-    """Asks every server at once, waits for all, repeats: a connection a server."""
+    """Asks every server at once, waits for all responses, repeats; a connection for each server."""
 
     kind: Literal["incast-client"] = "incast-client"
     request_bytes: int = Field(gt=0)
     response_bytes: tuple[Annotated[int, Field(gt=0)], ...] = Field(min_length=1)
-    """Of each server, in the order of the connections."""
+    """Response size of each server, in the order of the connections."""
     iterations: int = Field(gt=0)
-    """Of the measuring phase."""
+    """Number of iterations in the measuring phase."""
     warmup_iterations: int = Field(default=0, ge=0)
     request_spacing_ns: int = Field(default=0, ge=0)
     """Time between the request to one server and that to the next."""
@@ -165,7 +165,7 @@ class TransferServer(Wire):
     direction: Direction
     size: TransferSize
     request_bytes: int = Field(default=64, gt=0)
-    """Of a request, and of a confirmation."""
+    """Size of a request, and of a confirmation."""
 
 
 class TransferClient(Wire):
@@ -175,13 +175,13 @@ class TransferClient(Wire):
     direction: Direction
     size: TransferSize
     request_bytes: int = Field(default=64, gt=0)
-    """Of a request, and of a confirmation."""
+    """Size of a request, and of a confirmation."""
     pause_ns: int = Field(default=0, ge=0)
-    """From the end of a transfer to the start of the next one on the same connection."""
+    """Pause between the end of a transfer and the start of the next one on the same connection."""
     warmup: Until
-    """Of a stream: a time, or no transfer."""
+    """A time, or a number of transfers; a stream takes a time, or no transfer."""
     measure: Until
-    """Of a stream: a time. Else at least one transfer."""
+    """A time, or at least one transfer; a stream takes a time."""
 
 
 class RequestServer(Wire):
@@ -204,8 +204,8 @@ class RequestClient(Wire):
 
 
 class Observer(Wire):
-    """Reads the counters of a host that has no part in the traffic, or of an interface that has
-    none. It has no connections."""
+    """Reads the counters of a host or an interface that takes no part in the traffic. It has no
+    connections."""
 
     kind: Literal["observer"] = "observer"
 
@@ -222,7 +222,7 @@ AgentWorkload = Annotated[
 ]
 
 AGENT_WORKLOAD: Final[TypeAdapter[AgentWorkload]] = TypeAdapter(AgentWorkload)
-"""Reads a part in the traffic of a run."""
+"""Reads an agent's part in the traffic of a run."""
 
 
 class ProbeServer(Wire):
@@ -230,53 +230,52 @@ class ProbeServer(Wire):
 
     kind: Literal["server"] = "server"
     connections: int = Field(default=1, gt=0)
-    """How many are the probe's."""
+    """Number of the probe's connections."""
     request_bytes: int = Field(default=64, gt=0)
     response_bytes: int = Field(default=64, gt=0)
 
 
 class ProbeClient(Wire):
-    """Sends the requests of a latency probe, except between the phases, when it rests."""
+    """Sends the requests of a latency probe, except between the phases."""
 
     kind: Literal["client"] = "client"
     connections: int = Field(default=1, gt=0)
-    """How many are the probe's: the last of the plan."""
+    """Number of the probe's connections: the last of the plan."""
     request_bytes: int = Field(default=64, gt=0)
     response_bytes: int = Field(default=64, gt=0)
     interval_ns: int = Field(default=10_000_000, gt=0)
     """Between two requests of a connection."""
     idle_ns: int = Field(default=0, ge=0)
-    """Time in which it is alone, before the workload begins; 0: there is no such phase."""
+    """Length of the phase before the workload, with the probe alone; 0: there is no such phase."""
 
 
 ProbePlan = Annotated[ProbeServer | ProbeClient, Field(discriminator="kind")]
 
 
 class AgentPlan(Wire):
-    """What one agent is to do: the first line on its standard input."""
+    """The task of one agent: the first line on its standard input."""
 
     schema_: Literal["netstudy/agent/2"] = Field(default=AGENT_SCHEMA, alias="schema")
     run: str
     node: str
     token: str = Field(pattern="^[0-9a-fA-F]{32}$", repr=False)
-    """What the agents of a run know each other by. It is never shown."""
+    """Shared secret by which the agents of a run recognise each other. It is never shown."""
     time_limit_ms: int = Field(gt=0)
-    """The agent ends with an error after this time, whatever it is doing."""
+    """After this time the agent ends with an error, whatever it is doing."""
     silence_limit_ms: int | None = Field(default=None, gt=0, lt=2**31)
-    """How long all peers that owe something may be silent; None: as the time limit allows. Servers
-    do not look at it."""
+    """Time for which all peers with outstanding data may be silent; None: up to the time limit.
+    Servers ignore it."""
     progress_interval_ms: int | None = Field(default=None, gt=0, lt=2**31)
-    """Between two signs of life of a client while its traffic goes on; None: it gives none."""
+    """Between two progress records of a client while its traffic goes on; None: it writes none."""
     cpu: int | None = None
-    """CPU that the agent stays on; None: wherever the kernel puts it."""
+    """CPU that the agent stays on; None: the kernel chooses."""
     socket: SocketOptions = SocketOptions()
     instruments: InstrumentPlan = InstrumentPlan()
     port: int = Field(default=0, ge=0, le=65_535)
-    """Where it listens, at each local address of connections that it accepts; 0: ports that the
+    """Port to listen on, at each local address of connections that it accepts; 0: ports that the
     kernel chooses."""
     connections: tuple[ConnectionPlan, ...]
-    """Numbered from 0: first those of the workload, then those of the probe. Observers alone have
-    none."""
+    """Numbered from 0: first the workload's, then the probe's. Only observers have none."""
     workload: AgentWorkload
     probe: ProbePlan | None = None
 
@@ -295,7 +294,7 @@ class GoCommand(Wire):
 
 
 class StopCommand(Wire):
-    """Write what is left to be written, and end."""
+    """Write the remaining records, and end."""
 
     command: Literal["stop"] = "stop"
 
@@ -304,21 +303,21 @@ Command = Annotated[SnapshotCommand | GoCommand | StopCommand, Field(discriminat
 
 
 class ReadyRecord(Wire):
-    """The agent is there: the first record."""
+    """The agent has started: the first record."""
 
     kind: Literal["ready"] = "ready"
     schema_: Literal["netstudy/agent-record/2"] = Field(default=AGENT_RECORD_SCHEMA, alias="schema")
     version: str
-    """Of the engine."""
+    """The engine's version."""
     node: str
     pid: int
-    """In the agent's own pid namespace."""
+    """The process id in the agent's own pid namespace."""
     listening: tuple[Endpoint, ...]
-    """Each local address of connections that it accepts, in order."""
+    """An endpoint for each local address of connections that it accepts, in order."""
 
 
 class ConnectionRecord(Wire):
-    """A connection is open; its options are as the kernel says they are."""
+    """A connection is open; its options are the ones that the kernel reports."""
 
     kind: Literal["connection"] = "connection"
     connection: int
@@ -327,27 +326,27 @@ class ConnectionRecord(Wire):
     peer: Endpoint
     congestion_control: str
     send_buffer_bytes: int
-    """Bookkeeping included: twice what was asked for."""
+    """As the kernel accounts it: twice the requested size."""
     receive_buffer_bytes: int
     no_delay: bool
 
 
 PhaseName = Literal["idle", "warm-up", "measure"]
-"""Phases of a client, in their order. In the first one the probe is alone; it is there only if the
-plan has a time for it."""
+"""Phases of a client, in order. In `idle` the probe is alone; it exists only if the plan gives it a
+time."""
 
 
 class InTime(Wire):
-    """What each connection of a client had carried in a phase when its time was over."""
+    """Bytes that each connection of a client had carried when the time of a phase was over."""
 
     bytes_received: tuple[int, ...]
-    """Each byte is the one that was sent."""
+    """All verified."""
     bytes_acknowledged: tuple[int, ...]
-    """By the peer's TCP."""
+    """Bytes acknowledged by the peer's TCP."""
 
 
 class PhaseRecord(Wire):
-    """A phase of a client has ended and nothing is under way any more.
+    """A phase of a client has ended and nothing is in flight any more.
 
     After the measuring phase the client waits for `stop`, after the others for `go`.
     """
@@ -356,43 +355,43 @@ class PhaseRecord(Wire):
     name: PhaseName
     from_ns: int
     to_ns: int
-    """A measuring phase that ends after a time ends then, whatever is under way."""
+    """A measuring phase that ends after a time ends then, whatever is in flight."""
     quiet_ns: int
-    """When nothing of it was under way any more."""
+    """Time from which nothing of it was in flight any more."""
     bytes_received: tuple[int, ...]
-    """On each connection until then; each byte is the one that was sent."""
+    """On each connection until then, all verified."""
     bytes_sent: tuple[int, ...]
     """Handed to the kernel on each connection until then."""
     in_time: InTime | None
-    """What connections had carried at `to_ns`; None: the phase did not end after a time."""
+    """Bytes that connections had carried at `to_ns`; None: the phase did not end after a time."""
 
 
 class ProgressRecord(Wire):
-    """A sign of life of a client, and how far it is."""
+    """Progress of a client; shows that it is alive."""
 
     kind: Literal["progress"] = "progress"
     at_ns: int
     samples: int
-    """Iterations, transfers or requests of this phase that have ended, the probe's left out."""
+    """Iterations, transfers or requests of this phase that have completed, without the probe's."""
     bytes: int
-    """Sent and received so far, all phases and connections together."""
+    """Sent and received so far, over all phases and connections."""
 
 
 class ConnectionCounters(Wire):
-    """What was counted of a connection since it was opened."""
+    """Counters of a connection since it was opened."""
 
     connection: int
     """Its number."""
     bytes_received: int
-    """By the application; each byte is the one that was sent."""
+    """Bytes received by the application, all verified."""
     bytes_sent: int
-    """That it handed to the kernel."""
+    """Handed by the application to the kernel."""
     tcp: dict[str, int]
-    """What the kernel says (TCP_INFO): srtt_us, rttvar_us, min_rtt_us, rto_us, cwnd_segments,
+    """From the kernel (TCP_INFO): srtt_us, rttvar_us, min_rtt_us, rto_us, cwnd_segments,
     ssthresh_segments, delivery_rate_bytes_per_s, retransmissions, timeouts, and the payload
-    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. The 36 bytes
-    by which both ends know each other when a connection opens, and the one that answers them, are
-    among TCP's bytes alone."""
+    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. TCP's bytes
+    alone include the 36 bytes by which both ends recognise each other when a connection opens, and
+    the one byte that answers them."""
 
 
 class SnapshotRecord(Wire):
@@ -400,60 +399,60 @@ class SnapshotRecord(Wire):
 
     kind: Literal["snapshot"] = "snapshot"
     name: str
-    """What the command named it."""
+    """Name in the command."""
     at_ns: int
     counters: dict[str, int]
-    """What grows, by name."""
+    """Values that only grow, by name."""
     gauges: dict[str, int]
-    """What does not: states of the host, by name."""
+    """Other values, states of the host, by name."""
     missing: dict[str, str]
-    """What could not be read, with the reason."""
+    """Name of each value that could not be read -> the reason."""
     connections: tuple[ConnectionCounters, ...]
-    """Those of the agent's that have been opened."""
+    """The agent's connections that have been opened."""
     cost_ns: int
-    """Time that reading them took."""
+    """Duration of the reading."""
     raw: dict[str, str]
-    """What they were read from, byte for byte, by where it was."""
+    """File or command -> its text, byte for byte."""
 
 
 class IterationsRecord(Wire):
-    """When each iteration of the measuring phase was."""
+    """Start and end of each iteration of the measuring phase."""
 
     kind: Literal["iterations"] = "iterations"
     started_ns: Times
-    """When its first request was due."""
+    """The time when its first request was due."""
     ended_ns: Times
-    """When the last byte was there."""
+    """Arrival of its last byte."""
 
 
 class RequestsRecord(Wire):
-    """When the requests of an incast's measuring phase to one server were."""
+    """Times of an incast's requests to one server in the measuring phase."""
 
     kind: Literal["requests"] = "requests"
     connection: int
     """Number of the server's connection."""
     intended_ns: Times
-    """When each was due."""
+    """The time when each request was due."""
     sent_ns: Times
-    """When it was handed to the kernel."""
+    """The time when it was handed to the kernel."""
     first_byte_ns: Times
-    """When the first bytes of the response were read."""
+    """The time when the first bytes of the response were read."""
     done_ns: Times
-    """When its last byte was read."""
+    """The time when its last byte was read."""
 
 
 class ServedRecord(Wire):
-    """Requests that a server of an incast got, warm-up included."""
+    """Requests that a server of an incast received, warm-up included."""
 
     kind: Literal["served"] = "served"
     requested_ns: Times
-    """When the last byte of each was read."""
+    """The time when the last byte of each request was read."""
     begun_ns: Times
-    """When the first bytes of the response were handed to the kernel."""
+    """The time when the first bytes of the response were handed to the kernel."""
     answered_ns: Times
-    """When its last byte was."""
+    """The time when its last byte was handed to the kernel."""
     retransmissions: tuple[int, ...]
-    """Segments that the connection had sent again as of each request, and at the end
+    """Segments that the connection had retransmitted at each request, and at the end
     (`tcpi_total_retrans`)."""
     timeouts: tuple[int, ...]
     """Its retransmission timeouts, likewise (`tcpi_total_rto`)."""
@@ -469,24 +468,25 @@ class TransfersRecord(Wire):
     bytes_sent: tuple[int, ...]
     """Payload that it sent."""
     started_ns: Times
-    """When it was due."""
+    """The time when it was due."""
     ended_ns: Times
-    """When its last byte was there, or was confirmed; of a stream: the end of the phase's time."""
+    """Arrival of its last byte, or of the confirmation; of a stream: the end of the phase's
+    time."""
 
 
 class SecondsRecord(Wire):
-    """What each connection of a client's workload carried in each second, from the start of its
-    measuring phase until its time was over, or, without one, until it was stopped. The end cuts
-    the last second off. Of transfers and requests."""
+    """Bytes that each connection of a client's workload carried in each second, from the start of
+    its measuring phase until the phase's time was over or, without one, until it was stopped. The
+    last second may be incomplete. Of transfers and requests."""
 
     kind: Literal["seconds"] = "seconds"
     connection: tuple[int, ...]
     start_ns: Times
-    """Of the second, from the start of the phase."""
+    """Start of the second, from the start of the phase."""
     bytes_received: tuple[int, ...]
-    """By the client; each byte is the one that was sent."""
+    """Bytes received by the client, all verified."""
     bytes_sent: tuple[int, ...]
-    """Of the client's, those that the server has acknowledged (`tcpi_bytes_acked`)."""
+    """Bytes sent by the client that the server has acknowledged (`tcpi_bytes_acked`)."""
 
 
 class ResponseTimesRecord(Wire):
@@ -494,73 +494,73 @@ class ResponseTimesRecord(Wire):
 
     kind: Literal["response-times"] = "response-times"
     of: Literal["workload", "probe"]
-    """Whose requests."""
+    """Origin of the requests."""
     phase: PhaseName
-    """In which the requests were due."""
+    """The phase in which the requests were due."""
     count: int
-    """Those that were answered in it."""
+    """Requests answered in the phase."""
     unanswered: int
-    """Those that had no answer when the time of the phase was over."""
+    """Requests without an answer when the time of the phase was over."""
     min_ns: int | None
-    """None: no request was answered."""
+    """None if no request was answered."""
     max_ns: int | None
-    """Likewise."""
+    """None if no request was answered."""
     sum_ns: int
     histogram: tuple[tuple[int, int], ...]
     """With three significant digits (HdrHistogram): upper bound of each class in nanoseconds, and
-    how many are in it. A class with none is left out."""
+    its number of requests. Empty classes are left out."""
 
 
 class SamplesRecord(Wire):
-    """What was read of the host at intervals. Absent when the plan has no interval."""
+    """Samples of the host, taken at intervals. Absent when the plan has no interval."""
 
     kind: Literal["samples"] = "samples"
     at_ns: Times
-    """When each sample was begun."""
+    """Start of each sample."""
     late_ns: Times
-    """How late that was."""
+    """Lateness of that start."""
     cost_ns: Times
-    """Time that reading it took."""
+    """Duration of the reading."""
     skipped: int
-    """Samples that were left out, because an earlier one took until they were over."""
+    """Samples left out because an earlier one overran them."""
     values: dict[str, tuple[int | None, ...]]
-    """Counters and states by name, a value a sample; None: it could not be read."""
+    """Counters and states by name, a value for each sample; None: it could not be read."""
 
 
 class ConnectionSeriesRecord(Wire):
-    """What the kernel told of a connection at intervals. Absent when the plan has no interval."""
+    """TCP_INFO of a connection at intervals. Absent when the plan has no interval."""
 
     kind: Literal["connection-series"] = "connection-series"
     connection: int
     at_ns: Times
     values: dict[str, tuple[int, ...]]
-    """By name, as in ConnectionCounters.tcp, a value a sample."""
+    """By name, as in ConnectionCounters.tcp, a value for each sample."""
 
 
 class RefusedRecord(Wire):
-    """Connections that an agent that listens closed at once."""
+    """Connections that a listening agent closed at once."""
 
     kind: Literal["refused"] = "refused"
     wrong_address: int
-    """They came from another address than that of their plan, or to another one."""
+    """Connections from or to an address other than their plan's."""
     wrong_token: int
-    """They did not know the token, or the number of a connection that is to come."""
+    """Connections without the token, or with an unexpected number."""
 
 
 class PacingRecord(Wire):
-    """How late messages were written that were due at an instant.
+    """Lateness of messages that were due at an instant.
 
-    Of a client: requests that do not follow from what came; of a server: delayed responses. Absent
-    when there was none.
+    Of a client: requests that do not wait for an earlier response; of a server: delayed responses.
+    Absent when there was none.
     """
 
     kind: Literal["pacing"] = "pacing"
     due_ns: Times
     """The instants."""
     late_ns: Times
-    """How late each was met."""
+    """Lateness at each instant."""
     one_of: int = 1
-    """One of so many instants is kept; 1 up to 262,144 of them."""
+    """Only one of this many instants is kept; 1 up to 262,144 instants."""
 
 
 class ErrorRecord(Wire):
@@ -571,7 +571,7 @@ class ErrorRecord(Wire):
 
 
 class EndRecord(Wire):
-    """An agent or the switch has written all: the last record."""
+    """An agent or the switch has written everything: the last record."""
 
     kind: Literal["end"] = "end"
 

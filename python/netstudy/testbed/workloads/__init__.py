@@ -1,4 +1,4 @@
-"""Workloads on real hosts, one file a kind, and the list of them."""
+"""Workloads on real hosts, one file for each kind, and their list."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ TRAFFIC: tuple[AnyTraffic, ...] = (IncastTraffic(), TransferTraffic(), RequestTr
 
 
 def traffic_of(work: wire.Workload) -> AnyTraffic:
-    """That of a workload on the wire."""
+    """The implementation for a workload on the wire."""
     return next(one for one in TRAFFIC if isinstance(work, one.wired))

@@ -1,4 +1,4 @@
-"""What the parts of a real testbed that know no workload ask of each of them."""
+"""The interface of workloads for the workload-independent parts of a real testbed."""
 
 from __future__ import annotations
 
@@ -15,39 +15,40 @@ WireT = TypeVar("WireT", bound=wire.Traffic)
 
 
 class Traffic(ABC, Generic[WireT]):
-    """A workload on real hosts: the parts of its agents, and what their evidence comes to."""
+    """A workload on real hosts: the tasks of its agents, and the samples and laws of their
+    evidence."""
 
     wired: ClassVar[type[wire.Traffic]]
-    """What a plan carries."""
+    """The plan's type for this workload."""
 
     @abstractmethod
     def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
-        """What an agent that opens connections does."""
+        """The task of an agent that opens connections."""
 
     @abstractmethod
     def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
-        """What an agent that listens does."""
+        """The task of an agent that listens."""
 
     def unsupported(self, run: wire.Run) -> Iterator[str]:  # noqa: ARG002
-        """What agents cannot do of it, a sentence each."""
+        """Parts of the workload that agents cannot carry out, one sentence each."""
         yield from ()
 
     @abstractmethod
     def counted(self, work: WireT) -> int:
-        """Samples that all clients together have when a count of one is done."""
+        """Samples of all clients together for a count of one."""
 
     @abstractmethod
     def resized(self, work: WireT, share: float) -> WireT:
-        """The same with messages of that share of their size, and without pauses: for a trial of
-        the machine."""
+        """The workload with messages scaled by `share`, and without pauses, for a trial of the
+        machine."""
 
     def longest_wait_ns(self, work: WireT) -> int:  # noqa: ARG002
-        """Time for which a workload itself may have all of its ends do nothing."""
+        """The longest time for which the workload itself may keep all of its ends idle."""
         return 0
 
     @abstractmethod
     def usual_ns(self, evidence: Evidence) -> float | None:
-        """How long one of what it counts takes usually; None: nothing was counted."""
+        """The usual duration of one sample, in nanoseconds; None if there was no sample."""
 
     @abstractmethod
     def samples(self, evidence: Evidence) -> wire.Samples:
@@ -55,23 +56,23 @@ class Traffic(ABC, Generic[WireT]):
 
     @abstractmethod
     def checks(self, evidence: Evidence) -> Iterator[wire.Check]:
-        """The laws that are its own."""
+        """The workload's own laws."""
 
 
 AnyTraffic = Traffic[Any]
 
 
 def until(run: wire.Run, kind: wire.PhaseKind) -> wire.Until:
-    """When a phase ends, as an agent is told; one that the run does not have is empty."""
+    """The end of a phase, for an agent; a phase that the run lacks has count 0."""
     return run.until(kind) or wire.UntilCount(count=0)
 
 
 def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.ConnectionSamples:
-    """A row a connection of the workload; `busy_ns` says how long each was busy.
+    """A row for each connection of the workload; `busy_ns` says how long each was busy.
 
-    Bytes are those that the applications at both ends verified in the measuring phase. Of a phase
-    that ends after a time: what the client had received and what its peer had acknowledged then, as
-    the client alone knows that time.
+    Bytes are those that the applications at both ends verified in the measuring phase. If the phase
+    ends after a time: bytes that the client had received, and that its peer had acknowledged, at
+    that time, which only the client knows.
     """
     rows = evidence.specs.workload
     connections = [evidence.specs.connections[row] for row in rows]
@@ -79,7 +80,7 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
     of_server = [evidence.connection_growth(row, "server") for row in rows]
     ends = {"client": of_client, "server": of_server}
 
-    def sent_again(name: str) -> tuple[int, ...]:
+    def total(name: str) -> tuple[int, ...]:
         return tuple(sum(ends[role][row][2][name] for role in evidence.sending) for row in rows)
 
     in_time = [_in_time(evidence, row) for row in rows]
@@ -91,13 +92,13 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
         bytes_received=tuple(received for received, _ in carried),
         bytes_sent=tuple(sent for _, sent in carried),
         busy_ns=tuple(busy_ns.get(row, 0) for row in rows),
-        retransmissions=sent_again("retransmissions"),
-        timeouts=sent_again("timeouts"),
+        retransmissions=total("retransmissions"),
+        timeouts=total("timeouts"),
     )
 
 
 def phase_ns(evidence: Evidence) -> dict[int, int]:
-    """Row -> how long its client measured."""
+    """Row -> duration of its client's measuring phase."""
     return {
         row: client.phase("measure").to_ns - client.phase("measure").from_ns
         for client in evidence.clients
@@ -106,8 +107,8 @@ def phase_ns(evidence: Evidence) -> dict[int, int]:
 
 
 def _in_time(evidence: Evidence, row: int) -> tuple[int, int] | None:
-    """What a connection had received and sent when the time of the phase was over; None: the phase
-    did not end after a time."""
+    """Bytes that a connection had received and sent when the time of the phase was over; None: the
+    phase did not end after a time."""
     spec, number = evidence.specs.end(row, "client")
     carried = evidence.agents[spec].phase("measure").in_time
     if carried is None:
@@ -139,8 +140,9 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
 
 
 def seconds(evidence: Evidence) -> wire.SecondSamples:
-    """A row a connection of the workload and second of the measuring phase, which ends with the
-    last client. Bytes of the client count when the server's TCP has acknowledged them."""
+    """A row for each connection of the workload and each second of the measuring phase, which ends
+    with the last client. Bytes that the client sent count once the server's TCP has acknowledged
+    them."""
     rows = sorted(
         (start_ns, agent.spec.rows[number], received, sent)
         for agent in evidence.clients
@@ -154,13 +156,13 @@ def seconds(evidence: Evidence) -> wire.SecondSamples:
 
 
 def _seconds_of(agent: AgentEvidence) -> Iterator[tuple[int, int, int, int]]:
-    told = agent.one(agent_wire.SecondsRecord)
-    columns = (told.connection, told.start_ns, told.bytes_received, told.bytes_sent)
+    record = agent.one(agent_wire.SecondsRecord)
+    columns = (record.connection, record.start_ns, record.bytes_received, record.bytes_sent)
     return zip(*columns, strict=True)
 
 
 _DIGITS = 3
-"""As agents keep them."""
+"""The precision of the agents' histograms."""
 
 
 def _servers(evidence: Evidence, spec: AgentSpec, of: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ _LONGEST_WAIT_MEANS = 50
 
 
 class IncastTraffic(Traffic[wire.Incast]):
-    """A connection a server."""
+    """One connection to each server."""
 
     wired = wire.Incast
 
@@ -64,7 +64,7 @@ class IncastTraffic(Traffic[wire.Incast]):
         return work.model_copy(update={"block_bytes": block_bytes, **plain})
 
     def longest_wait_ns(self, work: wire.Incast) -> int:
-        """See Traffic.longest_wait_ns: what servers wait before they answer."""
+        """See Traffic.longest_wait_ns: the servers' delay before they answer."""
         match work.start_jitter:
             case wire.UniformJitter(max_ns=longest_ns):
                 return longest_ns
@@ -115,8 +115,7 @@ def _completion_ns(times: agent_wire.IterationsRecord) -> list[int]:
 
 
 def _dropped(evidence: Evidence, started_ns: Sequence[int]) -> tuple[int, ...] | None:
-    """Drops of all switches by the iteration that they are in; what is between two belongs to the
-    first."""
+    """Drops of all switches, by iteration; drops between two iterations count for the first."""
     if evidence.switch.drops is None:
         return None
     counts = [0] * len(started_ns)
@@ -130,7 +129,7 @@ def _dropped(evidence: Evidence, started_ns: Sequence[int]) -> tuple[int, ...] |
 
 
 def _measured(evidence: Evidence, name: str) -> Iterator[list[int]]:
-    """The growth of a total of each server over each iteration of the measuring phase."""
+    """For each server, the growth of a running total over each iteration of the measuring phase."""
     warmup = evidence.run.count("warm-up")
     for server in evidence.servers:
         totals = getattr(server.one(agent_wire.ServedRecord), name)
@@ -142,7 +141,7 @@ def _sums(parts: Iterator[list[int]]) -> tuple[int, ...]:
 
 
 def _busy_ns(evidence: Evidence) -> dict[int, int]:
-    """Row -> from the start of each iteration to the last byte of that server."""
+    """Row -> time from the start of an iteration to the last byte of that server, summed."""
     started_ns = sum(_iterations(evidence).started_ns)
     client = evidence.clients[0]
     return {
@@ -152,7 +151,7 @@ def _busy_ns(evidence: Evidence) -> dict[int, int]:
 
 
 def _all_arrived(evidence: Evidence) -> wire.Check:
-    """In all phases: what the client's application verified, against what the plan asks for."""
+    """In all phases: bytes that the client's application verified against the bytes of the plan."""
     run = evidence.run
     each = _work(run).response_bytes
     iterations = run.count("warm-up") + run.count("measure")
@@ -170,9 +169,9 @@ def _all_arrived(evidence: Evidence) -> wire.Check:
 
 
 def _below_line_rate(evidence: Evidence) -> wire.Check:
-    """Payload alone, and each iteration by itself: nothing of another one is in its time.
+    """Checks payload alone, iteration by iteration: they do not overlap.
 
-    A token bucket that has filled up while nothing was sent lets its depth go at once.
+    A token bucket that filled up while nothing was sent lets its depth pass at once.
     """
     work = _work(evidence.run)
     (client,) = work.roles.client

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netstudy.wire import Published, Run, RunRecord
 
 SOURCE = "published in"
-"""What the environment of a record calls the source."""
+"""Name of the source in a record's environment."""
 
 
 def record_of(run: Run) -> RunRecord:

@@ -19,7 +19,7 @@ from netstudy.testbed.workloads.base import (
 
 
 class RequestTraffic(Traffic[wire.Request]):
-    """As many connections a pair as the plan says."""
+    """As many connections for each pair as the plan says."""
 
     wired = wire.Request
 
@@ -99,8 +99,9 @@ def _measured(evidence: Evidence) -> Iterator[agent_wire.ResponseTimesRecord]:
 
 
 def _all_answered(evidence: Evidence) -> wire.Check:
-    """Bytes that both applications verified until nothing was under way, against the requests that
-    were due in the measuring phase; and how many these are, where the plan says it."""
+    """Compares the bytes that both applications verified until nothing was in flight with the
+    requests that were due in the measuring phase, and their number with the plan's, if it gives
+    one."""
     work = _work(evidence.run)
     count = sum(one.count + one.unanswered for one in _measured(evidence))
     growth = [

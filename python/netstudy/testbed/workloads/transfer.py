@@ -1,4 +1,4 @@
-"""Plain TCP transfers on real hosts, from the server, to it, or both ways at once."""
+"""Plain TCP transfers on real hosts: from the server, to it, or in both directions at once."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from netstudy.testbed.workloads.base import (
 from netstudy.units import bytes_in
 
 _CHUNK_BYTES = 65_536
-"""Payload of an exchange of a stream: its request and confirmation are a thousandth of it."""
+"""Payload of one exchange of a stream: its request and confirmation are a thousandth of it."""
 _LEAST_AHEAD_BYTES = 4 * _CHUNK_BYTES
 _TURN_NS = 1_000_000
-"""What a stream has asked for beyond what a path holds: four chunks, or what the path carries while
-hosts take their turn, so that no end is ever without work. The end of a phase waits for it."""
+"""A stream asks for more than its path holds, so that no end ever idles: for at least four chunks,
+or for the bytes that the path carries while hosts take their turn. The end of a phase waits for
+them."""
 
 
 class TransferTraffic(Traffic[wire.Transfer]):
-    """As many connections a pair as there are flows."""
+    """As many connections for each pair as there are flows."""
 
     wired = wire.Transfer
 
@@ -101,7 +102,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
 
 
 _INSIDE_BPS = 100_000_000_000
-"""What a path inside of a host may carry."""
+"""Rate assumed for a path inside a host."""
 _Transfer = tuple[AgentEvidence, int, int, int, int, int]
 """The client, the row of the connection, start and end, payload received and sent."""
 
@@ -121,14 +122,14 @@ def _size(run: wire.Run) -> agent_wire.TransferSize:
 
 
 def _ahead_bytes(run: wire.Run, route: Route) -> int:
-    """Twice what the path or a window holds, and what hosts need for their turn."""
+    """Twice the bytes that the path or a window holds, and those for the hosts' turn."""
     slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
     turn = max(_LEAST_AHEAD_BYTES, bytes_in(slowest_bps, _TURN_NS))
     return turn + 2 * min(held_bytes(run.network, route), _window(run))
 
 
 def held_bytes(network: wire.Network, route: Route) -> int:
-    """What a path holds at most: what is on its links, and what its switches have room for."""
+    """Most bytes that a path holds: on its links, and in the buffers of its switches."""
     fastest_bps = max((port.rate_bps for port, _ in route.hops), default=0)
     on_links = bytes_in(fastest_bps, 2 * route.delay_ns)
     return on_links + sum(
@@ -149,7 +150,7 @@ def _room(buffer: wire.Buffer) -> int:
 
 
 def _window(run: wire.Run) -> int:
-    """What a connection may have under way: the largest receive buffer."""
+    """Most bytes that a connection may have in flight: the largest receive buffer."""
     return max(group.tcp.receive_buffer_bytes for group in run.network.groups)
 
 
@@ -168,8 +169,9 @@ def _transfers(evidence: Evidence) -> Iterator[_Transfer]:
 
 
 def _busy_ns(evidence: Evidence) -> dict[int, int]:
-    """How long each connection was busy: with its transfers where they are counted, for the whole
-    phase where that ends after a time, since a transfer that it cuts off has carried bytes too."""
+    """Time for which each connection was busy: during its transfers if these are counted; during
+    the whole phase if it ends after a time, since a transfer cut off there has carried bytes
+    too."""
     if isinstance(evidence.run.until("measure"), wire.UntilTime):
         return phase_ns(evidence)
     busy_ns: dict[int, int] = {}
@@ -179,7 +181,8 @@ def _busy_ns(evidence: Evidence) -> dict[int, int]:
 
 
 def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:
-    """Each transfer of the measuring phase, and how many there were where the plan says it."""
+    """Checks the size of each transfer of the measuring phase, and their number if the plan gives
+    one."""
     receives, sends = "server" in work.sending, "client" in work.sending
     found = list(_transfers(evidence))
     wrong = [
@@ -197,8 +200,8 @@ def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:
 
 
 def _arrived(evidence: Evidence, work: wire.Transfer) -> wire.Check:
-    """What the applications at one end handed over in the measuring phase, those at the other end
-    verified; and it is the payload of the transfers, with their requests."""
+    """Bytes that the applications at one end sent in the measuring phase = bytes that those at the
+    other end verified; they cover the payload of the transfers, and their requests."""
     sent = received = payload = 0
     for row in evidence.specs.workload:
         got, gave, _ = evidence.connection_growth(row, "client")

@@ -1,6 +1,5 @@
-//! Interfaces of hosts. One that neither heeds nor sends PAUSE frames and merges nothing has a closed
-//! form ([`Nic`]): what is left of it as events is the hand-over of each segment to TCP. Any other goes
-//! one step at a time.
+//! Interfaces of hosts. An interface that neither heeds nor sends PAUSE frames and merges nothing has a
+//! closed form ([`Nic`]): its only events hand segments to TCP. Any other interface is event-driven.
 
 use std::collections::VecDeque;
 
@@ -33,18 +32,18 @@ pub(super) enum Form<L> {
 /// An interface in closed form.
 pub(super) struct Closed<L> {
     pub(super) nic: Nic<L>,
-    /// How long a packet takes that stays inside, until the processor has it.
+    /// How long a packet takes that stays inside, until the CPU has it.
     pub(super) send_latency: Duration,
     /// Segments on their way to TCP.
     pub(super) delivered: Ring<(Time, Packet)>,
     /// Frames that will find the ring full, which the counters know already, and when.
     ring_drops_ahead: VecDeque<Time>,
-    /// Frames that the ring has room for, when they are there.
+    /// Frames that the ring has room for on arrival.
     taken_in: Carried,
 }
 
 impl<L: Limits> Closed<L> {
-    /// Whether frames cut through the switch that it sends to, if it is one.
+    /// `cuts_through`: whether its frames cut through the switch at the end of its link.
     pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         Self {
             nic: Nic::new(kind, cuts_through, seed),
@@ -55,8 +54,8 @@ impl<L: Limits> Closed<L> {
         }
     }
 
-    /// A packet's last bit leaves the other end of the link at `departs`. When it is with TCP; none if
-    /// the ring is full.
+    /// A packet's last bit leaves the other end of the link at `departs`. Returns when TCP gets it;
+    /// none: the ring is full.
     #[inline(always)]
     pub(super) fn receive(&mut self, departs: Time, packet: &Packet) -> Option<Time> {
         let at = self.nic.receive(departs, packet.frame_bytes);
@@ -116,20 +115,20 @@ impl<L: Limits> Interface<L> {
     }
 }
 
-/// An interface, one step at a time.
+/// An interface, event-driven.
 pub(super) struct SteppedInterface {
     wire: PausingWire<Packet>,
-    /// When the frame on the wire is no longer counted as waiting: its last bit has left, or so much of
-    /// it that the switch can judge it.
+    /// Until when the frame on the wire counts as waiting: until its last bit has left, or until the
+    /// switch can judge it.
     on_wire_until: Time,
     /// Frames that were put on the wire.
     started: Carried,
-    /// Bytes of the last of them.
+    /// Bytes of the last queued frame.
     last_bytes: u32,
     queue_frames: usize,
     send_latency: Duration,
     cuts_through: bool,
-    /// Frames on their way here, and when their last bit is there.
+    /// Frames on their way here, and when their last bit arrives.
     arriving: Ring<(Time, Packet)>,
     /// PAUSE frames on their way here.
     pauses: Ring<(Time, u16)>,
@@ -137,20 +136,20 @@ pub(super) struct SteppedInterface {
     counters: NicCounters,
 }
 
-/// What an interface does next. The order is that of steps due at the same time.
+/// The next step of an interface. The order is that of steps due at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// The processor has dealt with a frame.
+    /// The CPU has handled a frame.
     Processed,
     /// The interface has taken a frame in.
     TakenIn,
-    /// A frame is there.
+    /// A frame arrives.
     Arrive,
-    /// A PAUSE frame is there.
+    /// A PAUSE frame arrives.
     Pause,
-    /// A pause is to be asked for again.
+    /// A request for a pause is to be repeated.
     Repeat,
-    /// The processor begins to poll.
+    /// The CPU begins to poll.
     Poll,
     /// A segment is with TCP.
     Deliver,
@@ -158,15 +157,15 @@ enum Step {
     Start,
 }
 
-/// What comes of a step.
+/// The effect of a step.
 pub(super) enum Happening {
-    /// Nothing outside of the interface.
+    /// None outside of the interface.
     None,
     /// This packet is with TCP.
     Delivered(Packet),
     /// The ring was full for this packet.
     RingDropped(Packet),
-    /// This leaves until `departs`; the far end may judge it when what `judged` says has left.
+    /// A frame leaves until `departs`; the far end may judge it a link delay after `judged`.
     Leaves { sent: Sent<Packet>, judged: Time, departs: Time },
 }
 
@@ -203,7 +202,7 @@ impl SteppedInterface {
         self.wire.wire().link()
     }
 
-    /// Whether a segment can be sent at `now`; else it is counted as dropped.
+    /// Whether a segment can be sent at `now`; otherwise it is counted as dropped.
     pub(super) fn has_room(&mut self, now: Time) -> bool {
         let waiting = self.wire.wire().waiting() + usize::from(self.on_wire_until > now);
         let room = waiting < self.queue_frames;
@@ -241,12 +240,12 @@ impl SteppedInterface {
         steps.into_iter().min().expect("there are eight of them")
     }
 
-    /// When [`Self::step`] has something to do; [`Time::NEVER`] if nothing is under way.
+    /// Time of the next [`Self::step`]; [`Time::NEVER`] if nothing is under way.
     pub(super) fn next_step(&self) -> Time {
         self.next().0
     }
 
-    /// Does what is due at `now`, at [`Self::next_step`].
+    /// Takes the step that is due at `now`, the time of [`Self::next_step`].
     pub(super) fn step(&mut self, now: Time, packets: &mut Packets) -> Happening {
         match self.next().1 {
             Step::Processed => {
@@ -275,7 +274,7 @@ impl SteppedInterface {
         Happening::None
     }
 
-    /// A frame is there, for the ring.
+    /// A frame arrives at the ring.
     fn arrive(&mut self, now: Time) -> Happening {
         let Some((_, packet)) = self.arriving.pop_front() else { return Happening::None };
         let taken = self.receiver.arrive(now, packet);

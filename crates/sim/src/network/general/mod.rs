@@ -1,20 +1,20 @@
-//! Any graph of hosts, zones, switches and direct links, driven by events.
+//! Any graph of hosts, zones, switches and direct links, event-driven.
 //!
-//! An event is something whose outcome can depend on what else happens until then: a frame is at a
-//! switch, an egress chooses among held frames, a segment is with TCP, a timer. A FIFO needs none: when a
-//! frame leaves an interface, a wire or an egress queue is known when it enters. Where a link may be
-//! paused, and where a host merges segments, there is no such form; those interfaces and switches go one
-//! step at a time, beside others that do not.
+//! An event is a step whose outcome can depend on other steps until then: a frame is at a switch, an
+//! egress chooses among held frames, a segment is with TCP, a timer. A FIFO needs no events: the time
+//! at which a frame leaves an interface, a wire or an egress queue is known when it enters. Links that
+//! may be paused and hosts that merge segments have no such closed form; those interfaces and switches
+//! are event-driven at every step, beside others that are not.
 //!
-//! Each wire into a switch, interface and switch is one source of events. It has at most one of them in
-//! the schedule; what follows waits in the source's own FIFO. Hosts are never ahead of the clock, so
-//! counters are exact at any moment.
+//! Each wire into a switch, interface and switch is one source of events. It has at most one event in
+//! the schedule; later ones wait in the source's own FIFO. Hosts are never ahead of the clock, so
+//! counters are exact at any time.
 //!
 //! At equal times timers come first, then choices and steps of switches, then frames at switches, PAUSE
-//! frames at switches, and interfaces, whose steps have an order of their own; then what is measured is
-//! read. Of several ports of a switch, or interfaces of a host, the order is drawn anew for each time
-//! ([`lot`]), so that none is preferred. Frames of one wire stay in order. Nodes do not act on each other
-//! in no time, so the order among them does not matter.
+//! frames at switches, and interfaces, whose steps have an order of their own; then counters are read.
+//! Ports of a switch, and interfaces of a host, come in random order, drawn anew for each time
+//! ([`tie_break_key`]), so none is preferred. Frames of one wire stay in order. Nodes do not act on
+//! each other in no time, so the order among them does not matter.
 
 mod interface;
 mod packets;
@@ -34,11 +34,11 @@ use netstudy_tcp::{Outlet, Segment};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
-use super::agenda::lot;
+use super::event_queue::tie_break_key;
 use super::limits::Limits;
 use super::nic::judged;
 use super::{
-    Carried, Counted, EndCounters, Frame, Frames, Moment, Network, Observer, SwitchFrames,
+    Carried, Counted, EndCounters, Frame, Frames, Network, SwitchFrames, TracePoint, Tracer,
 };
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnSamples, Outcome, Rare};
@@ -47,7 +47,7 @@ use interface::{Closed, Form, Happening, Interface, SteppedInterface};
 use packets::{Packet, Packets};
 use switch::Switch;
 
-/// What a network is made of, and how it is carried out.
+/// A network to be set up, and how it is carried out.
 struct Setup<'a> {
     wiring: &'a Wiring,
     seed: &'a str,
@@ -67,10 +67,10 @@ struct Wire {
     judged: Carried,
 }
 
-/// What a wire leads to.
+/// The far end of a wire.
 #[derive(Clone, Copy)]
 enum Far {
-    /// A port of a switch. What cuts through is judged before its end is there.
+    /// A port of a switch. Frames that cut through are judged before their end has arrived.
     Switch { switch: u32, port: u32, cuts_through: bool, source: u32 },
     /// An interface.
     Interface(u32),
@@ -79,7 +79,7 @@ enum Far {
 /// A source of events.
 #[derive(Clone, Copy)]
 enum Source {
-    /// A switch does something by itself.
+    /// A switch takes a step by itself.
     Switch(u32),
     /// A frame is at the far end of a wire.
     Frame(u32),
@@ -89,7 +89,7 @@ enum Source {
     Interface(u32),
 }
 
-/// The classes of events at the same time, in the upper bits of the tie-break key; a lot is in the others.
+/// The classes of events at the same time: the upper bits of a key, above those of [`tie_break_key`].
 const CLASS_SHIFT: u32 = 30;
 const FRAMES: u32 = 1 << CLASS_SHIFT;
 const PAUSES: u32 = 2 << CLASS_SHIFT;
@@ -97,7 +97,7 @@ const INTERFACES: u32 = 3 << CLASS_SHIFT;
 
 #[inline(always)]
 fn key(class: u32, time: Time, port: usize, salt: u64) -> u32 {
-    class | lot(time, port, salt).0 >> (u32::BITS - CLASS_SHIFT)
+    class | tie_break_key(time, port, salt).0 >> (u32::BITS - CLASS_SHIFT)
 }
 
 /// A network with the limits `L` of interfaces.
@@ -109,26 +109,26 @@ pub(crate) struct General<L, O> {
     /// By end: its interface.
     interface_of: Box<[u32]>,
     interfaces: Box<[Interface<L>]>,
-    /// The source of interface 0; those of the others follow.
+    /// The source of interface 0; the other interfaces follow.
     first_interface_source: usize,
     wires: Box<[Wire]>,
     switches: Box<[Switch]>,
-    /// What the order of a host's interfaces at equal times is drawn with.
+    /// Seed of the order of a host's interfaces at equal times.
     salt: u64,
     sent_inside: u64,
-    /// Nodes of the hosts whose processes talk to each other, in the order of those interfaces.
+    /// Nodes of the hosts whose processes talk to each other, in the order of their inside interfaces.
     hosts_inside: Box<[usize]>,
-    observer: O,
+    tracer: O,
 }
 
-impl<L: Limits, O: Observer> General<L, O> {
-    /// The network of a run with the seed `seed`. Everything goes one step at a time if `all_steps`,
-    /// which changes nothing that comes of it.
+impl<L: Limits, O: Tracer> General<L, O> {
+    /// The network of a run with the seed `seed`. With `all_steps`, everything is event-driven, with
+    /// the same results.
     pub(crate) fn new(
         wiring: &Wiring,
         seed: &str,
         all_steps: bool,
-        observer: O,
+        tracer: O,
     ) -> Result<Self, String> {
         let setup = Setup { wiring, seed, all_steps };
         let topology = &wiring.topology;
@@ -157,7 +157,7 @@ impl<L: Limits, O: Observer> General<L, O> {
             salt: Stream::new(seed, "interfaces/arrivals").bits(),
             sent_inside: 0,
             hosts_inside,
-            observer,
+            tracer,
         })
     }
 
@@ -171,7 +171,7 @@ impl<L: Limits, O: Observer> General<L, O> {
             let (host, timer) = hosts.next_timer();
             let (source, event) = self.schedule.earliest();
             let read = hosts.measure().due();
-            // What a switch left undone during a pause is due in the past.
+            // A step that a switch left undone during a pause is due in the past.
             self.now = self.now.max(timer.min(event).min(read));
             if timer <= self.now {
                 hosts.measure().check_progress(self.now)?;
@@ -191,11 +191,11 @@ impl<L: Limits, O: Observer> General<L, O> {
     }
 
     #[inline(always)]
-    fn note(&mut self, moment: Moment, at: Time, packet: &Packet) {
-        if O::WATCHES {
+    fn note(&mut self, point: TracePoint, at: Time, packet: &Packet) {
+        if O::TRACES {
             let segment = self.packets.segment(packet);
             let Packet { to, frame_bytes, .. } = *packet;
-            self.observer.note(moment, at, &Frame { arrival: at, to, frame_bytes, segment });
+            self.tracer.note(point, at, &Frame { arrival: at, to, frame_bytes, segment });
         }
     }
 
@@ -247,7 +247,7 @@ impl<L: Limits, O: Observer> General<L, O> {
         if let Form::Closed(closed) = form {
             closed.forget_drops(self.now);
         }
-        self.note(Moment::RingDropped(interface), departs + delay, packet);
+        self.note(TracePoint::RingDropped(interface), departs + delay, packet);
         self.packets.drop(packet);
     }
 
@@ -268,9 +268,9 @@ impl<L: Limits, O: Observer> General<L, O> {
             egress,
             frame_bytes: packet.frame_bytes,
         };
-        if O::WATCHES {
+        if O::TRACES {
             let place = switch.first_port + port as usize;
-            self.note(Moment::Arrived(place), self.now, &packet);
+            self.note(TracePoint::Arrived(place), self.now, &packet);
         }
         self.offer(hosts, index as usize, &arrival, packet);
     }
@@ -320,7 +320,7 @@ impl<L: Limits, O: Observer> General<L, O> {
                 let end = self.switches[index].wires[arrival.egress as usize] as usize;
                 hosts.measure().count(self.now, Rare::Drop(end, arrival.frame_bytes));
                 let place = self.switches[index].first_port + arrival.egress as usize;
-                self.note(Moment::Dropped(place), self.now, &packet);
+                self.note(TracePoint::Dropped(place), self.now, &packet);
                 self.packets.drop(&packet);
             }
         }
@@ -332,7 +332,7 @@ impl<L: Limits, O: Observer> General<L, O> {
         let switch = &self.switches[index];
         let (wire, place) =
             (switch.wires[egress as usize] as usize, switch.first_port + egress as usize);
-        self.note(Moment::Left(place), departs, &packet);
+        self.note(TracePoint::Left(place), departs, &packet);
         let Wire { link, far, .. } = &self.wires[wire];
         let judged = match far {
             &Far::Switch { cuts_through, .. } => {
@@ -447,7 +447,7 @@ impl<L: Limits, O: Observer> General<L, O> {
         match (happening, wire) {
             (Happening::Delivered(packet), _) => self.deliver(hosts, interface, &packet),
             (Happening::RingDropped(packet), _) => {
-                self.note(Moment::RingDropped(interface), self.now, &packet);
+                self.note(TracePoint::RingDropped(interface), self.now, &packet);
                 self.packets.drop(&packet);
             }
             (Happening::Leaves { sent: Sent::Frame(packet), judged, departs }, Some(wire)) => {
@@ -465,13 +465,13 @@ impl<L: Limits, O: Observer> General<L, O> {
     /// A segment is with the TCP behind an interface.
     #[inline(always)]
     fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize, packet: &Packet) {
-        self.note(Moment::Delivered(interface), self.now, packet);
+        self.note(TracePoint::Delivered(interface), self.now, packet);
         let segment = self.packets.take(packet);
         let host = hosts.host_of(packet.to);
         hosts.receive(self, self.now, host, packet.to, &segment);
     }
 
-    /// TCP sends a segment. When it will have left the host, as [`Network::send`] says.
+    /// TCP sends a segment. Returns when it will have left the host, as for [`Network::send`].
     #[inline(always)]
     fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
@@ -559,31 +559,31 @@ impl Wire {
 }
 
 impl Setup<'_> {
-    /// Whether a switch goes one step at a time: its ports pause, or are asked to.
+    /// Whether a switch is event-driven: its ports pause, or are asked to.
     fn switch_steps(&self, switch: usize) -> bool {
         let pause = self.wiring.switches[switch].pause;
         let ports = &self.wiring.topology.switches()[switch].ports;
         let is_asked = |port: &CableEnd| self.sends_pauses(port.far());
-        self.all_steps || pause.honours || pause.marks.is_some() || ports.iter().any(is_asked)
+        self.all_steps || pause.honours || pause.thresholds.is_some() || ports.iter().any(is_asked)
     }
 
     fn interface_steps(&self, interface: usize) -> bool {
         let kind = &self.wiring.interfaces[interface];
         self.all_steps
             || kind.pause.honours
-            || kind.pause.marks.is_some()
+            || kind.pause.thresholds.is_some()
             || kind.receive.merge_bytes > 0
             || self.sends_pauses(self.wiring.topology.interfaces()[interface].at.far())
     }
 
-    /// Whether what is at an end of a link sends PAUSE frames.
+    /// Whether the node at an end of a link sends PAUSE frames.
     fn sends_pauses(&self, at: CableEnd) -> bool {
         let Wiring { topology, interfaces, switches, .. } = self.wiring;
         let pause = match topology.attachment(at) {
             Attachment::Interface(interface) => &interfaces[interface].pause,
             Attachment::SwitchPort { switch, .. } => &switches[switch].pause,
         };
-        pause.marks.is_some()
+        pause.thresholds.is_some()
     }
 
     /// All interfaces, and that of each end.
@@ -624,8 +624,8 @@ impl Setup<'_> {
         })
     }
 
-    /// The way from one process of a host to another. It costs what the host's first interface costs
-    /// beside its wire.
+    /// The path between processes of a host. It has the costs of the host's first interface without its
+    /// wire.
     fn inside<L: Limits>(&self, host: usize) -> Result<Interface<L>, String> {
         let Wiring { topology, interfaces, .. } = self.wiring;
         let name = &topology.nodes()[host].name;
@@ -635,7 +635,7 @@ impl Setup<'_> {
         if kind.takes_no_time_inside() {
             return Err(format!(
                 "traffic stays inside {name:?}, where packets take no time: its interface needs a \
-                 latency, or a processor time a frame or a byte"
+                 latency, or a CPU time a frame or a byte"
             ));
         }
         let form = Form::Closed(Closed::new(&kind.inside(), false, self.seed));
@@ -645,15 +645,15 @@ impl Setup<'_> {
 
 /// All interfaces.
 struct Interfaces<L> {
-    /// Those at links by their number, and behind them those inside of hosts.
+    /// Interfaces at links by their number, then those inside of hosts.
     all: Box<[Interface<L>]>,
-    /// The number of that of each end of all connections.
+    /// Interface number of each end of all connections.
     of_ends: Box<[u32]>,
     /// The nodes of the hosts that have one inside, in their order.
     hosts_inside: Box<[usize]>,
 }
 
-impl<T: Traffic, L: Limits, O: Observer> Network<T> for General<L, O> {
+impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
     type Line = ();
 
     #[inline(always)]
@@ -687,14 +687,14 @@ struct EndOutlet<'a, L, O> {
     from: EndIndex,
 }
 
-impl<L: Limits, O: Observer> Outlet for EndOutlet<'_, L, O> {
+impl<L: Limits, O: Tracer> Outlet for EndOutlet<'_, L, O> {
     #[inline(always)]
     fn send(&mut self, segment: Segment) -> Option<Time> {
         self.network.transmit(self.now, self.from, segment)
     }
 }
 
-impl<T: Traffic, L: Limits, O: Observer> Counted<T> for General<L, O> {
+impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
     fn ends(&self, _hosts: &Hosts<'_, T>, now: Time) -> Vec<EndCounters> {
         let mut ends = vec![EndCounters::default(); self.wires.len()];
         for interface in &self.interfaces {

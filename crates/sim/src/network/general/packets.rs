@@ -1,5 +1,5 @@
-//! Packets under way. A segment stays where it is from the host that sends it to the host that receives
-//! it; what moves from hop to hop is a [`Packet`], which says where that is.
+//! Packets under way. A segment stays in one place between sender and receiver; a [`Packet`], which
+//! refers to it, moves from hop to hop.
 
 use netstudy_fabric::stepped::Mark;
 use netstudy_tcp::{Ecn, Segment};
@@ -9,7 +9,7 @@ use crate::host::EndIndex;
 /// A segment in its frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
-    /// The end that it is sent to.
+    /// The destination.
     pub(super) to: EndIndex,
     pub(super) frame_bytes: u32,
     slot: u32,

@@ -1,10 +1,10 @@
-//! From a host's wire to its TCP: the interface, its ring, and the processor that polls it.
+//! From a host's wire to its TCP: the interface, its ring, and the CPU that polls it.
 //!
-//! A frame takes a descriptor of the ring until the processor has dealt with it. The interface takes
-//! frames in at its packet rate; when the first one is in and the processor idles, an interrupt follows
-//! after the moderation delay. The processor then polls batches until the ring is empty (NAPI of Linux,
-//! `net_rx_action`). In a batch, segments of a connection that follow each other may be merged into one
-//! (GRO, `tcp_gro_receive`); what is merged goes to TCP at the end of the batch at the latest.
+//! A frame takes a descriptor of the ring until the CPU has handled it. The interface takes frames in
+//! at its packet rate; when the first one is in and the CPU idles, an interrupt follows after the
+//! moderation delay. The CPU then polls batches until the ring is empty (NAPI of Linux,
+//! `net_rx_action`). Consecutive segments of a connection in a batch may be merged (GRO,
+//! `tcp_gro_receive`); merged segments go to TCP at the end of the batch at the latest.
 
 use netstudy_ring::Ring;
 use netstudy_tcp::{Flags, Segment};
@@ -15,32 +15,32 @@ use crate::network::Carried;
 use crate::network::jitter::ReceiveJitter;
 use crate::wiring::ReceiveKind;
 
-/// What lies between a wire and a TCP, one step at a time: `next_*` says when a step is due.
+/// The path between a wire and a TCP, event-driven: `next_*` says when a step is due.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     kind: ReceiveKind,
     jitter: Option<Box<ReceiveJitter>>,
     /// Frames that the interface has not taken in yet.
     outside: Ring<Packet>,
-    /// When it has taken in the first of them.
+    /// When it has taken in the first frame of `outside`.
     taken_in_at: Time,
-    /// Frames that wait for the processor; it deals with the first, if it polls.
+    /// Frames that wait for the CPU; it handles the first, if it polls.
     inside: Ring<Packet>,
-    processor: Processor,
-    /// When the processor has dealt with what it polls, or is interrupted.
-    processor_at: Time,
-    /// Frames of the batch that the processor has dealt with.
+    cpu: CpuState,
+    /// When the CPU finishes the frame that it polls, or is interrupted.
+    cpu_at: Time,
+    /// Frames of the batch that the CPU has handled.
     batch: u32,
     merging: Vec<Merged>,
     /// Segments on their way to TCP.
     delivered: Ring<(Time, Packet)>,
     ring_drops: u64,
-    /// Frames and bytes that the processor has handled.
+    /// Frames and bytes that the CPU has handled.
     processed: Carried,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Processor {
+enum CpuState {
     Idle,
     /// It waits for the interrupt.
     Called,
@@ -51,7 +51,7 @@ enum Processor {
 #[derive(Clone, Copy, Debug)]
 struct Merged {
     packet: Packet,
-    /// Payload of the first of them.
+    /// Payload of the first merged segment.
     unit_bytes: u32,
 }
 
@@ -64,8 +64,8 @@ impl Receiver {
             outside: Ring::new(),
             taken_in_at: Time::NEVER,
             inside: Ring::new(),
-            processor: Processor::Idle,
-            processor_at: Time::NEVER,
+            cpu: CpuState::Idle,
+            cpu_at: Time::NEVER,
             batch: 0,
             merging: Vec::new(),
             delivered: Ring::new(),
@@ -83,14 +83,14 @@ impl Receiver {
         self.ring_drops
     }
 
-    /// Frames that the processor has dealt with.
+    /// Frames that the CPU has handled.
     pub(super) const fn processed_frames(&self) -> Carried {
         self.processed
     }
 
-    /// When the processor has dealt with a frame; [`Time::NEVER`] while it deals with none.
+    /// When the CPU has handled a frame; [`Time::NEVER`] while it handles none.
     pub(super) fn next_processed(&self) -> Time {
-        if self.processor == Processor::Polls { self.processor_at } else { Time::NEVER }
+        if self.cpu == CpuState::Polls { self.cpu_at } else { Time::NEVER }
     }
 
     /// When the interface has taken in a frame.
@@ -98,9 +98,9 @@ impl Receiver {
         self.taken_in_at
     }
 
-    /// When the processor begins to poll.
+    /// When the CPU begins to poll.
     pub(super) fn next_poll(&self) -> Time {
-        if self.processor == Processor::Called { self.processor_at } else { Time::NEVER }
+        if self.cpu == CpuState::Called { self.cpu_at } else { Time::NEVER }
     }
 
     /// When a segment is with TCP.
@@ -108,7 +108,7 @@ impl Receiver {
         self.delivered.front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
-    /// A frame is there. Whether the ring takes it.
+    /// A frame arrives. Returns whether the ring has room for it.
     pub(super) fn arrive(&mut self, now: Time, packet: Packet) -> bool {
         if self.in_ring() >= self.kind.ring_frames {
             self.ring_drops += 1;
@@ -135,20 +135,20 @@ impl Receiver {
 
     fn take_in(&mut self, now: Time, packet: Packet) {
         self.inside.push_back(packet);
-        if self.processor == Processor::Idle {
-            self.processor = Processor::Called;
-            self.processor_at = now + self.kind.interrupt_delay;
+        if self.cpu == CpuState::Idle {
+            self.cpu = CpuState::Called;
+            self.cpu_at = now + self.kind.interrupt_delay;
         }
     }
 
-    /// The processor begins with the first frame inside.
+    /// The CPU begins with the first frame inside.
     pub(super) fn poll(&mut self, now: Time) {
-        self.processor = Processor::Polls;
+        self.cpu = CpuState::Polls;
         let first = self.inside.front().expect("it was called for a frame");
-        self.processor_at = now + self.kind.processor_time(first.frame_bytes);
+        self.cpu_at = now + self.kind.cpu_time(first.frame_bytes);
     }
 
-    /// The processor has dealt with a frame.
+    /// The CPU has handled a frame.
     pub(super) fn processed(&mut self, now: Time, packets: &mut Packets) {
         let packet = self.inside.pop_front().expect("it was dealing with one");
         self.processed.count(packet.frame_bytes);
@@ -161,13 +161,13 @@ impl Receiver {
             }
         }
         if self.inside.is_empty() {
-            self.processor = Processor::Idle;
+            self.cpu = CpuState::Idle;
         } else {
             self.poll(now);
         }
     }
 
-    /// The first segment on its way to TCP is there.
+    /// The first segment on its way to TCP arrives.
     pub(super) fn take_delivered(&mut self) -> Option<Packet> {
         self.delivered.pop_front().map(|(_, packet)| packet)
     }
@@ -178,7 +178,7 @@ impl Receiver {
         self.delivered.push_back((at, packet));
     }
 
-    /// Merges a frame with those before it, or lets it pass behind them.
+    /// Merges a frame with the held ones, or passes it on behind them.
     fn hand_over(&mut self, now: Time, packet: Packet, packets: &mut Packets) {
         if self.kind.merge_bytes == 0 {
             self.deliver(now, packet);
@@ -195,8 +195,8 @@ impl Receiver {
         }
         match held {
             Some(index) => {
-                // A shorter segment, or the end of a write, is the last of a burst: nothing follows that
-                // could be merged.
+                // A shorter segment, or the end of a write, is the last of a burst: no mergeable
+                // segment follows.
                 let ends_write = segment.flags.contains(Flags::PSH);
                 let is_last = ends_write || segment.len < self.merging[index].unit_bytes;
                 let held = packets.segment_mut(&self.merging[index].packet);
@@ -216,7 +216,7 @@ impl Receiver {
     }
 }
 
-/// Whether a segment carries data and nothing else of interest; it may end a write.
+/// Whether a segment carries nothing but data; it may end a write.
 fn is_plain(segment: &Segment) -> bool {
     segment.len > 0
         && segment.flags.of_state() == Flags::ACK

@@ -1,4 +1,4 @@
-//! Switches of a network: where they forward to, and in which form they are carried out.
+//! Switches of a network: their forwarding tables, in closed form or event-driven.
 
 use netstudy_fabric::stepped::Stepped;
 use netstudy_fabric::{
@@ -19,7 +19,7 @@ pub(super) struct Switch {
     pub(super) egress: Box<[u32]>,
     /// By port: the wire that it sends by.
     pub(super) wires: Box<[u32]>,
-    /// What the order of its ports at equal times is drawn with.
+    /// Seed of the order of its ports at equal times.
     pub(super) salt: u64,
     /// Ports of the switches before it.
     pub(super) first_port: usize,
@@ -33,7 +33,7 @@ pub(super) enum Form {
     Stepped(Box<Stepped<Packet, AnyArchitecture<Packet>>>),
 }
 
-/// Of a packet for an interface that no path leads to from here: there is none.
+/// The egress for interfaces that cannot be reached from here.
 const NO_PORT: u32 = u32::MAX;
 
 impl Switch {
@@ -67,7 +67,7 @@ impl Switch {
         }
     }
 
-    /// When it next does something by itself.
+    /// Time of its next step.
     #[inline]
     pub(super) fn next_step(&self) -> Time {
         match &self.form {

@@ -11,7 +11,7 @@ use netstudy_workload::{Action, Until};
 use proptest::prelude::*;
 
 use super::*;
-use crate::counters::Processors;
+use crate::counters::Cpus;
 use crate::host::Population;
 use crate::laws;
 use crate::measure::{Measure, MeasureConfig, Snapshot};
@@ -20,15 +20,15 @@ use crate::phases::PhasePlan;
 use crate::run::tests::{cases, lab};
 use crate::wiring::Participant;
 
-/// Connections are open long before, and have carried a byte: who opened one then knows a window that is
-/// larger than the handshake can tell.
+/// Connections are open long before, and have carried a byte: the opener then knows a window larger
+/// than the handshake can announce.
 const START: Time = Time::from_ps(10_000_000_000);
 const MTU: u32 = 1_500;
-/// What a full segment carries: without headers of IP and TCP, and timestamps.
+/// Payload of a full segment: MTU without headers of IP and TCP, and timestamps.
 const MSS: u64 = MTU as u64 - 52;
 const GBPS: u64 = 1_000_000_000;
 
-/// A host's application: what is done at what time.
+/// A host's application: timed actions.
 #[derive(Clone, Debug, Default)]
 struct Script(VecDeque<(Time, Action)>);
 
@@ -49,7 +49,7 @@ impl Traffic for Script {
     }
 }
 
-/// A network and what is sent over it.
+/// A network and its traffic.
 #[derive(Clone, Debug)]
 struct Lab {
     run: Run,
@@ -59,25 +59,25 @@ struct Lab {
     until: Time,
 }
 
-/// What happened to data: where, when, on which connection, from which byte on.
-type Data = BTreeMap<Moment, Vec<(Time, u32, u64)>>;
+/// Events of data segments: trace point, time, connection, first byte.
+type Data = BTreeMap<TracePoint, Vec<(Time, u32, u64)>>;
 
 #[derive(Debug, Default, PartialEq)]
 struct Trace {
     data: Data,
     /// Acknowledgments with the TCP of a host.
     acknowledged: Vec<Time>,
-    segments: Vec<(Time, Moment, Segment)>,
+    segments: Vec<(Time, TracePoint, Segment)>,
 }
 
-impl Observer for Trace {
-    fn note(&mut self, moment: Moment, at: Time, frame: &Frame) {
+impl Tracer for Trace {
+    fn note(&mut self, point: TracePoint, at: Time, frame: &Frame) {
         let segment = &frame.segment;
-        self.segments.push((at, moment, *segment));
+        self.segments.push((at, point, *segment));
         if segment.len > 0 {
             let connection = frame.to.0 / 2;
-            self.data.entry(moment).or_default().push((at, connection, segment.seq));
-        } else if matches!(moment, Moment::Delivered(_)) && at > START {
+            self.data.entry(point).or_default().push((at, connection, segment.seq));
+        } else if matches!(point, TracePoint::Delivered(_)) && at > START {
             self.acknowledged.push(at);
         }
     }
@@ -86,7 +86,7 @@ impl Observer for Trace {
 impl Trace {
     /// When data of a connection was with TCP.
     fn delivered(&self, connection: u32) -> Vec<Time> {
-        let delivered = self.data.iter().filter(|(m, _)| matches!(m, Moment::Delivered(_)));
+        let delivered = self.data.iter().filter(|(m, _)| matches!(m, TracePoint::Delivered(_)));
         let all = delivered.flat_map(|(_, data)| data);
         let of_burst = |&&(at, of, _): &&(Time, u32, u64)| of == connection && at > START;
         all.filter(of_burst).map(|&(at, ..)| at).collect()
@@ -94,7 +94,7 @@ impl Trace {
 
     /// How many data frames were dropped by switches.
     fn dropped(&self) -> usize {
-        let dropped = self.data.iter().filter(|(m, _)| matches!(m, Moment::Dropped(_)));
+        let dropped = self.data.iter().filter(|(m, _)| matches!(m, TracePoint::Dropped(_)));
         dropped.map(|(_, data)| data.len()).sum()
     }
 }
@@ -229,7 +229,7 @@ impl Lab {
             assert!(check.holds, "{}, seed {}", check.detail, self.run.seed);
         }
         trace.segments.retain(|&(at, ..)| at <= self.until);
-        trace.segments.sort_by_key(|&(at, moment, segment)| (at, moment, segment.seq, segment.ack));
+        trace.segments.sort_by_key(|&(at, point, segment)| (at, point, segment.seq, segment.ack));
         for data in trace.data.values_mut() {
             data.retain(|&(at, ..)| at <= self.until);
         }
@@ -237,7 +237,7 @@ impl Lab {
         Ok((trace, outcome))
     }
 
-    /// What happens, which is the same with everything one step at a time.
+    /// The trace, which is the same with every hop event-driven.
     fn run(&self) -> Trace {
         let (trace, outcome) = self.try_run(false).expect("the network can be carried out");
         let (steps, stepped) = self.try_run(true).expect("the network can be carried out");
@@ -300,9 +300,9 @@ fn three_segments_are_counted_where_they_pass() {
         assert_eq!(end(to_b, &|end| end.port_received), acks);
         // 100 ns a frame, and 1 ns a byte.
         let busy = |host: usize| {
-            let processors = Processors::of_host(&lab.wiring().expect("it is one"), host)
+            let cpus = Cpus::of_host(&lab.wiring().expect("it is one"), host)
                 .expect("frames cost it time");
-            grown(&|counted| processors.counters(counted)[0].1)
+            grown(&|counted| cpus.counters(counted)[0].1)
         };
         assert_eq!(busy(0), 300 + 210);
         assert_eq!(busy(2), 300 + 3 * 1518);
@@ -361,8 +361,8 @@ fn of_two_bottlenecks_the_slower_spaces_and_both_hold_a_queue() {
     lab.send("a", "b", 40 * MSS, 0);
     let (trace, outcome) = lab.try_run(false).expect("it runs");
     assert_eq!(trace.delivered(0), tandem(&[MSS; 40], &rates.map(|rate| (rate, 1_000))));
-    // When the last of 40 frames is at the first bottleneck, it has sent a fifth of those before; at
-    // the second one, half of what came.
+    // When the last of 40 frames is at the first bottleneck, a fifth of those before have left; at the
+    // second one, half of those that arrived.
     let queue = |cable| outcome.end().ends[CableEnd { cable, end: 0 }.number()].queue_bytes_max;
     assert_eq!(queue(1), (40 - 7) * 1_518);
     assert_eq!(queue(2), (40 - 19) * 1_518);
@@ -392,7 +392,7 @@ fn a_full_buffer_at_the_bottleneck_drops_what_the_recurrence_says() {
     let trace = lab.run();
     let of_burst =
         |data: &&(Time, u32, u64)| data.0 < START + Duration::from_ps(61 * arrives + 1_000_000);
-    let seen = trace.data[&Moment::Dropped(1)].iter().filter(of_burst).count();
+    let seen = trace.data[&TracePoint::Dropped(1)].iter().filter(of_burst).count();
     assert_eq!(seen, dropped);
 }
 
@@ -403,7 +403,7 @@ fn two_flows_share_a_link_frame_by_frame() {
     lab.send("c", "b", 100 * MSS, 0);
     let trace = lab.run();
     let all: Vec<_> =
-        trace.data[&Moment::Delivered(2)].iter().filter(|&&(at, ..)| at > START).collect();
+        trace.data[&TracePoint::Delivered(2)].iter().filter(|&&(at, ..)| at > START).collect();
     let frame = wire_ps(MSS, 10 * GBPS);
     let expected = (0..200).map(|n| START + Duration::from_ps((3 + n) * frame + 3_000_000));
     assert_eq!(all.iter().map(|&&(at, ..)| at).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
@@ -427,7 +427,7 @@ fn cross_traffic_that_leaves_earlier_delays_only_on_the_shared_link() {
     // The frame of a, 5 us after the burst began, meets one frame at most that is on the wire before it.
     let alone = 5_000_000 + 4 * frame + 4 * 1_000_000;
     let late = trace.delivered(0)[0].as_ps() - START.as_ps() - alone;
-    // Frames of c arrive at the middle at multiples of their time; that of a between two of them.
+    // Frames of c arrive at the middle at multiples of their time, frames of a between two of them.
     assert_eq!(late, (frame - 5_000_000 % frame) % frame);
     assert_eq!(trace.delivered(1).len(), 20);
 }
@@ -494,7 +494,7 @@ fn zones_of_a_host_talk_inside_and_share_its_interface() {
     nic.send_latency_ns = 2_000;
     let inside = lab.send("web", "db", 3 * 65_483, 0);
     let (trace, outcome) = lab.try_run(false).expect("it runs");
-    // No wire: a latency, then 500 ns of the processor for each.
+    // No wire: a latency, then 500 ns of the CPU for each.
     let expected = [2_500, 3_000, 3_500].map(|ns| START + Duration::from_ns(ns));
     assert_eq!(trace.delivered(inside), expected);
     assert!(outcome.end().ends.iter().all(|end| end.nic.sent.frames == 0), "none was on a wire");
@@ -531,8 +531,8 @@ fn traffic_inside_a_host_that_takes_no_time_is_refused() {
 /// Memory that a full segment takes in its host.
 const PACKET_BYTES: u32 = MSS as u32 + 896;
 
-/// A direct link of 1 Gbit/s and so many us, between hosts whose connections may have that much of their
-/// own in the interface, which holds so many frames.
+/// A direct link of 1 Gbit/s and this delay, between hosts whose connections may have
+/// `limit_output_bytes` in the interface, which holds `queue_frames`.
 fn small_queues(limit_output_bytes: u32, queue_frames: u32, delay_us: u64) -> Lab {
     let mut lab = Lab::new(&["a b"]);
     lab.set_rates(&[GBPS]);
@@ -562,7 +562,7 @@ fn what_was_held_back_leaves_tcp_when_the_interface_is_done_with_what_was_before
     let mut lab = small_queues(1, 2, 1_000);
     lab.run.network.groups[0].nic.send_latency_ns = 2_000;
     lab.send("a", "b", 50 * MSS, 0);
-    // Two may leave at once, as nothing or one packet is out. Each other one begins when none is in the
+    // Two may leave at once, as at most one packet is out. Every other one begins when none is in the
     // interface, and takes the latency.
     let (frame, latency) = (wire_ps(MSS, GBPS), 2_000_000);
     let first = latency + frame + 1_000_000_000;
@@ -578,10 +578,10 @@ fn each_connection_counts_its_own_packets() {
         lab.send("a", "b", 20 * MSS, 0);
     }
     let trace = lab.run();
-    let all = trace.data[&Moment::Delivered(1)].iter().filter(|&&(at, ..)| at > START);
+    let all = trace.data[&TracePoint::Delivered(1)].iter().filter(|&&(at, ..)| at > START);
     let (times, connections): (Vec<_>, Vec<_>) = all.map(|&(at, of, _)| (at, of)).unzip();
     assert_eq!(times, tandem(&[MSS; 40], &[(GBPS, 1_000_000)]));
-    // Two packets of either: what leaves makes room behind those of the other one.
+    // Two packets of either connection: a departure makes room behind those of the other one.
     assert_eq!(connections, [0, 0, 1, 1].repeat(10));
     assert_eq!(queue_drops(&lab.try_run(false).expect("it runs").1), 0);
 }

@@ -6,7 +6,7 @@ use super::{phases, probe, timer, undo, window};
 use crate::recovery::Phase;
 use crate::{CongestionControl, Delivered, Endpoint, Segment, SentSegment};
 
-/// What one acknowledgment says, and what follows from it.
+/// The content of one acknowledgment, and its effects.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the kernel")]
 pub(super) struct AckInfo {
@@ -26,13 +26,13 @@ pub(super) struct AckInfo {
     pub(super) segments: u32,
     /// Segments acknowledged or SACKed for the first time.
     pub(super) delivered: u32,
-    /// A segment from before the phase arrived that was never sent again (`FLAG_ORIG_SACK_ACKED`).
+    /// A segment from before the phase arrived without a retransmission (`FLAG_ORIG_SACK_ACKED`).
     pub(super) original_arrived: bool,
-    /// A segment was acknowledged that was sent again (`FLAG_RETRANS_DATA_ACKED`).
+    /// A retransmitted segment was acknowledged (`FLAG_RETRANS_DATA_ACKED`).
     pub(super) repeat_acknowledged: bool,
     /// A copy turned out to be lost (`FLAG_LOST_RETRANS`).
     pub(super) copy_lost: bool,
-    /// The timer starts anew (`FLAG_SET_XMIT_TIMER`).
+    /// The timer restarts (`FLAG_SET_XMIT_TIMER`).
     pub(super) restarts_timer: bool,
     acked: Span,
     sacked: Span,
@@ -98,7 +98,7 @@ pub(super) fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_ch
     window::control(end, now, &info);
 }
 
-/// An acknowledgment while nothing is outstanding concerns a probe at most.
+/// An acknowledgment while nothing is outstanding matters only to a window probe.
 #[cold]
 pub(super) fn on_idle_ack(end: &mut Endpoint, segment: &Segment, window_changed: bool) {
     let info = ack_info(end, segment, window_changed);
@@ -175,7 +175,7 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
         }
         if !was_sacked {
             first_copies += 1;
-            // Not if the copy was for nothing (`tcp_skb_spurious_retrans`).
+            // Not if the retransmission was needless (`tcp_skb_spurious_retrans`).
             if !acked.was_repeated() || !undo::is_before(echo_ms, acked.sent_at) {
                 rack.advance(now, acked);
             }
@@ -186,7 +186,7 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
     if has_sack {
         info.delivered += first_copies;
         if let Some(lowest) = info.acked.starts_below(info.prior_sacked_end) {
-            // A hole was filled by what had only been sent once.
+            // A hole was filled by a segment that was sent only once.
             see_reordering(end, lowest);
         }
     } else {
@@ -204,8 +204,8 @@ pub(super) fn see_reordering(end: &mut Endpoint, lowest: u64) {
     }
 }
 
-/// `tcp_ack_update_rtt`: from segments that were sent once, else from the echoed timestamp, in
-/// the kernel's milliseconds.
+/// `tcp_ack_update_rtt`: from segments that were sent once, otherwise from the echoed timestamp, in the
+/// kernel's milliseconds.
 #[inline]
 fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     let sure = !info.repeat_acknowledged;
@@ -224,7 +224,7 @@ fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut 
     if let Some(newest) = newest {
         end.recovery.prr.rack.take_rtt(newest);
     }
-    // While what is SACKed was sent after the oldest segment, the timer is not put off.
+    // While SACKed segments were sent after the oldest one, the timer is not put off.
     info.restarts_timer |= by_sack
         .is_some_and(|rtt| end.sent.oldest().is_some_and(|oldest| rtt > now.since(oldest.sent_at)));
     let delivered = Delivered {

@@ -1,12 +1,11 @@
 //! Loss recovery of Linux 6: RACK, tail loss probes, proportional rate reduction and F-RTO.
 //!
-//! The names in brackets are those of the kernel (`net/ipv4/tcp_input.c` where no other file is
-//! named): `ack` is its `tcp_ack`, `phases` its state machine, `window` its congestion window. `rack`
-//! and `probe` find losses, `undo` reverts needless reductions, and `timer` is the one timer for all.
+//! The names in brackets are those of the kernel (`net/ipv4/tcp_input.c` where no other file is named):
+//! `ack` is its `tcp_ack`, `phases` its state machine, `window` its congestion window. `rack` and
+//! `probe` find losses, `undo` reverts needless reductions, and `timer` is the one timer for all.
 //!
-//! What is left out: reports of duplicates (RFC 2883), since receivers here do not make them, and all
-//! that follows from them; a phase of its own for congestion marks (see the endpoint's `ecn`); a
-//! receiver that takes back what it SACKed.
+//! Left out: DSACK (RFC 2883), since receivers here do not send it, and everything that depends on it;
+//! the phase CWR for congestion marks (see the endpoint's `ecn`); receivers that renege on SACKed data.
 
 mod ack;
 mod phases;
@@ -29,7 +28,7 @@ use window::{Reduction, WindowUse};
 /// State of a connection under this recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
-    /// Losses are found by time, else by three SACKed segments above.
+    /// Losses are found by time (RACK), otherwise by three SACKed segments above.
     uses_rack: bool,
     /// The tail of a flight is probed before the timeout.
     probes_tail: bool,
@@ -64,7 +63,7 @@ impl State {
     }
 }
 
-/// Proportional rate reduction (RFC 6937) and what Linux 6 has beside it.
+/// Proportional rate reduction (RFC 6937), with the additions of Linux 6.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr;
 
@@ -106,7 +105,7 @@ impl Algorithm for Prr {
     }
 
     /// `tcp_retransmit_skb`, and the end of `tcp_xmit_retransmit_queue`
-    fn on_sent_again(end: &mut Endpoint, now: Time, again: &SentSegment) {
+    fn on_retransmitted(end: &mut Endpoint, now: Time, again: &SentSegment) {
         end.recovery.prr.reduction.sent += u32::from(end.phase == Phase::Recovery);
         end.recovery.prr.undo.first_repeat.get_or_insert(now);
         end.sent.note_copy(again);

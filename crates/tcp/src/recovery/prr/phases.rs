@@ -162,10 +162,10 @@ fn process_loss(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut Ack
             return;
         }
         if end.snd_nxt > end.recovery_point {
-            // Step 3.a: what was sent since arrived, and what was sent before did not.
+            // Step 3.a: data sent since arrived, and earlier data did not.
             end.recovery.prr.undo.after_timeout &= info.newly_sacked == 0 && !info.duplicate;
         } else if info.advanced && !recovered {
-            // Step 2.b: new data tells whether what is left arrived as well.
+            // Step 2.b: new data will show whether the rest arrived as well.
             if end.has_more_to_send() {
                 end.recovery.holds_retransmissions = true;
                 return;
@@ -222,8 +222,8 @@ fn add_duplicate(end: &mut Endpoint) -> u32 {
     end.dup_acks.saturating_sub(before)
 }
 
-/// `segments` were acknowledged; how many of them had not been counted as delivered. One filled
-/// the hole, the others take duplicates away.
+/// Segments out of `segments` acknowledged ones that were not counted as delivered yet. One filled the
+/// hole, the others remove duplicates.
 pub(super) fn remove_duplicates(end: &mut Endpoint, segments: u32) -> u32 {
     if segments == 0 {
         return 0;

@@ -9,19 +9,19 @@ use super::timer::{self, TIMEOUT_MIN, Timer};
 use crate::Endpoint;
 use crate::recovery::Phase;
 
-/// A probe, and what becomes of it.
+/// A tail loss probe, and its outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probe {
-    /// What had been sent when it was; until that is acknowledged there is no other one; 0: none.
+    /// End of the sent data at the probe; there is no further probe until it is acknowledged; 0: none.
     sent_at_end: u64,
-    /// It carries what was sent before.
+    /// The probe is a retransmission.
     repeats: bool,
-    /// The timer was set at that time, and nothing changed but that more was sent.
+    /// The timer was set at that time, and the only change since is newly sent data.
     scheduled_at: Time,
 }
 
 impl Probe {
-    /// The probe tells nothing any more.
+    /// The probe has no outcome any more.
     pub(super) const fn end(&mut self) {
         self.sent_at_end = 0;
     }
@@ -32,7 +32,7 @@ impl Probe {
     }
 }
 
-/// Sets the timer for a probe, unless nothing may be probed; a retransmission is due after `rto`.
+/// Sets the timer for a probe, unless no probe is allowed; a retransmission is due after `rto`.
 #[inline]
 pub(super) fn schedule(end: &mut Endpoint, now: Time, rto: Duration) -> bool {
     if !end.recovery.prr.probes_tail || !end.sack || end.phase != Phase::Open {
@@ -64,7 +64,7 @@ pub(super) fn schedule_behind(end: &mut Endpoint, now: Time) {
     }
 }
 
-/// `tcp_send_loss_probe`: new data if there is any that the peer takes, else the newest segment.
+/// `tcp_send_loss_probe`: new data if the peer has room for it, otherwise the newest segment.
 pub(super) fn expired(end: &mut Endpoint, now: Time) {
     if end.recovery.prr.probe.is_out() {
         timer::rearm_retransmission(end, now);
@@ -94,7 +94,7 @@ pub(super) const fn sent_new_data(end: &mut Endpoint) {
     end.recovery.prr.probe.sent_at_end = end.snd_nxt;
 }
 
-/// What an acknowledgment says of a probe (RFC 8985, 7.4; `tcp_process_tlp_ack`).
+/// Takes the outcome of a probe from an acknowledgment (RFC 8985, 7.4; `tcp_process_tlp_ack`).
 #[cold]
 pub(super) fn judge(end: &mut Endpoint, ack: u64, info: &AckInfo) {
     let sent_at_end = end.recovery.prr.probe.sent_at_end;

@@ -10,10 +10,10 @@ use crate::{Endpoint, SentSegment};
 /// The largest reordering that is believed (`net.ipv4.tcp_max_reordering`).
 const REORDERING_MAX: u32 = 300;
 
-/// What is known of the order and the time in which segments arrive.
+/// The order and the times in which segments arrive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// Of the segments that arrived, the place of the one that was sent last.
+    /// Place of the arrived segment that was sent last.
     latest: Place,
     /// How long it took (`rack.rtt_us`).
     rtt: Duration,
@@ -21,9 +21,9 @@ pub(super) struct Rack {
     advanced: bool,
     /// The least round-trip time of the connection; the kernel forgets after five minutes.
     min_rtt: Option<Duration>,
-    /// Segments that may arrive ahead of one that is not lost (`tp->reordering`).
+    /// Number of segments that may arrive ahead of an earlier one without its loss (`tp->reordering`).
     pub(super) reordering: u32,
-    /// A segment that was sent once arrived behind one that was sent later.
+    /// A segment that was sent once arrived behind a later one.
     reordering_seen: bool,
 }
 
@@ -45,7 +45,7 @@ impl Rack {
     pub(super) fn advance(&mut self, now: Time, segment: &SentSegment) {
         let rtt = now.since(segment.sent_at);
         if segment.was_repeated() && self.min_rtt.is_some_and(|least| rtt < least) {
-            // It was the first copy that arrived, not the one that was just sent.
+            // The original arrived, not the retransmission that was just sent.
             return;
         }
         self.advanced = true;
@@ -69,23 +69,21 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// A timeout in spite of so many SACKs says that reordering was overestimated
-    /// (`tcp_enter_loss`).
+    /// A timeout in spite of this many SACKs says that reordering was overestimated (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self, sacked: u32) {
         if sacked >= DUP_THRESH {
             self.reordering = self.reordering.min(DUP_THRESH);
         }
     }
 
-    /// Losses are looked for again although nothing arrived.
+    /// Looks for losses again although nothing arrived.
     pub(super) const fn look_again(&mut self) {
         self.advanced = true;
     }
 }
 
-/// How long a segment may be behind one that was sent later (RFC 8985, 6.2, step 4;
-/// `tcp_rack_reo_wnd`). It is not widened by reports of duplicates, which receivers here do not
-/// make.
+/// How long a segment may arrive behind a later one (RFC 8985, 6.2, step 4; `tcp_rack_reo_wnd`). DSACK,
+/// which would widen it, is not sent by receivers here.
 fn reordering_window(end: &Endpoint) -> Duration {
     let rack = &end.recovery.prr.rack;
     let repairs = matches!(end.phase, Phase::Recovery | Phase::Loss);
@@ -96,13 +94,13 @@ fn reordering_window(end: &Endpoint) -> Duration {
     quarter.min(end.rtt.srtt().unwrap_or(Duration::ZERO))
 }
 
-/// `tcp_rack_detect_loss`; how long to wait for those that are not lost yet.
+/// `tcp_rack_detect_loss`; returns how long to wait for segments that are not lost yet.
 fn lose_overdue(end: &mut Endpoint, now: Time) -> Option<Duration> {
     let patience = end.recovery.prr.rack.rtt + reordering_window(end);
     end.sent.lose_overdue(now, end.recovery.prr.rack.latest, patience)
 }
 
-/// `tcp_rack_mark_lost`; whether the timer runs for what may be reordered.
+/// `tcp_rack_mark_lost`; returns whether the timer runs for possibly reordered segments.
 pub(super) fn look_for_overdue(end: &mut Endpoint, now: Time) -> bool {
     if !core::mem::take(&mut end.recovery.prr.rack.advanced) {
         return false;
@@ -113,7 +111,7 @@ pub(super) fn look_for_overdue(end: &mut Endpoint, now: Time) -> bool {
     true
 }
 
-/// What was waited for did not arrive (RFC 8985, 6.3; `tcp_rack_reo_timeout`).
+/// The awaited segments did not arrive (RFC 8985, 6.3; `tcp_rack_reo_timeout`).
 pub(super) fn reordering_timeout(end: &mut Endpoint, now: Time) {
     let before = end.in_flight();
     lose_overdue(end, now);
@@ -124,7 +122,7 @@ pub(super) fn reordering_timeout(end: &mut Endpoint, now: Time) {
     timer::rearm_retransmission(end, now);
 }
 
-/// The timer for retransmissions expired: what is sure to be lost (`tcp_timeout_mark_lost`).
+/// Marks segments lost after a retransmission timeout (`tcp_timeout_mark_lost`).
 pub(super) fn lose_timed_out(end: &mut Endpoint, now: Time, by_time: bool) {
     let patience = if by_time { end.recovery.prr.rack.rtt } else { Duration::ZERO };
     end.sent.lose_timed_out(now, patience);

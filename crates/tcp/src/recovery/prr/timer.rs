@@ -5,7 +5,7 @@ use netstudy_units::{Duration, Time};
 use super::{probe, rack};
 use crate::{Endpoint, Jiffies};
 
-/// What the timer runs for (`icsk_pending`).
+/// The purpose of the timer (`icsk_pending`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Timer {
     /// Retransmission, or a probe of a window that is shut.
@@ -17,7 +17,7 @@ pub(super) enum Timer {
     Probe,
 }
 
-/// What Linux adds to the timeouts of probes and of reordering (`TCP_TIMEOUT_MIN_US`, since 6.6).
+/// Added by Linux to the timeouts of probes and of reordering (`TCP_TIMEOUT_MIN_US`, since 6.6).
 pub(super) const TIMEOUT_MIN: Duration = Duration::from_ms(2);
 
 pub(super) fn run(end: &mut Endpoint, now: Time, timer: Timer, after: Duration) {
@@ -25,13 +25,13 @@ pub(super) fn run(end: &mut Endpoint, now: Time, timer: Timer, after: Duration) 
     end.rto_at = expiry(now, after, end.config.clock_tick, end.config.clock_phase);
 }
 
-/// Starts the retransmission timer anew.
+/// Restarts the retransmission timer.
 pub(super) fn restart_retransmission(end: &mut Endpoint, now: Time) {
     run(end, now, Timer::Retransmission, end.rtt.rto());
 }
 
-/// The retransmission timer, in place of whatever ran: from now, or from the transmission of the
-/// oldest segment where the timer ran for something else (`tcp_rearm_rto`).
+/// The retransmission timer, in place of any other: from now, or from the transmission of the oldest
+/// segment where the timer ran for another purpose (`tcp_rearm_rto`).
 pub(super) fn rearm_retransmission(end: &mut Endpoint, now: Time) {
     let after = match end.recovery.prr.timer {
         Timer::Retransmission => end.rtt.rto(),
@@ -47,8 +47,7 @@ pub(super) fn until_retransmission(end: &Endpoint, now: Time) -> Duration {
     due.since(now.min(due)).max(Duration::from_us(1))
 }
 
-/// Something was acknowledged: the timer for a probe, or else for retransmission
-/// (`tcp_set_xmit_timer`).
+/// Data was acknowledged: the timer for a probe, or for retransmission (`tcp_set_xmit_timer`).
 #[inline]
 pub(super) fn restart(end: &mut Endpoint, now: Time) {
     if end.sent.is_empty() {

@@ -1,9 +1,8 @@
 //! Undoing a needless reduction of the window: segments that seemed lost were only late.
 //!
 //! Two signs of it: an acknowledgment echoes a timestamp from before the first retransmission (Eifel,
-//! RFC 3522; `tcp_packet_delayed`), and after a timeout something arrives that was never sent again
-//! (F-RTO, RFC 5682). The third one of Linux, reports of duplicates (RFC 3708), needs receivers that
-//! make them.
+//! RFC 3522; `tcp_packet_delayed`), and after a timeout a segment arrives that was never retransmitted
+//! (F-RTO, RFC 5682). The third sign of Linux, DSACK (RFC 3708), needs receivers that send it.
 
 use netstudy_units::Time;
 
@@ -12,16 +11,16 @@ use super::phases;
 use crate::recovery::Phase;
 use crate::{Endpoint, Segment};
 
-/// What a reduction replaced.
+/// The state before a reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     /// There is a reduction that may be undone (`undo_marker`).
     is_open: bool,
-    /// The threshold before it; none: it stands whatever becomes of it (`prior_ssthresh`).
+    /// The threshold before it; none: it is not restored (`prior_ssthresh`).
     ssthresh: Option<u32>,
     /// The window before it (`prior_cwnd`).
     cwnd: u32,
-    /// When something was first sent again (`retrans_stamp`).
+    /// Time of the first retransmission (`retrans_stamp`).
     pub(super) first_repeat: Option<Time>,
     /// Detection of a needless timeout is under way (`frto`).
     pub(super) after_timeout: bool,
@@ -44,14 +43,14 @@ impl Undo {
     }
 }
 
-/// What a reduction by a loss would be taken back to (`tcp_current_ssthresh`).
+/// The threshold to which a reduction by a loss would be undone (`tcp_current_ssthresh`).
 pub(super) fn threshold_to_keep(end: &Endpoint) -> Option<u32> {
     let kept = end.window.ssthresh.max(end.three_quarters());
     (!end.is_lowered_for_mark()).then_some(kept)
 }
 
-/// The acknowledgment tells of something that arrived before anything was sent again. Timestamps
-/// are compared in milliseconds, the unit of Linux (`tcp_tsopt_ecr_before`).
+/// The acknowledgment is for a segment that arrived before the first retransmission. Timestamps are
+/// compared in milliseconds, the unit of Linux (`tcp_tsopt_ecr_before`).
 fn was_only_late(end: &Endpoint, now: Time, segment: &Segment) -> bool {
     match end.recovery.prr.undo.first_repeat {
         None => true,
@@ -90,7 +89,7 @@ const fn holds_phase(end: &Endpoint) -> bool {
     !end.sack && end.snd_una == end.recovery_point
 }
 
-/// Once nothing that is left was sent again, nothing can tell that a repeat was needless.
+/// Once no outstanding segment is retransmitted, a needless retransmission cannot be detected any more.
 pub(super) fn forget_repeats(end: &mut Endpoint) {
     if !end.sent.is_any_repeated() {
         end.recovery.prr.undo.first_repeat = None;
@@ -111,7 +110,7 @@ pub(super) fn undo_recovery(end: &mut Endpoint, now: Time, segment: &Segment) ->
     false
 }
 
-/// More is acknowledged in a recovery. Whether what is left waits for what is on the way
+/// More is acknowledged in a recovery. Returns whether the rest waits for segments on the way
 /// (`tcp_try_undo_partial`).
 pub(super) fn undo_partly(
     end: &mut Endpoint,
@@ -133,7 +132,7 @@ pub(super) fn undo_partly(
     false
 }
 
-/// `tcp_try_undo_loss`; `is_sure` when something arrived that was never sent again.
+/// `tcp_try_undo_loss`; `is_sure` when a segment arrived that was never retransmitted.
 pub(super) fn undo_loss(end: &mut Endpoint, now: Time, segment: &Segment, is_sure: bool) -> bool {
     if !is_sure && !may_undo(end, now, segment) {
         return false;
@@ -147,7 +146,7 @@ pub(super) fn undo_loss(end: &mut Endpoint, now: Time, segment: &Segment, is_sur
     true
 }
 
-/// Whether what is echoed was sent in a millisecond before `at`.
+/// Whether the echoed segment was sent in a millisecond before `at`.
 pub(super) fn is_before(echo_ms: Option<u64>, at: Time) -> bool {
     echo_ms.is_some_and(|echo| echo < at.as_us() / 1000)
 }

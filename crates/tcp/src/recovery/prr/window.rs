@@ -1,5 +1,5 @@
 //! The congestion window upon an acknowledgment: proportional rate reduction in a recovery (RFC 6937),
-//! else growth, if the window limits the sender (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`).
+//! otherwise growth, if the window limits the sender (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`).
 
 use netstudy_units::Time;
 
@@ -18,7 +18,7 @@ pub(super) struct Reduction {
     pub(super) sent: u32,
 }
 
-/// What an acknowledgment delivers in a recovery.
+/// Segments that an acknowledgment delivers in a recovery.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     /// Segments that it acknowledged or reported for the first time.
@@ -77,14 +77,14 @@ pub(super) fn judge_use(end: &mut Endpoint, now: Time, waits: bool) {
     }
 }
 
-/// In slow start the window may grow to twice what was in use.
+/// In slow start the window may grow to twice the used part.
 #[inline]
 const fn is_limiting(end: &Endpoint) -> bool {
     let used = &end.recovery.prr.window_use;
     used.full || (end.window.in_slow_start() && end.window.cwnd < 2 * used.most)
 }
 
-/// `tcp_cong_control`: reduces the window in a recovery, and else lets it grow if it is in use.
+/// `tcp_cong_control`: reduces the window in a recovery; otherwise lets it grow if it is in use.
 #[inline]
 pub(super) fn control(end: &mut Endpoint, now: Time, info: &AckInfo) {
     if end.phase == Phase::Recovery {

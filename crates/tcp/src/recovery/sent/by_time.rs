@@ -1,17 +1,17 @@
-//! Losses by time: a segment is lost if one that was sent after it has arrived and enough time has
-//! passed (RFC 8985, 6.2, step 5; `tcp_rack_detect_loss` of Linux).
+//! Losses by time: a segment is lost if a later one has arrived and enough time has passed (RFC 8985,
+//! 6.2, step 5; `tcp_rack_detect_loss` of Linux).
 //!
 //! The kernel keeps a list of segments by the time of their last transmission. Here the segments that
-//! were sent once stand in that order anyway, and copies have a queue of their own, so that what was
-//! decided before is not looked at again.
+//! were sent once are in that order anyway, and retransmissions have a queue of their own, so decided
+//! segments are not examined again.
 
 use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
 use super::{LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
 
-/// Where a segment stands among those that were sent: by the time of its last transmission, and by
-/// its end where times are equal (`RACK_sent_after` of RFC 8985).
+/// Position of a segment among the sent ones: by the time of its last transmission, and by its end
+/// where times are equal (`RACK_sent_after` of RFC 8985).
 pub(crate) type Place = (Time, u64);
 
 /// The order in which segments were last sent.
@@ -19,7 +19,8 @@ pub(crate) type Place = (Time, u64);
 pub(super) struct ByTime {
     /// No segment below this number that was sent once is undecided.
     first_undecided: u64,
-    /// Numbers of the segments that were sent again, and when, in that order; some are out of date.
+    /// Numbers and times of the retransmitted segments, in the order of retransmission; some are out of
+    /// date.
     copies: Ring<(u64, Time)>,
 }
 
@@ -46,25 +47,26 @@ impl SentSegments {
         self.queue.get(newest).map(SentSegment::end)
     }
 
-    /// A retransmission is on the way, or the oldest segment was sent again (`tcp_any_retrans_done`).
+    /// A retransmission is on the way, or the oldest segment was retransmitted
+    /// (`tcp_any_retrans_done`).
     pub(crate) fn is_any_repeated(&self) -> bool {
         self.retransmitted > 0 || self.oldest().is_some_and(SentSegment::was_repeated)
     }
 
-    /// `segment` was sent again: its place is the last one now.
+    /// `segment` was retransmitted: its place is the last one now.
     pub(crate) fn note_copy(&mut self, segment: &SentSegment) {
         let number = self.first + self.index_of(segment.start) as u64;
         self.by_time.copies.push_back((number, segment.sent_at));
     }
 
-    /// The newest segment is sent again as a probe: it counts once, whichever arrives.
+    /// The newest segment is retransmitted as a probe: it counts once, whichever copy arrives.
     pub(crate) fn repeat_newest(&mut self, now: Time) -> Option<SentSegment> {
         let newest = self.queue.len().checked_sub(1)?;
         Some(self.repeat_uncounted(newest, now))
     }
 
-    /// Whatever was sent before `latest` and `patience` ago or earlier is lost. How long it takes
-    /// until the last one of those that were sent before `latest` is, if any is left.
+    /// Marks all segments lost that were sent before `latest`, and at least `patience` ago. Returns how
+    /// long it takes until the last segment sent before `latest` is lost, if any is left.
     pub(crate) fn lose_overdue(
         &mut self,
         now: Time,
@@ -91,7 +93,7 @@ impl SentSegments {
                 if !is_before && !segment.was_repeated() {
                     break;
                 }
-                // One that was sent again, lost, and found again stands out of order.
+                // A segment that was retransmitted, lost, and found again stands out of order.
                 match left(now, segment, patience) {
                     None if is_before => self.lose(index),
                     left => {
@@ -131,7 +133,7 @@ impl SentSegments {
         wait
     }
 
-    /// Where the copy is in the queue, if nothing is known of it.
+    /// Position of the retransmission in the queue, if it is neither SACKed nor lost.
     fn copy_on_the_way(&self, at: usize) -> Option<usize> {
         let (number, sent_at) = self.by_time.copies[at];
         let index = number.checked_sub(self.first)? as usize;
@@ -139,8 +141,8 @@ impl SentSegments {
         (segment.is(RETRANSMITTED) && segment.sent_at == sent_at).then_some(index)
     }
 
-    /// The retransmission timer expired: the oldest segment is lost, and what was sent `patience` ago
-    /// or earlier; copies as well (`tcp_timeout_mark_lost`).
+    /// The retransmission timer expired: the oldest segment is lost, and segments sent at least
+    /// `patience` ago; retransmissions as well (`tcp_timeout_mark_lost`).
     pub(crate) fn lose_timed_out(&mut self, now: Time, patience: Duration) {
         for index in 0..self.queue.len() {
             let segment = &self.queue[index];
@@ -156,7 +158,7 @@ impl SentSegments {
         self.retransmit_from = self.first;
     }
 
-    /// Nothing was lost after all.
+    /// No segment was lost after all.
     pub(crate) fn find_again(&mut self) {
         for index in 0..self.queue.len() {
             self.queue[index].state &= !LOST;

@@ -102,7 +102,7 @@ impl Twin {
     }
 }
 
-/// What befalls the queue. Shares are of what is in it, in 1/1000.
+/// An event of the queue. Shares are of its content, in 1/1000.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Send {

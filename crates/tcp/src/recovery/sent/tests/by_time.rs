@@ -35,7 +35,7 @@ impl Slow {
     }
 }
 
-/// Shares are of what is in the queue, in 1/1000; times are in microseconds, one an operation.
+/// Shares are of the queue's content, in 1/1000; times are in microseconds, one an operation.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Send { count: u32 },
@@ -167,7 +167,7 @@ impl Both {
         Ok(())
     }
 
-    /// Only while nothing is known of any segment, as in Linux.
+    /// Only while no segment has a known state, as in Linux.
     fn repeat_newest(&mut self) {
         let is_known = |segment: &Slow| segment.sacked || segment.lost || segment.again;
         if self.slow.iter().any(is_known) {

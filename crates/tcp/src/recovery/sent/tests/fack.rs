@@ -21,7 +21,7 @@ struct Slow {
     lost: bool,
     again: bool,
     ever_again: bool,
-    /// What had been sent when it was sent again.
+    /// End of the sent data at the retransmission.
     repeated_at: u64,
 }
 
@@ -31,7 +31,7 @@ impl Slow {
     }
 }
 
-/// Shares are of what is in the queue, in 1/1000.
+/// Shares are of the queue's content, in 1/1000.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Send { count: u32 },

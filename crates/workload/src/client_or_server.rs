@@ -6,24 +6,24 @@ use crate::{Action, Owed, Traffic};
 
 /// The application of a host: that of a client or of a server.
 #[derive(Clone, Debug)]
-pub enum Party<C, S> {
+pub enum ClientOrServer<C, S> {
     /// It opens connections.
     Client(C),
     /// It listens.
     Server(S),
 }
 
-/// Does the same with the application of either side.
+/// Does the same with the application of either variant.
 macro_rules! either {
-    ($party:expr, $app:ident => $done:expr) => {
-        match $party {
-            Party::Client($app) => $done,
-            Party::Server($app) => $done,
+    ($side:expr, $app:ident => $done:expr) => {
+        match $side {
+            ClientOrServer::Client($app) => $done,
+            ClientOrServer::Server($app) => $done,
         }
     };
 }
 
-impl<C: Traffic, S: Traffic> Traffic for Party<C, S> {
+impl<C: Traffic, S: Traffic> Traffic for ClientOrServer<C, S> {
     const HEARS_ACKNOWLEDGMENTS: bool = C::HEARS_ACKNOWLEDGMENTS || S::HEARS_ACKNOWLEDGMENTS;
 
     fn next_action(&self) -> Time {

@@ -3,21 +3,20 @@ use std::collections::BinaryHeap;
 
 use netstudy_units::Time;
 
-/// The sources that have something to come, by the time of its arrival.
+/// The event queue: sources with a pending arrival, ordered by its time.
 ///
-/// At equal times the sources come in an order that is drawn anew for each time. Flows through one
-/// bottleneck are clocked by it, so that their frames keep arriving at the very same instants; were
-/// the lower source always first, it would never meet a full queue, and the others would lose its
-/// share as well (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992).
-/// Real ports have clocks of their own.
+/// Sources with equal times come in random order, drawn anew for each time. Flows through one bottleneck
+/// are clocked by it, so their frames keep arriving at equal times; if the lower source were always first,
+/// it would never meet a full queue and the others would take its losses (Floyd and Jacobson, "On traffic
+/// phase effects in packet-switched gateways", 1992). Real ports have clocks of their own.
 ///
-/// The earliest are kept in order, the others in a heap. Most changes are at the ends of that order: what
-/// follows in a burst comes soon, and what is sent upon an acknowledgment comes last. Of many sources
-/// few are busy at a time, and the cost depends on those alone.
+/// The earliest sources are kept in order, the others in a heap. Most changes are at the ends of that
+/// order: the next frame of a burst comes soon, a frame sent upon an acknowledgment comes last. Few of many
+/// sources are busy at a time, and the cost depends on the busy ones alone.
 #[derive(Clone, Debug)]
-pub(crate) struct Agenda {
+pub(crate) struct EventQueue {
     near: Near,
-    /// None of them comes before any that is near.
+    /// Sources that come after all in `near`.
     far: BinaryHeap<Entry>,
 }
 
@@ -31,7 +30,7 @@ const ODD: u64 = 0xd6e8_feb8_6659_fd93;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     time: Time,
-    /// The source, scattered and salted: see [`Entry::new`] and [`Entry::source`].
+    /// The source, hashed with the salt: see [`Entry::new`] and [`Entry::source`].
     ticket: u64,
 }
 
@@ -44,15 +43,15 @@ impl Entry {
         ((self.ticket ^ salt).wrapping_mul(GOLDEN_INVERSE) - 1) as usize
     }
 
-    /// Of several sources at a time, the one with the least lot comes first.
-    const fn lot(self) -> u32 {
+    /// The order at equal times: the least key comes first.
+    const fn tie_break_key(self) -> u32 {
         fold(fold(self.time.as_ps() ^ self.ticket, GOLDEN), ODD) as u32
     }
 
-    /// The order at equal times; two sources hardly ever draw the same lot.
+    /// Compares at equal times; two sources hardly ever have the same key.
     #[cold]
     fn draw(self, other: Self) -> Ordering {
-        (other.lot(), other.ticket).cmp(&(self.lot(), self.ticket))
+        (other.tie_break_key(), other.ticket).cmp(&(self.tie_break_key(), self.ticket))
     }
 }
 
@@ -73,19 +72,19 @@ impl PartialOrd for Entry {
     }
 }
 
-/// What the order of sources at equal times is drawn by: the least comes first.
-pub(crate) const fn lot(time: Time, source: usize, salt: u64) -> (u32, u64) {
+/// Orders sources with equal times: the least comes first.
+pub(crate) const fn tie_break_key(time: Time, source: usize, salt: u64) -> (u32, u64) {
     let entry = Entry::new(time, source, salt);
-    (entry.lot(), entry.ticket)
+    (entry.tie_break_key(), entry.ticket)
 }
 
-/// The two halves of a product over one another: each bit depends on all of `word`.
+/// XOR of the halves of the product: each bit depends on all of `word`.
 const fn fold(word: u64, factor: u64) -> u64 {
     let product = word as u128 * factor as u128;
     (product >> 64) as u64 ^ product as u64
 }
 
-/// How many sources are kept in order at most: a power of two, so that a place is found by a mask.
+/// Most sources kept in order; a power of two, so that a mask finds a place.
 const NEAR: usize = 32;
 
 /// A few sources in the order of their times, in a ring.
@@ -95,7 +94,7 @@ struct Near {
     sources: [usize; NEAR],
     head: usize,
     len: usize,
-    /// What the order at equal times is drawn with.
+    /// Seed of the order at equal times.
     salt: u64,
 }
 
@@ -144,7 +143,7 @@ impl Near {
         self.len -= 1;
     }
 
-    /// Puts the first off to `time`; its place is searched from the front.
+    /// Moves the first source to `time`; its place is searched from the front.
     #[inline]
     fn put_off_first(&mut self, time: Time) {
         let last = self.slot(self.len.wrapping_sub(1));
@@ -161,7 +160,7 @@ impl Near {
         self.set(slot, source, time);
     }
 
-    /// Adds a source, for which there is room; its place is searched from the back.
+    /// Adds a source; there is room for it. Its place is searched from the back.
     #[inline]
     fn insert(&mut self, source: usize, time: Time) {
         let mut place = self.len;
@@ -173,15 +172,15 @@ impl Near {
         self.len += 1;
     }
 
-    /// Takes the last.
+    /// Removes the last source.
     const fn pop_last(&mut self) -> Entry {
         self.len -= 1;
         self.entry(self.slot(self.len))
     }
 }
 
-impl Agenda {
-    /// Without a source. The order at equal times depends on `salt`.
+impl EventQueue {
+    /// An empty queue. The order at equal times depends on `salt`.
     pub(crate) const fn new(salt: u64) -> Self {
         Self { near: Near::new(salt), far: BinaryHeap::new() }
     }
@@ -196,7 +195,7 @@ impl Agenda {
         (self.near.sources[first], self.near.times[first])
     }
 
-    /// A source that had nothing has something at `time`.
+    /// Adds a source that was not in the queue.
     #[inline]
     pub(crate) fn add(&mut self, source: usize, time: Time) {
         if self.near.len == NEAR || !self.far.is_empty() {
@@ -206,8 +205,8 @@ impl Agenda {
         }
     }
 
-    /// What the earliest source had is taken; it has something more at `next`, which is not earlier, or
-    /// nothing.
+    /// Takes the earliest event. Its source comes again at `next`, which is not earlier, or leaves the
+    /// queue.
     #[inline]
     pub(crate) fn advance(&mut self, next: Option<Time>) {
         match next {
@@ -230,7 +229,7 @@ impl Agenda {
         self.add_to_many(source, time);
     }
 
-    /// Adds a source where not all are near.
+    /// Adds a source while some are far.
     #[cold]
     #[inline(never)]
     fn add_to_many(&mut self, source: usize, time: Time) {
@@ -248,7 +247,7 @@ impl Agenda {
         }
     }
 
-    /// The earliest that are far come near; half of the room is left for others.
+    /// Moves the earliest far sources to `near`, up to half of its room.
     #[cold]
     fn fill_near(&mut self) {
         while self.near.len < NEAR / 2
@@ -271,16 +270,16 @@ mod tests {
     /// The order in which `sources` come at the same time, at each of some times that lie one frame apart.
     fn orders(sources: usize, salt: u64) -> Vec<Vec<usize>> {
         let at = |slot: u64| Time::from_ps(slot * SLOT_PS);
-        let mut agenda = Agenda::new(salt);
+        let mut queue = EventQueue::new(salt);
         (0..6_000)
             .map(|slot| {
                 for source in 0..sources {
-                    agenda.add(source, at(slot));
+                    queue.add(source, at(slot));
                 }
                 let taken = (0..sources).map(|_| {
-                    let (source, time) = agenda.earliest();
+                    let (source, time) = queue.earliest();
                     assert_eq!(time, at(slot));
-                    agenda.advance(None);
+                    queue.advance(None);
                     source
                 });
                 taken.collect()
@@ -289,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_that_of_its_source() {
+    fn a_ticket_yields_its_source() {
         for source in [0, 1, 22, 9_999, u32::MAX as usize] {
             assert_eq!(Entry::new(Time::ZERO, source, 0xfeed).source(0xfeed), source);
         }
@@ -297,48 +296,51 @@ mod tests {
 
     #[test]
     fn earlier_times_come_first_whatever_the_source() {
-        let mut agenda = Agenda::new(7);
+        let mut queue = EventQueue::new(7);
         for (source, ps) in [(3, 20), (1, 30), (2, 10)] {
-            agenda.add(source, Time::from_ps(ps));
+            queue.add(source, Time::from_ps(ps));
         }
-        assert_eq!(agenda.earliest(), (2, Time::from_ps(10)));
-        agenda.advance(Some(Time::from_ps(25)));
-        assert_eq!(agenda.earliest(), (3, Time::from_ps(20)));
-        agenda.advance(None);
-        assert_eq!(agenda.earliest(), (2, Time::from_ps(25)));
+        assert_eq!(queue.earliest(), (2, Time::from_ps(10)));
+        queue.advance(Some(Time::from_ps(25)));
+        assert_eq!(queue.earliest(), (3, Time::from_ps(20)));
+        queue.advance(None);
+        assert_eq!(queue.earliest(), (2, Time::from_ps(25)));
     }
 
     proptest! {
         #[test]
-        fn many_sources_come_in_the_order_of_time_and_lot(
+        fn many_sources_come_in_the_order_of_time_and_tie_break_key(
             steps in prop::collection::vec((0usize..80, 0u64..40, any::<bool>()), 1..400),
         ) {
-            let mut agenda = Agenda::new(5);
+            let mut queue = EventQueue::new(5);
             let mut twin: Vec<Option<Time>> = vec![None; 80];
             let mut now = 0;
             for (source, ahead, takes) in steps {
                 let later = Time::from_ps(now + ahead);
                 if takes {
                     let earliest = (0..80)
-                        .filter_map(|source| Some((twin[source]?, lot(twin[source]?, source, 5), source)))
+                        .filter_map(|source| {
+                            let time = twin[source]?;
+                            Some((time, tie_break_key(time, source, 5), source))
+                        })
                         .min();
                     let Some((time, _, first)) = earliest else { continue };
-                    prop_assert_eq!(agenda.earliest(), (first, time));
+                    prop_assert_eq!(queue.earliest(), (first, time));
                     now = time.as_ps();
                     let next = (ahead % 3 > 0).then(|| time + Duration::from_ps(ahead));
-                    agenda.advance(next);
+                    queue.advance(next);
                     twin[first] = next;
                 } else if twin[source].is_none() {
-                    agenda.add(source, later);
+                    queue.add(source, later);
                     twin[source] = Some(later);
                 }
             }
             let left = twin.iter().flatten().count();
             for _ in 0..left {
-                prop_assert!(agenda.earliest().1 < Time::NEVER);
-                agenda.advance(None);
+                prop_assert!(queue.earliest().1 < Time::NEVER);
+                queue.advance(None);
             }
-            prop_assert_eq!(agenda.earliest().1, Time::NEVER);
+            prop_assert_eq!(queue.earliest().1, Time::NEVER);
         }
     }
 

@@ -1,0 +1,114 @@
+//! Incast: one client asks all servers at once, in iterations.
+
+use netstudy_random::Stream;
+use netstudy_records as records;
+use netstudy_records::{Check, Incast, IterationSamples, Roles, Samples};
+use netstudy_units::Duration;
+use netstudy_workload::{IncastConfig, IncastHost, Until};
+
+use super::{Applications, Workload, packets_of};
+use crate::applications::Cast;
+use crate::laws;
+use crate::measure::{Outcome, Sampled};
+use crate::phases::PhasePlan;
+use crate::wiring::Wiring;
+
+impl Workload for Incast {
+    fn cast(&self) -> Result<Cast, String> {
+        let Roles { client, server } = &self.roles;
+        if client.len() != 1 {
+            return Err(format!("an incast has one client, not {}", client.len()));
+        }
+        if server.contains(&client[0]) {
+            return Err(format!("{:?} is client and server", client[0]));
+        }
+        let connections = (1..=server.len()).map(|server| [0, server]).collect();
+        Ok(Cast::new(&self.roles, connections, [false, true]))
+    }
+
+    fn samples_per_count(&self) -> u64 {
+        1
+    }
+
+    fn packets_per_sample(&self, run: &records::Run) -> u64 {
+        config(run, self).map_or(0, |config| {
+            (0..config.servers).map(|server| packets_of(run, config.response_bytes(server))).sum()
+        })
+    }
+
+    fn samples_seconds(&self) -> bool {
+        false
+    }
+
+    /// Every byte of every iteration has arrived.
+    fn check(&self, run: &records::Run, cast: &Cast, outcome: &Outcome) -> Check {
+        let expected = config(run, self).map_or(0, |config| {
+            let measured = config.iterations - config.warmup_iterations;
+            config.iteration_bytes() * u64::from(measured)
+        });
+        laws::all_bytes_arrived(outcome.received(cast.connections.len()), expected)
+    }
+
+    fn add_samples(&self, sampled: &Sampled, tables: &mut Samples) {
+        let dropped_packets = Some(sampled.dropped_packets.clone());
+        tables.iteration = Some(IterationSamples { dropped_packets, ..sampled.iterations.clone() });
+    }
+
+    /// The time from request to answer.
+    fn busy_ns(&self, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
+        let receiving = outcome.grown(cast, &|connection| connection.receiving.as_ps());
+        receiving.iter().map(|ps| ps / 1000).collect()
+    }
+}
+
+impl Applications for Incast {
+    type Application = IncastHost;
+
+    fn applications(
+        &self,
+        run: &records::Run,
+        _cast: &Cast,
+        _wiring: &Wiring,
+    ) -> Result<Vec<IncastHost>, String> {
+        let config = config(run, self)?;
+        let server = |index: u32| {
+            let mut stream = Stream::of_server(&run.seed, index + 1);
+            let jitter = self.start_jitter.clone();
+            IncastHost::server(&config, index, Box::new(move || stream.delay(&jitter)))
+        };
+        let client = std::iter::once(IncastHost::client(&config));
+        Ok(client.chain((0..config.servers).map(server)).collect())
+    }
+}
+
+/// The configuration of an incast, or an error if the run does not fit.
+fn config(run: &records::Run, incast: &Incast) -> Result<IncastConfig, String> {
+    let plan = PhasePlan::new(run)?;
+    let warmup_iterations = plan.warmup.map_or(Ok(0), counted)?;
+    let iterations = counted(plan.measure)?;
+    let servers = incast.roles.server.len() as u32;
+    if servers == 0 || incast.request_bytes == 0 || incast.block_bytes < u64::from(servers) {
+        return Err("requests and blocks need at least one byte a server".to_owned());
+    }
+    if iterations == 0 {
+        return Err("the measuring phase has no iteration".to_owned());
+    }
+    Ok(IncastConfig {
+        servers,
+        block_bytes: incast.block_bytes,
+        striped: incast.striped,
+        iterations: warmup_iterations + iterations,
+        warmup_iterations,
+        hold: plan.holds(incast.roles.client.len()),
+        request_bytes: incast.request_bytes,
+        request_spacing: Duration::from_ns(incast.request_spacing_ns),
+    })
+}
+
+/// Iterations of a phase.
+fn counted(until: Until) -> Result<u32, String> {
+    match until {
+        Until::Count(count) => u32::try_from(count).map_err(|error| error.to_string()),
+        Until::Time(_) | Until::Told => Err("the phases of an incast end after a count".to_owned()),
+    }
+}

@@ -1,0 +1,111 @@
+//! The workloads that the simulator can run, one file each. The rest of this crate asks the traits here and
+//! names no workload.
+
+mod incast;
+mod request;
+mod transfer;
+
+use netstudy_records as records;
+use netstudy_records::{Check, Roles, Samples};
+use netstudy_tcp::Segment;
+use netstudy_workload::{ClientOrServer, Phases, Traffic, Until};
+
+use crate::applications::Cast;
+use crate::laws;
+use crate::measure::{Outcome, Sampled};
+use crate::phases::PhasePlan;
+use crate::wiring::Wiring;
+
+/// A workload of a plan: its participants, its size, and its part of a record.
+pub(crate) trait Workload {
+    /// Participants and connections, or an error if the roles do not fit.
+    fn cast(&self) -> Result<Cast, String>;
+
+    /// Samples that a count of 1 in a phase asks for, over all connections; 0: the roles do not fit.
+    fn samples_per_count(&self) -> u64 {
+        self.cast().map_or(0, |cast| cast.connections.len() as u64)
+    }
+
+    /// Data packets of a sample without loss; 0: a sample has no size of its own.
+    fn packets_per_sample(&self, run: &records::Run) -> u64;
+
+    /// Whether the bytes of each connection are sampled each second.
+    fn samples_seconds(&self) -> bool {
+        true
+    }
+
+    /// The workload's conservation law.
+    fn check(&self, _run: &records::Run, _cast: &Cast, outcome: &Outcome) -> Check {
+        laws::nothing_is_owed(outcome)
+    }
+
+    /// Adds the workload's own tables to those of a record.
+    fn add_samples(&self, sampled: &Sampled, tables: &mut Samples);
+
+    /// How long each connection was busy in the measuring phase: by default all of it, where the phase
+    /// ends after a time or the client decides how often it asks.
+    fn busy_ns(&self, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
+        vec![outcome.took().as_ns(); cast.connections.len()]
+    }
+}
+
+/// The applications of a workload. Apart from [`Workload`], since the path of a packet is compiled for
+/// their type.
+pub(crate) trait Applications: Workload {
+    /// The application of a client or a server.
+    type Application: Traffic + 'static;
+
+    /// Clients, then servers, or an error if the run does not fit.
+    fn applications(
+        &self,
+        run: &records::Run,
+        cast: &Cast,
+        wiring: &Wiring,
+    ) -> Result<Vec<Self::Application>, String>;
+}
+
+/// Evaluates an expression for the workload of a plan: the list of all workloads.
+macro_rules! for_workload {
+    ($workload:expr, $one:ident => $done:expr) => {
+        match $workload {
+            netstudy_records::Workload::Incast($one) => $done,
+            netstudy_records::Workload::Transfer($one) => $done,
+            netstudy_records::Workload::Request($one) => $done,
+        }
+    };
+}
+pub(crate) use for_workload;
+
+/// The workload of a run.
+pub(crate) fn of(run: &records::Run) -> &dyn Workload {
+    for_workload!(&run.workload, one => one)
+}
+
+/// Data packets of a message, at the smallest MTU of the network.
+fn packets_of(run: &records::Run, bytes: u64) -> u64 {
+    let headers = Segment::BASE_HEADER_BYTES + Segment::TIMESTAMPS_BYTES;
+    let mtu = run.network.links.iter().map(|link| link.mtu_bytes).min().unwrap_or(1500);
+    bytes.div_ceil(u64::from(mtu.saturating_sub(headers).max(1)))
+}
+
+fn clients_and_servers<C, S>(
+    roles: &Roles,
+    cast: &Cast,
+    client: impl Fn(u32) -> Result<C, String>,
+    server: impl Fn() -> S,
+) -> Result<Vec<ClientOrServer<C, S>>, String> {
+    let clients = (0..roles.client.len())
+        .map(|number| client(cast.connections_of(number)).map(ClientOrServer::Client));
+    let servers = roles.server.iter().map(|_| Ok(ClientOrServer::Server(server())));
+    clients.chain(servers).collect()
+}
+
+/// The phases of each client.
+fn phases(run: &records::Run, roles: &Roles) -> Result<Phases, String> {
+    let plan = PhasePlan::new(run)?;
+    let warmup = match plan.continuous_warmup() {
+        Some(_) => Until::Told,
+        None => plan.warmup.unwrap_or(Until::Count(0)),
+    };
+    Ok(Phases { warmup, measure: plan.measure, hold: plan.holds(roles.client.len()) })
+}

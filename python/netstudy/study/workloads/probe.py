@@ -1,0 +1,59 @@
+"""What stands beside any workload: a probe of the latency, and a sampler of the connections."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from netstudy.documents.fields import Interval, PositiveSize
+from netstudy.documents.validation import Model
+from netstudy.study.workloads.base import STATISTICS, MetricWords, WorkloadMetric
+
+
+class Probe(Model):
+    """Small requests at a fixed interval: what others would wait while the workload goes on."""
+
+    every: Interval
+    """Time from one request to the next, answered or not."""
+    request: PositiveSize = 64
+    """Size of a request."""
+    response: PositiveSize = 64
+    """Size of a response."""
+
+
+PROBE_WORDS: Final = MetricWords(
+    metrics={
+        "probe_idle_us": WorkloadMetric(
+            "latency of the probe before the workload began", STATISTICS
+        ),
+        "probe_loaded_us": WorkloadMetric("latency of the probe beside the workload", STATISTICS),
+        "probe_increase_us": WorkloadMetric(
+            "what the workload adds to the latency of the probe", ("p50", "p99")
+        ),
+        "probe_unanswered_pct": WorkloadMetric("share of probes without an answer"),
+    },
+    figures={
+        "probe_idle_p50": "median latency of the probe, idle",
+        "probe_idle_p99": "99th percentile of the latency of the probe, idle",
+        "probe_loaded_p50": "median latency of the probe, loaded",
+        "probe_loaded_p99": "99th percentile of the latency of the probe, loaded",
+        "probe_increase_p50": "increase of the median latency of the probe",
+        "probe_increase_p99": "increase of the 99th percentile of the latency of the probe",
+        "probe_unanswered": "share of probes without an answer",
+    },
+)
+"""What a probe beside the workload measures."""
+TCP_WORDS: Final = MetricWords(
+    metrics={
+        "srtt_us": WorkloadMetric(
+            "smoothed round-trip time of the connections, as sampled", STATISTICS
+        ),
+        "min_rtt_us": WorkloadMetric(
+            "smallest round-trip time of the connections, as sampled", ("min",)
+        ),
+    },
+    figures={
+        "srtt_mean": "smoothed round-trip time",
+        "min_rtt_min": "smallest round-trip time",
+    },
+)
+"""What a sampler of connections measures."""

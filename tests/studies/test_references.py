@@ -1,0 +1,59 @@
+"""What was published of the studies is read, and their reports say no more than it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netstudy.analysis.study_result import analyse
+from netstudy.cli import invoke
+from netstudy.report.document import Document, document
+from netstudy.store import Results
+from netstudy.study import load
+
+ROOT = Path(__file__).parents[2]
+STUDIES = ("ethernet", "gigabit", "incast", "trade", "zones")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_file_of_reference_data_is_read_by_its_study(name: str) -> None:
+    study = load(ROOT / "studies" / name)
+    there = {f"reference/{path.name}" for path in (study.folder / "reference").iterdir()}
+    assert there == {one.file for one in study.reference}
+
+
+@pytest.fixture(scope="module")
+def ethernet(tmp_path_factory: pytest.TempPathFactory) -> Document:
+    """The report of what was published of the study ethernet."""
+    results = tmp_path_factory.mktemp("published")
+    without = [f"--without={part}" for part in ("figures", "conclude", "compare.on")]
+    study = str(ROOT / "studies/ethernet")
+    asked = ["run", study, "--testbed=published", f"--results={results}", *without]
+    assert invoke(asked) == 0
+    latest = str(results / "ethernet/latest")
+    folder = Results(results / "ethernet/latest").resolve(latest, done=True)
+    return document(folder, analyse(folder))
+
+
+def test_a_metric_that_no_cell_of_a_panel_has_is_not_drawn(ethernet: Document) -> None:
+    (case,) = ethernet.cases
+    slow, fast = ([figure.name for figure in panel.figures] for panel in case.panels)
+    assert not any("segments_retransmitted" in name for name in slow)
+    assert any("segments_retransmitted" in name for name in fast)
+
+
+def test_without_a_link_of_the_causal_chain_nothing_is_said_of_one(ethernet: Document) -> None:
+    for panel in ethernet.cases[0].panels:
+        assert (panel.causes, panel.explanation) == (None, ())
+
+
+def test_what_was_observed_is_said_of_each_held_level_in_turn(ethernet: Document) -> None:
+    assert [one.lead for one in ethernet.summary] == ["Observed (rate 500)", "Observed (rate 600)"]
+
+
+def test_the_command_that_makes_the_report_again_leaves_out_the_same_parts(
+    ethernet: Document,
+) -> None:
+    again = ethernet.appendix.commands[0]
+    assert again.endswith("--without=figures --without=conclude --without=compare.on")

@@ -129,6 +129,8 @@ class Document:
     """The whole report."""
 
     study: str
+    badge: str
+    """How the values came about: simulated, measured in namespaces, published."""
     title: str
     question: str
     description: tuple[Sentence, ...]
@@ -177,6 +179,7 @@ def document(folder: Folder, result: StudyResult) -> Document:
     cases = tuple(_case(case, index, result) for index, case in enumerate(result.cases))
     return Document(
         study=result.study,
+        badge=result.testbed.badge,
         title=_title(result),
         question=result.question,
         description=tuple(study_description(result)),

@@ -18,7 +18,7 @@ from netstudy.report.cellrefs import at, cell_number, count, level_name, metric_
 from netstudy.report.numbers import counted, level_text, listed, significant_text, spans
 from netstudy.report.prose.change import TOLD_AS_TIMES, Change, is_time, lead
 from netstudy.report.prose.grow import loop_sentence
-from netstudy.report.prose.words import NOTHING, at_level, at_levels, things
+from netstudy.report.prose.words import NOTHING, Point, at_level, at_levels, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
 
@@ -35,16 +35,23 @@ def answer(result: StudyResult) -> list[Sentence]:
     )
 
 
-def within(sentences: Iterable[Sentence], words_max: int = WORDS_MAX) -> list[Sentence]:
-    """The first sentence, and each further one that leaves the words within their number."""
+def within(
+    sentences: Iterable[Sentence], words_max: int = WORDS_MAX, *, first_always: bool = True
+) -> list[Sentence]:
+    """The sentences that fit into a number of words; `first_always`: the first fits in any case."""
     found: list[Sentence] = []
     left = words_max
     for sentence in sentences:
         words = len(str(sentence).split())
-        if not found or words <= left:
+        if words <= left or (first_always and not found):
             found.append(sentence)
             left -= words
     return found
+
+
+def words_of(one: Point) -> int:
+    """How many words a point has."""
+    return sum(len(str(sentence).split()) for sentence in one.sentences)
 
 
 def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
@@ -59,7 +66,7 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     elif tables and whole is not None and result.comparing is not None:
         yield from _compared(result.comparing.factor, whole)
     elif whole is not None:
-        yield from _factors(whole)
+        yield from _factors(whole, case.layout.x)
     elif not case.loops:
         yield from (one for found in case.panels for one in _range(found, metric))
 
@@ -279,9 +286,10 @@ def _lead(pair: PairEffect, winner: Level) -> Sentence:
     return say("{value} {less}", value=value, less=less)
 
 
-def _factors(whole: Effects) -> Iterator[Sentence]:
-    """Without a comparison: which factors matter, and what they depend on."""
-    ranked = whole.ranked
+def _factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
+    """Without a comparison: the factors that matter, apart from the load along x, and what their
+    effects depend on."""
+    ranked = [one for one in whole.ranked if one.factor != x] or whole.ranked
     if not ranked:
         yield say("No factor is shown to change {metric}.", metric=Name(whole.metric.label))
         return

@@ -79,7 +79,7 @@ def test_factors_are_ranked_by_their_largest_effect() -> None:
     assert ranked == ["servers", "buffer", "rto"]
 
 
-def test_all_pairs_of_a_factor_are_there_and_their_p_adjusted_together() -> None:
+def test_all_pairs_of_a_factor_are_there_with_adjusted_p() -> None:
     pairs = found(cells(multiplied)).pairs["rto"]
     assert [(one.level, one.base) for one in pairs] == [(200, 1), (200, 10), (10, 1)]
     assert all(one.p is not None and one.contrast.p is not None for one in pairs)

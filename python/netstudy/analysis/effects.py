@@ -6,7 +6,7 @@ were run with both, its context. All are weighted equally, so that unequal numbe
 move nothing. Where every value is positive, differences are taken of logarithms, and an effect is
 a ratio of geometric means; else it is a difference. Intervals and tests are Welch-Satterthwaite's,
 for a linear combination of cell means; they speak of the contexts that were run. The p values of
-each factor, and those of all interactions, are adjusted for their number (Holm 1979).
+all effects, and those of all interactions, are adjusted for their number (Holm 1979).
 
 See Montgomery, Design and Analysis of Experiments, chapter 5.
 """
@@ -69,13 +69,21 @@ class PairEffect:
     scale: Scale
     contrast: Contrast
     p: float | None
-    """Adjusted over the pairs of the factor."""
+    """Adjusted over all pairs of all factors."""
     contexts: tuple[Treatment, ...]
     """Treatments of the other factors that were run with both levels."""
     rows: tuple[Comparison, ...]
     """The verdict in each context, in their order; adjusted over the contexts."""
-    winner: Level | None
-    """The level that is better over all; None: neither, or that is undecided."""
+    is_shown: bool
+    """Whether the two differ over all, by more than the margin."""
+
+    @property
+    def winner(self) -> Level | None:
+        """The level that is better over all; None: neither, or that is undecided."""
+        if not self.is_shown or self.metric.direction == "neutral":
+            return None
+        is_lower = self.contrast.value < 0
+        return self.level if is_lower == (self.metric.direction == "lower") else self.base
 
     @property
     def change(self) -> float:
@@ -154,9 +162,10 @@ class Effects:
     @property
     def ranked(self) -> list[PairEffect]:
         """The largest effect of each factor that has one, the largest first."""
-        first = [pairs[0] for pairs in self.pairs.values() if pairs]
-        shown = [one for one in first if one.p is not None and one.p < ALPHA]
-        return sorted(shown, key=lambda one: -abs(one.contrast.value))
+        shown = (
+            next((one for one in pairs if one.is_shown), None) for pairs in self.pairs.values()
+        )
+        return sorted(filter(None, shown), key=lambda one: -abs(one.contrast.value))
 
 
 def effects(
@@ -175,7 +184,7 @@ def effects(
         return None
     positive = all(one.value > 0 for one in estimates.values())
     design = _Design(cells, estimates, several, "ratio" if positive else "difference")
-    pairs = {name: tuple(_pairs(design, name, metric, margin_pct)) for name in several}
+    pairs = _all_pairs(design, metric, margin_pct)
     return Effects(
         metric=metric,
         scale=design.scale,
@@ -232,20 +241,22 @@ class _Design:
         return Contrast(math.log(one.value), relative, one.df)
 
 
-def _pairs(
-    design: _Design, factor: str, metric: Metric, margin_pct: float | None
-) -> list[PairEffect]:
+def _all_pairs(
+    design: _Design, metric: Metric, margin_pct: float | None
+) -> dict[str, tuple[PairEffect, ...]]:
     found = [
         pair
-        for base, level in combinations(design.levels[factor], 2)
+        for factor, levels in design.levels.items()
+        for base, level in combinations(levels, 2)
         if (pair := _pair(design, factor, (level, base), metric, margin_pct)) is not None
     ]
     adjusted = holm([pair.contrast.p for pair in found])
     found = [
-        replace(pair, p=p, winner=_winner(pair, p, metric, margin_pct))
+        replace(pair, p=p, is_shown=_is_shown(pair, p, margin_pct))
         for pair, p in zip(found, adjusted, strict=True)
     ]
-    return sorted(found, key=lambda pair: -abs(pair.contrast.value))
+    found.sort(key=lambda pair: -abs(pair.contrast.value))
+    return {name: tuple(one for one in found if one.factor == name) for name in design.levels}
 
 
 def _pair(
@@ -286,7 +297,7 @@ def _pair(
         p=None,
         contexts=tuple(_without(design.cells[one].treatment, factor) for one in of_level),
         rows=table.rows,
-        winner=None,
+        is_shown=False,
     )
 
 
@@ -294,16 +305,10 @@ def _without(treatment: Treatment, factor: str) -> Treatment:
     return {name: level for name, level in treatment.items() if name != factor}
 
 
-def _winner(
-    pair: PairEffect, p: float | None, metric: Metric, margin_pct: float | None
-) -> Level | None:
-    """The better level where the effect is shown and beyond the margin."""
-    if p is None or p >= ALPHA or metric.direction == "neutral":
-        return None
-    if pair.scale == "ratio" and abs(pair.change - 1) <= (margin_pct or 0.0) / 100:
-        return None
-    is_lower = pair.contrast.value < 0
-    return pair.level if is_lower == (metric.direction == "lower") else pair.base
+def _is_shown(pair: PairEffect, p: float | None, margin_pct: float | None) -> bool:
+    if p is None or p >= ALPHA:
+        return False
+    return pair.scale == "difference" or abs(pair.change - 1) > (margin_pct or 0.0) / 100
 
 
 def _interactions(design: _Design) -> list[Interaction]:

@@ -14,10 +14,11 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.analysis.verdict import Comparison, VerdictTable
-from netstudy.report.cellrefs import at, cell_number, count, level_name, metric_number, plain
+from netstudy.report.cellrefs import at, cell_number, count, metric_number, plain
 from netstudy.report.numbers import counted, level_text, listed, significant_text, spans
-from netstudy.report.prose.change import TOLD_AS_TIMES, Change, is_time, lead
+from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead
 from netstudy.report.prose.grow import loop_sentence
+from netstudy.report.prose.observe import key_observations
 from netstudy.report.prose.words import NOTHING, Point, at_level, at_levels, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
@@ -65,10 +66,15 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
         yield from _two_levels(case.panels[0], tables[0])
     elif tables and whole is not None and result.comparing is not None:
         yield from _compared(result.comparing.factor, whole)
-    elif whole is not None:
-        yield from _factors(whole, case.layout.x)
+    elif whole is not None and whole.ranked:
+        yield from _factors(whole, _load(case))
     elif not case.loops:
-        yield from (one for found in case.panels for one in _range(found, metric))
+        yield from (one for found in case.panels for one in key_observations(found))
+
+
+def _load(case: CaseResult) -> str | None:
+    """The numeric factor along x, whose effect is no surprise; None for names along x."""
+    return case.layout.x if any(found.panel.x_numeric for found in case.panels) else None
 
 
 def deciding_metric(result: StudyResult) -> Metric:
@@ -92,7 +98,7 @@ def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
         yield say("{a} and {b} were not measured at the same levels.", **_both(table))
         return
     if all(row.within_one_run for row in rows):
-        yield _one_run(found, table)
+        yield _one_run(table)
         return
     decided = table.with_outcome("different")
     if not decided:
@@ -107,10 +113,16 @@ def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
 
 
 def _both(table: VerdictTable) -> dict[str, Name]:
-    return {"a": level_name(table.level), "b": level_name(table.base)}
+    return {"a": named(table.factor, table.level), "b": named(table.factor, table.base)}
 
 
-def _one_run(found: PanelResult, table: VerdictTable) -> Sentence:
+def named(factor: str, level: Level | None) -> Name:
+    """A level that stands alone in a sentence: a number says of which factor it is."""
+    text = level_text(level)
+    return Name(counted(factor, text) if text[:1].isdigit() else text)
+
+
+def _one_run(table: VerdictTable) -> Sentence:
     rows = [row for row in table.rows if row.ratio is not None]
     better = sum(_is_better(row, table.metric) for row in rows)
     return say(
@@ -167,16 +179,16 @@ def _who(panel: Panel, table: VerdictTable) -> Sentence:
         "is {word} than {other}" if is_time(table.metric) else "has {word} {metric} than {other}"
     )
     also = (
-        say(", {second}{where}", second=level_name(second), where=_where(panel, lost))
+        say(", {second}{where}", second=named(table.factor, second), where=_where(panel, lost))
         if lost
         else NOTHING
     )
     return say(
         f"{{first}} {better}{{where}}{{also}}.",
-        first=level_name(first),
+        first=named(table.factor, first),
         word=Name("faster" if is_time(table.metric) else table.metric.direction),
         metric=Name(table.metric.label),
-        other=level_name(second),
+        other=named(table.factor, second),
         where=_where(panel, won, everywhere=len(won) == len(table.rows)),
         also=also,
     )
@@ -213,8 +225,8 @@ def _turns(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     for one in table.crossovers:
         yield say(
             "{to} overtakes {before} at {x}.",
-            to=level_name(one.to_level),
-            before=level_name(one.from_level),
+            to=named(table.factor, one.to_level),
+            before=named(table.factor, one.from_level),
             x=at(panel.x, one.before),
         )
 
@@ -241,7 +253,7 @@ def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
             metric=Name(whole.metric.label),
         )
     else:
-        yield _overall(best, [pair for pair in pairs if best in (pair.level, pair.base)], whole)
+        yield _overall(best, [pair for pair in pairs if best in (pair.level, pair.base)])
     yield from _surprises(whole, only=factor)
 
 
@@ -255,18 +267,14 @@ def _best(pairs: Sequence[PairEffect]) -> Level | None:
     return None
 
 
-def _overall(best: Level, pairs: Sequence[PairEffect], whole: Effects) -> Sentence:
-    parts = [
-        say("{lead} than {other}", lead=_lead(pair, best), other=level_name(_other(pair, best)))
-        for pair in sorted(pairs, key=lambda pair: -abs(pair.contrast.value))
-    ]
+def _overall(best: Level, pairs: Sequence[PairEffect]) -> Sentence:
+    ordered = sorted(pairs, key=lambda pair: -abs(pair.contrast.value))
     total = len(pairs[0].contexts)
     return say(
-        "{best} has the best {metric}, over {n} on average {parts}.",
-        best=level_name(best),
-        metric=Name(whole.metric.label),
+        "{best} {parts}, on average over {n}.",
+        best=named(pairs[0].factor, best),
+        parts=join([_is_ahead(pair, best) for pair in ordered]),
         n=things(count(total, "treatments of the other factors"), "setting"),
-        parts=join(parts),
     )
 
 
@@ -274,33 +282,37 @@ def _other(pair: PairEffect, level: Level) -> Level:
     return pair.base if level == pair.level else pair.level
 
 
-def _lead(pair: PairEffect, winner: Level) -> Sentence:
-    """How far a level of a pair is ahead, on average over its contexts."""
+def _is_ahead(pair: PairEffect, winner: Level) -> Sentence:
+    """Takes 38 % less time than cubic: a level of a pair beside the other one, on average over its
+    contexts."""
+    other = named(pair.factor, _other(pair, winner))
     source = f"{pair.factor}={level_text(pair.level)} against {level_text(pair.base)}, "
     source += f"{pair.metric.name} over {len(pair.contexts)} settings"
     if pair.scale == "ratio":
         change = Change(pair.change, pair.interval, f"geometric mean of ratios, {source}")
-        return lead(pair.metric, change if winner == pair.level else change.inverse())
-    less = Name("less" if pair.metric.direction == "lower" else "more")
+        change = change if winner == pair.level else change.inverse()
+        return ahead_of(pair.metric, change, other)
     value = metric_number(abs(pair.change), pair.metric, f"mean difference, {source}")
-    return say("{value} {less}", value=value, less=less)
+    return say(
+        "has {value} {less} {metric} than {other}",
+        value=value,
+        less=Name("fewer" if pair.metric.direction == "lower" else "more"),
+        metric=Name(pair.metric.label),
+        other=other,
+    )
 
 
 def _factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
     """Without a comparison: the factors that matter, apart from the load along x, and what their
     effects depend on."""
     ranked = [one for one in whole.ranked if one.factor != x] or whole.ranked
-    if not ranked:
-        yield say("No factor is shown to change {metric}.", metric=Name(whole.metric.label))
-        return
     first = ranked[0]
     yield say(
-        "{factor} matters most for {metric}: {best} is {ahead} than {other}{rest}.",
+        "{factor} matters most for {metric}: {best} {ahead}{rest}.",
         factor=Name(first.factor),
         metric=Name(whole.metric.label),
-        best=level_name(_winner(first)),
-        ahead=_lead(first, _winner(first)),
-        other=level_name(_other(first, _winner(first))),
+        best=named(first.factor, _winner(first)),
+        ahead=_is_ahead(first, _winner(first)),
         rest=_others(ranked[1:]),
     )
     yield from _surprises(whole)
@@ -358,12 +370,13 @@ def _turned(pair: PairEffect) -> Sentence:
     source = f"{pair.metric.name}, {pair.factor}={level_text(pair.level)} ÷ {level_text(pair.base)}"
     change = Change(largest.ratio, None, source)
     return say(
-        "{factor} {fewer} is up to {ahead} than {more} at {places}; elsewhere {more} is ahead or "
-        "they are equal.",
-        factor=Name(pair.factor),
-        fewer=level_name(fewer),
-        more=level_name(more),
-        ahead=lead(pair.metric, change if fewer == pair.level else change.inverse()),
+        "Only at {places}, {fewer} {ahead}.",
+        fewer=named(pair.factor, fewer),
+        ahead=ahead_of(
+            pair.metric,
+            change if fewer == pair.level else change.inverse(),
+            named(pair.factor, more),
+        ),
         places=Name(_places(places, pair.contexts)),
     )
 
@@ -383,22 +396,3 @@ def _places(places: Sequence[Treatment], of: Sequence[Treatment]) -> str:
         for factor, found in levels.items()
         if len(found) < len(all_levels[factor])
     )
-
-
-def _range(found: PanelResult, metric: Metric) -> Iterator[Sentence]:
-    """Nothing is compared: from the first to the last level, or the best and the worst."""
-    panel = found.panel
-    for series in panel.series_levels:
-        cells = [cell for cell in panel.along_x(series) if cell.value(metric) is not None]
-        if not cells or panel.x is None:
-            continue
-        first, last = cells[0], cells[-1]
-        yield say(
-            "{metric}{of} goes from {low} at {a} to {high} at {b}.",
-            metric=Name(metric.title),
-            of=say(" on {level}", level=level_name(series)) if panel.series else NOTHING,
-            low=cell_number(first, metric, unit=True) or NOTHING,
-            a=at(panel.x, first.treatment[panel.x]),
-            high=cell_number(last, metric, unit=True) or NOTHING,
-            b=at(panel.x, last.treatment[panel.x]),
-        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
 from netstudy.report.cellrefs import plain
-from netstudy.report.numbers import significant_text
+from netstudy.report.numbers import number_text, significant_text
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, say
 
@@ -40,60 +40,78 @@ def is_time(metric: Metric) -> bool:
     return metric.unit in TIMES and metric.direction == "lower"
 
 
-def better_word(metric: Metric) -> str:
-    """What the better level is: faster, or what it has less or more of."""
-    if is_time(metric):
-        return "faster"
-    return "better" if metric.direction == "neutral" else metric.direction
-
-
 def lead(metric: Metric, change: Change) -> Sentence:
-    """How far ahead the better value is: 2.46 times faster, 32 % less time, 12 % more goodput.
+    """How far ahead the better value is: 2.46 times faster, 32 % less time, 12 % more.
 
     `change` is the better value by the worse one.
     """
-    growth = change.inverse() if metric.direction == "lower" else change
+    number, is_times = _size(metric, change)
+    if is_time(metric):
+        template = "{n} times faster{ci}" if is_times else "{n} less time{ci}"
+    elif is_times:
+        template = "{n} times as much{ci}" if metric.direction == "higher" else "{n} times less{ci}"
+    else:
+        template = "{n} more{ci}" if metric.direction == "higher" else "{n} less{ci}"
+    return say(template, n=number, ci=_interval(metric, change))
+
+
+def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
+    """The better value beside the other, to stand after its name: takes 32 % less time than X."""
+    number, is_times = _size(metric, change)
+    what = Name(metric.label)
+    if is_time(metric):
+        template = "is {n} times faster than {other}{ci}"
+        if not is_times:
+            template = "takes {n} less time than {other}{ci}"
+    elif metric.direction == "higher":
+        template = "has {n} times the {what} of {other}{ci}"
+        if not is_times:
+            template = "has {n} more {what} than {other}{ci}"
+    else:
+        template = "has {n} times less {what} than {other}{ci}"
+        if not is_times:
+            template = "has {n} less {what} than {other}{ci}"
+    return say(template, n=number, what=what, other=other, ci=_interval(metric, change))
+
+
+def _growth(metric: Metric, change: Change) -> Change:
+    """The ratio that is told as times: above 1 for a better value that is lower, too."""
+    return change.inverse() if metric.direction == "lower" else change
+
+
+def _size(metric: Metric, change: Change) -> tuple[Number, bool]:
+    """The lead as a number, and whether it is told as times."""
+    growth = _growth(metric, change)
     if growth.ratio >= TOLD_AS_TIMES:
-        words = {"lower": "{times} times lower", "higher": "{times} times as much"}
-        template = "{times} times faster" if is_time(metric) else words[_direction(metric)]
-        number = Number(growth.ratio, _times(growth.ratio), growth.source)
-        return say(f"{template}{{ci}}", times=number, ci=_interval(growth, times=True))
-    words = {"lower": "{pct} lower", "higher": "{pct} higher"}
-    template = "{pct} less time" if is_time(metric) else words[_direction(metric)]
+        return Number(growth.ratio, _times(growth.ratio), growth.source), True
     source = f"|change| in %, {change.source}"
-    return say(
-        f"{template}{{ci}}",
-        pct=plain(abs(change.ratio - 1) * 100, _decimals(change.ratio), "%", source),
-        ci=_interval(change, times=False),
-    )
-
-
-def _direction(metric: Metric) -> str:
-    return "lower" if metric.direction == "lower" else "higher"
+    return plain(abs(change.ratio - 1) * 100, _decimals(change.ratio), "%", source), False
 
 
 def _decimals(ratio: float) -> int:
     """None from ten percent on."""
-    return 0 if abs(ratio - 1) >= 0.1 else 1
+    return 0 if round(abs(ratio - 1), 6) >= 0.1 else 1
 
 
 def _times(ratio: float) -> str:
     return significant_text(ratio, _DIGITS)
 
 
-def _interval(change: Change, *, times: bool) -> Sentence:
-    if change.interval is None:
+def _interval(metric: Metric, change: Change) -> Sentence:
+    growth = _growth(metric, change)
+    is_times = growth.ratio >= TOLD_AS_TIMES
+    told = growth if is_times else change
+    if told.interval is None:
         return NOTHING
-    low, high = change.interval.low, change.interval.high
-    source = f"95 % interval, {change.source}"
-    if times:
+    low, high = told.interval.low, told.interval.high
+    if is_times:
         text = f"{_times(low)} to {_times(high)}"
     else:
-        low, high = sorted((abs(low - 1), abs(high - 1)))
+        low, high = sorted((100 * (low - 1), 100 * (high - 1)), key=abs)
         decimals = _decimals(change.ratio)
-        text = f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f} %"
+        text = f"{number_text(abs(low), decimals)} to {number_text(abs(high), decimals)} %"
     return say(
         " ({level} CI {interval})",
         level=Name("95 %"),
-        interval=Number((low + high) / 2, text, source),
+        interval=Number((low + high) / 2, text, f"95 % interval, {told.source}"),
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.curves import Curves, curves_of
@@ -243,13 +244,23 @@ def _provenance(folder: Folder, result: StudyResult) -> Sentence:
             folder=Name(folder.path.name),
         )
     return say(
-        "Testbed {testbed}, seed {seed}, netstudy {version}, engine {engine}; results {folder}.",
+        "Testbed {testbed}, seed {seed}, netstudy {version}, engine {engine}; {when}; results "
+        "{folder}.",
+        when=_when(folder.environment()),
         testbed=Name(invocation.testbed),
         seed=Name(str(invocation.seed)),
         version=Name(invocation.versions.get("netstudy", "unknown")),
         engine=Name(engine.version if engine else "unknown"),
         folder=Name(folder.path.name),
     )
+
+
+def _when(environment: Mapping[str, Any]) -> Name:
+    """The day on which it was carried out, and the machine: 23 November 2026, AMD EPYC (2 CPUs)."""
+    started = datetime.fromisoformat(environment["started_utc"])
+    machine = environment.get("cpu") or environment.get("machine") or "unknown machine"
+    day = f"{started.day} {started:%B %Y}"
+    return Name(f"{day}, {machine} ({environment.get('cores')} CPUs, {environment.get('kernel')})")
 
 
 def _key_figure(cases: Sequence[CaseSection]) -> Figure | None:

@@ -22,7 +22,8 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.analysis.workloads import WorkloadAnalysis
-from netstudy.report.numbers import counted, level_text, number_text
+from netstudy.report.numbers import counted, full_level, level_text, number_text
+from netstudy.wire import Level
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe & Ito (2008), darkest first."""
@@ -101,7 +102,7 @@ def metric_chart(
         x=panel.x or panel.series or "",
         x_numeric=panel.x_numeric,
         y=_axis(metric),
-        series={level_text(v): Style(i, i, i) for i, v in enumerate(panel.series_levels)},
+        series={_series(panel, v): Style(i, i, i) for i, v in enumerate(panel.series_levels)},
         points=points,
         runs=_run_points(panel, metric),
         rules=_rules(panel, metric, workload),
@@ -110,9 +111,13 @@ def metric_chart(
     )
 
 
+def _series(panel: Panel, level: Level | None) -> str:
+    return "" if panel.series is None else full_level(panel.series, level)
+
+
 def _crossings(table: VerdictTable) -> Iterator[dict[str, Any]]:
     for one in table.crossovers:
-        yield {"x": one.before, "text": f"{level_text(one.to_level)} overtakes"}
+        yield {"x": one.before, "text": f"{full_level(table.factor, one.to_level)} overtakes"}
 
 
 def _band(panel: Panel, metric: Metric, table: VerdictTable) -> list[dict[str, Any]]:
@@ -179,7 +184,8 @@ def _points(panel: Panel, level: Any, metric: Metric) -> list[dict[str, Any]]:
     for x in panel.x_levels:
         cell = panel.cell(x, level)
         estimate = cell.estimate(metric) if cell else None
-        found.append(_estimate_point(x if panel.x else level, level_text(level), estimate, panel))
+        name = _series(panel, level)
+        found.append(_estimate_point(x if panel.x else level, name, estimate, panel))
     return found
 
 
@@ -215,7 +221,7 @@ def _run_points(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
     if runs > POINTS_SHOWN or runs == len(cells):
         return []
     return [
-        _point(x if panel.x else level, level_text(level), value, None, None, panel.x_numeric)
+        _point(x if panel.x else level, _series(panel, level), value, None, None, panel.x_numeric)
         for (x, level), cell in panel.cells.items()
         for run in cell.runs
         if (value := metric.reading.of_run(run)) is not None

@@ -19,7 +19,7 @@ from netstudy.report.numbers import counted, level_text, listed, significant_tex
 from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead, told_apart
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations
-from netstudy.report.prose.words import NOTHING, Point, at_level, at_levels, things
+from netstudy.report.prose.words import NOTHING, Point, at_level, at_levels, named, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
 
@@ -114,12 +114,6 @@ def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
 
 def _both(table: VerdictTable) -> dict[str, Name]:
     return {"a": named(table.factor, table.level), "b": named(table.factor, table.base)}
-
-
-def named(factor: str, level: Level | None) -> Name:
-    """A level that stands alone in a sentence: a number says of which factor it is."""
-    text = level_text(level)
-    return Name(counted(factor, text) if text[:1].isdigit() else text)
 
 
 def _one_run(table: VerdictTable) -> Sentence:

@@ -14,7 +14,6 @@ from netstudy.analysis.verdict import RUNS_SEARCHED, Comparison, VerdictTable
 from netstudy.report.cellrefs import (
     at,
     count,
-    level_name,
     metric_number,
     percent,
     plain,
@@ -29,6 +28,7 @@ from netstudy.report.prose.words import (
     at_level,
     at_levels,
     in_panel,
+    named,
     point,
 )
 from netstudy.report.refs import Name, Number, Sentence, join, say
@@ -81,7 +81,7 @@ def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
         if ahead:
             yield say(
                 "In these runs {level} has the {better} {metric}{at}.",
-                level=level_name(level),
+                level=named(table.factor, level),
                 better=Name(table.metric.direction),
                 metric=Name(table.metric.label),
                 at=at_levels(panel, [row.x for row in ahead]),
@@ -113,8 +113,8 @@ def _counts(panel: Panel, table: VerdictTable) -> Sentence:
         "In {metric}{held}, {a} and {b} differ at {n} of {total} {points}{rest}.",
         metric=Name(table.metric.label),
         held=in_panel(panel),
-        a=level_name(table.level),
-        b=level_name(table.base),
+        a=named(table.factor, table.level),
+        b=named(table.factor, table.base),
         n=count(len(table.with_outcome("different")), "rows that are different"),
         total=count(total, "rows compared"),
         points=Name(_points(panel, total)),
@@ -134,7 +134,7 @@ def _winners(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
         if rows:
             yield say(
                 "{level} has the {better} {metric}{at}.",
-                level=level_name(level),
+                level=named(table.factor, level),
                 better=Name(table.metric.direction),
                 metric=Name(table.metric.label),
                 at=at_levels(panel, [row.x for row in rows]),
@@ -147,13 +147,13 @@ def _crossovers(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     for crossing in table.crossovers:
         yield say(
             "{b} overtakes {a} at {before}.",
-            a=level_name(crossing.from_level),
-            b=level_name(crossing.to_level),
+            a=named(table.factor, crossing.from_level),
+            b=named(table.factor, crossing.to_level),
             before=at(panel.x, crossing.before),
         )
     decided = [row for row in table.rows if row.winner is not None]
     if not table.crossovers and len(decided) > 1:
-        yield say("{level} is ahead throughout.", level=level_name(decided[0].winner))
+        yield say("{level} is ahead throughout.", level=named(table.factor, decided[0].winner))
 
 
 def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
@@ -161,7 +161,7 @@ def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
     rows = [row for row in table.rows if row.ratio is not None]
     leads = [row for level in (table.level, table.base) if (row := _largest(rows, level))]
     for row in leads:
-        case = say("Best case of {level}", level=level_name(row.winner))
+        case = say("Best case of {level}", level=named(table.factor, row.winner))
         alone = len(table.rows) == 1
         yield _size(found.panel, table, row, say("The difference") if alone else case)
     last = rows[-1:] if len(table.rows) > 1 and rows and rows[-1] not in leads else []
@@ -194,9 +194,9 @@ def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) ->
         what=what,
         at=NOTHING if panel.x is None else say(", {x}", x=at(panel.x, row.x)),
         value=numbers[0],
-        level=level_name(level),
+        level=named(table.factor, level),
         other=numbers[1],
-        other_level=level_name(other_level),
+        other_level=named(table.factor, other_level),
         ahead=lead(table.metric, change if is_first else change.inverse()),
         undecided=say("; too close to call") if row.outcome == "undecided" else NOTHING,
     )
@@ -209,7 +209,7 @@ def _value(table: VerdictTable, value: float, level: Level) -> Number:
 def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) -> Iterator[Sentence]:
     """Dropped packets where the completion times were put into words."""
     if all(row.value == 0 for row in table.rows):
-        yield say("{a} dropped nothing.", a=level_name(table.level))
+        yield say("{a} dropped nothing.", a=named(table.factor, table.level))
         return
     times = {row.x: ratio_number(row, table) for row in table.rows}
     parts = [
@@ -220,8 +220,8 @@ def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) ->
     if parts:
         yield say(
             "Dropped packets: {a} has {parts} as {b}.",
-            a=level_name(table.level),
-            b=level_name(table.base),
+            a=named(table.factor, table.level),
+            b=named(table.factor, table.base),
             parts=join(parts),
         )
 

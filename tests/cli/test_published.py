@@ -84,7 +84,8 @@ def test_the_verdict_follows_from_noise_and_rounding(published: Folder) -> None:
     assert outcomes[5] == ("different", "nexus-5010")
     assert [(c.after, c.before) for c in table.crossovers] == [(4, 5)]
     said = " ".join(str(point) for one in summary(result) for point in one.sentences)
-    assert "169.8\u00a0% slower" in said.replace(" %", "\u00a0%")
+    assert "nexus-5010 overtakes arista-7124s at 5\u00a0servers." in said
+    assert "4.10 times faster" in said
 
 
 def test_the_report_says_whose_values_they_are_and_nothing_of_simulated_hosts(

@@ -129,6 +129,13 @@ class TestbedResult:
         return "simulated" if self.simulated else "measured here"
 
     @property
+    def badge(self) -> str:
+        """How the values came about, as it stands beside the study's name."""
+        if self.published or self.simulated:
+            return self.here
+        return "measured in namespaces" if self.name.startswith("netns") else "measured on hosts"
+
+    @property
     def smaller_scale(self) -> str:
         """The largest unit fraction of at most half its scale: 1/20 after 1/10."""
         used = min(parse_scale(part) for part in (self.scaled_by or "1").split(_OR))

@@ -83,7 +83,7 @@ def _warnings(warnings: Sequence[Sentence]) -> list[str]:
     if not warnings:
         return []
     lines = "\n".join(f"> - {text(sentence)}" for sentence in warnings)
-    return [f"> Look before you trust this result:\n>\n{lines}"]
+    return [f"> Caveats:\n>\n{lines}"]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -48,7 +48,7 @@ def print_summary(result: StudyResult, console: Console) -> None:
         _wrapped(console, f"{point.lead}: ", " ".join(map(str, point.sentences)))
     found_warnings = warnings(result)
     if found_warnings:
-        _print(console, "\nLook before you trust this result:", style="bold yellow")
+        _print(console, "\nCaveats:", style="bold yellow")
     for sentence in found_warnings:
         _wrapped(console, "! ", str(sentence))
 

@@ -1,0 +1,389 @@
+"""The effect of each factor on a metric, over all levels of the others, and what it depends on.
+
+A test case is a factorial design: each treatment has a level of every factor. The effect of two
+levels of a factor is the mean of their differences over the treatments of the other factors that
+were run with both, its context. All are weighted equally, so that unequal numbers of replicates
+move nothing. Where every value is positive, differences are taken of logarithms, and an effect is
+a ratio of geometric means; else it is a difference. Intervals and tests are Welch-Satterthwaite's,
+for a linear combination of cell means; they speak of the contexts that were run. The p values of
+all effects, and those of all interactions, are adjusted for their number (Holm 1979).
+
+See Montgomery, Design and Analysis of Experiments, chapter 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+from scipy.special import stdtr
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.intervals import Estimate, Interval, student_interval
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.ratio import holm
+from netstudy.analysis.verdict import ALPHA, Comparison, Pair, verdict_table
+from netstudy.study.levels import is_numeric
+from netstudy.wire import Level, Treatment
+
+Scale = Literal["ratio", "difference"]
+Levels = Mapping[str, Sequence[Level]]
+"""Factor -> its levels, in order."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A linear combination of cell means, of their logarithms on the scale of ratios."""
+
+    value: float
+    variance: float | None
+    """None: some cell has one run, so that nothing is known of what differs between runs."""
+    df: float
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % Student interval."""
+        return student_interval(self.value, self.variance, self.df)
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided p of "it is 0"."""
+        if self.variance is None:
+            return None
+        if self.variance == 0:
+            return float(self.value == 0)
+        return 2 * float(stdtr(self.df, -abs(self.value) / math.sqrt(self.variance)))
+
+
+@dataclass(frozen=True, eq=False)
+class PairEffect:
+    """Two levels of a factor over all contexts, and in each of them."""
+
+    metric: Metric
+    factor: str
+    level: Level
+    base: Level
+    scale: Scale
+    contrast: Contrast
+    p: float | None
+    """Adjusted over all pairs of all factors."""
+    contexts: tuple[Treatment, ...]
+    """Treatments of the other factors that were run with both levels."""
+    rows: tuple[Comparison, ...]
+    """The verdict in each context, in their order; adjusted over the contexts."""
+    is_shown: bool
+    """Whether the two differ over all, by more than the margin."""
+
+    @property
+    def winner(self) -> Level | None:
+        """The level that is better over all; None: neither, or that is undecided."""
+        if not self.is_shown or self.metric.direction == "neutral":
+            return None
+        is_lower = self.contrast.value < 0
+        return self.level if is_lower == (self.metric.direction == "lower") else self.base
+
+    @property
+    def change(self) -> float:
+        """`level` ÷ `base` (geometric mean), or their mean difference."""
+        return math.exp(self.contrast.value) if self.scale == "ratio" else self.contrast.value
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval of `change`."""
+        found = self.contrast.interval
+        if found is None or self.scale == "difference":
+            return found
+        return Interval(math.exp(found.low), math.exp(found.high))
+
+    def won_by(self, level: Level) -> list[Treatment]:
+        """The contexts in which a level is better."""
+        return [c for c, row in zip(self.contexts, self.rows, strict=True) if row.winner == level]
+
+    @property
+    def turns(self) -> bool:
+        """Whether each level is better somewhere."""
+        return bool(self.won_by(self.level) and self.won_by(self.base))
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """How much the effect of two levels of a factor depends on another factor."""
+
+    factor: str
+    level: Level
+    base: Level
+    by: str
+    at: Level
+    against: Level
+    """The effect at the level `at` of `by`, less the effect at `against`."""
+    scale: Scale
+    contrast: Contrast
+    p: float | None
+    """Adjusted over all interactions."""
+
+    def changed(self, value: float) -> float:
+        """A value on the scale of the contrast as a ratio, or as it is."""
+        return math.exp(value) if self.scale == "ratio" else value
+
+    @property
+    def change(self) -> float:
+        """Ratio of the two effects, or their difference."""
+        return self.changed(self.contrast.value)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the effect does depend on the other factor."""
+        return self.p is not None and self.p < ALPHA
+
+
+@dataclass(frozen=True)
+class Pointless:
+    """From a level of another factor on, a factor makes no difference."""
+
+    factor: str
+    by: str
+    levels: tuple[Level, ...]
+    """The levels of `by` at which all levels of `factor` are the same."""
+    is_tail: bool
+    """Whether these are all levels from one on, to the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The effects of all factors of a test case on a metric."""
+
+    metric: Metric
+    scale: Scale
+    pairs: Mapping[str, tuple[PairEffect, ...]]
+    """Factor -> every pair of its levels, the larger effect first."""
+    interactions: tuple[Interaction, ...]
+    """The largest of each two factors, the larger first."""
+    pointless: tuple[Pointless, ...]
+
+    @property
+    def ranked(self) -> list[PairEffect]:
+        """The largest effect of each factor that has one, the largest first."""
+        shown = (
+            next((one for one in pairs if one.is_shown), None) for pairs in self.pairs.values()
+        )
+        return sorted(filter(None, shown), key=lambda one: -abs(one.contrast.value))
+
+
+def effects(
+    rows: Sequence[CellRow], levels: Levels, metric: Metric, margin_pct: float | None
+) -> Effects | None:
+    """The effects of the factors that have several levels; None with fewer than two of them, or
+    where the metric was not measured."""
+    several = {name: found for name, found in levels.items() if len(found) > 1}
+    if len(several) < 2:
+        return None
+    cells = {_key(row.treatment): row for row in rows}
+    estimates = {
+        key: found for key, row in cells.items() if (found := row.estimate(metric)) is not None
+    }
+    if not estimates:
+        return None
+    positive = all(one.value > 0 for one in estimates.values())
+    design = _Design(cells, estimates, several, "ratio" if positive else "difference")
+    pairs = _all_pairs(design, metric, margin_pct)
+    return Effects(
+        metric=metric,
+        scale=design.scale,
+        pairs=pairs,
+        interactions=tuple(_interactions(design)),
+        pointless=tuple(_pointless(several, pairs)),
+    )
+
+
+_Key = frozenset[tuple[str, Level]]
+
+
+def _key(treatment: Treatment) -> _Key:
+    return frozenset(treatment.items())
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """The cells of a test case by their treatment."""
+
+    cells: Mapping[_Key, CellRow]
+    estimates: Mapping[_Key, Estimate]
+    levels: Levels
+    scale: Scale
+
+    def contexts(self, factor: str, *levels: Level) -> list[_Key]:
+        """Treatments of the other factors that have an estimate at each of these levels."""
+        first, *others = levels
+        found = [key - {(factor, first)} for key in self.estimates if (factor, first) in key]
+        return [
+            one
+            for one in found
+            if all(one | {(factor, other)} in self.estimates for other in others)
+        ]
+
+    def contrast(self, terms: Sequence[tuple[float, _Key]]) -> Contrast:
+        """The combination of cells with these weights."""
+        found = [(weight, self._mean(self.estimates[key])) for weight, key in terms]
+        value = sum(weight * one.value for weight, one in found)
+        if any(one.variance is None for _, one in found):
+            return Contrast(value, None, 0)
+        parts = [(weight**2 * (one.variance or 0.0), one.df) for weight, one in found]
+        variance = sum(part for part, _ in parts)
+        spread = sum(part**2 / df for part, df in parts if df)
+        df = variance**2 / spread if spread else sum(df for _, df in parts)
+        return Contrast(value, variance, df)
+
+    def _mean(self, one: Estimate) -> Contrast:
+        """A cell's mean, or its logarithm with the variance of the delta method."""
+        variance = one.variance if one.unit == "run" else None
+        if self.scale == "difference":
+            return Contrast(one.value, variance, one.df)
+        relative = None if variance is None else variance / one.value**2
+        return Contrast(math.log(one.value), relative, one.df)
+
+
+def _all_pairs(
+    design: _Design, metric: Metric, margin_pct: float | None
+) -> dict[str, tuple[PairEffect, ...]]:
+    found = [
+        pair
+        for factor, levels in design.levels.items()
+        for base, level in combinations(levels, 2)
+        if (pair := _pair(design, factor, (level, base), metric, margin_pct)) is not None
+    ]
+    adjusted = holm([pair.contrast.p for pair in found])
+    found = [
+        replace(pair, p=p, is_shown=_is_shown(pair, p, margin_pct))
+        for pair, p in zip(found, adjusted, strict=True)
+    ]
+    found.sort(key=lambda pair: -abs(pair.contrast.value))
+    return {name: tuple(one for one in found if one.factor == name) for name in design.levels}
+
+
+def _pair(
+    design: _Design,
+    factor: str,
+    levels: tuple[Level, Level],
+    metric: Metric,
+    margin_pct: float | None,
+) -> PairEffect | None:
+    level, base = levels
+    contexts = design.contexts(factor, level, base)
+    if not contexts:
+        return None
+    weight = 1 / len(contexts)
+    of_level = [one | {(factor, level)} for one in contexts]
+    of_base = [one | {(factor, base)} for one in contexts]
+    table = verdict_table(
+        [
+            Pair(None, design.cells[a], design.cells[b])
+            for a, b in zip(of_level, of_base, strict=True)
+        ],
+        metric=metric,
+        factor=factor,
+        level=level,
+        base=base,
+        x=None,
+        margin_pct=margin_pct,
+    )
+    return PairEffect(
+        metric=metric,
+        factor=factor,
+        level=level,
+        base=base,
+        scale=design.scale,
+        contrast=design.contrast(
+            [*((weight, one) for one in of_level), *((-weight, one) for one in of_base)]
+        ),
+        p=None,
+        contexts=tuple(_without(design.cells[one].treatment, factor) for one in of_level),
+        rows=table.rows,
+        is_shown=False,
+    )
+
+
+def _without(treatment: Treatment, factor: str) -> Treatment:
+    return {name: level for name, level in treatment.items() if name != factor}
+
+
+def _is_shown(pair: PairEffect, p: float | None, margin_pct: float | None) -> bool:
+    if p is None or p >= ALPHA:
+        return False
+    return pair.scale == "difference" or abs(pair.change - 1) > (margin_pct or 0.0) / 100
+
+
+def _interactions(design: _Design) -> list[Interaction]:
+    """The largest interaction of each two factors among those of all pairs of their levels."""
+    found = [
+        one for factor, by in combinations(design.levels, 2) for one in _of_two(design, factor, by)
+    ]
+    adjusted = holm([one.contrast.p for one in found])
+    found = [replace(one, p=p) for one, p in zip(found, adjusted, strict=True)]
+    largest: dict[tuple[str, str], Interaction] = {}
+    for one in sorted(found, key=lambda one: (not one.is_shown, -abs(one.contrast.value))):
+        largest.setdefault((one.factor, one.by), one)
+    return list(largest.values())
+
+
+def _of_two(design: _Design, factor: str, by: str) -> Iterator[Interaction]:
+    for base, level in _ends(design.levels[factor]):
+        for against, at in _ends(design.levels[by]):
+            corners = [
+                (1, {(factor, level), (by, at)}),
+                (-1, {(factor, base), (by, at)}),
+                (-1, {(factor, level), (by, against)}),
+                (1, {(factor, base), (by, against)}),
+            ]
+            contexts = [
+                one - {(factor, level)}
+                for one in design.contexts(by, at, against)
+                if (factor, level) in one
+            ]
+            whole = [
+                one
+                for one in contexts
+                if all(one | corner in design.estimates for _, corner in corners)
+            ]
+            if not whole:
+                continue
+            weight = 1 / len(whole)
+            terms = [(sign * weight, one | corner) for one in whole for sign, corner in corners]
+            contrast = design.contrast(terms)
+            yield Interaction(
+                factor, level, base, by, at, against, design.scale, contrast, contrast.p
+            )
+
+
+def _ends(levels: Sequence[Level]) -> Iterable[tuple[Level, Level]]:
+    """Every pair of named levels; of many numeric ones each against the first."""
+    if is_numeric(levels) and len(levels) > 3:
+        return [(levels[0], level) for level in levels[1:]]
+    return combinations(levels, 2)
+
+
+def _pointless(levels: Levels, pairs: Mapping[str, tuple[PairEffect, ...]]) -> Iterator[Pointless]:
+    """Levels of another factor at which nothing differs, where something does at the rest."""
+    for factor, by in ((a, b) for a in levels for b in levels if a != b):
+        same = tuple(level for level in levels[by] if _all_same(pairs[factor], by, level))
+        rest = [level for level in levels[by] if level not in same]
+        if same and rest and all(_differs(pairs[factor], by, level) for level in rest):
+            tail = levels[by][len(levels[by]) - len(same) :]
+            yield Pointless(factor, by, same, is_tail=list(same) == list(tail))
+
+
+def _all_same(pairs: Sequence[PairEffect], by: str, level: Level) -> bool:
+    found = [row for pair in pairs for row in _at(pair, by, level)]
+    return bool(found) and all(row.outcome == "same" for row in found)
+
+
+def _differs(pairs: Sequence[PairEffect], by: str, level: Level) -> bool:
+    return any(row.outcome == "different" for pair in pairs for row in _at(pair, by, level))
+
+
+def _at(pair: PairEffect, by: str, level: Level) -> list[Comparison]:
+    return [
+        row for context, row in zip(pair.contexts, pair.rows, strict=True) if context[by] == level
+    ]

@@ -1,0 +1,397 @@
+"""The answer: who is better, on what, over which range, by how much, how sure, where it turns.
+
+It stands in a box of at most 60 words. Sentences are put in by their weight as long as they fit;
+the first always stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from netstudy.analysis.effects import Effects, PairEffect, Pointless, effects
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
+from netstudy.analysis.verdict import Comparison, VerdictTable
+from netstudy.report.cellrefs import at, cell_number, count, metric_number, plain
+from netstudy.report.numbers import counted, level_text, listed, significant_text, spans
+from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead, told_apart
+from netstudy.report.prose.grow import loop_sentence
+from netstudy.report.prose.observe import key_observations
+from netstudy.report.prose.words import NOTHING, Point, at_level, at_levels, named, things
+from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.wire import Level, Treatment
+
+WORDS_MAX = 60
+
+
+def answer(result: StudyResult) -> list[Sentence]:
+    """The sentences of the box."""
+    if len(result.cases) == 1:
+        return within(_case(result, result.cases[0]))
+    firsts = ((case.name, next(_case(result, case), None)) for case in result.cases)
+    return within(
+        say("{case}: {text}", case=Name(name), text=text) for name, text in firsts if text
+    )
+
+
+def within(
+    sentences: Iterable[Sentence], words_max: int = WORDS_MAX, *, first_always: bool = True
+) -> list[Sentence]:
+    """The sentences that fit into a number of words; `first_always`: the first fits in any case."""
+    found: list[Sentence] = []
+    left = words_max
+    for sentence in sentences:
+        words = len(str(sentence).split())
+        if words <= left or (first_always and not found):
+            found.append(sentence)
+            left -= words
+    return found
+
+
+def words_of(one: Point) -> int:
+    """How many words a point has."""
+    return sum(len(str(sentence).split()) for sentence in one.sentences)
+
+
+def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
+    """The sentences of a test case, the weightiest first."""
+    metric = deciding_metric(result)
+    tables = [table for found in case.panels for table in found.verdicts if table.metric == metric]
+    whole = effects_of(result, case)
+    if case.loops:
+        yield from map(loop_sentence, case.loops)
+    if len(tables) == 1:
+        yield from _two_levels(case.panels[0], tables[0])
+    elif tables and whole is not None and result.comparing is not None:
+        yield from _compared(result.comparing.factor, whole)
+    elif whole is not None and whole.ranked:
+        yield from _factors(whole, _load(case))
+    elif not case.loops:
+        yield from (one for found in case.panels for one in key_observations(found))
+
+
+def _load(case: CaseResult) -> str | None:
+    """The numeric factor along x, whose effect is no surprise; None for names along x."""
+    return case.layout.x if any(found.panel.x_numeric for found in case.panels) else None
+
+
+def deciding_metric(result: StudyResult) -> Metric:
+    """The metric that the study compares on first, else the workload's own."""
+    if result.comparing is not None and result.comparing.on:
+        return result.comparing.on[0]
+    measured = result.cells.measured((result.cells.workload.deciding, *result.headline))
+    return measured[0] if measured else result.cells.workload.deciding
+
+
+def effects_of(result: StudyResult, case: CaseResult) -> Effects | None:
+    """The effects of the factors of a case on the deciding metric."""
+    rows = result.cells.of_case(case.name)
+    return effects(rows, case.layout.factors, deciding_metric(result), result.margin_pct)
+
+
+def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
+    """One level against another one along x."""
+    rows = [row for row in table.rows if row.ratio is not None]
+    if not rows:
+        yield say("{a} and {b} were not measured at the same levels.", **_both(table))
+        return
+    if all(row.within_one_run for row in rows):
+        yield _one_run(table)
+        return
+    decided = table.with_outcome("different")
+    if not decided:
+        yield _equal_or_open(found.panel, table)
+        return
+    yield _who(found.panel, table)
+    largest = max(decided, key=lambda row: abs(math.log(row.ratio or 1.0)))
+    yield _how_much(found, table, largest)
+    yield from _turns(found.panel, table)
+    yield from _open(found.panel, table)
+    yield _how_sure(found)
+
+
+def _both(table: VerdictTable) -> dict[str, Name]:
+    return {"a": named(table.factor, table.level), "b": named(table.factor, table.base)}
+
+
+def _one_run(table: VerdictTable) -> Sentence:
+    rows = [row for row in table.rows if row.ratio is not None]
+    better = sum(_is_better(row, table.metric) for row in rows)
+    return say(
+        "One run of each cell decides nothing: run-to-run variation is unknown. In these runs {a} "
+        "is {better} than {b} in {n} of {all}.",
+        better=Name(_comparative(table.metric)),
+        n=count(better, "cells in which it has the better value"),
+        all=count(len(rows), "cells with both values"),
+        **_both(table),
+    )
+
+
+def _is_better(row: Comparison, metric: Metric) -> bool:
+    ratio = row.ratio or 1.0
+    return ratio < 1 if metric.direction == "lower" else ratio > 1
+
+
+def _comparative(metric: Metric) -> str:
+    if is_time(metric):
+        return "faster"
+    return f"{metric.direction} in {metric.label}" if metric.direction != "neutral" else "ahead"
+
+
+def _equal_or_open(panel: Panel, table: VerdictTable) -> Sentence:
+    same = table.with_outcome("same")
+    if len(same) == len(table.rows):
+        return say(
+            "{a} and {b} are equal in {metric}{where}.",
+            metric=Name(table.metric.label),
+            where=at_levels(panel, [row.x for row in same]),
+            **_both(table),
+        )
+    return say(
+        "Too close to call: no difference between {a} and {b} in {metric} is shown{where}.",
+        metric=Name(table.metric.label),
+        where=at_levels(panel, [row.x for row in table.with_outcome("undecided")]),
+        **_both(table),
+    )
+
+
+def _who(panel: Panel, table: VerdictTable) -> Sentence:
+    """Who wins where."""
+    first, second = sorted((table.level, table.base), key=lambda level: -len(table.won_by(level)))
+    won, lost = table.won_by(first), table.won_by(second)
+    if not won:  # different in a metric of which neither way is better
+        different = table.with_outcome("different")
+        return say(
+            "{a} and {b} differ in {metric}{where}.",
+            metric=Name(table.metric.label),
+            where=at_levels(panel, [row.x for row in different]),
+            **_both(table),
+        )
+    better = (
+        "is {word} than {other}" if is_time(table.metric) else "has {word} {metric} than {other}"
+    )
+    also = (
+        say(", {second}{where}", second=named(table.factor, second), where=_where(panel, lost))
+        if lost
+        else NOTHING
+    )
+    return say(
+        f"{{first}} {better}{{where}}{{also}}.",
+        first=named(table.factor, first),
+        word=Name("faster" if is_time(table.metric) else table.metric.direction),
+        metric=Name(table.metric.label),
+        other=named(table.factor, second),
+        where=_where(panel, won, everywhere=len(won) == len(table.rows)),
+        also=also,
+    )
+
+
+def _where(panel: Panel, rows: Sequence[Comparison], *, everywhere: bool = False) -> Sentence:
+    if everywhere and panel.x is not None and len(rows) > 1:
+        found = at_levels(panel, [row.x for row in rows])
+        return say(" throughout,{found}", found=found)
+    return at_levels(panel, [row.x for row in rows])
+
+
+def _how_much(found: PanelResult, table: VerdictTable, row: Comparison) -> Sentence:
+    """The largest lead with both values."""
+    assert row.ratio is not None, "a decided row has a ratio"
+    metric, panel = table.metric, found.panel
+    winner = table.level if row.winner in (None, table.level) else table.base
+    loser = table.base if winner == table.level else table.level
+    source = f"{metric.name}, {table.factor}={level_text(table.level)} ÷ {level_text(table.base)}"
+    change = Change(row.ratio, row.interval, source)
+    ahead = lead(metric, change if winner == table.level else change.inverse())
+    cells = (panel.cell(row.x, level) for level in (winner, loser))
+    value, other = (cell_number(cell, metric, unit=True) for cell in cells)
+    assert value is not None, "a decided row has both values"
+    assert other is not None, "a decided row has both values"
+    value, other = told_apart(value, other, metric)
+    return say(
+        "Largest lead{where}: {value} against {other}, {ahead}.",
+        where=at_level(panel, row.x),
+        value=value,
+        other=other,
+        ahead=ahead,
+    )
+
+
+def _turns(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
+    if panel.x is None or not panel.x_numeric:
+        return
+    for one in table.crossovers:
+        yield say(
+            "{to} overtakes {before} at {x}.",
+            to=named(table.factor, one.to_level),
+            before=named(table.factor, one.from_level),
+            x=at(panel.x, one.before),
+        )
+
+
+def _open(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
+    rows = table.with_outcome("undecided")
+    if rows:
+        yield say("Too close to call{where}.", where=at_levels(panel, [row.x for row in rows]))
+
+
+def _how_sure(found: PanelResult) -> Sentence:
+    runs = [len(cell.runs) for cell in found.panel.cells.values() if cell.runs]
+    return say("{runs} a cell.", runs=things(count(min(runs), "fewest runs of a cell"), "run"))
+
+
+def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
+    """The levels of the compared factor, over all levels of the others."""
+    pairs = whole.pairs[factor]
+    best = _best(pairs)
+    if best is None:
+        yield say(
+            "No level of {factor} is best over all others in {metric}.",
+            factor=Name(factor),
+            metric=Name(whole.metric.label),
+        )
+    else:
+        yield _overall(best, [pair for pair in pairs if best in (pair.level, pair.base)])
+    yield from _surprises(whole, only=factor)
+
+
+def _best(pairs: Sequence[PairEffect]) -> Level | None:
+    """The level that is better over all than every other one."""
+    levels = dict.fromkeys(level for pair in pairs for level in (pair.level, pair.base))
+    for level in levels:
+        own = [pair for pair in pairs if level in (pair.level, pair.base)]
+        if all(pair.winner == level for pair in own):
+            return level
+    return None
+
+
+def _overall(best: Level, pairs: Sequence[PairEffect]) -> Sentence:
+    ordered = sorted(pairs, key=lambda pair: -abs(pair.contrast.value))
+    total = len(pairs[0].contexts)
+    return say(
+        "{best} {parts}, on average over {n}.",
+        best=named(pairs[0].factor, best),
+        parts=join([_is_ahead(pair, best) for pair in ordered]),
+        n=things(count(total, "treatments of the other factors"), "setting"),
+    )
+
+
+def _other(pair: PairEffect, level: Level) -> Level:
+    return pair.base if level == pair.level else pair.level
+
+
+def _is_ahead(pair: PairEffect, winner: Level) -> Sentence:
+    """Takes 38 % less time than cubic: a level of a pair beside the other one, on average over its
+    contexts."""
+    other = named(pair.factor, _other(pair, winner))
+    source = f"{pair.factor}={level_text(pair.level)} against {level_text(pair.base)}, "
+    source += f"{pair.metric.name} over {len(pair.contexts)} settings"
+    if pair.scale == "ratio":
+        change = Change(pair.change, pair.interval, f"geometric mean of ratios, {source}")
+        change = change if winner == pair.level else change.inverse()
+        return ahead_of(pair.metric, change, other)
+    value = metric_number(abs(pair.change), pair.metric, f"mean difference, {source}")
+    return say(
+        "has {value} {less} {metric} than {other}",
+        value=value,
+        less=Name("fewer" if pair.metric.direction == "lower" else "more"),
+        metric=Name(pair.metric.label),
+        other=other,
+    )
+
+
+def _factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
+    """Without a comparison: the factors that matter, apart from the load along x, and what their
+    effects depend on."""
+    ranked = [one for one in whole.ranked if one.factor != x] or whole.ranked
+    first = ranked[0]
+    yield say(
+        "{factor} matters most for {metric}: {best} {ahead}{rest}.",
+        factor=Name(first.factor),
+        metric=Name(whole.metric.label),
+        best=named(first.factor, _winner(first)),
+        ahead=_is_ahead(first, _winner(first)),
+        rest=_others(ranked[1:]),
+    )
+    yield from _surprises(whole)
+
+
+def _winner(pair: PairEffect) -> Level:
+    """The better level; of a metric that has none, the one with the higher value."""
+    return pair.winner or (pair.level if pair.contrast.value > 0 else pair.base)
+
+
+def _others(ranked: Sequence[PairEffect]) -> Sentence:
+    parts = [say("{factor} ({ahead})", factor=Name(one.factor), ahead=_size(one)) for one in ranked]
+    return say("; then {parts}", parts=join(parts)) if parts else NOTHING
+
+
+def _size(pair: PairEffect) -> Sentence:
+    """The size of an effect without its interval."""
+    source = f"largest effect of {pair.factor} on {pair.metric.name}"
+    if pair.scale == "difference":
+        return say("{d}", d=metric_number(abs(pair.change), pair.metric, source))
+    ratio = max(pair.change, 1 / pair.change)
+    if ratio >= TOLD_AS_TIMES:
+        return say("{n} times", n=Number(ratio, significant_text(ratio, 2), source))
+    return say("{n}", n=plain(100 * (ratio - 1), 0, "%", source))
+
+
+def _surprises(whole: Effects, only: str | None = None) -> Iterator[Sentence]:
+    """Where a factor stops to matter, and where its effect turns round."""
+    turning = [pair for pairs in whole.pairs.values() for pair in pairs if pair.turns]
+    turning = [pair for pair in turning if only in (None, pair.factor)]
+    for one in whole.pointless:
+        if only in (None, one.factor):
+            yield _no_effect(one)
+    for factor in dict.fromkeys(pair.factor for pair in turning):
+        yield _turned(next(pair for pair in turning if pair.factor == factor))
+
+
+def _no_effect(one: Pointless) -> Sentence:
+    levels = [level_text(level) for level in one.levels]
+    text = levels[0] if one.is_tail else listed(levels)
+    template = "With {by}{more}, {factor} makes no difference."
+    more = say(" or more") if one.is_tail and len(levels) > 1 else NOTHING
+    return say(template, by=Name(counted(one.by, text)), more=more, factor=Name(one.factor))
+
+
+def _turned(pair: PairEffect) -> Sentence:
+    """Where the level wins that is worse elsewhere."""
+    fewer, more = sorted((pair.level, pair.base), key=lambda level: len(pair.won_by(level)))
+    places = pair.won_by(fewer)
+    largest = max(
+        (row for row in pair.rows if row.winner == fewer),
+        key=lambda row: abs(math.log(row.ratio or 1.0)),
+    )
+    assert largest.ratio is not None, "a row with a winner has a ratio"
+    source = f"{pair.metric.name}, {pair.factor}={level_text(pair.level)} ÷ {level_text(pair.base)}"
+    change = Change(largest.ratio, None, source)
+    return say(
+        "Only at {places}, {fewer} {ahead}.",
+        fewer=named(pair.factor, fewer),
+        ahead=ahead_of(
+            pair.metric,
+            change if fewer == pair.level else change.inverse(),
+            named(pair.factor, more),
+        ),
+        places=Name(_places(places, pair.contexts)),
+    )
+
+
+def _places(places: Sequence[Treatment], of: Sequence[Treatment]) -> str:
+    """Treatments as each factor's levels where they make a whole grid, else how many there are."""
+    levels = {
+        factor: list(dict.fromkeys(one[factor] for one in places))
+        for factor in places[0]
+        if len({one[factor] for one in of}) > 1
+    }
+    if math.prod(map(len, levels.values())) != len(places):
+        return f"{len(places)} of {len(of)} settings"
+    all_levels = {factor: list(dict.fromkeys(one[factor] for one in of)) for factor in levels}
+    return ", ".join(
+        counted(factor, listed(spans(found, all_levels[factor])))
+        for factor, found in levels.items()
+        if len(found) < len(all_levels[factor])
+    )

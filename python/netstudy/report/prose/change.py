@@ -1,0 +1,131 @@
+"""How one value stands to another, in the words that fit the metric and the size of the change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netstudy.analysis.intervals import Interval
+from netstudy.analysis.metrics import Metric
+from netstudy.report.cellrefs import plain
+from netstudy.report.numbers import number_text, significant_text, with_unit
+from netstudy.report.prose.words import NOTHING
+from netstudy.report.refs import Name, Number, Sentence, say
+
+TIMES = ("s", "ms", "µs")
+"""Units of a metric of which more is slower."""
+TOLD_AS_TIMES = 2.0
+"""A ratio from here on is told as "times", a smaller one in percent."""
+_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Change:
+    """The ratio of a value to another one, with its interval."""
+
+    ratio: float
+    interval: Interval | None
+    source: str
+
+    def inverse(self) -> Change:
+        """The ratio seen from the other value."""
+        found = self.interval
+        turned = (
+            None if found is None or found.low <= 0 else Interval(1 / found.high, 1 / found.low)
+        )
+        return Change(1 / self.ratio, turned, f"1 ÷ ({self.source})")
+
+
+def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
+    """Two values with as many digits as tell them apart, where they are not the same."""
+    for digits in range(2, 7):
+        if a.text != b.text or a.value == b.value:
+            break
+        a, b = (_with_digits(one, digits, metric) for one in (a, b))
+    return a, b
+
+
+def _with_digits(one: Number, digits: int, metric: Metric) -> Number:
+    text = with_unit(significant_text(one.value, digits), metric.unit)
+    return Number(one.value, text, one.source)
+
+
+def is_time(metric: Metric) -> bool:
+    """Whether less of it is faster."""
+    return metric.unit in TIMES and metric.direction == "lower"
+
+
+def lead(metric: Metric, change: Change) -> Sentence:
+    """How far ahead the better value is: 2.46 times faster, 32 % less time, 12 % more.
+
+    `change` is the better value by the worse one.
+    """
+    number, is_times = _size(metric, change)
+    if is_time(metric):
+        template = "{n} times faster{ci}" if is_times else "{n} less time{ci}"
+    elif is_times:
+        template = "{n} times as much{ci}" if metric.direction == "higher" else "{n} times less{ci}"
+    else:
+        template = "{n} more{ci}" if metric.direction == "higher" else "{n} less{ci}"
+    return say(template, n=number, ci=_interval(metric, change))
+
+
+def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
+    """The better value beside the other, to stand after its name: takes 32 % less time than X."""
+    number, is_times = _size(metric, change)
+    what = Name(metric.label)
+    if is_time(metric):
+        template = "is {n} times faster than {other}{ci}"
+        if not is_times:
+            template = "takes {n} less time than {other}{ci}"
+    elif metric.direction == "higher":
+        template = "has {n} times the {what} of {other}{ci}"
+        if not is_times:
+            template = "has {n} more {what} than {other}{ci}"
+    else:
+        template = "has {n} times less {what} than {other}{ci}"
+        if not is_times:
+            template = "has {n} less {what} than {other}{ci}"
+    return say(template, n=number, what=what, other=other, ci=_interval(metric, change))
+
+
+def _growth(metric: Metric, change: Change) -> Change:
+    """The ratio that is told as times: above 1 for a better value that is lower, too."""
+    return change.inverse() if metric.direction == "lower" else change
+
+
+def _size(metric: Metric, change: Change) -> tuple[Number, bool]:
+    """The lead as a number, and whether it is told as times."""
+    growth = _growth(metric, change)
+    if growth.ratio >= TOLD_AS_TIMES:
+        return Number(growth.ratio, _times(growth.ratio), growth.source), True
+    source = f"|change| in %, {change.source}"
+    return plain(abs(change.ratio - 1) * 100, _decimals(change.ratio), "%", source), False
+
+
+def _decimals(ratio: float) -> int:
+    """None from ten percent on."""
+    return 0 if round(abs(ratio - 1), 6) >= 0.1 else 1
+
+
+def _times(ratio: float) -> str:
+    return significant_text(ratio, _DIGITS)
+
+
+def _interval(metric: Metric, change: Change) -> Sentence:
+    growth = _growth(metric, change)
+    is_times = growth.ratio >= TOLD_AS_TIMES
+    told = growth if is_times else change
+    if told.interval is None:
+        return NOTHING
+    low, high = told.interval.low, told.interval.high
+    if is_times:
+        text = f"{_times(low)} to {_times(high)}"
+    else:
+        low, high = sorted((100 * (low - 1), 100 * (high - 1)), key=abs)
+        decimals = _decimals(change.ratio)
+        text = f"{number_text(abs(low), decimals)} to {number_text(abs(high), decimals)} %"
+    return say(
+        " ({level} CI {interval})",
+        level=Name("95 %"),
+        interval=Number((low + high) / 2, text, f"95 % interval, {told.source}"),
+    )

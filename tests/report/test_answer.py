@@ -1,0 +1,171 @@
+"""The box that answers: what was planted in made-up records is named, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from netstudy.analysis.intervals import Interval
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS, GOODPUT
+from netstudy.report.prose.answer import WORDS_MAX, answer
+from netstudy.report.prose.change import Change, ahead_of, lead, told_apart
+from netstudy.report.prose.summary import WORDS_MAX as SUMMARY_WORDS_MAX
+from netstudy.report.prose.summary import summary
+from netstudy.report.refs import Name, Number
+from netstudy.wire import Run, RunRecord
+from tests.report.results import from_text, study_text
+from tests.report.synthetic import from_samples
+
+RTO_STUDY = """
+factors:
+  min_rto: [1 ms, 200 ms]
+  buffer: [128 kB, 512 kB, 2 MB]
+  servers: [4, 8, 16]
+replicates: 5
+noise: 5 %
+"""
+RTO = (
+    study_text(RTO_STUDY, servers='"${servers}"')
+    .replace("switch: nexus-5010", 'switch: {profile: generic-shallow, port_buffer: "${buffer}"}')
+    .replace('count: "${servers}"', 'count: "${servers}", tcp: {min_rto: "${min_rto}"}')
+)
+Mean = Callable[..., float]
+
+
+def records(mean: Mean) -> Callable[[Run], RunRecord]:
+    """Runs of iterations that take a mean time in ms by the levels, one run 1 % beside another."""
+
+    def made(planned: Run) -> RunRecord:
+        n = planned.count("measure")
+        rng = np.random.default_rng(crc32(planned.id.encode()))
+        times = np.full(n, mean(**planned.treatment) * (1 + 0.01 * rng.standard_normal()))
+        zeros = np.zeros(n, dtype=int)
+        return from_samples(planned, times, zeros, zeros, zeros)
+
+    return made
+
+
+def answered(folder: Path, text: str, mean: Mean) -> str:
+    result = analyse(from_text(folder, text, records(mean)))
+    return said(result)
+
+
+def said(result: StudyResult) -> str:
+    text = " ".join(map(str, answer(result))).replace("\u00a0", " ")
+    assert len(text.split()) <= WORDS_MAX
+    whole = " ".join(str(s) for point in summary(result) for s in point.sentences)
+    assert len(whole.split()) <= SUMMARY_WORDS_MAX
+    return text
+
+
+def test_who_wins_where_by_how_much_and_where_it_turns(found: StudyResult) -> None:
+    text = said(found)
+    assert text.startswith("nexus-5010 is faster than arista-7124s at 2 to 9 servers.")
+    assert "Largest lead at 9 servers: " in text
+    assert " times faster (95 % CI " in text
+
+
+def planted(min_rto: str, buffer: str, servers: int) -> float:
+    """2 MB drop nothing; at 512 kB a low RTO helps up to 8 servers and harms 16."""
+    work = 10.0 * servers
+    if buffer == "2 MB":
+        return work
+    if min_rto == "1 ms":
+        return work * 2
+    if buffer == "512 kB" and servers == 16:
+        return work * 1.6
+    return work * 6
+
+
+def test_the_planted_buffer_and_the_planted_turn_are_named(tmp_path: Path) -> None:
+    text = answered(tmp_path, RTO, planted)
+    assert "With buffer 2 MB, min_rto makes no difference." in text
+    assert "Only at buffer 512 kB, 16 servers, min_rto 200 ms takes 20 % less time" in text
+
+
+def test_factors_that_only_multiply_have_neither(tmp_path: Path) -> None:
+    def mean(min_rto: str, buffer: str, servers: int) -> float:
+        return servers * {"1 ms": 1, "200 ms": 1.5}[min_rto] * {"2 MB": 1}.get(buffer, 3.0)
+
+    text = answered(tmp_path, RTO, mean)
+    assert text.startswith("buffer matters most for completion time: buffer 2 MB is ")
+    assert "; then min_rto (50 %)" in text or "; then min_rto (49 %)" in text
+    assert "makes no difference" not in text
+    assert "Only at" not in text
+
+
+def test_where_nothing_is_planted_no_factor_matters(tmp_path: Path) -> None:
+    text = answered(tmp_path, RTO, lambda **_: 10.0)
+    assert "matters" not in text
+    assert "no difference" not in text
+
+
+THREE = """
+factors:
+  control: [reno, cubic, dctcp]
+  servers: [8, 16]
+replicates: 5
+compare: {factor: control, base: reno, noise: 3 %}
+"""
+
+
+def test_the_best_of_three_is_held_against_each_other_one(tmp_path: Path) -> None:
+    times = {"reno": 20.0, "cubic": 50.0, "dctcp": 15.0}
+    text = study_text(THREE, servers='"${servers}"').replace(
+        'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'
+    )
+    box = answered(tmp_path, text, lambda control, servers: times[control] * servers)
+    assert box.startswith("dctcp is 3.3")
+    assert "times faster than cubic (95 % CI " in box
+    assert "takes 25 % less time than reno (95 % CI " in box
+    assert box.endswith("on average over 2 settings.")
+
+
+def test_a_tie_is_a_tie(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {mtu: [1500, 9000], servers: [2, 4]}\nreplicates: 5\n"
+        "compare: {factor: mtu, base: 1500, noise: 5 %}\n",
+        servers='"${servers}"',
+    ).replace("mtu: 9000 B", 'mtu: "${mtu}"')
+    box = answered(tmp_path, text, lambda **_: 10.0)
+    assert box == "mtu 9000 and mtu 1500 are equal in completion time at 2 and 4 servers."
+
+
+@pytest.mark.parametrize(
+    ("metric", "ratio", "short", "whole"),
+    [
+        (COMPLETION, 0.68, "32 % less time", "takes 32 % less time than B"),
+        (COMPLETION, 0.25, "4.00 times faster", "is 4.00 times faster than B"),
+        (GOODPUT, 1.12, "12 % more", "has 12 % more goodput than B"),
+        (GOODPUT, 3.0, "3.00 times as much", "has 3.00 times the goodput of B"),
+        (DROPS, 0.9, "10 % less", "has 10 % less dropped packets an iteration than B"),
+    ],
+)
+def test_a_lead_is_told_in_times_from_two_on_and_in_percent_below(
+    metric: object, ratio: float, short: str, whole: str
+) -> None:
+    change = Change(ratio, None, "a ÷ b")
+    assert str(lead(metric, change)).replace("\u00a0", " ") == short  # type: ignore[arg-type]
+    told = ahead_of(metric, change, Name("B"))  # type: ignore[arg-type]
+    assert str(told).replace("\u00a0", " ") == whole
+
+
+def test_the_interval_is_that_of_the_number_that_is_told() -> None:
+    change = Change(0.4, Interval(0.38, 0.42), "a ÷ b")
+    assert str(lead(COMPLETION, change)) == "2.50 times faster (95 % CI 2.38 to 2.63)"
+    change = Change(0.68, Interval(0.6, 0.78), "a ÷ b")
+    text = str(lead(COMPLETION, change)).replace("\u00a0", " ")
+    assert text == "32 % less time (95 % CI 22 to 40 %)"
+
+
+def test_values_that_look_alike_have_as_many_digits_as_tell_them_apart() -> None:
+    a, b = (Number(value, "0.5\u00a0ms", "x") for value in (0.512, 0.471))
+    told = told_apart(a, b, COMPLETION)
+    assert [one.text.replace("\u00a0", " ") for one in told] == ["0.51 ms", "0.47 ms"]
+    same = (Number(0.5, "0.5", "x"), Number(0.5, "0.5", "x"))
+    assert told_apart(*same, COMPLETION) == same

@@ -17,7 +17,7 @@ from netstudy.report.drawings import test_bed as draw_bed
 from netstudy.report.drawings import test_bed_alt as bed_in_words
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_html, render_markdown
-from netstudy.report.samples import TABLES, samples_csv
+from netstudy.data.samples import TABLES, samples_csv
 from netstudy.report.workloads.incast import INCAST as INCAST_PAGE
 from netstudy.store import Folder
 from tests.report import workloads

@@ -38,6 +38,8 @@ SERIES: Final = (
 measuring phase by the node's clock, and empty if that is unknown."""
 COURSE_TIME: Final = "at_s"
 """First column of the course of a node metric."""
+BY_SECOND: Final = "second"
+"""Table of what each connection carried in each second."""
 TABLES: Final = (*SAMPLE_TABLES, *HISTOGRAM_TABLES, "series")
 """Names of the available tables."""
 

@@ -22,7 +22,7 @@ from netstudy.data.columns import (
     metric_columns,
     sample_columns,
 )
-from netstudy.data.samples import TABLES, rows_by_run
+from netstudy.data.samples import BY_SECOND, TABLES, rows_by_run
 from netstudy.data.table import Constant, Part, Table
 from netstudy.report.export import exported
 from netstudy.store import Results
@@ -91,7 +91,7 @@ class StudyData:
 
         `table` is `iteration`, `connection`, `transfer`, `second`, `request` (the buckets of
         latency histograms), `series` (what was sampled), or a metric of a node such as
-        `app.send_mbps`; None: what the workload counts. Columns: `run` (its id), the factors,
+        `app.send_mbps`; None: what the workload counts, or its seconds. Columns: `run` (its id), the factors,
         `replicate`, `status` (of the run: `ok` or `invalid`), then those of the table. Times are
         integers in ns. Rows of invalid runs, which no metric uses, are left out unless `invalid`.
 
@@ -115,9 +115,14 @@ class StudyData:
         return Table(chosen, columns, self._about, parts)
 
     def _counted(self) -> str:
-        """The table of what the workload counts; the first one if there is none."""
+        """The table of what the workload counts; for one that only lasts for a time, of what each
+        second carried; the first table if there is neither."""
         noun = workload_of(self.folder.plan()).counted.noun
-        return noun if noun in TABLES else TABLES[0]
+        for _, record in self.folder.each_record():
+            for table in (noun, BY_SECOND):
+                if getattr(record.samples, table, None):
+                    return table
+        return TABLES[0]
 
     @cached_property
     def _cells(self) -> CellTable:

@@ -89,4 +89,4 @@ def test_messages_name_what_the_extras_install() -> None:
 
 def test_an_unknown_name_is_no_attribute() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'opne'"):
-        _ = netstudy.opne  # type: ignore[attr-defined]
+        _ = netstudy.opne

@@ -66,9 +66,9 @@ def test_samples_are_those_of_the_csv_to_the_digit(
     head, *rows = rows_of_csv("".join(samples_csv(incast.folder, table)))
     samples = incast.samples(table, invalid=True)
     names = [one.name for one in samples.columns]
-    at = names.index("status")
-    assert names[:at] + names[at + 1 :] == head
-    made = [row[:at] + row[at + 1 :] for row in rows_of(samples, how)]
+    at = names.index("status")  # and sample_index
+    assert names[:at] + names[at + 2 :] == head
+    made = [row[:at] + row[at + 2 :] for row in rows_of(samples, how)]
     assert [[as_csv(value) for value in row] for row in made] == rows
 
 
@@ -78,9 +78,14 @@ def test_every_table_of_transfers_is_that_of_the_csv(sized: netstudy.StudyData, 
     samples = sized.samples(table)
     assert bool(rows) == (table != "iteration"), "the study samples all other tables"
     at = head.index("replicate") + 1
-    assert [one.name for one in samples.columns] == [*head[:at], "status", *head[at:]]
+    assert [one.name for one in samples.columns] == [
+        *head[:at],
+        "status",
+        "sample_index",
+        *head[at:],
+    ]
     made = [[as_csv(value) for value in row] for row in rows_of(samples, "arrow")]
-    assert [row[:at] + row[at + 1 :] for row in made] == rows
+    assert [row[:at] + row[at + 2 :] for row in made] == rows
 
 
 def test_without_a_name_the_samples_are_what_the_workload_counts(
@@ -111,6 +116,15 @@ def test_metrics_can_be_computed_again_from_samples(incast: netstudy.StudyData) 
     assert len(p99) == 2 * 3
     for cell, value in p99.items():
         assert value == pytest.approx(cells.completion_ms_p99[cell], rel=1e-12)
+
+
+def test_connections_are_found_by_their_index(sized: netstudy.StudyData) -> None:
+    connections = sized.samples("connection").to_pandas().set_index(["run", "sample_index"])
+    transfers = sized.samples("transfer").to_pandas()
+    first = transfers[transfers.sample_index == 0]
+    assert len(first) == len({*transfers.run})
+    found = connections.loc[list(zip(transfers.run, transfers.connection, strict=True))]
+    assert len(found) == len(transfers)
 
 
 def test_samples_of_invalid_runs_come_when_asked_for(incast: netstudy.StudyData) -> None:

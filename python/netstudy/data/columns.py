@@ -22,6 +22,12 @@ REPLICATE: Final = Column(
 STATUS: Final = Column(
     "status", "string", "", "Of the run: ok, or invalid; metrics use no invalid run"
 )
+SAMPLE_INDEX: Final = Column(
+    "sample_index",
+    "int64",
+    "",
+    "Place of the row within its run, from 0; other tables refer to a connection by it",
+)
 CASES: Final = Column("cases", "list<string>", "", "Test cases that use the cell")
 
 _SERIES: Final = (

@@ -16,6 +16,7 @@ from netstudy.data.columns import (
     CASES,
     REPLICATE,
     RUN,
+    SAMPLE_INDEX,
     STATUS,
     FactorColumns,
     levels_of,
@@ -91,8 +92,10 @@ class StudyData:
 
         `table` is `iteration`, `connection`, `transfer`, `second`, `request` (the buckets of
         latency histograms), `series` (what was sampled), or a metric of a node such as
-        `app.send_mbps`; None: what the workload counts, or its seconds. Columns: `run` (its id), the factors,
-        `replicate`, `status` (of the run: `ok` or `invalid`), then those of the table. Times are
+        `app.send_mbps`; None: what the workload counts, or its seconds.
+
+        Columns: `run` (its id), the factors, `replicate`, `status` (of the run: `ok` or `invalid`)
+        and `sample_index` (place within the run, from 0), then those of the table. Times are
         integers in ns. Rows of invalid runs, which no metric uses, are left out unless `invalid`.
 
         Rows are read run by run. Raises `netstudy.NetstudyError` for an unknown table; one that
@@ -100,7 +103,7 @@ class StudyData:
         """
         chosen = table or self._counted()
         own = sample_columns(chosen)
-        taken = [RUN.name, REPLICATE.name, STATUS.name, *(one.name for one in own)]
+        taken = [one.name for one in (RUN, REPLICATE, STATUS, SAMPLE_INDEX, *own)]
         factors = FactorColumns.of(levels_of(self.folder.plan().runs), taken)
 
         def parts() -> Iterator[Part]:
@@ -109,9 +112,10 @@ class StudyData:
                     run = found.run
                     head = (run.id, *factors.levels(run.treatment), run.replicate, found.status)
                     of_run = [Constant(None) if one is None else one for one in found.columns]
-                    yield Part(found.rows, [*map(Constant, head), *of_run])
+                    index = range(found.rows)
+                    yield Part(found.rows, [*map(Constant, head), index, *of_run])
 
-        columns = (RUN, *factors.columns, REPLICATE, STATUS, *own)
+        columns = (RUN, *factors.columns, REPLICATE, STATUS, SAMPLE_INDEX, *own)
         return Table(chosen, columns, self._about, parts)
 
     def _counted(self) -> str:

@@ -1,3 +1,38 @@
-"""netstudy: design, run, analyse and publish network performance studies."""
+"""netstudy: design, run, analyse and publish network performance studies.
+
+`netstudy.open` reads a results folder as tables (`netstudy.data`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from netstudy.errors import NetstudyError
+
+if TYPE_CHECKING:
+    from netstudy.data import Column, MissingPackageError, StudyData, Table, open
 
 __version__ = "0.1.0"
+__all__ = [
+    "Column",
+    "MissingPackageError",
+    "NetstudyError",
+    "StudyData",
+    "Table",
+    "__version__",
+    "open",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The names of `netstudy.data`, imported on first use, since analysis takes a while to
+    import."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from netstudy import data
+
+    return getattr(data, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

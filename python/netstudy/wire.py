@@ -730,6 +730,7 @@ class IterationSamples(Wire):
     """One value an iteration of the measuring phase, all of the same length."""
 
     completion_ns: tuple[int, ...]
+    """From the first request to the last byte of the last server."""
     dropped_packets: tuple[int, ...] | None = None
     """Frames that switch ports dropped. None: drops are not known by iteration, as with queues of
     a kernel, which only count; `ports` may have their total."""
@@ -774,7 +775,9 @@ class TransferSamples(Wire):
     end_ns: tuple[int, ...]
     """When the client knew that all bytes were there."""
     bytes_received: tuple[int, ...]
+    """Application bytes that the client received."""
     bytes_sent: tuple[int, ...]
+    """Application bytes of the client that the server received."""
 
 
 class RequestHistogram(Wire):
@@ -785,7 +788,9 @@ class RequestHistogram(Wire):
     phase: PhaseKind
     """The phase that the requests were due in."""
     client: str
+    """The node that asked."""
     server: str
+    """The node that answered."""
     count: int
     unanswered: int
     """Requests that had no answer when the phase was over, and are in no bucket."""

@@ -43,7 +43,7 @@ def test_samples_may_be_written_to_a_file(folder: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--samples", "packet"], 'there are no samples "packet"; there are iteration,'),
-        (["--samples", "second", "--json"], "samples are written as CSV, not as json"),
+        (["--samples", "second", "--json"], "samples are written as CSV or Parquet, not as json"),
     ],
 )
 def test_what_is_not_there_is_refused(folder: Path, options: list[str], message: str) -> None:

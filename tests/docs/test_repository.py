@@ -50,7 +50,9 @@ def test_no_file_names_a_path_of_one_machine() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize(
+    "lock", ["requirements.lock", "requirements-data.lock", "requirements-dev.lock"]
+)
 def test_every_locked_package_has_a_hash_and_no_address(lock: str) -> None:
     text = (ROOT / lock).read_text()
     entries = [entry for entry in re.split(r"^(?=\S)", text, flags=re.M) if "==" in entry]
@@ -61,13 +63,15 @@ def test_every_locked_package_has_a_hash_and_no_address(lock: str) -> None:
 
 
 def test_tests_run_with_the_packages_that_users_get() -> None:
-    users, developers = (
+    users, with_extras, developers = (
         {match[0] for match in PACKAGE.finditer((ROOT / lock).read_text())}
-        for lock in ("requirements.lock", "requirements-dev.lock")
+        for lock in ("requirements.lock", "requirements-data.lock", "requirements-dev.lock")
     )
 
     assert users
     assert users <= developers
+    assert {one.partition("==")[0] for one in with_extras} >= {"pyarrow", "pandas", "polars"}
+    assert with_extras <= developers
 
 
 def test_no_tracked_file_is_over_a_mebibyte() -> None:

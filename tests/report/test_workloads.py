@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 import pytest
 
 from netstudy.analysis.study_result import analyse
+from netstudy.data.samples import TABLES, samples_csv
 from netstudy.report import charts
 from netstudy.report.document import Document, document
 from netstudy.report.drawings import test_bed as draw_bed
 from netstudy.report.drawings import test_bed_alt as bed_in_words
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_html, render_markdown
-from netstudy.report.samples import TABLES, samples_csv
 from netstudy.report.workloads.incast import INCAST as INCAST_PAGE
 from netstudy.store import Folder
 from tests.report import workloads

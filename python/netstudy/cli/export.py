@@ -1,9 +1,9 @@
-"""`netstudy export`: the cells of a run as CSV, JSON or Markdown."""
+"""`netstudy export`: the cells of a run as CSV, JSON, Markdown or Parquet, and its samples."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,12 +24,15 @@ def command(
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values. [default]")] = False,
     json: Annotated[bool, typer.Option("--json", help="An object a cell.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="Parquet, with units and meanings of its columns.")
+    ] = False,
     samples: Annotated[
         str | None,
         typer.Option(
             "--samples",
             metavar="TABLE",
-            help="The samples behind the cells as CSV, a row each: iteration, connection, "
+            help="The samples behind the cells, a row each: iteration, connection, "
             "transfer, second, request (histograms of latencies), series (what was sampled), or a "
             "metric of a node such as app.send_mbps.",
         ),
@@ -46,34 +49,47 @@ def command(
     """
     from netstudy.store import Results, storage, write_atomic
 
-    forms = {"csv": csv, "json": json, "markdown": markdown}
-    chosen = [form for form, wanted in forms.items() if wanted]
+    forms = {"csv": csv, "json": json, "markdown": markdown, "parquet": parquet}
+    chosen = [form for form, wanted in forms.items() if wanted] or ["csv"]
     if len(chosen) > 1:
         raise StudyError(f"one format at a time: --{' or --'.join(chosen)}?")
+    if parquet and output is None and sys.stdout.isatty():
+        raise StudyError("Parquet is not text; write it to a file with -o FILE", "--parquet")
     folder = Results(results).resolve(run, done=True)
-    parts = (
-        _cells(folder, *chosen or ["csv"]) if samples is None else _samples(folder, samples, chosen)
-    )
+    write = _parquet if parquet else _text
+    parts = write(folder, samples, chosen[0])
     if output is None:
-        sys.stdout.writelines(parts)
+        sys.stdout.flush()
+        sys.stdout.buffer.writelines(parts)
+        sys.stdout.buffer.flush()
     else:
         with storage(output):
-            write_atomic(output, (part.encode() for part in parts))
+            write_atomic(output, parts)
 
 
-def _samples(folder: Folder, table: str, forms: Sequence[str]) -> Iterator[str]:
-    from netstudy.report.samples import TABLES, course_csv, samples_csv
+def _parquet(folder: Folder, samples: str | None, _form: str) -> Iterator[bytes]:
+    from netstudy.data import StudyData
+    from netstudy.data.samples import columns_of
 
-    is_metric = "." in table
-    if table not in TABLES and not is_metric:
-        raise StudyError(
-            f'there are no samples "{table}"; there are {", ".join(TABLES)}, and metrics of nodes '
-            "such as app.send_mbps",
-            "--samples",
-        )
-    if set(forms) - {"csv"}:
-        raise StudyError(f"samples are written as CSV, not as {forms[0]}", "--samples")
-    return course_csv(folder, table) if is_metric else samples_csv(folder, table)
+    opened = StudyData(folder)
+    if samples is None:
+        return opened.cells().parquet()
+    columns_of(samples, "--samples")
+    return opened.samples(samples, invalid=True).parquet()
+
+
+def _text(folder: Folder, samples: str | None, form: str) -> Iterator[bytes]:
+    parts = _cells(folder, form) if samples is None else _samples(folder, samples, form)
+    return (part.encode() for part in parts)
+
+
+def _samples(folder: Folder, table: str, form: str) -> Iterator[str]:
+    from netstudy.data.samples import columns_of, samples_csv
+
+    columns_of(table, "--samples")
+    if form != "csv":
+        raise StudyError(f"samples are written as CSV or Parquet, not as {form}", "--samples")
+    return samples_csv(folder, table)
 
 
 def _cells(folder: Folder, form: str) -> Iterable[str]:

@@ -110,9 +110,15 @@ class Folder:
         They come without their series, which `series` reads for one run at a time: the series of
         100 runs of seven minutes take more than a gigabyte of memory (decision 0006).
         """
-        old = self.is_version1()
         chosen = self.plan().runs if runs is None else runs
-        return [self._record(run, old=old) for run in chosen if self._has(run)]
+        return [record for _, record in self.each_record(chosen)]
+
+    def each_record(self, runs: Iterable[Run] | None = None) -> Iterator[tuple[Run, RunRecord]]:
+        """These runs with their records, as `records` has them, one at a time in memory."""
+        old = self.is_version1()
+        for run in self.plan().runs if runs is None else runs:
+            if self._has(run):
+                yield run, self._record(run, old=old)
 
     def series(self, run: str) -> tuple[Series, ...]:
         """Samples of a run. Raises StudyError when it has no record."""

@@ -1,0 +1,145 @@
+"""The samples behind the cells, run by run and column by column, and their CSV.
+
+One record is in memory at a time, so that a folder of any size can be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from netstudy.analysis.clocks import window_of
+from netstudy.analysis.nodes import course, node_metric
+from netstudy.analysis.samples import NS_PER_S, RunSample
+from netstudy.errors import StudyError
+from netstudy.study.levels import level_text
+from netstudy.wire import HISTOGRAM_TABLES, SAMPLE_TABLES, RequestHistogram, Run, RunRecord
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+
+Values = Sequence[Any]
+"""The values of a column; None among them: not measured."""
+
+SERIES: Final = (
+    "instrument",
+    "node",
+    "port",
+    "connection",
+    "at_ns",
+    "measure_s",
+    "counter",
+    "value",
+)
+"""Columns of `series`, with a row for each value. `measure_s` is the time from the start of the
+measuring phase by the node's clock, and empty if that is unknown."""
+COURSE_TIME: Final = "at_s"
+"""First column of the course of a node metric."""
+BY_SECOND: Final = "second"
+"""Table of what each connection carried in each second."""
+TABLES: Final = (*SAMPLE_TABLES, *HISTOGRAM_TABLES, "series")
+"""Names of the available tables."""
+
+
+@dataclass(frozen=True)
+class RunRows:
+    """The rows of one run."""
+
+    run: Run
+    status: str
+    """Of its record: `ok` or `invalid`."""
+    rows: int
+    columns: Sequence[Values | None]
+    """One for each of `columns_of`; None: no run of this kind measures it."""
+
+
+def columns_of(table: str, where: str | None = None) -> tuple[str, ...]:
+    """The columns of a table of samples, or of the course of a node metric.
+
+    Raises StudyError, located at `where`, for an unknown name.
+    """
+    if "." in table:
+        try:
+            return (COURSE_TIME, node_metric(table).name)
+        except ValueError as error:
+            raise StudyError(str(error), where) from None
+    if table not in TABLES:
+        raise StudyError(
+            f'there are no samples "{table}"; there are {", ".join(TABLES)}, and metrics of nodes '
+            "such as app.send_mbps",
+            where,
+        )
+    return SERIES if table == "series" else (SAMPLE_TABLES | HISTOGRAM_TABLES)[table]
+
+
+def rows_by_run(folder: Folder, table: str) -> Iterator[RunRows]:
+    """The rows of each run that has some, in the order of the plan."""
+    for run, record in folder.each_record():
+        columns = _columns(folder, run, record, table)
+        rows = max((len(values) for values in columns if values is not None), default=0)
+        if rows:
+            known = [values or None for values in columns]
+            yield RunRows(run, record.status, rows, known)
+
+
+def samples_csv(folder: Folder, table: str) -> Iterator[str]:
+    """A header line, then one line for each sample; a value that was not measured is an empty
+    field."""
+    factors = factors_of(folder)
+    yield _line(("run", *factors, "replicate", *columns_of(table)))
+    for found in rows_by_run(folder, table):
+        run = found.run
+        levels = [level_text(run.treatment[f]) if f in run.treatment else "" for f in factors]
+        head = (run.id, *levels, run.replicate)
+        nothing = (None,) * found.rows
+        for row in zip(*(nothing if v is None else v for v in found.columns), strict=True):
+            yield _line((*head, *row))
+
+
+def factors_of(folder: Folder) -> tuple[str, ...]:
+    """The factors of all runs."""
+    return tuple(dict.fromkeys(name for run in folder.plan().runs for name in run.treatment))
+
+
+def _line(row: Values) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow("" if value is None else value for value in row)
+    return out.getvalue()
+
+
+def _columns(folder: Folder, run: Run, record: RunRecord, table: str) -> Sequence[Values | None]:
+    if "." in table:
+        found = course(RunSample(run, record, folder.series), table)
+        return () if found is None else [values.tolist() for values in found]
+    if table == "series":
+        return _series(folder, RunSample(run, record))
+    if table in HISTOGRAM_TABLES:
+        return _buckets(getattr(record.samples, table))
+    rows = getattr(record.samples, table)
+    return () if rows is None else [getattr(rows, name) for name in SAMPLE_TABLES[table]]
+
+
+def _buckets(histograms: Sequence[RequestHistogram]) -> Sequence[Values]:
+    rows = [
+        (one.operation, one.phase, one.client, one.server, value, requests)
+        for one in histograms
+        for value, requests in zip(one.value_ns, one.requests, strict=True)
+    ]
+    return list(zip(*rows, strict=True))
+
+
+def _series(folder: Folder, sample: RunSample) -> Sequence[Values]:
+    columns: tuple[list[Any], ...] = tuple([] for _ in SERIES)
+    for series in folder.series(sample.run):
+        window = window_of(sample, series.node)
+        head = (series.instrument, series.node, series.port, series.connection)
+        for index, at_ns in enumerate(series.at_ns):
+            inside = None if window is None else (at_ns - window.start_ns) / NS_PER_S
+            for counter, values in series.values.items():
+                row = (*head, at_ns, inside, counter, values[index])
+                for column, value in zip(columns, row, strict=True):
+                    column.append(value)
+    return columns

@@ -1,0 +1,225 @@
+"""Cells and samples as Arrow, pandas and polars hold what the CSV holds, with types and units."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netstudy
+from netstudy.analysis.cells import cell_table
+from netstudy.data.columns import FactorColumns
+from netstudy.data.samples import TABLES, samples_csv
+from netstudy.report.export import to_csv
+from netstudy.study.levels import level_text
+from tests.data.conftest import finished
+from tests.report.results import from_text, small_incast, study_text
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+COURSE = "client.goodput_mbps"
+
+
+def rows_of_csv(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def as_csv(value: Any) -> str:
+    """A value as the CSV has it; floats with all digits."""
+    if value is None:
+        return ""
+    return level_text(value) if isinstance(value, str | bool | int) else repr(float(value))
+
+
+def rows_of(table: netstudy.Table, how: str) -> list[list[Any]]:
+    """The rows as Python values, by way of a library; what is missing is None."""
+    if how == "arrow":
+        return [list(row.values()) for row in table.to_arrow().to_pylist()]
+    if how == "polars":
+        return [list(row) for row in table.to_polars().rows()]
+    frame = table.to_pandas()
+    return [
+        [None if pd.isna(value) else getattr(value, "item", lambda v=value: v)() for value in row]
+        for row in frame.itertuples(index=False, name=None)
+    ]
+
+
+@pytest.mark.parametrize("how", ["arrow", "pandas", "polars"])
+def test_cells_are_those_of_the_csv_to_the_digit(incast: netstudy.StudyData, how: str) -> None:
+    head, *rows = rows_of_csv(to_csv(cell_table(incast.folder)))
+    cells = incast.cells()
+    assert [one.name for one in cells.columns] == head
+    assert [[as_csv(value) for value in row] for row in rows_of(cells, how)] == rows
+
+
+@pytest.mark.parametrize("how", ["arrow", "pandas", "polars"])
+@pytest.mark.parametrize("table", ["iteration", "connection"])
+def test_samples_are_those_of_the_csv_to_the_digit(
+    incast: netstudy.StudyData, table: str, how: str
+) -> None:
+    head, *rows = rows_of_csv("".join(samples_csv(incast.folder, table)))
+    samples = incast.samples(table, invalid=True)
+    names = [one.name for one in samples.columns]
+    at = names.index("status")  # and sample_index
+    assert names[:at] + names[at + 2 :] == head
+    made = [row[:at] + row[at + 2 :] for row in rows_of(samples, how)]
+    assert [[as_csv(value) for value in row] for row in made] == rows
+
+
+@pytest.mark.parametrize("table", [*TABLES, COURSE])
+def test_every_table_of_transfers_is_that_of_the_csv(sized: netstudy.StudyData, table: str) -> None:
+    head, *rows = rows_of_csv("".join(samples_csv(sized.folder, table)))
+    samples = sized.samples(table)
+    assert bool(rows) == (table != "iteration"), "the study samples all other tables"
+    at = head.index("replicate") + 1
+    assert [one.name for one in samples.columns] == [
+        *head[:at],
+        "status",
+        "sample_index",
+        *head[at:],
+    ]
+    made = [[as_csv(value) for value in row] for row in rows_of(samples, "arrow")]
+    assert [row[:at] + row[at + 2 :] for row in made] == rows
+
+
+def test_without_a_name_the_samples_are_what_the_workload_counts(
+    incast: netstudy.StudyData, sized: netstudy.StudyData, loaded: netstudy.StudyData
+) -> None:
+    assert incast.samples().name == "iteration"
+    assert sized.samples().name == "transfer"
+    assert loaded.samples().name == "second", "flows without an end count nothing"
+
+
+def test_a_value_that_was_not_measured_is_null_and_never_0(incast: netstudy.StudyData) -> None:
+    cells = {row["servers"]: row for row in incast.cells().to_arrow().to_pylist()}
+    assert cells[5]["completion_ms_mean"] is cells[5]["drops_per_iteration"] is None
+    rows = incast.samples().to_pandas()
+    uncounted = rows[(rows.servers == 2) & (rows.replicate == 1)]
+    assert len(uncounted) == 2 * 120
+    assert uncounted.dropped_packets.isna().all()
+    assert uncounted.timeouts.notna().all()
+    assert str(rows.dropped_packets.dtype) == "Int64", "integers stay integers beside missing ones"
+
+
+def test_metrics_can_be_computed_again_from_samples(incast: netstudy.StudyData) -> None:
+    # rows of the invalid run are no part of either
+    rows = incast.samples().to_pandas()
+    cells = incast.cells().to_pandas().set_index(["switch", "servers"])
+    by_cell = rows.groupby(["switch", "servers"]).completion_ns
+    p99 = by_cell.apply(lambda ns: np.percentile(ns.to_numpy(np.float64) / 1e6, 99))
+    assert len(p99) == 2 * 3
+    for cell, value in p99.items():
+        assert value == pytest.approx(cells.completion_ms_p99[cell], rel=1e-12)
+
+
+def test_connections_are_found_by_their_index(sized: netstudy.StudyData) -> None:
+    connections = sized.samples("connection").to_pandas().set_index(["run", "sample_index"])
+    transfers = sized.samples("transfer").to_pandas()
+    first = transfers[transfers.sample_index == 0]
+    assert len(first) == len({*transfers.run})
+    found = connections.loc[list(zip(transfers.run, transfers.connection, strict=True))]
+    assert len(found) == len(transfers)
+
+
+def test_samples_of_invalid_runs_come_when_asked_for(incast: netstudy.StudyData) -> None:
+    valid, every = (incast.samples(invalid=also).to_pandas() for also in (False, True))
+    assert set(valid.status) == {"ok"}
+    assert set(every[every.status == "invalid"].servers) == {9}
+    assert len(every) - len(valid) == 2 * 120
+
+
+def test_intervals_stand_beside_their_metric(incast: netstudy.StudyData) -> None:
+    rows = incast.cells(intervals=True).to_arrow().to_pylist()
+    measured = [row for row in rows if row["servers"] != 5]
+    for row in measured:
+        assert row["completion_ms_mean_low"] < row["completion_ms_mean"]
+        assert row["completion_ms_mean"] < row["completion_ms_mean_high"]
+    assert [row["completion_ms_mean_low"] for row in rows if row["servers"] == 5] == [None] * 2
+
+
+def test_every_column_has_a_meaning_and_times_have_a_unit(loaded: netstudy.StudyData) -> None:
+    for table in (loaded.cells(), *map(loaded.samples, (*TABLES, COURSE))):
+        assert [one.name for one in table.columns if not one.meaning] == []
+        times = {one.unit for one in table.columns if one.name.endswith("_ns")}
+        assert times <= {"ns"}
+    units = {one.name: one.unit for one in loaded.samples("transfer").columns}
+    assert (units["bytes_received"], units["start_ns"], units["connection"]) == ("B", "ns", "")
+    field = loaded.cells().to_arrow().schema.field("goodput_mbps")
+    assert field.metadata[b"unit"] == b"Mbit/s"
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        ([1, 2], "int64"),
+        ([1, 2.5], "float64"),
+        ([True, False], "bool"),
+        (["a", "b"], "string"),
+        ([1, "all"], "string"),
+        ([True, 1], "string"),
+        ([2**63], "string"),
+    ],
+)
+def test_the_column_of_a_factor_has_the_type_of_its_levels(
+    levels: list[Any], expected: str
+) -> None:
+    columns = FactorColumns.of({"f": levels}, [])
+    assert columns.columns[0].type == expected
+    written = [columns.levels({"f": level})[0] for level in levels]
+    texts = [level_text(level) for level in levels]
+    assert written == (texts if expected == "string" else levels)
+
+
+def test_a_factor_that_a_case_does_not_have_is_null_and_cases_are_a_list(tmp_path: Path) -> None:
+    cases = """
+cases:
+  few: {factors: {servers: [1, 2]}, fixed: {switch: nexus-5010}}
+  striped: {factors: {servers: [2], stripe: [true, false]}, fixed: {switch: nexus-5010}}
+"""
+    text = study_text(cases, switch='"${switch}"', servers='"${servers}"').replace(
+        "block: 4 MB", 'block: 4 MB, striped: "${stripe}"'
+    )
+    text = text.replace("servers: [1, 2]}, fixed: {", "servers: [1, 2]}, fixed: {stripe: false, ")
+    opened = netstudy.open(finished(from_text(tmp_path, text)).path)
+    rows = opened.cells().to_arrow().to_pylist()
+    assert {tuple(row["cases"]) for row in rows} <= {("few",), ("striped",), ("few", "striped")}
+    assert {type(row["stripe"]) for row in rows} <= {bool, type(None)}
+
+
+def test_a_factor_with_the_name_of_a_column_gets_a_name_of_its_own() -> None:
+    columns = FactorColumns.of({"run": [1], "run_level": [2]}, ["run"])
+    assert [one.name for one in columns.columns] == ["run_level", "run_level_level"]
+
+
+def test_a_table_is_an_arrow_stream_itself(incast: netstudy.StudyData) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    iterations = incast.samples()
+    expected = iterations.to_arrow()
+    assert pa.table(iterations).equals(expected)
+    assert pl.DataFrame(iterations).height == expected.num_rows
+    timeouts = sum(expected["timeouts"].to_pylist())
+    for _ in range(2):  # it can be read again
+        counted = duckdb.sql("select count(*), sum(timeouts) from iterations").fetchall()
+        assert counted == [(expected.num_rows, timeouts)]
+
+
+def test_an_unfinished_folder_and_unknown_samples_are_refused(
+    tmp_path: Path, incast: netstudy.StudyData
+) -> None:
+    unfinished = small_incast(tmp_path)
+    with pytest.raises(netstudy.NetstudyError, match="is not finished"):
+        netstudy.open(unfinished.path)
+    with pytest.raises(netstudy.NetstudyError, match='no samples "packet"; there are iteration,'):
+        incast.samples("packet")
+    with pytest.raises(netstudy.NetstudyError, match="no results of 'nothing' in "):
+        netstudy.open("nothing", results=tmp_path)
+
+
+def test_a_study_opens_by_its_name(incast: netstudy.StudyData) -> None:
+    assert netstudy.open("incast", results=incast.path.parents[1]).path == incast.path

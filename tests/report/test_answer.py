@@ -12,12 +12,13 @@ import pytest
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, GOODPUT
+from netstudy.report.numbers import full_level
 from netstudy.report.prose.answer import WORDS_MAX, answer
 from netstudy.report.prose.change import Change, ahead_of, lead, told_apart
 from netstudy.report.prose.summary import WORDS_MAX as SUMMARY_WORDS_MAX
 from netstudy.report.prose.summary import summary
 from netstudy.report.refs import Name, Number
-from netstudy.wire import Run, RunRecord
+from netstudy.wire import Level, Run, RunRecord
 from tests.report.results import from_text, study_text
 from tests.report.synthetic import from_samples
 
@@ -161,6 +162,22 @@ def test_the_interval_is_that_of_the_number_that_is_told() -> None:
     change = Change(0.68, Interval(0.6, 0.78), "a ÷ b")
     text = str(lead(COMPLETION, change)).replace("\u00a0", " ")
     assert text == "32 % less time (95 % CI 22 to 40 %)"
+
+
+@pytest.mark.parametrize(
+    ("factor", "level", "text"),
+    [
+        ("mtu", 9000, "mtu 9000"),
+        ("buffer", "2 MB", "buffer 2 MB"),
+        ("sack", True, "sack true"),
+        ("servers", 23, "23 servers"),
+        ("switch", "nexus-5010", "nexus-5010"),
+    ],
+)
+def test_a_level_that_is_no_name_says_of_which_factor_it_is(
+    factor: str, level: Level, text: str
+) -> None:
+    assert full_level(factor, level).replace("\u00a0", " ") == text
 
 
 def test_values_that_look_alike_have_as_many_digits_as_tell_them_apart() -> None:

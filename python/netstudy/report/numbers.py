@@ -66,9 +66,9 @@ def counted(factor: str, text: str) -> str:
 
 
 def full_level(factor: str, level: Level | None) -> str:
-    """A level that stands alone: one that begins with a digit says of which factor it is."""
+    """A level that stands alone: a number or a switch says of which factor it is."""
     text = level_text(level)
-    return counted(factor, text) if text[:1].isdigit() else text
+    return counted(factor, text) if text[:1].isdigit() or isinstance(level, bool) else text
 
 
 def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[str]:

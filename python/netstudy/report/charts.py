@@ -334,7 +334,7 @@ def svg(drawn: Chart, size: Size) -> str:
     """The chart as SVG text, without a browser."""
     import vl_convert
 
-    spec = _made(drawn, size).to_dict()
+    spec = _made(drawn, size).to_dict(validate=False)
     text: str = vl_convert.vegalite_to_svg(json.dumps(spec))
     return text
 

@@ -49,7 +49,9 @@ def test_without_a_link_of_the_causal_chain_nothing_is_said_of_one(ethernet: Doc
 
 
 def test_what_was_observed_is_said_of_each_held_level_in_turn(ethernet: Document) -> None:
-    assert [one.lead for one in ethernet.summary] == ["Observed (rate 500)", "Observed (rate 600)"]
+    said = [str(one).replace("\u00a0", " ") for one in ethernet.summary[0].sentences]
+    assert said[0].startswith("At rate 500: Network traffic at app@client: from 746 Mbit/s")
+    assert said[1].startswith("At rate 600: Network traffic at app@client: from 770 Mbit/s")
 
 
 def test_the_command_that_makes_the_report_again_leaves_out_the_same_parts(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from netstudy.analysis.effects import Effects, PairEffect, Pointless, effects
 from netstudy.analysis.layout import Panel
@@ -15,7 +16,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.report.cellrefs import at, cell_number, count, metric_number, plain
-from netstudy.report.numbers import counted, level_text, listed, significant_text, spans
+from netstudy.report.numbers import counted, full_level, level_text, listed, significant_text, spans
 from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead, told_apart
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations
@@ -69,7 +70,22 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     elif whole is not None and whole.ranked:
         yield from _factors(whole, _load(case))
     elif not case.loops:
-        yield from (one for found in case.panels for one in key_observations(found))
+        yield from _observed(case)
+
+
+def _observed(case: CaseResult) -> Iterator[Sentence]:
+    """What is seen where nothing is compared: the first observation of each panel, then others."""
+    if len(case.panels) == 1:
+        yield from key_observations(case.panels[0])
+        return
+    each = [[_held(found, one) for one in key_observations(found)] for found in case.panels]
+    yield from (one for turn in zip_longest(*each) for one in turn if one is not None)
+
+
+def _held(found: PanelResult, observed: Sentence) -> Sentence:
+    """A sentence with the levels that its panel holds."""
+    held = [Name(full_level(factor, level)) for factor, level in found.panel.fixed.items()]
+    return say("At {held}: {text}", held=join(held), text=observed) if held else observed
 
 
 def _load(case: CaseResult) -> str | None:

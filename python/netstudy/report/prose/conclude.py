@@ -32,6 +32,7 @@ from netstudy.report.prose.words import (
     in_panel,
     point,
     where_levels,
+    why_no_verdict,
 )
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level
@@ -73,12 +74,8 @@ def deciding(found: PanelResult) -> list[VerdictTable]:
 
 
 def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """The result of a single run for each cell: an order, without any measure of uncertainty."""
-    yield say(
-        "One run of a cell shows nothing of what differs between runs, so nothing is decided"
-        "{held}.",
-        held=in_panel(panel),
-    )
+    """The result without variation between runs: an order, without any measure of uncertainty."""
+    yield say("{why}{held}.", why=why_no_verdict(table), held=in_panel(panel))
     rows = [row for row in table.rows if row.ratio is not None]
     for level, ahead in (
         (table.level, [row for row in rows if _is_ahead(row, table.metric)]),
@@ -261,6 +258,9 @@ def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     where = where_levels(panel, [row.x for row in rows])
     if any(row.by_rounding for row in rows):
         yield say("{where}: the published digits do not tell.", where=where)
+        return
+    if any(row.too_few_samples for row in rows):
+        yield say("{where}: {why}.", where=where, why=why_no_verdict(table))
         return
     known = [row.more_runs for row in rows if row.more_runs is not None]
     if len(known) < len(rows):

@@ -13,10 +13,10 @@ from netstudy.analysis.intervals import Interval
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, GOODPUT
 from netstudy.report.prose.answer import WORDS_MAX, answer
-from netstudy.report.prose.change import Change, ahead_of, lead
+from netstudy.report.prose.change import Change, ahead_of, lead, told_apart
 from netstudy.report.prose.summary import WORDS_MAX as SUMMARY_WORDS_MAX
 from netstudy.report.prose.summary import summary
-from netstudy.report.refs import Name
+from netstudy.report.refs import Name, Number
 from netstudy.wire import Run, RunRecord
 from tests.report.results import from_text, study_text
 from tests.report.synthetic import from_samples
@@ -161,3 +161,11 @@ def test_the_interval_is_that_of_the_number_that_is_told() -> None:
     change = Change(0.68, Interval(0.6, 0.78), "a ÷ b")
     text = str(lead(COMPLETION, change)).replace("\u00a0", " ")
     assert text == "32 % less time (95 % CI 22 to 40 %)"
+
+
+def test_values_that_look_alike_have_as_many_digits_as_tell_them_apart() -> None:
+    a, b = (Number(value, "0.5\u00a0ms", "x") for value in (0.512, 0.471))
+    told = told_apart(a, b, COMPLETION)
+    assert [one.text.replace("\u00a0", " ") for one in told] == ["0.51 ms", "0.47 ms"]
+    same = (Number(0.5, "0.5", "x"), Number(0.5, "0.5", "x"))
+    assert told_apart(*same, COMPLETION) == same

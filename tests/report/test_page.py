@@ -166,7 +166,7 @@ def test_markdown_tells_the_same(incast: Folder, page_path: Path) -> None:
 def test_all_caveats_stand_in_the_summary(tmp_path: Path) -> None:
     folder = small_incast(tmp_path, lambda p: failed(p) if p.replicate == 2 else record(p))
     html = write_report(folder, analyse(folder)).html.read_text()
-    assert html.index(">Summary<") < html.index(">Caveats<") < html.index(">Test bed")
+    assert html.index(">Summary<") < html.index(">Caveats<") < html.index('id="setup"')
     assert "the engine ran out of memory" in html
     read(html)
 

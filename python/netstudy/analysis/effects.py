@@ -124,10 +124,14 @@ class Interaction:
     p: float | None
     """Adjusted over all interactions."""
 
+    def changed(self, value: float) -> float:
+        """A value on the scale of the contrast as a ratio, or as it is."""
+        return math.exp(value) if self.scale == "ratio" else value
+
     @property
     def change(self) -> float:
         """Ratio of the two effects, or their difference."""
-        return math.exp(self.contrast.value) if self.scale == "ratio" else self.contrast.value
+        return self.changed(self.contrast.value)
 
     @property
     def is_shown(self) -> bool:

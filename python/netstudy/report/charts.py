@@ -8,8 +8,9 @@ shape of their points. Intervals are computed beforehand, and a missing value le
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -19,8 +20,10 @@ from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.verdict import VerdictTable
 from netstudy.analysis.workloads import WorkloadAnalysis
-from netstudy.report.numbers import counted, level_text, number_text
+from netstudy.report.numbers import counted, full_level, level_text, number_text
+from netstudy.wire import Level
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe & Ito (2008), darkest first."""
@@ -76,12 +79,21 @@ class Drawn:
     points: Sequence[Mapping[str, Any]]
     runs: Sequence[Mapping[str, Any]] = ()
     rules: Sequence[Mapping[str, Any]] = ()
+    marks: Sequence[Mapping[str, Any]] = ()
+    """Values of x at which the lead changes, each with its words."""
+    band: Sequence[Mapping[str, Any]] = ()
+    """The equivalence margin about the base level, along x."""
 
 
 def metric_chart(
-    panel: Panel, metric: Metric, workload: WorkloadAnalysis, title: str | None = None
+    panel: Panel,
+    metric: Metric,
+    workload: WorkloadAnalysis,
+    title: str | None = None,
+    verdicts: Sequence[VerdictTable] = (),
 ) -> Drawn:
-    """A metric against x, one line for each level of the series; `title` is the study's own."""
+    """A metric against x, one line for each level of the series; `title` is the study's own, and
+    `verdicts` those on this metric: where the lead changes is marked, and the margin shaded."""
     points = [point for level in panel.series_levels for point in _points(panel, level, metric)]
     intervals = any(point["low"] is not None for point in points)
     return Drawn(
@@ -90,11 +102,34 @@ def metric_chart(
         x=panel.x or panel.series or "",
         x_numeric=panel.x_numeric,
         y=_axis(metric),
-        series={level_text(v): Style(i, i, i) for i, v in enumerate(panel.series_levels)},
+        series={_series(panel, v): Style(i, i, i) for i, v in enumerate(panel.series_levels)},
         points=points,
         runs=_run_points(panel, metric),
         rules=_rules(panel, metric, workload),
+        marks=[mark for table in verdicts for mark in _crossings(table)] if panel.x_numeric else (),
+        band=_band(panel, metric, verdicts[0]) if verdicts and panel.x_numeric else (),
     )
+
+
+def _series(panel: Panel, level: Level | None) -> str:
+    return "" if panel.series is None else full_level(panel.series, level)
+
+
+def _crossings(table: VerdictTable) -> Iterator[dict[str, Any]]:
+    for one in table.crossovers:
+        yield {"x": one.before, "text": f"{full_level(table.factor, one.to_level)} overtakes"}
+
+
+def _band(panel: Panel, metric: Metric, table: VerdictTable) -> list[dict[str, Any]]:
+    """Values that differ from the base level by the margin."""
+    margin = (table.margin_pct or 0.0) / 100
+    cells = [(x, panel.cell(x, table.base)) for x in panel.x_levels]
+    values = [(x, cell.value(metric) if cell else None) for x, cell in cells]
+    return [
+        {"x": x, "low": value * (1 - margin), "high": value * (1 + margin)}
+        for x, value in values
+        if value is not None and margin
+    ]
 
 
 def overlay_chart(panel: Panel, metric: Metric, reference: PanelReference) -> Drawn:
@@ -149,7 +184,8 @@ def _points(panel: Panel, level: Any, metric: Metric) -> list[dict[str, Any]]:
     for x in panel.x_levels:
         cell = panel.cell(x, level)
         estimate = cell.estimate(metric) if cell else None
-        found.append(_estimate_point(x if panel.x else level, level_text(level), estimate, panel))
+        name = _series(panel, level)
+        found.append(_estimate_point(x if panel.x else level, name, estimate, panel))
     return found
 
 
@@ -185,7 +221,7 @@ def _run_points(panel: Panel, metric: Metric) -> list[dict[str, Any]]:
     if runs > POINTS_SHOWN or runs == len(cells):
         return []
     return [
-        _point(x if panel.x else level, level_text(level), value, None, None, panel.x_numeric)
+        _point(x if panel.x else level, _series(panel, level), value, None, None, panel.x_numeric)
         for (x, level), cell in panel.cells.items()
         for run in cell.runs
         if (value := metric.reading.of_run(run)) is not None
@@ -220,7 +256,37 @@ class Lines:
     """Whether both axes are logarithmic; otherwise both begin at zero."""
 
 
-Chart = Drawn | Lines
+@dataclass(frozen=True)
+class GridCell:
+    """A cell of a grid."""
+
+    x: str
+    y: str
+    facet: str
+    """The levels that its grid holds; empty where there is one grid."""
+    text: str
+    kind: str = ""
+    """Decides its colour, where kinds have one."""
+    value: float | None = None
+    """Decides its shade, where values have one."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A matrix of two factors with a text in each cell, coloured by kind or shaded by value."""
+
+    title: str
+    subtitle: str
+    x: str
+    y: str
+    x_levels: Sequence[str]
+    y_levels: Sequence[str]
+    cells: Sequence[GridCell]
+    kinds: Sequence[str] = ()
+    """Kinds with a colour of their own, then the two grey ones; empty where values are shaded."""
+
+
+Chart = Drawn | Lines | Grid
 
 _CURVES = {
     "over-time": ("Goodput over time", "s from the start of the measuring phase", "Mbit/s"),
@@ -268,13 +334,77 @@ def svg(drawn: Chart, size: Size) -> str:
     """The chart as SVG text, without a browser."""
     import vl_convert
 
-    spec = (_lines(drawn, size) if isinstance(drawn, Lines) else _chart(drawn, size)).to_dict()
+    spec = _made(drawn, size).to_dict()
     text: str = vl_convert.vegalite_to_svg(json.dumps(spec))
     return text
 
 
+def _made(drawn: Chart, size: Size) -> Any:
+    if isinstance(drawn, Grid):
+        return _grid(drawn, size)
+    return _lines(drawn, size) if isinstance(drawn, Lines) else _chart(drawn, size)
+
+
+_GREYS = ("#ffffff", "#e3e3e3")
+"""Of cells in which nothing is better, and of those that are open."""
+
+
+def _grid(drawn: Grid, size: Size) -> Any:
+    """Small multiples of matrices on the same axes."""
+    facets = list(dict.fromkeys(cell.facet for cell in drawn.cells))
+    columns = max(1, min(len(facets), 3 if size.width > 400 else 1))
+    side = min(64, (size.width - 60 * columns) // (columns * max(1, len(drawn.x_levels))))
+    longest = max((len(cell.text) for cell in drawn.cells), default=0)
+    side = max(side, 12 + longest * size.font // 2)
+    colours = [*COLOURS[: len(drawn.kinds) - 2], *_GREYS]
+    values = [vars(cell) for cell in drawn.cells]
+    x = alt.X("x:N", title=drawn.x, sort=list(drawn.x_levels), axis=alt.Axis(labelAngle=0))
+    y = alt.Y("y:N", title=drawn.y, sort=list(drawn.y_levels))
+    base = alt.Chart(_data(values)).encode(x=x, y=y)
+    kinds = alt.Scale(domain=list(drawn.kinds), range=colours)
+    fill = alt.Color("kind:N", scale=kinds, legend=None)
+    rect = base.mark_rect(stroke=FAINT, strokeWidth=0.5).encode(color=fill)
+    dark = f"indexof({json.dumps(list(drawn.kinds[-2:]))}, datum.kind) < 0"
+    if not drawn.kinds:
+        shade, limit = _shade([cell.value for cell in drawn.cells if cell.value is not None])
+        fill = alt.Color("value:Q", scale=shade, legend=None)
+        rect = base.mark_rect(stroke=FAINT, strokeWidth=0.5).encode(color=fill)
+        dark = f"datum.value > {limit}"
+    text = base.mark_text(fontSize=size.font - 2).encode(
+        text="text:N", color=alt.condition(dark, alt.value(PAPER), alt.value(INK))
+    )
+    layered = alt.layer(rect, text).properties(
+        width=side * len(drawn.x_levels), height=34 * len(drawn.y_levels)
+    )
+    if len(facets) > 1:
+        faceted = layered.facet(
+            facet=alt.Facet("facet:N", title=None, sort=facets), columns=columns
+        )
+        return _configured(faceted.properties(title=_titles(drawn, size)), size)
+    return _configured(layered.properties(title=_titles(drawn, size)), size)
+
+
+_WIDE_SPAN = 20
+"""Values that differ by more are shaded by their logarithms."""
+
+
+def _shade(values: Sequence[float]) -> tuple[alt.Scale, float]:
+    """The shades of values, and the value from which on they are dark."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if low > 0 and high / low > _WIDE_SPAN:
+        return alt.Scale(scheme="blues", type="log"), low * (high / low) ** 0.6
+    return alt.Scale(scheme="blues"), low + (high - low) * 0.6
+
+
 def _chart(drawn: Drawn, size: Size) -> Any:
-    layers = [*_rule_layers(drawn, size), *_data_layers(drawn, size)]
+    labels = _end_labels(drawn)
+    layers = [
+        *_band_layers(drawn),
+        *_rule_layers(drawn, size),
+        *_mark_layers(drawn, size),
+        *_data_layers(drawn, size, has_legend=not labels),
+        *_label_layers(drawn, labels, size),
+    ]
     chart = (
         alt.layer(*layers)
         .resolve_legend(strokeDash="independent")
@@ -329,9 +459,72 @@ def _data(values: Sequence[Mapping[str, Any]]) -> Any:
     return alt.Data(values=list(values))  # type: ignore[no-untyped-call]  # altair leaves it so
 
 
-def _data_layers(drawn: Drawn, size: Size) -> list[alt.Chart]:
+_LABELLED_MAX = 6
+"""Lines of a chart that bear their names at their ends; more have a legend."""
+_LABEL_GAP = 0.06
+"""Share of the height between two names, so that they can be read."""
+
+
+def _end_labels(drawn: Drawn) -> list[dict[str, Any]]:
+    """Where the name of each line stands: at its last point, moved away from the others'."""
+    if not drawn.x_numeric or not 2 <= len(drawn.series) <= _LABELLED_MAX:
+        return []
+    ends = []
+    for name in drawn.series:
+        own = [one for one in drawn.points if one["series"] == name and one["y"] is not None]
+        if not own:
+            return []
+        last = max(own, key=lambda one: float(one["x"]))
+        ends.append({"x": last["x"], "y": float(last["y"]), "series": name})
+    if len({one["x"] for one in ends}) > 1:
+        return []
+    top = max(max(float(p["high"] or p["y"] or 0) for p in drawn.points), 1e-12)
+    ends.sort(key=lambda one: one["y"])
+    for below, above in pairwise(ends):
+        above["y"] = max(above["y"], below["y"] + _LABEL_GAP * top)
+    return ends
+
+
+def _label_layers(drawn: Drawn, labels: Sequence[Mapping[str, Any]], size: Size) -> list[alt.Chart]:
+    if not labels:
+        return []
+    names, looks = list(drawn.series), list(drawn.series.values())
+    colours = alt.Scale(domain=names, range=[look.ink for look in looks])
+    text = alt.Chart(_data(labels)).mark_text(
+        align="left", dx=10, fontSize=size.font - 1, fontWeight="bold", clip=False
+    )
+    return [
+        text.encode(
+            x=alt.X("x:Q"),
+            y=alt.Y("y:Q"),
+            text="series:N",
+            color=alt.Color("series:N", scale=colours, legend=None),
+        )
+    ]
+
+
+def _band_layers(drawn: Drawn) -> list[alt.Chart]:
+    if not drawn.band:
+        return []
+    area = alt.Chart(_data(drawn.band)).mark_area(color=FAINT, opacity=0.18)
+    return [area.encode(x=alt.X("x:Q"), y=alt.Y("low:Q"), y2="high:Q")]
+
+
+def _mark_layers(drawn: Drawn, size: Size) -> list[alt.Chart]:
+    """A line at each change of the lead, with its words at the top."""
+    if not drawn.marks:
+        return []
+    base = alt.Chart(_data(drawn.marks))
+    rule = base.mark_rule(color=INK, strokeDash=[2, 3]).encode(x=alt.X("x:Q"))
+    text = base.mark_text(
+        align="left", baseline="top", dx=5, color=INK, fontSize=size.font - 2
+    ).encode(x=alt.X("x:Q"), y=alt.value(2), text="text:N")
+    return [rule, text]
+
+
+def _data_layers(drawn: Drawn, size: Size, *, has_legend: bool) -> list[alt.Chart]:
     x, y = _x(drawn, size), alt.Y("y:Q", title=drawn.y, scale=alt.Scale(domainMin=0, clamp=True))
-    stroke, fill, dash, shape = _styles(drawn, size)
+    stroke, fill, dash, shape = _styles(drawn, size, has_legend=has_legend)
     base = alt.Chart(_data(drawn.points))
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
     line = base.mark_line(strokeWidth=2, clip=False)
@@ -362,11 +555,14 @@ def _ticks(levels: Sequence[float], step: int) -> list[float]:
     return list(levels[::-1][::step][::-1])
 
 
-def _styles(drawn: Drawn, size: Size) -> tuple[alt.Stroke, alt.Fill, alt.StrokeDash, alt.Shape]:
+def _styles(
+    drawn: Drawn, size: Size, *, has_legend: bool
+) -> tuple[alt.Stroke, alt.Fill, alt.StrokeDash, alt.Shape]:
     """One look for each series; the legend shows outline, filling and shape together."""
     names, looks = list(drawn.series), list(drawn.series.values())
     columns = 2 if size.width > 400 else 1
-    legend = None if len(names) < 2 else alt.Legend(title=None, columns=columns)
+    has_legend = has_legend and len(names) > 1
+    legend = alt.Legend(title=None, columns=columns) if has_legend else None
 
     def scale(values: Sequence[Any]) -> alt.Scale:
         return alt.Scale(domain=names, range=values)

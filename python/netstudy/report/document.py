@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.curves import Curves, curves_of
@@ -20,8 +21,10 @@ from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.cellrefs import level_name, treatment_text
 from netstudy.report.drawings import test_bed, test_bed_alt
+from netstudy.report.effects_tables import EffectsSection, effects_section
 from netstudy.report.methods import methods, samples_of
 from netstudy.report.numbers import level_text
+from netstudy.report.prose.answer import effects_of
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.describe import case_description, study_description
 from netstudy.report.prose.explain import chain, limits
@@ -40,6 +43,7 @@ from netstudy.report.tables import (
     account_table,
     causes_table,
     results_table,
+    unrepeated,
     verdicts_table,
 )
 from netstudy.report.testbed_tables import Evidence, agreement_evidence, limits_evidence
@@ -115,6 +119,9 @@ class CaseSection:
     """The study's own tables; if there are none, each panel has one."""
     growth: Evidence | None
     """How its growing factor ended; None if no factor grows."""
+    effects: tuple[Table, ...]
+    """The effects of its factors; empty where the verdicts tell all of it."""
+    effect_figures: tuple[Figure, ...]
     panels: tuple[PanelSection, ...]
 
     @property
@@ -165,6 +172,7 @@ class Document:
         """Every figure of the report, once."""
         yield from (figure for figure in (self.bed, self.workload) if figure is not None)
         for case in self.cases:
+            yield from case.effect_figures
             for panel in case.panels:
                 yield from panel.figures
                 yield from panel.reference_figures
@@ -237,13 +245,23 @@ def _provenance(folder: Folder, result: StudyResult) -> Sentence:
             folder=Name(folder.path.name),
         )
     return say(
-        "Testbed {testbed}, seed {seed}, netstudy {version}, engine {engine}; results {folder}.",
+        "Testbed {testbed}, seed {seed}, netstudy {version}, engine {engine}; {when}; results "
+        "{folder}.",
+        when=_when(folder.environment()),
         testbed=Name(invocation.testbed),
         seed=Name(str(invocation.seed)),
         version=Name(invocation.versions.get("netstudy", "unknown")),
         engine=Name(engine.version if engine else "unknown"),
         folder=Name(folder.path.name),
     )
+
+
+def _when(environment: Mapping[str, Any]) -> Name:
+    """The day on which it was carried out, and the machine: 23 November 2026, AMD EPYC (2 CPUs)."""
+    started = datetime.fromisoformat(environment["started_utc"])
+    machine = environment.get("cpu") or environment.get("machine") or "unknown machine"
+    day = f"{started.day} {started:%B %Y}"
+    return Name(f"{day}, {machine} ({environment.get('cores')} CPUs, {environment.get('kernel')})")
 
 
 def _key_figure(cases: Sequence[CaseSection]) -> Figure | None:
@@ -274,12 +292,16 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
     many = len(result.cases) > 1
     prefix = f"case{index + 1}" if many else "results"
     tables = tuple(asked_tables(result, case, prefix))
+    whole = effects_of(result, case)
+    section = effects_section(case, whole, prefix) if whole else None
     return CaseSection(
         id=prefix,
         name=f"Test case {case.name}" if many else "Test case",
         description=tuple(case_description(case, result.comparing)),
         tables=tables,
         growth=_growth(case, prefix, result.margin_pct) if case.loops else None,
+        effects=section.tables if section else (),
+        effect_figures=tuple(_effect_figures(section, prefix)),
         panels=tuple(
             _panel(
                 found,
@@ -291,6 +313,15 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
             for number, found in enumerate(case.panels, start=1)
         ),
     )
+
+
+def _effect_figures(section: EffectsSection | None, key: str) -> Iterator[Figure]:
+    for name, grid in section.grids if section else ():
+        told = "; ".join(
+            f"{grid.x} {one.x}, {grid.y} {one.y}{', ' * bool(one.facet)}{one.facet}: {one.text}"
+            for one in grid.cells
+        )
+        yield Figure(f"{key}-{name}", f"{grid.title}. {told}.", None, grid)
 
 
 def _growth(case: CaseResult, key: str, margin_pct: float | None) -> Evidence:
@@ -322,7 +353,7 @@ def _panel(
             *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
         ),
         observations=tuple(observations(found)),
-        verdicts=tuple(
+        verdicts=unrepeated(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
             for n, table in enumerate(found.verdicts, start=1)
         ),
@@ -381,7 +412,8 @@ def _verdict_caption(table: VerdictTable, held: Sentence) -> Sentence:
 
 def _figure(found: PanelResult, shown: ShownFigure, key: str) -> Figure:
     panel, metric = found.panel, shown.metric
-    drawn = charts.metric_chart(panel, metric, found.workload, shown.title)
+    verdicts = [table for table in found.verdicts if table.metric == metric]
+    drawn = charts.metric_chart(panel, metric, found.workload, shown.title, verdicts)
     name = f"{metric.figure}" if key == "results" else f"{key}-{metric.figure}"
     return Figure(name, _alt(panel, metric), None, drawn)
 

@@ -65,6 +65,12 @@ def counted(factor: str, text: str) -> str:
     return f"{text}{NO_BREAK}{factor[:-1] if text == '1' else factor}"
 
 
+def full_level(factor: str, level: Level | None) -> str:
+    """A level that stands alone: one that begins with a digit says of which factor it is."""
+    text = level_text(level)
+    return counted(factor, text) if text[:1].isdigit() else text
+
+
 def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[str]:
     """Levels as the shortest list of spans, "1, 3 to 6", given all levels in order."""
     found: list[str] = []

@@ -16,10 +16,18 @@ from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.report.cellrefs import at, cell_number, count, metric_number, plain
 from netstudy.report.numbers import counted, level_text, listed, significant_text, spans
-from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead
+from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead, told_apart
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations
-from netstudy.report.prose.words import NOTHING, Point, at_level, at_levels, things, why_no_verdict
+from netstudy.report.prose.words import (
+    NOTHING,
+    Point,
+    at_level,
+    at_levels,
+    named,
+    things,
+    why_no_verdict,
+)
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
 
@@ -116,12 +124,6 @@ def _both(table: VerdictTable) -> dict[str, Name]:
     return {"a": named(table.factor, table.level), "b": named(table.factor, table.base)}
 
 
-def named(factor: str, level: Level | None) -> Name:
-    """A level that stands alone in a sentence: a number says of which factor it is."""
-    text = level_text(level)
-    return Name(counted(factor, text) if text[:1].isdigit() else text)
-
-
 def _one_run(table: VerdictTable) -> Sentence:
     rows = [row for row in table.rows if row.ratio is not None]
     better = sum(_is_better(row, table.metric) for row in rows)
@@ -210,11 +212,16 @@ def _how_much(found: PanelResult, table: VerdictTable, row: Comparison) -> Sente
     source = f"{metric.name}, {table.factor}={level_text(table.level)} ÷ {level_text(table.base)}"
     change = Change(row.ratio, row.interval, source)
     ahead = lead(metric, change if winner == table.level else change.inverse())
+    cells = (panel.cell(row.x, level) for level in (winner, loser))
+    value, other = (cell_number(cell, metric, unit=True) for cell in cells)
+    assert value is not None, "a decided row has both values"
+    assert other is not None, "a decided row has both values"
+    value, other = told_apart(value, other, metric)
     return say(
         "Largest lead{where}: {value} against {other}, {ahead}.",
         where=at_level(panel, row.x),
-        value=cell_number(panel.cell(row.x, winner), metric, unit=True) or NOTHING,
-        other=cell_number(panel.cell(row.x, loser), metric, unit=True) or NOTHING,
+        value=value,
+        other=other,
         ahead=ahead,
     )
 

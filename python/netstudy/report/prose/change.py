@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
 from netstudy.report.cellrefs import plain
-from netstudy.report.numbers import number_text, significant_text
+from netstudy.report.numbers import number_text, significant_text, with_unit
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, say
 
@@ -33,6 +33,20 @@ class Change:
             None if found is None or found.low <= 0 else Interval(1 / found.high, 1 / found.low)
         )
         return Change(1 / self.ratio, turned, f"1 ÷ ({self.source})")
+
+
+def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
+    """Two values with as many digits as tell them apart, where they are not the same."""
+    for digits in range(2, 7):
+        if a.text != b.text or a.value == b.value:
+            break
+        a, b = (_with_digits(one, digits, metric) for one in (a, b))
+    return a, b
+
+
+def _with_digits(one: Number, digits: int, metric: Metric) -> Number:
+    text = with_unit(significant_text(one.value, digits), metric.unit)
+    return Number(one.value, text, one.source)
 
 
 def is_time(metric: Metric) -> bool:

@@ -12,17 +12,15 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import PanelResult
 from netstudy.analysis.verdict import RUNS_SEARCHED, Comparison, VerdictTable
 from netstudy.report.cellrefs import (
-    RATIO_DECIMALS,
     at,
     count,
-    interval_text,
-    level_name,
     metric_number,
     percent,
     plain,
     ratio_number,
     ratio_source,
 )
+from netstudy.report.prose.change import Change, lead, told_apart
 from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.words import (
     NOTHING,
@@ -30,15 +28,12 @@ from netstudy.report.prose.words import (
     at_level,
     at_levels,
     in_panel,
+    named,
     point,
-    where_levels,
     why_no_verdict,
 )
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level
-
-TIMES = ("s", "ms", "µs")
-"""Units of metrics for which more is slower."""
 
 
 def conclusions(found: PanelResult) -> list[Point]:
@@ -74,7 +69,7 @@ def deciding(found: PanelResult) -> list[VerdictTable]:
 
 
 def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """The result without variation between runs: an order, without any measure of uncertainty."""
+    """An order without a verdict: run-to-run variation is unknown."""
     yield say("{why}{held}.", why=why_no_verdict(table), held=in_panel(panel))
     rows = [row for row in table.rows if row.ratio is not None]
     for level, ahead in (
@@ -84,7 +79,7 @@ def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
         if ahead:
             yield say(
                 "In these runs {level} has the {better} {metric}{at}.",
-                level=level_name(level),
+                level=named(table.factor, level),
                 better=Name(table.metric.direction),
                 metric=Name(table.metric.label),
                 at=at_levels(panel, [row.x for row in ahead]),
@@ -101,27 +96,27 @@ def _is_behind(row: Comparison, metric: Metric) -> bool:
 
 
 def _counts(panel: Panel, table: VerdictTable) -> Sentence:
-    """The numbers of rows that are different, the same, undecided."""
+    """How many rows are different, and where the others are equal, open or not measured."""
     total = len(table.rows)
-    parts = [
-        say("{word} at {n}", word=Name(word), n=count(len(rows), f"rows that are {word}"))
+    rest = [
+        say("{word}{where}", word=Name(word), where=at_levels(panel, [row.x for row in rows]))
         for word, rows in (
-            ("different", table.with_outcome("different")),
-            ("the same within the noise", table.with_outcome("same")),
-            ("undecided", table.with_outcome("undecided")),
+            ("equal", table.with_outcome("same")),
+            ("too close to call", table.with_outcome("undecided")),
             ("not measured on both sides", table.with_outcome("missing")),
         )
         if rows
     ]
     return say(
-        "In {metric}{held}, {a} and {b} are {parts} of {total} {points}.",
+        "In {metric}{held}, {a} and {b} differ at {n} of {total} {points}{rest}.",
         metric=Name(table.metric.label),
         held=in_panel(panel),
-        a=level_name(table.level),
-        b=level_name(table.base),
-        parts=join(parts),
+        a=named(table.factor, table.level),
+        b=named(table.factor, table.base),
+        n=count(len(table.with_outcome("different")), "rows that are different"),
         total=count(total, "rows compared"),
         points=Name(_points(panel, total)),
+        rest=say("; {parts}", parts=join(rest)) if rest else NOTHING,
     )
 
 
@@ -137,7 +132,7 @@ def _winners(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
         if rows:
             yield say(
                 "{level} has the {better} {metric}{at}.",
-                level=level_name(level),
+                level=named(table.factor, level),
                 better=Name(table.metric.direction),
                 metric=Name(table.metric.label),
                 at=at_levels(panel, [row.x for row in rows]),
@@ -149,24 +144,24 @@ def _crossovers(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
         return
     for crossing in table.crossovers:
         yield say(
-            "The lead passes from {a} to {b} between {after} and {before}.",
-            a=level_name(crossing.from_level),
-            b=level_name(crossing.to_level),
-            after=Name(str(crossing.after)),
+            "{b} overtakes {a} at {before}.",
+            a=named(table.factor, crossing.from_level),
+            b=named(table.factor, crossing.to_level),
             before=at(panel.x, crossing.before),
         )
-    if not table.crossovers and len(table.with_outcome("different")) > 1:
-        yield say("The lead never changes hands.")
+    decided = [row for row in table.rows if row.winner is not None]
+    if not table.crossovers and len(decided) > 1:
+        yield say("{level} is ahead throughout.", level=named(table.factor, decided[0].winner))
 
 
 def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
-    """The largest lead of either level, and the difference at the end of the range."""
+    """The best case of either level, and the difference at the end of the range."""
     rows = [row for row in table.rows if row.ratio is not None]
     leads = [row for level in (table.level, table.base) if (row := _largest(rows, level))]
     for row in leads:
-        lead = say("Largest lead of {level}", level=level_name(row.winner))
+        case = say("Best case of {level}", level=named(table.factor, row.winner))
         alone = len(table.rows) == 1
-        yield _size(found.panel, table, row, say("The difference") if alone else lead)
+        yield _size(found.panel, table, row, say("The difference") if alone else case)
     last = rows[-1:] if len(table.rows) > 1 and rows and rows[-1] not in leads else []
     for row in last:
         yield _size(found.panel, table, row, say("At the end of the range"))
@@ -180,20 +175,28 @@ def _largest(rows: Sequence[Comparison], winner: Level) -> Comparison | None:
     return max(won, key=lambda row: abs(math.log(row.ratio or 1.0)), default=None)
 
 
-def _size(panel: Panel, table: VerdictTable, row: Comparison, lead: Sentence) -> Sentence:
-    """Both values, the ratio and the change, with the absolute value of the base."""
-    assert row.value is not None, "a row with a ratio has both values"
-    assert row.base_value is not None, "a row with a ratio has both values"
+def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) -> Sentence:
+    """Both values, the better one first, and how far it is ahead."""
+    assert row.ratio is not None, "only rows with a ratio are put into words"
+    is_first = _is_ahead(row, table.metric) if row.winner is None else row.winner == table.level
+    sides = [(row.value, table.level), (row.base_value, table.base)]
+    (value, level), (other, other_level) = sides if is_first else sides[::-1]
+    assert value is not None, "a row with a ratio has both values"
+    assert other is not None, "a row with a ratio has both values"
+    change = Change(row.ratio, row.interval, ratio_source(row, table))
+    numbers = told_apart(
+        _value(table, value, level), _value(table, other, other_level), table.metric
+    )
     return say(
-        "{lead}{at}: {value} on {level}, {base_value} on {base}; {compared}{undecided}.",
-        lead=lead,
+        "{what}{at}: {value} on {level} against {other} on {other_level}, {ahead}{undecided}.",
+        what=what,
         at=NOTHING if panel.x is None else say(", {x}", x=at(panel.x, row.x)),
-        value=_value(table, row.value, table.level),
-        level=level_name(table.level),
-        base_value=_value(table, row.base_value, table.base),
-        base=level_name(table.base),
-        compared=_compared(table, row),
-        undecided=say("; this is undecided") if row.outcome == "undecided" else NOTHING,
+        value=numbers[0],
+        level=named(table.factor, level),
+        other=numbers[1],
+        other_level=named(table.factor, other_level),
+        ahead=lead(table.metric, change if is_first else change.inverse()),
+        undecided=say("; too close to call") if row.outcome == "undecided" else NOTHING,
     )
 
 
@@ -201,77 +204,49 @@ def _value(table: VerdictTable, value: float, level: Level) -> Number:
     return metric_number(value, table.metric, f"{table.factor}={level}")
 
 
-def _compared(table: VerdictTable, row: Comparison) -> Sentence:
-    """The level relative to the base, in words that fit the metric."""
-    times = ratio_number(row, table)
-    assert times is not None, "only rows with a ratio are put into words"
-    source = f"|change| in % of {table.factor}={table.base}, {ratio_source(row, table)}"
-    if table.metric.unit in TIMES and table.metric.name.endswith("_mean"):
-        more, less = "{a} is {change} slower than {b}", "{a} takes {change} less time than {b}"
-    else:
-        more, less = "{a} is {change} above {b}", "{a} is {change} below {b}"
-    compared = say(
-        more if times.value >= 1 else less,
-        a=level_name(table.level),
-        b=level_name(table.base),
-        change=percent(abs(row.change_pct or 0.0), source),
-    )
-    return say(
-        "{compared} (ratio {times}{interval})",
-        compared=compared,
-        times=times,
-        interval=_interval(table, row),
-    )
-
-
-def _interval(table: VerdictTable, row: Comparison) -> Sentence:
-    if row.interval is None:
-        return NOTHING
-    text = interval_text(row.interval, RATIO_DECIMALS)
-    middle = (row.interval.low + row.interval.high) / 2
-    number = Number(middle, text, f"95 % Fieller interval, {ratio_source(row, table)}")
-    return say(", interval {interval}", interval=number)
-
-
 def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) -> Iterator[Sentence]:
-    """Dropped packets at the levels whose completion times were described."""
+    """Dropped packets where the completion times were put into words."""
+    if all(row.value == 0 for row in table.rows):
+        yield say("{a} dropped nothing.", a=named(table.factor, table.level))
+        return
     times = {row.x: ratio_number(row, table) for row in table.rows}
     parts = [
         say("{times} times as many{at}", times=ratio, at=at_level(panel, x))
         for x in chosen
-        if (ratio := times.get(x)) is not None
+        if (ratio := times.get(x)) is not None and ratio.value > 0
     ]
     if parts:
         yield say(
             "Dropped packets: {a} has {parts} as {b}.",
-            a=level_name(table.level),
-            b=level_name(table.base),
+            a=named(table.factor, table.level),
+            b=named(table.factor, table.base),
             parts=join(parts),
         )
 
 
 def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """Undecided rows, and the number of runs that would probably decide them."""
+    """The undecided rows, and the number of further runs that would probably decide them."""
     rows = table.with_outcome("undecided")
     if not rows:
         return
-    where = where_levels(panel, [row.x for row in rows])
+    where = at_levels(panel, [row.x for row in rows])
     if any(row.by_rounding for row in rows):
-        yield say("{where}: the published digits do not tell.", where=where)
+        yield say("Too close to call{where}: the published digits do not tell.", where=where)
         return
     if any(row.too_few_samples for row in rows):
-        yield say("{where}: {why}.", where=where, why=why_no_verdict(table))
+        yield say("Too close to call{where}: {why}.", where=where, why=why_no_verdict(table))
         return
     known = [row.more_runs for row in rows if row.more_runs is not None]
     if len(known) < len(rows):
         yield say(
-            "{where}: for some of these even {n} runs in each cell would not decide.",
+            "Too close to call{where}; for some, even {n} runs per configuration would not settle "
+            "it.",
             where=where,
             n=count(RUNS_SEARCHED, "largest number of runs considered"),
         )
     else:
         yield say(
-            "{where}: about {n} more runs in each cell would decide all of these.",
+            "Too close to call{where}; about {n} more runs per configuration would settle it.",
             where=where,
             n=count(max(known), "largest number of runs to add, at the power of the methods"),
         )

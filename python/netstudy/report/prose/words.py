@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import VerdictTable
-from netstudy.report.cellrefs import at, level_name, plain
-from netstudy.report.numbers import counted, level_text, listed, spans
+from netstudy.report.cellrefs import at, plain
+from netstudy.report.numbers import counted, full_level, level_text, listed, spans
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
 
@@ -27,6 +27,11 @@ def margin_sentence(result: StudyResult) -> list[Sentence]:
             noise=plain(result.comparing.margin_pct, 1, "%", "compare.noise of the study"),
         )
     ]
+
+
+def named(factor: str, level: Level | None) -> Name:
+    """A level that stands alone in a sentence: a number says of which factor it is."""
+    return Name(full_level(factor, level))
 
 
 def at_level(panel: Panel, x: Level | None) -> Sentence:
@@ -53,7 +58,7 @@ def _levels(panel: Panel, x: str, chosen: Sequence[Level | None]) -> Name:
 
 def on_level(panel: Panel, level: Level | None) -> Sentence:
     """The level of a series: " on nexus-5010"; empty without a series."""
-    return NOTHING if panel.series is None else say(" on {level}", level=level_name(level))
+    return NOTHING if panel.series is None else say(" on {level}", level=named(panel.series, level))
 
 
 def in_panel(panel: Panel) -> Sentence:

@@ -233,6 +233,15 @@ def format_size(size_bytes: int) -> str:
     return _shortest(size_bytes, SIZE)
 
 
+def rough_size(size_bytes: int) -> str:
+    """A rough size for people, of three digits at most: 1.2 MB, 528 GB."""
+    units = ("B", "kB", "MB", "GB", "TB")
+    power = min(max(len(str(size_bytes)) - 1, 0) // 3, len(units) - 1)
+    value = size_bytes / 1000**power
+    decimals = 1 if power and value < 99.95 else 0
+    return f"{value:,.{decimals}f} {units[power]}"
+
+
 def format_duration(duration_ns: int) -> str:
     """Write a duration in the unit that makes it shortest, exactly: 200_000_000 -> "200 ms"."""
     return _shortest(duration_ns, DURATION)

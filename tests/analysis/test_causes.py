@@ -66,6 +66,12 @@ def test_the_time_account_worked_by_hand() -> None:
     assert account.accounted_pct == 80
 
 
+def test_waits_longer_than_the_excess_overlap_and_explain_nothing() -> None:
+    account = Account(value_ms=26.0, wire_ms=25.0, timeout_share_pct=100.0, waiting_ms=200.0)
+    assert account.overlaps
+    assert account.accounted_pct is None
+
+
 def test_an_iteration_as_fast_as_the_wire_leaves_nothing_to_account_for() -> None:
     account = Account(3.2, 3.2, 0.0, 0.0)
     assert account.accounted_pct is None

@@ -164,6 +164,33 @@ def test_a_factor_that_each_holds_at_its_own_level_does_not_part_them() -> None:
     assert [pair.treatment for pair in found.pairs] == [{"servers": 1}, {"servers": 2}]
 
 
+def test_folders_that_each_vary_a_factor_of_their_own_are_refused() -> None:
+    a = table([({"servers": 1, "tcp": tcp}, [[1.0]]) for tcp in ("cubic", "reno")])
+    b = table([({"servers": 1, "mtu": mtu}, [[1.0]]) for mtu in (1500, 9000)])
+    with pytest.raises(
+        StudyError, match="A alone varies tcp; B alone varies mtu; both have servers"
+    ):
+        comparison(a, b, NO_BANDS)
+    held = table([({"servers": 1, "mtu": 9000}, [[1.0]])])
+    assert len(comparison(a, held, NO_BANDS).pairs) == 2
+
+
+def test_equal_levels_in_two_test_cases_are_compared_within_their_case() -> None:
+    runs = [
+        run({"servers": 1}, 1, iterations=1, servers=4).model_copy(
+            update={"id": f"{case}-run", "cases": (case,)}
+        )
+        for case in ("idle", "loaded")
+    ]
+    records = [from_samples(one, [1.0], [0], [0], [0]) for one in runs]
+    both = pooled(FakeFolder(plan_of(runs), records))
+    found = comparison(both, both, NO_BANDS)
+    assert [(pair.a.cases, pair.b.cases) for pair in found.pairs] == [
+        (("idle",), ("idle",)),
+        (("loaded",), ("loaded",)),
+    ]
+
+
 def test_what_the_plans_set_differently_is_told_by_its_path() -> None:
     a = table([({"switch": "arista-7124s"}, [[1.0]])])
     b = table([({"switch": "nexus-5010"}, [[1.0]])])

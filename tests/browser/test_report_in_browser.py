@@ -11,6 +11,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from netstudy.analysis.study_result import analyse
 from netstudy.report.pages import write_report
+from tests.browser.pdf import page_texts
 from tests.report.results import small_incast
 from tests.report.synthetic import record
 
@@ -158,6 +159,25 @@ def test_a_telephone_needs_no_sideways_scrolling(page: Page) -> None:
     assert width <= TELEPHONE["width"]
     box = page.locator(".scroll:has(#results-table)")
     assert box.evaluate("(e) => e.scrollWidth > e.clientWidth")
+
+
+def test_both_rows_of_a_table_head_are_printed_on_each_of_its_pages(page: Page) -> None:
+    page.evaluate(
+        """() => {
+          const table = document.querySelector('#results-table');
+          const row = table.querySelector('tbody tr');
+          for (let i = 0; i < 150; i += 1) row.after(row.cloneNode(true));
+          for (const part of document.querySelectorAll('body > *')) {
+            if (!part.contains(table)) part.remove();
+          }
+        }"""
+    )
+    pages = page_texts(page.pdf(prefer_css_page_size=True))
+    with_table = [text for text in pages if "Goodput" in text and "Completion time" in text]
+    assert len(with_table) >= 3
+    for text in with_table[:3]:
+        assert "servers" in text
+        assert text.count("arista-7124s") >= 4
 
 
 def test_it_prints_with_everything_open(page: Page) -> None:

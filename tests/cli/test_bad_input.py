@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import INCAST, SMALL_STUDY, Netstudy
+from tests.cli.conftest import CHECKOUT, INCAST, SMALL_STUDY, Netstudy
 
 
 def changed(old: str, new: str) -> str:
@@ -131,3 +131,17 @@ def test_an_unknown_option_is_bad_input(study: Path, netstudy: Netstudy) -> None
     outcome = netstudy("run", study, "--fast")
     assert outcome.code == 2
     assert "--fast" in outcome.err
+
+
+def test_a_mistake_of_our_own_has_the_documented_exit_code(
+    study: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_asked: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("netstudy.cli.validate.prepare", broken)
+    outcome = netstudy("validate", study)
+    assert outcome.code == 70
+    assert "ZeroDivisionError" in outcome.err
+    codes = (CHECKOUT / "docs" / "reference" / "exit-codes.md").read_text()
+    assert "| 70 | a mistake of netstudy's own" in codes

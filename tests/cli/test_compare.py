@@ -110,3 +110,19 @@ def test_folders_without_a_cell_in_common_are_refused(study: Path, netstudy: Net
     outcome = netstudy("compare", first, second)
     assert outcome.code == 2
     assert "no cell in common" in outcome.err
+
+
+def test_two_different_studies_are_refused(study: Path, netstudy: Netstudy) -> None:
+    other = study.with_name("other.yaml")
+    text = SMALL_STUDY.replace("study: small", "study: other").replace('"${switch}"', "nexus-5010")
+    text = text.replace("switch: [arista-7124s, nexus-5010]", "mtu: [1500, 9000]")
+    text = text.replace("mtu: 9000 B", 'mtu: "${mtu}"').replace(
+        "factor: switch, base: nexus-5010", "factor: mtu, base: 1500"
+    )
+    other.write_text(text)
+    for one in (study, other):
+        assert netstudy("run", one, "--quick").code == 0
+    outcome = netstudy("compare", "small", "other")
+    assert outcome.code == 2
+    assert "A alone varies switch; B alone varies mtu" in outcome.err
+    assert outcome.out == ""

@@ -173,6 +173,90 @@ class TestReport:
         assert (done.path / "report.html").stat().st_mtime_ns == report
 
 
+class TestChangedFiles:
+    @pytest.mark.parametrize(
+        "verb",
+        [("export",), ("export", "--samples", "iteration"), ("report",), ("compare", "small")],
+        ids=" ".join,
+    )
+    def test_a_number_changed_in_a_record_is_not_passed_on(
+        self, done: Folder, netstudy: Netstudy, verb: tuple[str, ...]
+    ) -> None:
+        run = done.plan().runs[0].id
+        record = done.path / "runs" / f"{run}.json"
+        record.write_bytes(record.read_bytes().replace(b"1", b"2"))
+        outcome = netstudy(verb[0], "small", *verb[1:])
+        assert outcome.code == 2
+        assert outcome.out == ""
+        assert f"runs/{run}.json changed" in outcome.err
+        assert f"netstudy run {done.path} --resume" in outcome.err
+
+    @pytest.mark.parametrize("how", ["cut short", "altered", "gone"])
+    def test_resume_carries_a_damaged_run_of_a_finished_folder_out_again(
+        self, done: Folder, netstudy: Netstudy, how: str
+    ) -> None:
+        run = done.plan().runs[0].id
+        record = done.path / "runs" / f"{run}.json"
+        was = record.read_bytes()
+        if how == "gone":
+            record.unlink()
+        else:
+            record.write_bytes(was[:40] if how == "cut short" else was.replace(b"1", b"2"))
+        outcome = netstudy("run", done.path, "--resume")
+        assert outcome.code == 0
+        assert f"1 record was damaged or changed, and set aside: {run}" in outcome.err
+        assert record.read_bytes() == was
+        assert done.is_done()
+        assert done.changed_since_sealed() == []
+        assert done.set_aside_as("damaged") == (how != "gone")
+
+    def test_resume_carries_a_damaged_run_of_an_unfinished_folder_out_again(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        (done.path / "DONE").unlink()
+        record = done.path / "runs" / f"{done.plan().runs[0].id}.json"
+        was = record.read_bytes()
+        record.write_bytes(was[:40])
+        assert netstudy("run", done.path, "--resume").code == 0
+        assert record.read_bytes() == was
+
+    def test_joined_records_that_changed_are_joined_again(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        joined = done.path / "records.jsonl"
+        was = joined.read_bytes()
+        joined.write_bytes(was[:40])
+        assert netstudy("run", done.path, "--resume").code == 0
+        assert joined.read_bytes() == was
+
+    def test_inputs_that_changed_cannot_be_repeated(self, done: Folder, netstudy: Netstudy) -> None:
+        sealed = (done.path / "DONE").read_bytes()
+        with (done.path / "study.yaml").open("a") as study:
+            study.write("# later\n")
+        outcome = netstudy("run", done.path, "--resume")
+        assert outcome.code == 2
+        assert "study.yaml changed" in outcome.err
+        assert "restore the files from a copy" in outcome.err
+        assert (done.path / "DONE").read_bytes() == sealed
+
+
+class TestPlanIsMissing:
+    @pytest.mark.parametrize(
+        "command",
+        [("report",), ("export",), ("status",), ("run", "--resume"), ("compare", "small")],
+    )
+    def test_a_named_folder_is_not_replaced_by_another(
+        self, done: Folder, unfinished: Folder, netstudy: Netstudy, command: tuple[str, ...]
+    ) -> None:
+        (unfinished.path / "plan.json").unlink()
+        before = {path: path.stat().st_mtime_ns for path in done.path.rglob("*")}
+        outcome = netstudy(command[0], unfinished.path, *command[1:])
+        assert outcome.code == 2
+        assert f"{unfinished.path} is a results folder" in outcome.err
+        assert "plan.json is missing" in outcome.err
+        assert {path: path.stat().st_mtime_ns for path in done.path.rglob("*")} == before
+
+
 class TestStatusAndLs:
     def test_status_of_a_finished_run(self, done: Folder, netstudy: Netstudy) -> None:
         assert netstudy("status").out == f"{done.path}: done, 12 of 12 runs\n"

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 from netstudy import wire
-from tests.cli.conftest import INCAST, SMALL_RUNS, Netstudy
+from tests.cli.conftest import INCAST, SMALL_RUNS, Netstudy, start
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_terminal_that_knows_ascii_alone_is_written_to(study: Path) -> None:
+    environment = {"PYTHONIOENCODING": "ascii", "COLUMNS": "100"}
+    for command in (("--help",), ("run", study, "--quick"), ("ls",), ("compare", "small", "small")):
+        process = start(*command, **environment)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        assert (out + err).isascii()
+        assert "?" not in out.replace("sooner?", "")
 
 
 class TestInit:

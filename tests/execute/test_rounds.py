@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
 
@@ -44,7 +45,7 @@ class ByHand:
     def check(self) -> None:
         pass
 
-    def preflight(self, plan: Plan) -> Preflight:
+    def preflight(self, plan: Plan, scale: Fraction) -> Preflight:
         raise AssertionError(f"nobody asks of {plan.study}")
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:

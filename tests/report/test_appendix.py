@@ -47,6 +47,18 @@ def test_hosts_links_and_workload_are_there(added: Appendix) -> None:
     assert work["phases.measure.count"] == ["120"]
 
 
+def test_settings_of_a_tcp_are_those_in_effect(tmp_path: Path) -> None:
+    text = study_text("factors: {control: [reno, dctcp]}\nreplicates: 2\n")
+    host = "server: {profile: ucs-c200-rhel54, "
+    text = text.replace(host, f'{host}tcp: {{congestion_control: "${{control}}"}}, ')
+    text = text.replace("client: {profile: ucs-c200-rhel54}", "client: host-10g")
+    folder = from_text(tmp_path, text)
+    hosts = rows(appendix(folder, folder.plan().runs, {}, INCAST.metrics).configuration[1])
+    assert hosts["tcp.recovery"] == ["prr", "fack"]
+    assert hosts["tcp.rack"] == hosts["tcp.tail_loss_probe"] == ["yes", "—"]
+    assert set(hosts["tcp.ecn"][1].split(" or ")) == {"no", "yes"}
+
+
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [

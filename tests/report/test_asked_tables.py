@@ -205,7 +205,7 @@ def test_every_reason_has_a_mark_of_its_own_however_many_there_are(tmp_path: Pat
     reasons = ", ".join(f"{{column: {one}, because: no {one}}}" for one in metrics)
     asked = f"{{rows: switch, columns: [{', '.join(metrics)}], empty: [{reasons}]}}"
     (table, *_) = tables(tmp_path, asked)
-    marks = [note.split()[0] for note in table.notes]
+    marks = [str(note).split()[0] for note in table.notes]
     assert marks == ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹", "¹⁰", "¹¹", "¹²"]
     assert all(f"–{mark}" in row for row in cells(table) for mark in marks)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.describe import case_description, differing
+from netstudy.report.prose.explain import chain
 from netstudy.report.prose.observe import observations
 from netstudy.report.prose.published import against_published
 from netstudy.report.prose.summary import summary
@@ -145,6 +147,44 @@ def test_one_run_a_cell_gives_no_verdict(tmp_path: Path) -> None:
     assert points[0].lead == "Answer"
     assert "decides nothing" in text_of(points[:1])
     assert "overtakes" not in text_of(points[:1])
+
+
+def test_a_percentile_that_single_runs_are_too_short_for_is_not_called_one_run(
+    tmp_path: Path,
+) -> None:
+    compared = "{factor: switch, base: nexus-5010, noise: 2 %, on: [completion_ms_p99]}"
+    text = study_text(
+        f"factors: {{switch: [arista-7124s, nexus-5010]}}\nreplicates: 5\ncompare: {compared}\n",
+        switch='"${switch}"',
+        iterations="5",
+    )
+    result = analyse(from_text(tmp_path, text))
+    points = conclusions(result.cases[0].panels[0])
+    told = text_of(points)
+    assert points[0].lead == "No verdict"
+    assert "too few samples for the 99th percentile" in told
+    assert "One run" not in told
+    assert "One run" not in text_of(summary(result))
+
+
+def test_waits_that_overlap_explain_no_share_of_the_time(tmp_path: Path) -> None:
+    def overlapping(planned: Run) -> RunRecord:
+        """With 9 servers each iteration waits, and takes 1 ms longer than the wire."""
+        made = record(planned)
+        if planned.treatment["servers"] != 9:
+            return made
+        n, wire_ms = planned.count("measure"), 9 * 4_000_000 * 8 / 1e7
+        ones = np.ones(n, dtype=int)
+        return from_samples(planned, np.full(n, wire_ms * 1.03), ones, ones, ones)
+
+    result = analyse(small_incast(tmp_path, overlapping))
+    panel = result.cases[0].panels[0]
+    told = " ".join(map(str, chain(panel))).replace("\u00a0", " ")
+    shares = [one.found.accounted_pct for one in panel.causes.accounts if one.x == 9]
+    assert shares == [None, None]
+    assert "In 2 of 8 cells one minimum RTO for each iteration with a timeout would be" in told
+    assert "several servers wait at once" in told
+    assert not [text for text in re.findall(r"([\d,.]+) %", told) if float(text) > 100]
 
 
 WARNED: list[tuple[Callable[[Run], RunRecord | None], str]] = [

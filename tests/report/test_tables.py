@@ -6,6 +6,7 @@ from pathlib import Path
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION
+from netstudy.report.document import document
 from netstudy.report.markdown import pipe_table
 from netstudy.report.plaintext import text_table
 from netstudy.report.reference_tables import reference_table
@@ -15,6 +16,7 @@ from netstudy.report.tables import (
     Table,
     causes_table,
     results_table,
+    unrepeated,
     verdicts_table,
 )
 from netstudy.wire import Run
@@ -129,3 +131,24 @@ def test_markdown_escapes_what_would_end_a_cell() -> None:
         "| 1 | 10.0 |  | a\\|b |",
         "| 20 | 9.0 | 8.0 | &lt;c> |",
     ]
+
+
+def test_a_table_that_equals_another_to_the_digit_is_named_under_it_and_not_repeated() -> None:
+    def table(name: str, value: str) -> Table:
+        row = (Name("1"), Number(float(value), value, "made up"))
+        return Table(name, say(name), (Group("x"), Group("y")), (row,))
+
+    first, other = unrepeated([table("drops", "4.0"), table("again", "4.0"), table("time", "9")])
+    assert (first.id, other.id) == ("drops", "time")
+    assert [*map(str, first.notes)] == ["again: the same figures, to the digit."]
+    assert other.notes == ()
+
+
+def test_a_report_has_no_two_equal_tables(tmp_path: Path) -> None:
+    """In these records each drop is retransmitted, so both verdicts have the same figures."""
+    folder = small_incast(tmp_path)
+    (case,) = document(folder, analyse(folder)).cases
+    shown = case.panels[0].verdicts
+    rows = [str([[*map(str, row)] for row in table.rows]) for table in shown]
+    assert len(rows) == len(set(rows))
+    assert any("TCP retransmissions" in str(note) for table in shown for note in table.notes)

@@ -12,16 +12,20 @@ import pytest
 
 from netstudy.analysis.study_result import analyse
 from netstudy.data.samples import TABLES, samples_csv
+from netstudy.plan import make_plan
 from netstudy.report import charts
 from netstudy.report.document import Document, document
 from netstudy.report.drawings import test_bed as draw_bed
 from netstudy.report.drawings import test_bed_alt as bed_in_words
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_html, render_markdown
+from netstudy.report.svg import text_width
 from netstudy.report.workloads.incast import INCAST as INCAST_PAGE
 from netstudy.store import Folder
+from netstudy.study import load
+from netstudy.wire import Run
 from tests.report import workloads
-from tests.report.results import results
+from tests.report.results import results, study_text
 from tests.report.synthetic import run as incast_run
 
 CONFORMANCE = Path(__file__).parents[2] / "studies" / "conformance"
@@ -173,6 +177,77 @@ def test_a_drawing_holds_the_rates_of_all_runs(dumbbell: Folder) -> None:
     network = first.network.model_copy(update={"links": links})
     runs = [first.model_copy(update={"network": network}), *others]
     assert "west with east at 1 Gbit/s or 100 Mbit/s" in bed_in_words(runs)
+
+
+WIDE = """factors:
+  rate: [10 Gbit/s, 100 Mbit/s, 2.5 Gbit/s, 5 Gbit/s]
+  mtu: [1500, 4000, 9000]
+  delay: [1 us, 20 us, 400 us]
+  servers: [1, 2, 4, 8, 12, 16]
+"""
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """A star in which everything about the links varies."""
+    text = study_text(WIDE, servers='"${servers}"')
+    link = "link: {rate: 10 Gbit/s, delay: 1 us, mtu: 9000 B}"
+    varied = 'link: {rate: "${rate}", delay: "${delay}", mtu: "${mtu}"}'
+    assert link in text
+    path = tmp_path_factory.mktemp("wide") / "study.yaml"
+    path.write_text(text.replace(link, varied))
+    return list(make_plan(load(path), seed=1).plan.runs)
+
+
+def test_no_text_of_a_drawing_runs_into_a_box(wide: list[Run], dumbbell: Folder) -> None:
+    for runs in (wide, dumbbell.plan().runs):
+        drawing = ElementTree.fromstring(draw_bed(runs))
+        boxes = [_extent(one) for one in drawing.iter(f"{SVG}rect") if one.get("rx")]
+        edges = (0.0, 0.0, float(drawing.get("width", "0")), float(drawing.get("height", "0")))
+        for text in drawing.iter(f"{SVG}text"):
+            extent = _text_extent(text)
+            assert _is_inside(extent, edges), text.text
+            for box in boxes:
+                assert _is_inside(extent, box) or _is_apart(extent, box), text.text
+
+
+def test_a_drawing_says_what_varies(wide: list[Run]) -> None:
+    texts = [element.text for element in ElementTree.fromstring(draw_bed(wide)).iter()]
+    assert "varied: mtu (1500, 4000 or 9000)" in texts
+    assert "varied: servers (1 to 16)" in texts
+    assert "Varied: servers (1 to 16)." in bed_in_words(wide)
+    assert "varied" not in draw_bed(wide[:1])
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+Extent = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
+
+def _extent(rect: ElementTree.Element) -> Extent:
+    x, y, width, height = (float(rect.get(one, "0")) for one in ("x", "y", "width", "height"))
+    return x, y, x + width, y + height
+
+
+def _text_extent(text: ElementTree.Element) -> Extent:
+    x, y, size = (float(text.get(one, "0")) for one in ("x", "y", "font-size"))
+    width = text_width(text.text or "", size, bold=text.get("font-weight") == "bold")
+    left = x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor", "start")]
+    return left, y - size, left + width, y
+
+
+def _is_inside(inner: Extent, outer: Extent) -> bool:
+    tolerance = 0.01
+    return (
+        inner[0] >= outer[0] - tolerance
+        and inner[1] >= outer[1] - tolerance
+        and inner[2] <= outer[2] + tolerance
+        and inner[3] <= outer[3] + tolerance
+    )
+
+
+def _is_apart(a: Extent, b: Extent) -> bool:
+    return a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 
 
 def test_no_box_of_a_drawing_covers_another(dumbbell: Folder) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.errors import StudyError
+from netstudy.plan import make_plan
 from netstudy.study import Study, load
 
 Refusal = Callable[..., list[str]]
@@ -478,6 +479,13 @@ def test_a_plan_of_more_than_a_million_runs_is_refused(refusal: Refusal) -> None
          '2:57: require.0.at.servers: factor servers has no level "9"; it has 1, 2, 3'),
         ("{that: drops_per_iteration < 1, at: {server: 1}}",
          '2:48: require.0.at.server: no factor "server"; did you mean "servers"?'),
+        ("p99 < 100 ms",
+         '2:11: require.0: "p99" is a statistic; a metric ends in it, as in completion_ms_p99'),
+        ("completion_ms_p99 < 5 kB", '2:11: require.0: "5 kB": completion_ms_p99 is in ms'),
+        ("completion_ms_p99 < 5 parsecs",
+         '2:11: require.0: "5 parsecs": completion_ms_p99 is in ms'),
+        ("drops_per_iteration < 1 ms",
+         '2:11: require.0: "1 ms": drops_per_iteration has no unit; write 1 alone'),
         ("servr.cpu_pct < 1",
          '2:11: require.0: "servr.cpu_pct": no host "servr"; did you mean "server"?'),
     ],
@@ -499,3 +507,57 @@ def test_a_requirement_that_cannot_be_held(required: str, said: str, refusal: Re
 def test_an_agreement_that_cannot_be_held(agreed: str, said: str, refusal: Refusal) -> None:
     change = ("question: ", f"agreement: {{{agreed}}}\nquestion: ")
     assert refusal(change) == [f"study.yaml:{said}"]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("completion_ms_p99 < 100 ms", "completion_ms_p99 < 100"),
+        ("completion_ms_p99<0.1 s", "completion_ms_p99 < 100"),
+        ("completion_ms_mean >= 50us", "completion_ms_mean >= 0.05"),
+        ("goodput_mbps > 9.5 Gbit/s", "goodput_mbps > 9500"),
+        ("timeout_iterations_pct < 2.5 %", "timeout_iterations_pct < 2.5"),
+        ("completion_ms_p99 < 100", "completion_ms_p99 < 100"),
+    ],
+)
+def test_a_condition_may_have_a_unit(written: str, read: str, write: Write) -> None:
+    study = load(write(("question: ", f"require: [{written}]\nquestion: ")))
+    assert [one.that for one in study.require] == [read]
+
+
+def test_the_name_of_a_factor_means_its_level_though_a_field_has_that_name(
+    small: Callable[..., Study], refusal: Refusal
+) -> None:
+    two = (
+        "    - {name: 1 MB, block: 1 MB, mtu: 9000}",
+        "    - {name: 1 MB, block: 1 MB, mtu: 9000, servers: 8}\n"
+        "    - {name: 2 MB, block: 2 MB, mtu: 9000, servers: 9}",
+    )
+    assert refusal(two) == [
+        "study.yaml:6:44: factors.configuration.0.servers: nothing uses it; write "
+        "${configuration.servers} where it belongs, or leave it out"
+    ]
+    both = small(two, ("iterations: 10", 'iterations: "${configuration.servers}"'))
+    runs = make_plan(both, seed=1).plan.runs
+    assert {(len(run.workload.roles.server), run.count("measure")) for run in runs} == {
+        (servers, iterations) for servers in (1, 2, 3) for iterations in (8, 9)
+    }
+
+
+@pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ("{a: ", "}")])
+@pytest.mark.parametrize("depth", [60, 500, 20_000])
+def test_deep_nesting_is_refused(opened: str, closed: str, depth: int, refusal: Refusal) -> None:
+    (said,) = refusal(("1..3", opened * depth + "1" + closed * depth))
+    assert "lists and maps are nested more than 50 levels deep" in said
+
+
+def test_a_name_that_no_folder_can_have_is_refused(refusal: Refusal) -> None:
+    assert refusal(("study: small", f"study: {'a' * 300}")) == [
+        'study.yaml:1:8: study: "aaaaaaaaaaaaaaaaaaaa…" has 300 characters; a name has 100 at most'
+    ]
+
+
+@pytest.mark.parametrize("endless", ["/dev/zero", "/dev/urandom"])
+def test_a_file_without_an_end_is_refused(endless: str) -> None:
+    with pytest.raises(StudyError, match=f"{endless}: is larger than 10 MB, so it is not read"):
+        load(Path(endless))

@@ -25,6 +25,7 @@ from netstudy.units import (
     parse_rate,
     parse_size,
     quantity,
+    rough_size,
 )
 
 
@@ -236,3 +237,19 @@ def test_quantities_of_different_kinds_differ_and_words_are_none() -> None:
     assert quantity("1 MB") != quantity("1000000")
     assert quantity("1 s") != quantity("1000000000 B")
     assert [quantity(text) for text in ("1GbE", "none", "1 MB/s", "")] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_000, "1.0 kB"),
+        (8_200_000, "8.2 MB"),
+        (150_000_000, "150 MB"),
+        (2_200_008_300_000, "2.2 TB"),
+        (3_000_000_000_000_000, "3,000 TB"),
+    ],
+)
+def test_a_rough_size_is_in_the_unit_that_people_say(size_bytes: int, text: str) -> None:
+    assert rough_size(size_bytes) == text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from pydantic import TypeAdapter
 
@@ -115,7 +117,7 @@ def test_the_machine_is_tried(user: User, engine: None, switching: str) -> None:
 def test_no_machine_carries_10_terabits(user: User, engine: None) -> None:
     asked = run(10**13).network
     (ceiling,) = tried(user, 10**13, "user-space")
-    said = excess(asked, ceiling)
+    said = excess(asked, ceiling, Fraction(1))
 
     assert ceiling.best is None or ceiling.best.rate_bps < 10**13
     assert said is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from netstudy import wire
@@ -19,6 +21,7 @@ from tests.testbed.carried_out import a_run, counts, roles
 from tests.testbed.networks import star
 
 _GIGABIT = 1_000_000_000
+_UNSCALED = Fraction(1)
 _EFFICIENCY = 8948 / 9038
 """Share of a link that full frames of MTU 9000 leave to applications."""
 
@@ -47,7 +50,7 @@ def test_a_machine_that_carries_what_is_asked_for_is_tried_once() -> None:
     ceiling = find_ceiling(network, machine(_GIGABIT))
 
     assert len(ceiling.trials) == 1
-    assert excess(network, ceiling) is None
+    assert excess(network, ceiling, _UNSCALED) is None
 
 
 @pytest.mark.parametrize("limit_bps", [900_000_000, 500_000_000, 30_000_000])
@@ -66,7 +69,7 @@ def test_a_machine_that_was_disturbed_gets_a_second_try() -> None:
 
     network = star(2, rate_bps=_GIGABIT)
 
-    assert excess(network, find_ceiling(network, attempt)) is None
+    assert excess(network, find_ceiling(network, attempt), _UNSCALED) is None
 
 
 def test_what_is_named_instead_is_carried_in_time() -> None:
@@ -88,7 +91,7 @@ def test_a_machine_that_is_late_is_not_refused() -> None:
     ceiling = find_ceiling(network, late)
 
     assert len(ceiling.trials) == 2
-    assert excess(network, ceiling) is None
+    assert excess(network, ceiling, _UNSCALED) is None
 
 
 def test_a_machine_that_carries_nothing_is_tried_with_lower_rates_and_given_up() -> None:
@@ -98,7 +101,7 @@ def test_a_machine_that_carries_nothing_is_tried_with_lower_rates_and_given_up()
     network = star(2, rate_bps=_GIGABIT)
     ceiling = find_ceiling(network, broken)
     rates = [trial.rate_bps for trial in ceiling.trials]
-    said = excess(network, ceiling)
+    said = excess(network, ceiling, _UNSCALED)
 
     assert ceiling.best is None
     assert rates == sorted(set(rates), reverse=True)
@@ -110,7 +113,7 @@ def test_a_machine_that_carries_nothing_is_tried_with_lower_rates_and_given_up()
 def test_the_sentence_has_the_figures_and_the_scale_that_fits() -> None:
     best = trial(2_400_000_000, 2.37e9, 41_234.0, 46.0, True)
 
-    assert excess(star(23, rate_bps=10 * _GIGABIT), Ceiling(best, (best,))) == (
+    assert excess(star(23, rate_bps=10 * _GIGABIT), Ceiling(best, (best,)), _UNSCALED) == (
         "The study asks for 10 Gbit/s at an MTU of 9000 bytes between 24 hosts; this machine "
         "carries 2.4 Gbit/s in time (41,234 packets a second, 99 of 100 of them late by 46 µs at "
         "most). The largest scale that fits is --scale 1/5."
@@ -123,7 +126,26 @@ def test_the_sentence_has_the_figures_and_the_scale_that_fits() -> None:
 def test_the_scale_is_the_largest_whole_part_that_fits(
     wanted_bps: int, ceiling_bps: int, scale: str
 ) -> None:
-    assert largest_scale(wanted_bps, ceiling_bps) == scale
+    assert largest_scale(Fraction(wanted_bps), ceiling_bps) == scale
+
+
+@pytest.mark.parametrize(
+    ("used", "carried_bps", "advice"),
+    [("1/4", 900_000_000, "1/12"), ("1/4", 2_400_000_000, "1/5"), ("2/3", 5_000_000_000, "1/2")],
+)
+def test_the_advised_scale_is_of_the_studys_own_rates_and_below_the_refused_one(
+    used: str, carried_bps: int, advice: str
+) -> None:
+    scale = Fraction(used)
+    network = star(2, rate_bps=int(10 * _GIGABIT * scale))
+    best = trial(carried_bps, carried_bps, 1e4, 40.0, True)
+
+    said = excess(network, Ceiling(best, (best,)), scale)
+
+    assert said is not None
+    assert said.startswith(f"At --scale {used} the study asks for ")
+    assert said.endswith(f"The largest scale that fits is --scale {advice}.")
+    assert Fraction(advice) < scale
 
 
 def test_of_a_plan_the_hardest_network_of_each_mtu_is_tried() -> None:

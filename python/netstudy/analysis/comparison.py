@@ -1,8 +1,10 @@
 """Compares two results folders, of one study or of two related ones, cell by cell.
 
-Cells are matched by the levels of the factors that both folders have. A factor that only one of
-them has, or that each holds at its own level, cannot be matched on: it is reported, and a cell of
-one folder may then be compared with several of the other.
+Cells are matched by their test case and the levels of the factors that both folders have. A factor
+that only one of them has, or that each holds at its own level, cannot be matched on: it is
+reported, and a cell of one folder may then be compared with several of the other. Folders of which
+each has such a factor with several levels are refused: a pair would mix the effects of both
+factors.
 
 The second value minus the first has Welch's interval, from the replicates of both. The value
 decides whether a declared band is kept, as with a requirement; the interval shows how certain that
@@ -21,6 +23,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.ratio import welch_df
 from netstudy.analysis.settings import settings_of
+from netstudy.documents.problems import listed
 from netstudy.errors import StudyError
 from netstudy.study.agreement import Band, Bands
 from netstudy.study.levels import level_text
@@ -148,7 +151,7 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     """Matches the cells of two folders and compares them, in the metrics that either folder has.
 
     Exported metrics are always compared, others only with a band. Raises StudyError for a band on a
-    metric that neither folder has.
+    metric that neither folder has, and for folders whose factors differ on both sides.
     """
     names = {metric.name for metric in a.metrics}
     either = (*a.metrics, *(metric for metric in b.metrics if metric.name not in names))
@@ -158,8 +161,10 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     apart = tuple(_apart(a, b))
     shared = tuple(name for name in a.factors if name in b.factors)
     matched_by = tuple(name for name in shared if name not in {one.factor for one in apart})
-    of_b = _by_key(b.rows, matched_by)
-    of_a = _by_key(a.rows, matched_by)
+    cases = frozenset(a.cases) & frozenset(b.cases)
+    of_b = _by_key(b.rows, matched_by, cases)
+    of_a = _by_key(a.rows, matched_by, cases)
+    _refuse_mixed(of_a, of_b, matched_by, apart)
     pairs = tuple(
         CellPair(
             _treatment(left, right, shared, matched_by),
@@ -207,13 +212,36 @@ def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:
             yield Apart(name, left, right)
 
 
-def _by_key(rows: Iterable[CellRow], factors: Sequence[str]) -> dict[Key, list[CellRow]]:
+def _by_key(
+    rows: Iterable[CellRow], factors: Sequence[str], cases: frozenset[str]
+) -> dict[Key, list[CellRow]]:
+    """Cells by their test cases, of those that both folders have, and by their levels."""
     found: dict[Key, list[CellRow]] = {}
     for row in rows:
         levels = (row.treatment.get(name) for name in factors)
-        key = tuple(None if level is None else level_text(level) for level in levels)
-        found.setdefault(key, []).append(row)
+        texts = tuple(None if level is None else level_text(level) for level in levels)
+        shared = " ".join(case for case in row.cases if case in cases)
+        found.setdefault((shared, *texts), []).append(row)
     return found
+
+
+def _refuse_mixed(
+    of_a: Mapping[Key, Sequence[CellRow]],
+    of_b: Mapping[Key, Sequence[CellRow]],
+    matched_by: Sequence[str],
+    apart: Sequence[Apart],
+) -> None:
+    """Refuses folders in which several cells of one match several of the other."""
+    if not any(len(rows) > 1 and len(of_b.get(key, ())) > 1 for key, rows in of_a.items()):
+        return
+    own_a = listed([one.factor for one in apart if len(one.a) > 1]) or "its test cases"
+    own_b = listed([one.factor for one in apart if len(one.b) > 1]) or "its test cases"
+    shared = listed(list(matched_by)) or "no factor"
+    raise StudyError(
+        f"the cells cannot be matched one by one: A alone varies {own_a}; B alone varies {own_b}; "
+        f"both have {shared} alone. Compare folders with the same factors, "
+        "or carry one of them out with such a factor held at one level (--only FACTOR=LEVEL)"
+    )
 
 
 def _treatment(

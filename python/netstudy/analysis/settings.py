@@ -1,4 +1,4 @@
-"""Every value that a plan sets, by its path, to compare the configuration of two runs."""
+"""Every value that a plan sets and that takes effect, by its path: for comparing two runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from netstudy.analysis.ideal import group_of
-from netstudy.wire import Host, Link, Network, Run, Zone
+from netstudy.wire import Group, Host, Link, Network, Run, Tcp, Zone
 
 Settings = dict[str, Any]
 
@@ -33,8 +33,19 @@ def group_settings(network: Network) -> dict[str, Settings]:
     }
 
 
-def _without_name(group: Any) -> dict[str, Any]:
-    return {name: value for name, value in group.model_dump().items() if name != "name"}
+def _without_name(group: Group) -> dict[str, Any]:
+    return {**group.model_dump(exclude={"name"}), "tcp": _in_effect(group.tcp)}
+
+
+def _in_effect(tcp: Tcp) -> dict[str, Any]:
+    """The settings of a TCP as they take effect: RACK and tail loss probes belong to `prr`, and
+    DCTCP always has ECN."""
+    found = tcp.model_dump()
+    if tcp.recovery != "prr":
+        found |= {"rack": None, "tail_loss_probe": None}
+    if tcp.congestion_control == "dctcp":
+        found |= {"ecn": True}
+    return found
 
 
 def switch_settings(network: Network) -> dict[str, Settings]:

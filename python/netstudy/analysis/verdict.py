@@ -56,10 +56,13 @@ class Comparison:
     winner: Level | None
     """The better level if the two differ."""
     more_runs: int | None
-    """Runs to add to each cell of an undecided pair; None if more than a thousand, or if
-    decided."""
+    """Runs to add to each cell of an undecided pair; None if decided, if it takes more than a
+    thousand, or if single runs have too few samples."""
     within_one_run: bool
     """Whether the uncertainty comes from batches of one run: it leaves out run-to-run variation."""
+    too_few_samples: bool
+    """Whether single runs do not give the metric, such as a far percentile of few samples: its
+    variation between runs is unknown, however many runs there are."""
     by_rounding: bool
     """Whether only the rounding of a value is known of its uncertainty."""
 
@@ -186,8 +189,13 @@ def _judge(
         if undecided and not rounded and a and b
         else None,
         within_one_run=within,
+        too_few_samples=any(map(_not_of_single_runs, (a, b))),
         by_rounding=rounded,
     )
+
+
+def _not_of_single_runs(estimate: Estimate | None) -> bool:
+    return estimate is not None and estimate.unit == "none" and estimate.n > 1
 
 
 def _ratio(a: Estimate | None, b: Estimate | None) -> float | None:
@@ -259,6 +267,8 @@ def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) ->
 
     Plans with the variances seen so far and Bonferroni's level for the compared rows.
     """
+    if _not_of_single_runs(a) or _not_of_single_runs(b):
+        return None
     have = min(a.n, b.n)
     if a.unit != "run" or b.unit != "run":
         return RUNS_RECOMMENDED - 1

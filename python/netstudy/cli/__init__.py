@@ -6,6 +6,8 @@ verb imports what it needs when it runs.
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import signal
 import sys
@@ -60,9 +62,29 @@ def options(
     """Design, run, analyse and publish network performance studies."""
 
 
+_ASCII = str.maketrans(
+    {
+        "–": "-", "−": "-", "—": "-", "─": "-", "×": "x", "÷": "/", "·": ".", "±": "+-", "µ": "u",
+        "→": "->", "≤": "<=", "≥": ">=", "…": "...", "‘": "'", "’": "'", "“": '"', "”": '"',
+        "\u00a0": " ", "√": "sqrt ", "✓": "+", "✗": "x",
+    }
+)  # fmt: skip
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that the terminal's encoding lacks; "?" for the rest."""
+    assert isinstance(error, UnicodeEncodeError), "this is an error handler for output"
+    missing = error.object[error.start : error.end]
+    return missing.translate(_ASCII).encode("ascii", "replace").decode("ascii"), error.end
+
+
 def main() -> None:
     """The command `netstudy`."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `netstudy export | head` ends quietly
+    codecs.register_error("netstudy", _in_ascii)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="netstudy")
     sys.exit(invoke(sys.argv[1:]))
 
 

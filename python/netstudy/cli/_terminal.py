@@ -52,11 +52,6 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86_400:,.0f} days"
 
 
-def megabytes(count: int) -> str:
-    """A rough size for people."""
-    return f"{count / 1e6:,.1f} MB"
-
-
 def state(folder: Folder) -> str:
     """done, running (a process is writing to it), or unfinished."""
     if folder.is_done():

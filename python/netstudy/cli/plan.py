@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.cli import _options as options
 from netstudy.cli._prepare import Asked, prepare
-from netstudy.cli._terminal import duration, megabytes
+from netstudy.cli._terminal import duration
 
 if TYPE_CHECKING:
     from netstudy.cli._prepare import Prepared
@@ -59,6 +59,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     from netstudy.cli._prepare import cost, most
     from netstudy.study.vocabulary import PUBLISHED
     from netstudy.testbed import named
+    from netstudy.units import rough_size
 
     planned = prepared.planned
     testbed = named(prepared.invocation.testbed)
@@ -70,7 +71,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     if whole.per_hop_runs:
         yield "mode", f"one event a hop for {whole.per_hop_runs:,} runs: slower"
     disk = whole.disk_bytes
-    yield "disk", "not known" if disk is None else f"at most {megabytes(disk)}"
+    yield "disk", "not known" if disk is None else f"at most {rough_size(disk)}"
     for factor, levels in _levels(prepared).items():
         yield "factor", f"{factor}: {', '.join(levels)}"
     for case, said in _growing(prepared):

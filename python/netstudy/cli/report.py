@@ -11,7 +11,7 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._terminal import print_json
-from netstudy.errors import MISSED, StudyError
+from netstudy.errors import MISSED
 
 if TYPE_CHECKING:
     from netstudy.analysis.study_result import StudyResult
@@ -41,7 +41,6 @@ def command(
     from netstudy.store import Results, storage
 
     folder = Results(results).resolve(run, done=True)
-    _refuse_changed(folder)
     with storage(output or folder.path):
         result, files = _write_anew(folder) if output is None else _write_into(folder, output)
     if json:
@@ -53,15 +52,6 @@ def command(
         print(files.html)
         print(files.md)
     raise typer.Exit(MISSED if result.missed else 0)
-
-
-def _refuse_changed(folder: Folder) -> None:
-    changed = folder.changed_since_sealed()
-    if changed:
-        raise StudyError(
-            f"{folder.path} is not what it was when it was done: {', '.join(changed)} changed or "
-            "went missing, so that a report of it would prove nothing"
-        )
 
 
 def _write_anew(folder: Folder) -> tuple[StudyResult, ReportFiles]:

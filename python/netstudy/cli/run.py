@@ -20,7 +20,7 @@ from netstudy.errors import MISSED, NetstudyError, StudyError, TestbedError
 
 if TYPE_CHECKING:
     from netstudy.cli.report import Published
-    from netstudy.store import Folder
+    from netstudy.store import Folder, Invocation
     from netstudy.testbed.base import Testbed
     from netstudy.wire import Plan
 
@@ -98,7 +98,7 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
     prepared = prepare(asked)
     _refuse_unsupported(prepared.unsupported())
     testbed = named(prepared.invocation.testbed)
-    machine = _preflight(testbed, prepared.planned.whole_plan)
+    machine = _preflight(testbed, prepared.planned.whole_plan, prepared.invocation)
     check_time(most(prepared.planned, testbed, manner.threads), max_time)
     testbed.check()
     return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)
@@ -117,10 +117,12 @@ def _new_folder(prepared: Prepared, results: Path) -> Folder:
     return create(results, planned.plan, prepared.invocation, files, needed, utc_now())
 
 
-def _preflight(testbed: Testbed, plan: Plan) -> Mapping[str, str]:
+def _preflight(testbed: Testbed, plan: Plan, invocation: Invocation) -> Mapping[str, str]:
     """Print and return the testbed's measurements of the machine. Raises StudyError for unsupported
     parts of the plan."""
-    found = testbed.preflight(plan)
+    from netstudy.units import parse_scale
+
+    found = testbed.preflight(plan, parse_scale(invocation.scale or 1))
     _refuse_unsupported(found.unsupported)
     for name, value in found.machine.items():
         say(f"{name}: {value}")
@@ -140,7 +142,7 @@ def _resume(asked: Asked, manner: Manner) -> int:
 
     folder = to_resume(asked, manner.results)
     testbed = named(folder.invocation().testbed)
-    if folder.is_done() and not made_again(folder, testbed):
+    if folder.is_done() and not folder.changed_since_sealed() and not made_again(folder, testbed):
         folder.clear_lock()
         say(f"{folder.path} is done: nothing is missing")
         from netstudy.cli.report import published
@@ -168,6 +170,7 @@ def _carry_out(
     try:
         with interruptible(), folder.writing():
             if is_resumed:
+                _say_damaged(folder.set_damaged_aside())
                 machine = _remainder_preflight(folder, testbed)
             folder.set_aside(made_again(folder, testbed))
             _run_missing(folder, testbed, manner.threads, machine)
@@ -182,13 +185,19 @@ def _carry_out(
     return _end(folder, published, manner)
 
 
+def _say_damaged(runs: Sequence[str]) -> None:
+    if runs:
+        said = "1 record was" if len(runs) == 1 else f"{len(runs)} records were"
+        say(f"{said} damaged or changed, and set aside: {', '.join(runs)}")
+
+
 def _remainder_preflight(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
     """The preflight of a fresh run, before anything is made: the machine or its load may have
     changed."""
     from netstudy.execute import left_to_do, made_again
 
     left = left_to_do(folder, {record.run for record in made_again(folder, testbed)})
-    return _preflight(testbed, left) if left.runs else {}
+    return _preflight(testbed, left, folder.invocation()) if left.runs else {}
 
 
 def _run_missing(

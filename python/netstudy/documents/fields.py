@@ -249,6 +249,10 @@ class Text(Scalar):
         return {"type": ["string", "number"]}
 
 
+_NAME_MAX = 100
+"""Names become names of folders and files, which may have 255 bytes with what is added."""
+
+
 @dataclass(frozen=True)
 class Name(Text):
     """A name that can stand in a path: letters, digits, `_`, `-`, beginning with a letter."""
@@ -258,11 +262,19 @@ class Name(Text):
         text = super().parse(value)
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", text):
             raise ValueError(f'"{text}" is not a name; use letters, digits, "_" and "-"')
+        if len(text) > _NAME_MAX:
+            raise ValueError(
+                f'"{text[:20]}…" has {len(text)} characters; a name has {_NAME_MAX} at most'
+            )
         return text
 
     def json_schema(self) -> dict[str, Any]:
         """A string with the pattern of a name."""
-        return {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]*$"}
+        return {
+            "type": "string",
+            "pattern": "^[A-Za-z][A-Za-z0-9_-]*$",
+            "maxLength": _NAME_MAX,
+        }
 
 
 class ProfileName(Text):

@@ -3,7 +3,8 @@
 The data are dict, list, str, int, float, bool and None. Numbers keep their written text
 (`Written`), so that `1.10` can stay "1.10" as text. Some documents that YAML permits are refused
 here, with positions: duplicate keys, keys that are not text, tags, several documents, text that is
-not UTF-8, an alias that contains itself, a file that its aliases make too large.
+not UTF-8, an alias that contains itself, a file that is too large or too deeply nested, or that its
+aliases make so.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ from netstudy.documents.problems import (
 _CORE = "tag:yaml.org,2002:"
 _NODES_MAX = 100_000
 """A study file has hundreds of nodes; only aliases of aliases reach this many."""
+_DEPTH_MAX = 50
+"""Levels of lists and maps inside each other; a study file has about ten."""
+_BYTES_MAX = 10_000_000
+"""A study file has some kilobytes; a device or a wrong file may have no end."""
+_TOO_DEEP = f"lists and maps are nested more than {_DEPTH_MAX} levels deep"
 
 
 class Written:
@@ -105,11 +111,16 @@ def read(path: FilePath, name: str | None = None) -> Document:
     """Read a file. Raises DocumentError for a missing, unreadable or malformed one."""
     shown = name or str(path)
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(_BYTES_MAX + 1)
     except FileNotFoundError:
         fail(Problem(Place(shown), "", "no such file"))
     except OSError as error:
         fail(Problem(Place(shown), "", f"cannot be read: {error.strerror}"))
+    if len(raw) > _BYTES_MAX:
+        fail(
+            Problem(Place(shown), "", f"is larger than {_BYTES_MAX // 10**6} MB, so it is not read")
+        )
     return read_text(_decode(raw, shown), shown)
 
 
@@ -140,6 +151,8 @@ def _compose(text: str, name: str) -> Node | None:
         node: Node | None = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         fail(_syntax_problem(error, name))
+    except RecursionError:
+        fail(Problem(Place(name, 1, 1), "", _TOO_DEEP))
     except ReaderError as error:
         message = f"the character U+{error.character:04X} is not allowed in YAML"
         fail(Problem(_place_at(text, error.position, name), "", message))
@@ -184,6 +197,8 @@ class _Builder:
         self._nodes += 1
         if self._nodes > _NODES_MAX or any(node is ancestor for ancestor in self._ancestors):
             fail(Problem(self._place(node), dotted(path), "aliases make the file endless"))
+        if len(path) > _DEPTH_MAX:
+            fail(Problem(self._place(node), dotted(path[:3]), _TOO_DEEP))
         self._ancestors.append(node)
         value = self._value(node, path)
         self._ancestors.pop()

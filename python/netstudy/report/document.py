@@ -43,6 +43,7 @@ from netstudy.report.tables import (
     account_table,
     causes_table,
     results_table,
+    unrepeated,
     verdicts_table,
 )
 from netstudy.report.testbed_tables import Evidence, agreement_evidence, limits_evidence
@@ -352,7 +353,7 @@ def _panel(
             *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
         ),
         observations=tuple(observations(found)),
-        verdicts=tuple(
+        verdicts=unrepeated(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
             for n, table in enumerate(found.verdicts, start=1)
         ),

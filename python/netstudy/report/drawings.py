@@ -11,16 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netstudy.analysis.ideal import access_links, host_of
-from netstudy.report.numbers import duration_text
-from netstudy.report.svg import FAINT, Drawing
+from netstudy.report.numbers import duration_text, level_text
+from netstudy.report.svg import FAINT, Drawing, text_width
 from netstudy.report.workloads.base import DRAWN_HOSTS, role_name, span, texts
+from netstudy.study.levels import is_numeric
 from netstudy.units import format_rate
-from netstudy.wire import Host, Link, Network, Run, Switch
+from netstudy.wire import Host, Level, Link, Network, Run, Switch
 
 CLIENT_FILL = "#cfe3f2"
 SWITCH_FILL = "#f2f2f2"
 SERVER_FILL = "#fbe3d3"
 OTHER_FILL = "#e8e8f4"
+
+
+STAR_WIDTH, STAR_HEIGHT, LINE = 480, 330, 16
+"""Size of the drawing of a star, and height of a line of text below it."""
+LEVELS_LISTED = 4
+"""Levels of a factor that are listed one by one."""
 
 
 def test_bed(runs: Sequence[Run]) -> str:
@@ -49,19 +56,44 @@ def is_one_client_star(run: Run) -> bool:
 
 
 def _star(runs: Sequence[Run]) -> str:
-    drawing = Drawing(480, 330)
+    varied = _varied(runs)
+    drawing = Drawing(STAR_WIDTH, STAR_HEIGHT + LINE * len(varied))
     _draw_switch(drawing, runs)
     _draw_client(drawing, runs)
     _draw_servers(drawing, runs)
+    drawing.text(12, STAR_HEIGHT + 8, varied, size=13, width=STAR_WIDTH - 24)
     return drawing.render()
+
+
+def _varied(runs: Sequence[Run]) -> list[str]:
+    """The factors that differ between the runs, a line each, with their levels."""
+    found: dict[str, dict[Level, None]] = {}
+    for run in runs:
+        for factor, level in run.treatment.items():
+            found.setdefault(factor, {})[level] = None
+    return [
+        f"varied: {factor} ({_levels(list(levels))})"
+        for factor, levels in found.items()
+        if len(levels) > 1
+    ]
+
+
+def _levels(levels: Sequence[Level]) -> str:
+    ordered = sorted(levels, key=float) if is_numeric(levels) else list(levels)
+    names = [level_text(level) for level in ordered]
+    if len(names) <= LEVELS_LISTED:
+        return texts(names)
+    if is_numeric(levels):
+        return f"{names[0]} to {names[-1]}"
+    return texts([*names[:LEVELS_LISTED], f"{len(names) - LEVELS_LISTED} more"])
 
 
 def _draw_switch(drawing: Drawing, runs: Sequence[Run]) -> None:
     switches = [run.network.switches[0] for run in runs]
     drawing.box(185, 110, 110, 110, SWITCH_FILL)
-    drawing.text(240, 130, switches[0].name, anchor="middle", bold=True)
+    drawing.text(240, 130, switches[0].name, anchor="middle", bold=True, width=102)
     profiles = list(dict.fromkeys(switch.profile for switch in switches))
-    drawing.text(240, 150, _or(profiles), anchor="middle", size=13)
+    drawing.text(240, 150, _or(profiles), anchor="middle", size=13, width=102)
     ports = span(switch.ports for switch in switches)
     drawing.text(240, 212, f"{ports} ports", anchor="middle", size=13, colour=FAINT)
 
@@ -75,10 +107,12 @@ def _or(names: Sequence[str]) -> list[str]:
 
 def _draw_client(drawing: Drawing, runs: Sequence[Run]) -> None:
     drawing.box(10, 135, 105, 60, CLIENT_FILL)
-    drawing.text(62, 160, role_name(runs[0], "client"), anchor="middle", bold=True)
+    drawing.text(62, 160, role_name(runs[0], "client"), anchor="middle", bold=True, width=97)
     drawing.text(62, 180, _hosts("1"), anchor="middle", size=13)
     drawing.line(115, 165, 185, 165)
-    drawing.text(12, 222, _access_lines(runs, "client"), size=13, colour=FAINT)
+    below_switch, left_of_links = 240, 330
+    lines = _access_lines(runs, "client")
+    drawing.text(12, below_switch, lines, size=13, colour=FAINT, width=left_of_links)
 
 
 def _draw_servers(drawing: Drawing, runs: Sequence[Run]) -> None:
@@ -95,12 +129,15 @@ def _draw_servers(drawing: Drawing, runs: Sequence[Run]) -> None:
         drawing.box(375, y + gap, 95, 40, SERVER_FILL)
         number = most if last else index + 1
         label = f"{name} {number}" if most > 1 else name
-        drawing.text(422, y + gap + 25, label, anchor="middle", bold=True)
+        drawing.text(422, y + gap + 25, label, anchor="middle", bold=True, width=87)
         if last and more:
             drawing.text(422, y + 9, "⋮", anchor="middle", size=16)
     drawing.text(470, 300, _hosts(_servers(runs)), anchor="end", size=13)
-    lines = ", ".join(_access_lines(runs, "server"))
-    drawing.text(470, 318, lines, anchor="end", size=13, colour=FAINT)
+    room, access = STAR_WIDTH - 20, _access_lines(runs, "server")
+    line = ", ".join(access)
+    if text_width(line, 13) > room and access == _access_lines(runs, "client"):
+        line = "links as the client’s"
+    drawing.text(470, 318, line, anchor="end", size=13, colour=FAINT, width=room)
 
 
 def _servers(runs: Sequence[Run]) -> str:
@@ -135,9 +172,11 @@ def _rate(link: Link) -> str:
 def _star_alt(runs: Sequence[Run]) -> str:
     profiles = texts(run.network.switches[0].profile for run in runs)
     client, servers = role_name(runs[0], "client"), role_name(runs[0], "server")
+    varied = "".join(f" {line[0].upper()}{line[1:]}." for line in _varied(runs))
     return (
         f"One switch ({profiles}) joins {client} ({', '.join(_access_lines(runs, 'client'))}) and "
         f"{_servers(runs)} hosts called {servers} ({', '.join(_access_lines(runs, 'server'))})."
+        f"{varied}"
     )
 
 
@@ -162,7 +201,7 @@ def _graph(runs: Sequence[Run]) -> str:
     boxes = _boxes(largest, runs)
     columns = _columns(largest, boxes)
     rows = max(len(column) for column in columns)
-    notes = _link_notes(runs, boxes)
+    notes = [*_link_notes(runs, boxes), *_varied(runs)]
     width = 2 * MARGIN + (len(columns) - 1) * COLUMN + BOX_WIDTH
     height = 2 * MARGIN + rows * ROW + 18 * len(notes)
     drawing = Drawing(max(480, width), height)
@@ -171,7 +210,8 @@ def _graph(runs: Sequence[Run]) -> str:
         _draw_link(drawing, places[a], places[b], text)
     for box, (x, y) in places.items():
         _draw_box(drawing, boxes[box], x, y)
-    drawing.text(MARGIN, MARGIN + rows * ROW + 18, notes, size=13, colour=FAINT)
+    room = drawing.width - 2 * MARGIN
+    drawing.text(MARGIN, MARGIN + rows * ROW + 18, notes, size=13, colour=FAINT, width=room)
     return drawing.render()
 
 
@@ -311,14 +351,16 @@ def _draw_link(drawing: Drawing, a: tuple[float, float], b: tuple[float, float],
     y = (ay + by + BOX_HEIGHT) / 2
     drawing.line(ax + BOX_WIDTH, ay + BOX_HEIGHT / 2, bx, by + BOX_HEIGHT / 2)
     middle = (ax + BOX_WIDTH + bx) / 2
-    drawing.text(middle, y - 6, text, anchor="middle", size=12, colour=FAINT)
+    between = COLUMN - BOX_WIDTH - 4
+    drawing.text(middle, y - 6, text, anchor="middle", size=12, colour=FAINT, width=between)
 
 
 def _draw_box(drawing: Drawing, box: _Box, x: float, y: float) -> None:
     drawing.box(x, y, BOX_WIDTH, BOX_HEIGHT, box.fill)
     middle = x + BOX_WIDTH / 2
-    drawing.text(middle, y + 23, box.label, anchor="middle", bold=True)
-    drawing.text(middle, y + 42, list(box.lines), anchor="middle", size=12)
+    inside = BOX_WIDTH - 8
+    drawing.text(middle, y + 23, box.label, anchor="middle", bold=True, width=inside)
+    drawing.text(middle, y + 42, list(box.lines), anchor="middle", size=12, width=inside)
 
 
 def _link_notes(runs: Sequence[Run], boxes: Sequence[_Box]) -> list[str]:
@@ -342,4 +384,5 @@ def _graph_alt(runs: Sequence[Run]) -> str:
         f"{boxes[a].label} with {boxes[b].label} at {rate}"
         for a, b, rate in _lines_between(runs, boxes)
     ]
-    return f"The network has {', '.join(names)}; links join {', '.join(joined)}."
+    varied = "".join(f" {line[0].upper()}{line[1:]}." for line in _varied(runs))
+    return f"The network has {', '.join(names)}; links join {', '.join(joined)}.{varied}"

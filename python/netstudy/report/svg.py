@@ -47,13 +47,16 @@ class Drawing:
         anchor: str = "start",
         bold: bool = False,
         colour: str = INK,
+        width: float | None = None,
     ) -> None:
-        """Lines of text; y is the baseline of the first."""
+        """Lines of text; y is the baseline of the first. Lines that need more than `width` are
+        written smaller."""
         for index, line in enumerate([lines] if isinstance(lines, str) else lines):
-            attributes = {
+            needed = text_width(line, size, bold=bold)
+            attributes: dict[str, object] = {
                 "x": x,
                 "y": y + index * (size + 3),
-                "font-size": size,
+                "font-size": size if width is None or needed <= width else size * width / needed,
                 "text-anchor": anchor,
                 "font-weight": "bold" if bold else "normal",
                 "fill": colour,
@@ -75,6 +78,11 @@ class Drawing:
 
     def _add(self, tag: str, **attributes: object) -> None:
         self.parts.append(f"<{tag}{_attributes(attributes)}/>")
+
+
+def text_width(line: str, size: float, *, bold: bool = False) -> float:
+    """Width of a line of Helvetica or Arial, rather too wide: letters are about 0.5 em wide."""
+    return len(line) * size * (0.6 if bold else 0.55)
 
 
 def _attributes(attributes: dict[str, object]) -> str:

@@ -5,8 +5,8 @@ The same table is rendered to HTML, Markdown and the terminal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from netstudy.analysis.causes import Causes, Link, Scope
 from netstudy.analysis.intervals import Interval
@@ -26,7 +26,7 @@ from netstudy.report.cellrefs import (
     where,
 )
 from netstudy.report.numbers import NO_BREAK, level_text, number_text
-from netstudy.report.refs import Name, Number, Sentence
+from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.wire import Level
 
 Value = Number | Name | Sentence | None
@@ -58,8 +58,8 @@ class Table:
     rows: tuple[tuple[Value, ...], ...]
     stub: int = 1
     sortable: bool = True
-    notes: tuple[str, ...] = ()
-    """Sentences under the table, each with the mark of its cells."""
+    notes: tuple[str | Sentence, ...] = ()
+    """Sentences under the table: each with the mark of its cells, or of the whole table."""
 
     @property
     def starts(self) -> frozenset[int]:
@@ -71,6 +71,22 @@ class Table:
     def two_levels(self) -> bool:
         """Whether some heading has sub-headings."""
         return any(group.columns for group in self.groups)
+
+
+def unrepeated(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """The tables without those that an earlier one equals to the digit, which names them in a
+    note. Tables without figures all stay."""
+    kept: dict[object, Table] = {}
+    for table in tables:
+        has_figures = any(isinstance(v, Number) for row in table.rows for v in row[table.stub :])
+        key = tuple(tuple(map(str, row)) for row in table.rows) if has_figures else table.id
+        first = kept.get(key)
+        if first is None:
+            kept[key] = table
+        else:
+            note = say("{other}: the same figures, to the digit.", other=table.caption)
+            kept[key] = replace(first, notes=(*first.notes, note))
+    return tuple(kept.values())
 
 
 def numeric_level(level: Level | None, factor: str | None) -> Value:

@@ -16,6 +16,7 @@ from netstudy.store.files import TEMPORARY_SUFFIX, replace_link, storage, sync_f
 from netstudy.store.folder import INVOCATION, PLAN, RUNS, Folder
 from netstudy.store.invocation import Invocation
 from netstudy.store.lock import locked
+from netstudy.units import rough_size
 from netstudy.wire import Plan, to_json
 
 LATEST = "latest"
@@ -86,8 +87,8 @@ def _check_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise StudyError(
-            f"not enough space in {folder}: the results may take {needed / 1e6:.0f} MB and "
-            f"{free / 1e6:.0f} MB are free; free some space or choose another --results"
+            f"not enough space in {folder}: the results may take {rough_size(needed)} and "
+            f"{rough_size(free)} are free; free some space or choose another --results"
         )
 
 

@@ -49,8 +49,13 @@ class Folder:
 
     @classmethod
     def at(cls, path: Path) -> Folder | None:
-        """The results folder at a path, or None. For a link, it is the link's current target."""
+        """The results folder at a path, or None. For a link, it is the link's current target.
+
+        Raises StudyError for a results folder whose plan is missing: another folder must not take
+        its place.
+        """
         if not (path / PLAN).is_file():
+            _refuse_without_plan(path)
             return None
         return cls(path.parent / path.readlink() if path.is_symlink() else path)
 
@@ -145,16 +150,69 @@ class Folder:
         A folder that was done is no longer done.
         """
         if records:
-            for of_all in (DONE, RECORDS):
-                (self.path / of_all).unlink(missing_ok=True)
+            self._reopen()
         for record in records:
-            path = self._run_path(record.run)
-            taken = len(list(path.parent.glob(f"{record.run}.{record.status}-*.json")))
-            aside = f"{record.run}.{record.status}-{taken + 1}"
-            captured = self.path / CAPTURES / f"{record.run}{CAPTURE}"
-            if captured.exists():
-                captured.rename(captured.with_name(f"{aside}{CAPTURE}"))
-            path.rename(path.with_name(f"{aside}.json"))
+            self._rename_run(record.run, record.status)
+
+    def damaged_runs(self) -> list[str]:
+        """Ids of runs whose record cannot be read or differs from DONE, or of a folder that is done
+        is gone. They can be carried out again."""
+        if self.is_done():
+            changed = set(self.changed_since_sealed())
+            return [run.id for run in self.plan().runs if f"{RUNS}/{run.id}.json" in changed]
+        old = self.is_version1()
+        there = [run for run in self.plan().runs if self._has(run)]
+        return [run.id for run in there if not self._is_readable(run, old=old)]
+
+    def set_damaged_aside(self) -> list[str]:
+        """Make damaged runs missing, and return their ids; what is left of their files is kept
+        under other names. Raises StudyError if other files changed since the folder was done."""
+        damaged = self.damaged_runs()
+        if self.is_done() and (changed := self.changed_since_sealed()):
+            if not all(map(_can_be_repeated, changed)):
+                self.refuse_changed()
+            self._reopen()
+        for run in damaged:
+            if self._run_path(run).exists():
+                self._rename_run(run, "damaged")
+        return damaged
+
+    def refuse_changed(self) -> None:
+        """Raise StudyError if a file of a folder that is done is not what it was then."""
+        changed = self.changed_since_sealed()
+        if not changed:
+            return
+        advice = (
+            f"carry the runs out again with: netstudy run {self.path} --resume"
+            if all(map(_can_be_repeated, changed))
+            else "restore the files from a copy, or run the study anew"
+        )
+        raise StudyError(
+            f"{self.path} is not what it was when it was done: {', '.join(changed)} changed or "
+            f"went missing, so that nothing read from it would prove anything; {advice}"
+        )
+
+    def _reopen(self) -> None:
+        """The folder is no longer done."""
+        for of_all in (DONE, RECORDS):
+            (self.path / of_all).unlink(missing_ok=True)
+
+    def _rename_run(self, run: str, why: str) -> None:
+        """Keep a run's files under another name, so that the run is missing."""
+        path = self._run_path(run)
+        taken = len(list(path.parent.glob(f"{run}.{why}-*.json")))
+        aside = f"{run}.{why}-{taken + 1}"
+        captured = self.path / CAPTURES / f"{run}{CAPTURE}"
+        if captured.exists():
+            captured.rename(captured.with_name(f"{aside}{CAPTURE}"))
+        path.rename(path.with_name(f"{aside}.json"))
+
+    def _is_readable(self, run: Run, *, old: bool) -> bool:
+        try:
+            self._record(run, old=old)
+        except StudyError:
+            return False
+        return True
 
     def set_aside_as(self, status: str) -> int:
         """Number of records with that status that were set aside."""
@@ -271,8 +329,8 @@ class Folder:
         try:
             return self._parsed(f"{RUNS}/{run.id}.json", parse)
         except StudyError as error:
-            advice = "remove the file and resume, and the run is carried out again"
-            raise StudyError(f"{error}; {advice}") from error
+            advice = f"netstudy run {self.path} --resume"
+            raise StudyError(f"{error}; the run is carried out again by: {advice}") from error
 
     def is_version1(self) -> bool:
         """Whether the folder is of version 1. All its files have one version, since only the engine
@@ -308,6 +366,22 @@ class Folder:
     def _write_json(self, name: str, value: dict[str, Any]) -> None:
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         write_atomic(self.path / name, text.encode())
+
+
+def _can_be_repeated(name: str) -> bool:
+    """Whether a file of the folder can be made again by carrying runs out."""
+    return name == RECORDS or name.startswith(f"{RUNS}/")
+
+
+def _refuse_without_plan(path: Path) -> None:
+    left = [
+        name for name in (INVOCATION, ENVIRONMENT, ENGINE, RECORDS, DONE) if (path / name).exists()
+    ]
+    if left:
+        raise StudyError(
+            f"{path} is a results folder (it holds {left[0]}), but its {PLAN} is missing, and "
+            "nothing can be read without it. Put the file back, or name another folder"
+        )
 
 
 def joined(plans: Sequence[Plan]) -> Plan:

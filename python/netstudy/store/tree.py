@@ -40,7 +40,8 @@ class Results:
         """The folder that `named` means: a folder, a study's name or path, None for the newest.
 
         A study or None means its newest folder; with `done`, the newest that is done. Raises
-        StudyError when there is none.
+        StudyError when there is none, and with `done` when a file of the folder is not what it was
+        when the folder was done.
         """
         if named is not None and (folder := Folder.at(Path(named))) is not None:
             return _checked(folder, done=done)
@@ -49,7 +50,7 @@ class Results:
         if not folders:
             raise StudyError(self._none_found(named))
         wanted = [folder for folder in folders if folder.is_done() or not done]
-        return wanted[0] if wanted else _checked(folders[0], done=done)
+        return _checked((wanted or folders)[0], done=done)
 
     def study_name(self, named: str) -> str:
         """The study that a name, a folder of results or a study file refers to."""
@@ -104,6 +105,8 @@ def _checked(folder: Folder, *, done: bool) -> Folder:
             f"{folder.path} is not finished: {there} are there. "
             f"Finish it with: netstudy run {folder.path} --resume"
         )
+    if done:
+        folder.refuse_changed()
     return folder
 
 

@@ -320,7 +320,9 @@ class Study:
         for factor, place, level in self._levels_with_places():
             if factor == name and not key:
                 yield place, level.name
-            elif value.name in level.fields or (factor == name and key in level.fields):
+            elif (value.name in level.fields and value.name not in self.factors) or (
+                factor == name and key in level.fields
+            ):
                 field = key or value.name
                 yield (*place, field), level.fields[field]
 

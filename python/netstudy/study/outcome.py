@@ -26,7 +26,7 @@ from netstudy.documents.fields import (
 from netstudy.documents.shapes import ByKey, OneOrMore, Short
 from netstudy.documents.validation import Model, describe, fault
 from netstudy.study.levels import LevelChoice, LevelValue
-from netstudy.study.vocabulary import STANDARD_FIGURES, Measured, split_metric
+from netstudy.study.vocabulary import STANDARD_FIGURES, Measured, in_unit_of, split_metric
 
 Metrics = Annotated[tuple[Measured, ...], OneOrMore()]
 """One metric or a list of them."""
@@ -302,19 +302,22 @@ class Bound:
 
 @dataclass(frozen=True)
 class Condition(Scalar):
-    """A metric held against a number: `response_ms_mean < 1000`."""
+    """A metric held against a number in the metric's unit, or in a unit of its own:
+    `response_ms_mean < 1000`, `response_ms_mean < 1 s`."""
 
     def parse(self, value: object) -> str:
-        """Read `metric < number`."""
+        """Read `metric < number` or `metric < number unit`."""
         text = Text().parse(value)
-        match = re.fullmatch(r"(\S+?)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)", text)
+        match = re.fullmatch(r"(\S+?)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*([^\s\d.]\S*)?", text)
         if match is None:
             raise ValueError(f'"{text}" is not a condition, such as response_ms_mean < 1000')
-        return f"{split_metric(match[1]).text} {match[2]} {match[3]}"
+        metric = split_metric(match[1])
+        number = match[3] if match[4] is None else in_unit_of(metric, match[3], match[4])
+        return f"{metric.text} {match[2]} {number}"
 
     def json_schema(self) -> dict[str, Any]:
         """Text of a metric, a sign and a number."""
-        return {"type": "string", "pattern": r"^\S+ ?(<=|>=|<|>) ?\d+(\.\d+)?$"}
+        return {"type": "string", "pattern": r"^\S+ ?(<=|>=|<|>) ?\d+(\.\d+)?( ?[^\s\d.]\S*)?$"}
 
 
 ConditionText = Annotated[str, Typed(Condition(), refs=False)]
@@ -324,7 +327,8 @@ class Requirement(Model):
     """A condition that cells must keep; a run in which one does not ends with exit code 1."""
 
     that: ConditionText
-    """Metric, sign and number in the metric's unit, such as completion_ms_p99 < 500."""
+    """Metric, sign and number, such as completion_ms_p99 < 500: in the metric's unit, which its
+    name tells, or with a unit, as in completion_ms_p99 < 0.5 s."""
     at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
     """Factor -> the levels at which it must hold; without it every cell must keep it."""
 

@@ -22,6 +22,7 @@ from netstudy.documents.fields import Scalar, Text, Typed
 from netstudy.documents.nearest import did_you_mean
 from netstudy.study.workloads import WORDS
 from netstudy.study.workloads.base import STATISTICS, WorkloadMetric
+from netstudy.units import quantity
 from netstudy.wire import PhaseKind
 
 TestbedName = Literal["sim", "netns", "netns-kernel", "published"]
@@ -232,8 +233,31 @@ def _unknown(text: str, scope: Scope | None, name: str) -> str:
         return f'"{text}" is measured at a host; name it, as in server.{name}'
     if scope is None and _parted(name, SWITCH_METRICS)[0]:
         return f'"{text}" is measured at a switch; name its port, as in switch@server.{name}'
+    if name in STATISTICS:
+        return f'"{text}" is a statistic; a metric ends in it, as in completion_ms_{name}'
     hint = did_you_mean(name, _known_in(scope))
     return f'"{text}" is an unknown metric{hint}'
+
+
+_UNITS: Final = {
+    "ns": "ns", "us": "us", "ms": "ms", "s": "s", "bps": "bit/s", "mbps": "Mbit/s", "pct": "%",
+    "bytes": "B",
+}  # fmt: skip
+"""Suffix of a metric's name -> its unit, as a study writes it."""
+
+
+def in_unit_of(metric: MetricName, number: str, unit: str) -> str:
+    """A number that is given with a unit as a number in the metric's unit. Raises ValueError if the
+    metric has another kind of unit, or none."""
+    given = f"{number} {unit}"
+    own = _UNITS.get(metric.base.rpartition("_")[2])
+    if own is None:
+        raise ValueError(f'"{given}": {metric.text} has no unit; write {number} alone')
+    wanted, found = quantity(f"1 {own}"), quantity(given)
+    assert wanted is not None, "units of metrics are known"
+    if found is None or found[0] != wanted[0]:
+        raise ValueError(f'"{given}": {metric.text} is in {own}')
+    return f"{float(found[1] / wanted[1]):.12f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -36,8 +37,12 @@ class Testbed(Protocol):
     def check(self) -> None:
         """Raise TestbedError when the testbed cannot be used at all, before anything is made."""
 
-    def preflight(self, plan: Plan) -> Preflight:
-        """Whether the testbed, and the machine under it, can do all of a plan."""
+    def preflight(self, plan: Plan, scale: Fraction) -> Preflight:
+        """Whether the testbed, and the machine under it, can do all of a plan.
+
+        `scale` is the factor that the plan's link rates were multiplied by; advice to choose
+        another one is relative to the study's own rates.
+        """
 
     def run(
         self,

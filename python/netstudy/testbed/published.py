@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,7 +24,7 @@ class PublishedData:
     def check(self) -> None:
         """See Testbed.check: nothing is needed."""
 
-    def preflight(self, plan: Plan) -> Preflight:  # noqa: ARG002 (the same for every plan)
+    def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (any plan)
         """See Testbed.preflight: the plan consists of published values."""
         return Preflight()
 

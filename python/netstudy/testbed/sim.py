@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
 
@@ -30,7 +31,7 @@ class Sim:
         """See Testbed.check: the engine must be there."""
         find_engine()
 
-    def preflight(self, plan: Plan) -> Preflight:  # noqa: ARG002 (the same for every plan)
+    def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (any plan)
         """See Testbed.preflight: every plan can be simulated."""
         return Preflight()
 

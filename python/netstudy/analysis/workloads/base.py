@@ -73,10 +73,17 @@ class Account:
 
     @property
     def accounted_pct(self) -> float | None:
-        """Part of the excess that the waiting makes up; None without an excess."""
-        if self.waiting_ms is None or self.excess_ms <= 0:
+        """Part of the excess that the waiting explains; None without an excess, and where waits
+        overlap: more than all of the time explains nothing."""
+        if self.waiting_ms is None or self.excess_ms <= 0 or self.overlaps:
             return None
         return 100 * self.waiting_ms / self.excess_ms
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the waits add up to more than the excess, so that they go on at once with each
+        other or with sending."""
+        return bool(self.waiting_ms) and (self.waiting_ms or 0.0) > self.excess_ms
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,15 @@ from netstudy.report.numbers import counted, full_level, level_text, listed, sig
 from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead, told_apart
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations
-from netstudy.report.prose.words import NOTHING, Point, at_level, at_levels, named, things
+from netstudy.report.prose.words import (
+    NOTHING,
+    Point,
+    at_level,
+    at_levels,
+    named,
+    things,
+    why_no_verdict,
+)
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
 
@@ -136,8 +144,8 @@ def _one_run(table: VerdictTable) -> Sentence:
     rows = [row for row in table.rows if row.ratio is not None]
     better = sum(_is_better(row, table.metric) for row in rows)
     return say(
-        "One run of each cell decides nothing: run-to-run variation is unknown. In these runs {a} "
-        "is {better} than {b} in {n} of {all}.",
+        "{why}. In these runs {a} is {better} than {b} in {n} of {all}.",
+        why=why_no_verdict(table),
         better=Name(_comparative(table.metric)),
         n=count(better, "cells in which it has the better value"),
         all=count(len(rows), "cells with both values"),

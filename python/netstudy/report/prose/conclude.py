@@ -30,6 +30,7 @@ from netstudy.report.prose.words import (
     in_panel,
     named,
     point,
+    why_no_verdict,
 )
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level
@@ -68,11 +69,8 @@ def deciding(found: PanelResult) -> list[VerdictTable]:
 
 
 def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """An order without a verdict: one run in each cell."""
-    yield say(
-        "Only one replicate per cell{held}: run-to-run variation is unknown, so no verdict.",
-        held=in_panel(panel),
-    )
+    """An order without a verdict: run-to-run variation is unknown."""
+    yield say("{why}{held}.", why=why_no_verdict(table), held=in_panel(panel))
     rows = [row for row in table.rows if row.ratio is not None]
     for level, ahead in (
         (table.level, [row for row in rows if _is_ahead(row, table.metric)]),
@@ -234,6 +232,9 @@ def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     where = at_levels(panel, [row.x for row in rows])
     if any(row.by_rounding for row in rows):
         yield say("Too close to call{where}: the published digits do not tell.", where=where)
+        return
+    if any(row.too_few_samples for row in rows):
+        yield say("Too close to call{where}: {why}.", where=where, why=why_no_verdict(table))
         return
     known = [row.more_runs for row in rows if row.more_runs is not None]
     if len(known) < len(rows):

@@ -100,7 +100,8 @@ def _timeout_cost(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _accounts(found: PanelResult) -> Iterator[Sentence]:
-    """The share of the time above the wire's own that waiting for timeouts explains."""
+    """The share of the time above the wire's own that waiting for timeouts explains, and the cells
+    in which waits overlap, so that they explain no share of it."""
     parts = [
         say(
             "{middle}{on}{span}",
@@ -112,17 +113,25 @@ def _accounts(found: PanelResult) -> Iterator[Sentence]:
     ]
     if parts:
         yield say(
-            "One minimum RTO in each {noun} with a timeout makes up {parts} of the time beyond "
-            "the wire’s own, in the median cell{more}.",
-            noun=Name(found.workload.counted.noun),
+            "Waiting for retransmission timeouts accounts for {parts} of the time above the "
+            "wire’s own (median cell).",
             parts=join(parts),
-            more=page_of(found.workload).waits_at_once
-            if any(max(shares) > ALL for _, shares in _shares(found))
-            else NOTHING,
         )
+    yield from _overlaps(found)
 
 
-ALL = 100.0
+def _overlaps(found: PanelResult) -> Iterator[Sentence]:
+    accounts = found.causes.accounts
+    number = sum(account.found.overlaps for account in accounts)
+    if number:
+        yield say(
+            "In {n} of {all} cells one minimum RTO for each {noun} with a timeout would be more "
+            "than all of that time{why}; waiting explains no share of it there.",
+            n=count(number, "cells with waiting > time − wire time"),
+            all=count(len(accounts), "cells with an account of time"),
+            noun=Name(found.workload.counted.noun),
+            why=page_of(found.workload).waits_at_once,
+        )
 
 
 def _span(shares: Sequence[float]) -> Sentence:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.study_result import StudyResult
+from netstudy.analysis.verdict import VerdictTable
 from netstudy.report.cellrefs import at, plain
 from netstudy.report.numbers import counted, full_level, level_text, listed, spans
 from netstudy.report.refs import Name, Number, Sentence, join, say
@@ -106,3 +107,14 @@ def point(lead: str, sentences: Iterable[Sentence]) -> list[Point]:
     """A list with the point, or an empty one without sentences."""
     found = tuple(sentences)
     return [Point(lead, found)] if found else []
+
+
+def why_no_verdict(table: VerdictTable) -> Sentence:
+    """Why nothing is decided where the variation between runs is unknown."""
+    if any(row.too_few_samples for row in table.rows):
+        return say(
+            "Single runs have too few samples for the {metric}, which decides nothing: run-to-run "
+            "variation is unknown",
+            metric=Name(table.metric.label),
+        )
+    return say("One run of each cell decides nothing: run-to-run variation is unknown")

@@ -40,7 +40,7 @@ class WorkloadPage:
     illustration: Illustration | None = None
     """The same as a drawing; None: it cannot be drawn."""
     waits_at_once: Sentence = NOTHING
-    """Why waiting can make up more than the time that is lost."""
+    """Why waits can add up to more than the time that is lost."""
     sized: Sentence = _MESSAGES
     """What of it stays as it is where link rates are scaled."""
     methods: Callable[[StudyResult], list[Sentence]] | None = None

@@ -42,9 +42,11 @@ def reference_scope(study: Study) -> list[tuple[Path, Ref]]:
 def unused_problems(study: Study) -> Iterator[Problem]:
     """Factors that nothing refers to: their levels would be the same run, over and over. One of a
     single level is a label."""
-    used = {ref.name.partition(".")[0] for _, ref in reference_scope(study)}
+    refs = {ref.name for _, ref in reference_scope(study)}
+    used = refs | {name.partition(".")[0] for name in refs}
     for factor in study.factors.values():
-        fields = {key for level in factor.levels for key in level.fields}
+        keys = {key for level in factor.levels for key in level.fields}
+        fields = {f"{factor.name}.{key}" for key in keys} | (keys - study.factors.keys())
         if len(factor.levels) < 2 or factor.name in used or fields & used:
             continue
         message = (
@@ -65,7 +67,8 @@ def unused_field_problems(study: Study) -> Iterator[Problem]:
             for level in factor.levels if len(factor.levels) > 1 else ():
                 for key in level.fields:
                     full = f"{factor.name}.{key}"
-                    if full in seen or {key, full} & used:
+                    names = {full} if key in study.factors else {key, full}
+                    if full in seen or names & used:
                         continue
                     seen.add(full)
                     message = (
@@ -200,13 +203,15 @@ def _nearest_reference(name: str, owners: dict[str, list[str]]) -> str:
 
 
 def _owners(study: Study) -> dict[str, list[str]]:
-    """Name that a reference may use -> the unambiguous names of what it may mean."""
+    """Name that a reference may use -> the unambiguous names of what it may mean. The name of a
+    factor always means its level; a field of that name has its full name alone."""
     owners: dict[str, list[str]] = {}
     for factor in study.factors.values():
         owners.setdefault(factor.name, []).append(factor.name)
         for key in dict.fromkeys(key for level in factor.levels for key in level.fields):
             full = f"{factor.name}.{key}"
-            owners.setdefault(key, []).append(full)
+            if key not in study.factors:
+                owners.setdefault(key, []).append(full)
             owners.setdefault(full, []).append(full)
     return owners
 

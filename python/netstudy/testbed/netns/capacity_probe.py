@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import partial
 from typing import get_args
 
@@ -71,13 +72,13 @@ _TIME_LIMIT_S = 120
 _CEILINGS = TypeAdapter(list[Ceiling])
 
 
-def preflight(plan: Plan, switching: Switching) -> Preflight:
+def preflight(plan: Plan, scale: Fraction, switching: Switching) -> Preflight:
     """The rates of the plan that this machine does not carry, and the rates that it reached.
 
     Raises TestbedError when the probe fails.
     """
     tried = list(zip(hardest(plan), ceilings(plan, switching), strict=True))
-    said = [excess(run.network, ceiling) for run, ceiling in tried]
+    said = [excess(run.network, ceiling, scale) for run, ceiling in tried]
     return Preflight(
         unsupported=tuple(sentence for sentence in said if sentence is not None),
         machine={

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 
 from netstudy.units import format_rate
 from netstudy.wire import Network, Plan, Run
@@ -135,21 +137,24 @@ def _demand(network: Network) -> tuple[int, int]:
     return fastest_bps(network), host_count(network)
 
 
-def excess(network: Network, ceiling: Ceiling) -> str | None:
+def excess(network: Network, ceiling: Ceiling, scale: Fraction) -> str | None:
     """The sentence for a network that asks for more than the machine carries; None if it does not.
+    `scale` is that of the network: advice is relative to the study's own rates.
 
     A rate that is carried late is no excess: each run reports lateness, and is then invalid.
     """
     wanted_bps, best = fastest_bps(network), ceiling.best
     if best is not None and best.rate_bps >= wanted_bps:
         return None
-    asked = f"The study asks for {_asked(network)}"
+    at = "" if scale == 1 else f"At --scale {scale} the"
+    asked = f"{at or 'The'} study asks for {_asked(network)}"
     if best is None:
         return f"{asked}; this machine carries no rate that was tried: {_tried(ceiling)}."
     manner = "in time" if best.in_time else "late"
+    fits = largest_scale(wanted_bps / scale, best.rate_bps)
     return (
         f"{asked}; this machine carries {format_rate(best.rate_bps)} {manner} ({_figures(best)}). "
-        f"The largest scale that fits is --scale {largest_scale(wanted_bps, best.rate_bps)}."
+        f"The largest scale that fits is --scale {fits}."
     )
 
 
@@ -181,6 +186,6 @@ def _tried(ceiling: Ceiling) -> str:
     )
 
 
-def largest_scale(wanted_bps: int, ceiling_bps: int) -> str:
-    """The largest unit fraction by which the wanted rate fits below the ceiling: 1/5."""
-    return f"1/{-(-wanted_bps // ceiling_bps)}"
+def largest_scale(unscaled_bps: Fraction, ceiling_bps: int) -> str:
+    """The largest unit fraction by which the study's own rate fits below the ceiling: 1/5."""
+    return f"1/{ceil(unscaled_bps / ceiling_bps)}"

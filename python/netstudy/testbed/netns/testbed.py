@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
 
@@ -42,7 +43,7 @@ class Netns:
                 f"{here.name} here lacks veth links or packet sockets; netstudy doctor says more"
             )
 
-    def preflight(self, plan: wire.Plan) -> Preflight:
+    def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:
         """See Testbed.preflight: a plan without unsupported parts is probed for capacity."""
         from netstudy.testbed.netns.capacity_probe import preflight
         from netstudy.testbed.netns.kernel import kernel
@@ -52,7 +53,7 @@ class Netns:
         if said:
             return Preflight(unsupported=tuple(said))
         self.check()
-        return preflight(plan, self.switching)
+        return preflight(plan, scale, self.switching)
 
     def run(
         self,

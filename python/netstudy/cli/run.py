@@ -15,7 +15,15 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._prepare import Asked, Prepared, prepare
-from netstudy.cli._terminal import continue_with, meter, output, print_json, rounds_begun, say
+from netstudy.cli._terminal import (
+    continue_with,
+    meter,
+    output,
+    phases,
+    print_json,
+    rounds_begun,
+    say,
+)
 from netstudy.errors import MISSED, NetstudyError, StudyError, TestbedError
 
 if TYPE_CHECKING:
@@ -171,7 +179,8 @@ def _carry_out(
                 machine = _remainder_preflight(folder, testbed)
             folder.set_aside(made_again(folder, testbed))
             _run_missing(folder, testbed, manner.threads, machine)
-            published = finish(folder, is_final=is_final(folder, testbed))
+            with phases() as on_phase:
+                published = finish(folder, on_phase, is_final=is_final(folder, testbed))
     except Interrupted as stopped:
         say(f"netstudy: stopped by {stopped}; {_kept(folder)}")
         return stopped.exit_code

@@ -48,9 +48,9 @@ TREND_WIDTH = 10
 _SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%)")
 _ASCII = str.maketrans(
     {
-        "─": "-", "±": "~", "–": "-", "−": "-", "×": "x", "÷": "/", "µ": "u", "’": "'", "“": '"',
+        "─": "-", "±": "+/-", "–": "-", "−": "-", "×": "x", "÷": "/", "µ": "u", "’": "'", "“": '"',
         "”": '"', "\u00a0": " ", "·": "-", "≥": ">=", "≤": "<=", "…": "...", "✓": "ok",
-        "✗": "FAILED",
+        "✗": "FAILED", **{digit: f"^{i}" for i, digit in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
     }
 )  # fmt: skip
 _VERDICT_STYLES = {"different": "green", "same": "dim", "undecided": "yellow", "missing": "dim"}
@@ -256,7 +256,14 @@ def _can_write(console: Console, text: str) -> bool:
 
 def _spelling(console: Console) -> Spelling:
     """How a text is written on this output."""
-    return lambda text: text if _can_write(console, text) else text.translate(_ASCII)
+
+    def spell(text: str) -> str:
+        if _can_write(console, text):
+            return text
+        written = text.translate(_ASCII).encode(console.encoding, "replace")
+        return written.decode(console.encoding)
+
+    return spell
 
 
 def _wrapped(

@@ -1,4 +1,4 @@
-"""The end of a run on the terminal: the answer first, margins, verdicts and trends in the tables."""
+"""The end of a run on the terminal: the answer first, then tables with margins and verdicts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_heading_names_study_testbed_and_size_and_the_answer_follows(
 
 def test_a_table_has_margins_winners_and_trends(found: StudyResult) -> None:
     lines = [line.split() for line in printed(found).splitlines()]
-    (trend,) = (line for line in lines if line[:1] == ["trend"])
+    trend = next(line for line in lines if line[:1] == ["trend"])
     nine = next(line for line in lines if line[:1] == ["9"])
     assert nine[1] == "nexus-5010"
     assert nine[3] == "±"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from netstudy.report.numbers import MARGIN
-from netstudy.report.refs import Number
+from netstudy.report.refs import Name, Number
 from netstudy.report.tables import Group, Table, Trend, Value
 
 SUB_WIDTH = 9
@@ -37,7 +37,7 @@ class _Column:
     def sub_lines(self) -> list[str]:
         """The sub-heading, wrapped at the width of the values."""
         widest = max((len(line) for cell in self.lines for line in cell), default=0)
-        return _wrapped(self.label, max(SUB_WIDTH, widest))
+        return textwrap.wrap(self.label, max(SUB_WIDTH, widest))
 
     @property
     def width(self) -> int:
@@ -139,13 +139,20 @@ def _groups(table: Table, spelling: Spelling) -> list[tuple[Group, list[_Column]
 
 
 def _stub(table: Table, width: int, spelling: Spelling) -> list[_Block]:
-    """The headers of the rows; wrapped where they would take more than half of the width."""
+    """The headers of the rows, in at most half of the width where words allow it: wrapped, and
+    where that is not enough, joined to one column."""
     groups = _groups(table, spelling)[: table.stub]
     stub = [_block(group, columns, spelling) for group, columns in groups]
     if _width(stub) <= width // 2 or len(groups) == len(table.groups):
         return stub
     each = max(SUB_WIDTH, width // 2 // len(groups) - 2 * len(GAP))
-    return [_block(group, [_narrow(c, each) for c in cs], spelling) for group, cs in groups]
+    narrow = [_block(group, [_narrow(c, each) for c in cs], spelling) for group, cs in groups]
+    if _width(narrow) <= width // 2 or len(groups) == 1:
+        return narrow
+    joined = tuple(Name(", ".join(map(_text, row[: table.stub]))) for row in table.rows)
+    column = _Column("", joined, tuple((spelling(str(name)),) for name in joined))
+    heading = Group(", ".join(group.heading for group, _ in groups))
+    return [_block(heading, [_narrow(column, width // 2)], spelling)]
 
 
 def _fitting(

@@ -75,7 +75,7 @@ def command(
     ] = "24h",
     json: options.Json = False,
 ) -> None:
-    """Carry out a study and end with its table, its verdict and the path of its report.
+    """Carry out a study and end with its answer, its tables and the path of its report.
 
     An interrupted run keeps its finished runs; --resume does the remainder, with the study as it
     was. In the simulator, failed and invalid runs count as carried out: the same plan gives the
@@ -228,7 +228,7 @@ def _kept(folder: Folder) -> str:
 
 
 def _end(folder: Folder, published: Published, manner: Manner) -> int:
-    """Print the table, the verdict and the path of the report; returns the exit code."""
+    """Print the answer, the tables and the path of the report; returns the exit code."""
     statuses = Counter[str](record.status for record in folder.records())
     if manner.json:
         print_json(_as_json(folder, published, statuses))

@@ -1,4 +1,4 @@
-"""The page of knobs: every snippet is a study that can be run, and turns the knob of its section."""
+"""The page of knobs: every snippet can be run and turns the knob of its section."""
 
 from __future__ import annotations
 

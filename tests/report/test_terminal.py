@@ -11,7 +11,7 @@ from rich.console import Console
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.plaintext import text_table
 from netstudy.report.refs import Name, Number, say
-from netstudy.report.tables import Group, Table
+from netstudy.report.tables import Group, Table, Value
 from netstudy.report.terminal import WIDTH, print_summary, print_table, sparkline
 from tests.report.results import results
 
@@ -51,9 +51,12 @@ def test_verdicts_are_coloured_on_a_terminal_and_nowhere_else(
 
     def shown(*, is_terminal: bool) -> str:
         file = io.StringIO()
-        kind = "standard" if is_terminal else "auto"
         console = Console(
-            file=file, width=100, force_terminal=is_terminal, color_system=kind, highlight=False
+            file=file,
+            width=100,
+            force_terminal=is_terminal,
+            color_system="standard" if is_terminal else "auto",
+            highlight=False,
         )
         print_summary(found, console)
         return file.getvalue()
@@ -104,7 +107,10 @@ def test_no_word_is_lost_at_any_width(found: StudyResult, width: int) -> None:
 
 def test_a_path_is_never_cut() -> None:
     path = "/results/" + "a-long-name/" * 8 + "report.html"
-    rows = ((Name("a"), Name(path)), (Name("b"), Name("words that are wrapped " * 4)))
+    rows: tuple[tuple[Value, ...], ...] = (
+        (Name("a"), Name(path)),
+        (Name("b"), Name("words that are wrapped " * 4)),
+    )
     table = Table("paths", say("Paths"), (Group("folder"), Group("path")), rows)
     assert path in text_table(table, 40)
     console = Console(file=io.StringIO(), width=40, color_system=None)
@@ -115,7 +121,7 @@ def test_a_path_is_never_cut() -> None:
 
 def test_a_group_that_is_too_wide_is_split_between_its_columns() -> None:
     levels = tuple(f"level-{number}" for number in range(6))
-    row = (Name("a"), *(Number(float(i), f"{i:,.3f}", "x") for i in range(6)))
+    row: tuple[Value, ...] = (Name("a"), *(Number(float(i), f"{i:,.3f}", "x") for i in range(6)))
     groups = (Group("factor"), Group("Goodput", "Mbit/s", columns=levels))
     text = text_table(Table("wide", say("Wide"), groups, (row,)), 40)
     assert max(map(len, text.splitlines())) <= 40

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from netstudy.units import format_duration, format_rate, format_size
 
 Schema = dict[str, Any]
 
@@ -13,6 +15,12 @@ WORDS = {"string": "text", "object": "map"}
 SCALARS = {("string", "number"): "text", ("string", "number", "boolean"): "level"}
 """YAML reads 2010 as a number where a name is meant: what takes either is told as what it means."""
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+UNITS: dict[str, Callable[[int], str]] = {
+    "ns": format_duration,
+    "bytes": format_size,
+    "bps": format_rate,
+}
+"""Last part of a key's name -> how people write its integers."""
 LEVEL_PATTERN = r"^\$\{"
 """How the schema of a study begins the pattern of `${factor}`."""
 
@@ -73,17 +81,40 @@ def _section(name: str, schema: Schema) -> str:
 
 
 def _row(key: str, schema: Schema, required: bool) -> str:
-    default = "required" if required else _default(schema)
+    default = "required" if required else _default(key, schema)
     meaning = _one_line(schema.get("description", "")).replace("|", r"\|")
-    return f"| `{key}` | {_kind(schema)} | {default} | {meaning} |"
+    return f"| `{key}` | {_bounds_in_units(key, _kind(schema))} | {default} | {meaning} |"
 
 
-def _default(schema: Schema) -> str:
-    """A single value; what is empty or a whole object needs no telling."""
+def _in_units(key: str, value: object) -> str | None:
+    """How people write an integer of a key whose name ends in a unit; None where they write the
+    integer itself."""
+    formatter = UNITS.get(key.rpartition("_")[2]) if "_" in key else None
+    if formatter is None or not isinstance(value, int) or value < 1000:
+        return None
+    text = formatter(value)
+    return None if text.startswith(str(value)) else text
+
+
+def _bounds_in_units(key: str, kind: str) -> str:
+    """The integers of a bound with people's units: 60000000000 (60 s)."""
+
+    def told(found: re.Match[str]) -> str:
+        text = _in_units(key, int(found[0]))
+        return f"{found[0]} ({text})" if text else found[0]
+
+    return re.sub(r"(?<= )\d+\b", told, kind)
+
+
+def _default(key: str, schema: Schema) -> str:
+    """A single value, in people's units too where the key's name ends in a unit; what is empty or
+    a whole object needs no telling."""
     value = schema.get("default")
     if value is None or "const" in schema or isinstance(value, dict | list):
         return ""
-    return f"`{json.dumps(value, ensure_ascii=False)}`"
+    raw = f"`{json.dumps(value, ensure_ascii=False)}`"
+    text = _in_units(key, value)
+    return f"{text} ({raw})" if text else raw
 
 
 def _kind(schema: Schema) -> str:

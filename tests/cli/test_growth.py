@@ -73,7 +73,7 @@ def test_clients_grow_until_the_link_is_full(growing: Path, netstudy: Netstudy) 
         assert one["ending"] == "no gain"
     assert told["rounds"] == 4
     assert "round 4: 4 runs to do, 12 are there" in outcome.err
-    assert "Answer: With direction=get: goodput is best at" in outcome.out
+    assert "With direction=get: goodput is best at" in outcome.out
     assert folder.changed_since_sealed() == []
     assert "rounds/4.json" in json.loads((folder.path / "DONE").read_text())["files"]
     assert "How clients grew" in (folder.path / "report.md").read_text()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import re
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
 
-from netstudy.cli._terminal import Meter, meter
+from netstudy.cli._terminal import Meter, meter, phases
 from netstudy.wire import ProgressRecord, RunUnderWay
 from tests.cli.conftest import start
 
@@ -20,6 +24,8 @@ ESCAPE = "\x1b["
 def on_a_terminal(study: Path, **environment: str) -> str:
     """What a run shows on a terminal."""
     ours, theirs = pty.openpty()
+    columns = int(environment.get("COLUMNS", "120"))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     process = subprocess.Popen(
         [sys.executable, "-m", "netstudy", "run", study],
         env={**os.environ, "TERM": "xterm", **environment},
@@ -56,6 +62,12 @@ def test_a_terminal_has_a_live_bar(study: Path) -> None:
     assert "packets/s" in shown
 
 
+def test_a_narrow_terminal_has_the_runs_and_the_times(study: Path) -> None:
+    shown = on_a_terminal(study, COLUMNS="40")
+    assert re.search(r"7/12, [\w ]+ elapsed, [\w ]+ left", shown)
+    assert "…" not in shown
+
+
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_plain_terminal_has_lines(study: Path, environment: dict[str, str]) -> None:
     shown = on_a_terminal(study, **environment)
@@ -90,6 +102,19 @@ def test_runs_that_were_there_before_are_counted_as_done() -> None:
     meter = Meter(Spy(), done_before=30)
     meter.on_progress(ProgressRecord(runs_done=2, runs=16, packets=50, packets_planned=400))
     assert seen == [(32, 50, 400)]
+
+
+def test_elapsed_and_remaining_time_are_told_apart(study: Path) -> None:
+    _, told = start("run", study).communicate()
+    (line, *_) = (line for line in told.splitlines() if "packets/s" in line)
+    assert re.search(r", [\w ]+ elapsed, [\w ]+ left$", line)
+
+
+def test_the_report_tells_what_it_is_doing(capsys: pytest.CaptureFixture[str]) -> None:
+    with phases() as on_phase:
+        on_phase("analysing")
+        on_phase("drawing")
+    assert capsys.readouterr().err.splitlines() == ["report: analysing", "report: drawing"]
 
 
 def test_a_long_run_moves_before_it_ends(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,49 @@ class TestInit:
     ) -> None:
         outcome = netstudy("init", "--from", "outcast")
         assert outcome.code == 2
-        assert "there is: incast" in outcome.err
+        assert "there is: compare, factors, incast, real, sweep" in outcome.err
+
+    @pytest.mark.parametrize("like", ["compare", "sweep", "factors", "real"])
+    def test_each_kind_of_question_has_a_study_with_enough_replicates(
+        self, here: Path, netstudy: Netstudy, like: str
+    ) -> None:
+        assert netstudy("init", "mine", "--like", like).code == 0
+        assert netstudy("validate", "mine").out == "mine: ok\n"
+        planned = netstudy("plan", "mine").out
+        assert "5 replicates of each" in planned
+
+    @pytest.mark.usefixtures("engine")
+    @pytest.mark.parametrize(
+        ("like", "told"),
+        [
+            ("compare", "dctcp is faster than cubic throughout"),
+            ("sweep", "Goodput is best at 4 servers"),
+            ("factors", "With buffer 2 MB, min_rto makes no difference."),
+        ],
+    )
+    def test_a_study_to_start_from_decides(
+        self, here: Path, netstudy: Netstudy, like: str, told: str
+    ) -> None:
+        netstudy("init", "mine", "--like", like)
+        outcome = netstudy("run", "mine")
+        assert outcome.code == 0
+        assert told in " ".join(outcome.out.split())
+
+    def test_two_sources_are_refused(self, here: Path, netstudy: Netstudy) -> None:
+        outcome = netstudy("init", "--like", "sweep", "--from", "incast")
+        assert outcome.code == 2
+        assert "--like and --from" in outcome.err
+        assert not list(here.iterdir())
+
+    def test_on_a_terminal_it_asks_until_there_is_an_answer(
+        self, here: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answers = iter(["5", "sweep"])
+        monkeypatch.setattr("netstudy.cli.init._is_interactive", lambda: True)
+        monkeypatch.setattr("typer.prompt", lambda *_args, **_options: next(answers))
+        outcome = netstudy("init", "mine")
+        assert "study: my-sweep" in (here / "mine" / "study.yaml").read_text()
+        assert "there is no '5'" in outcome.err
 
 
 class TestValidate:

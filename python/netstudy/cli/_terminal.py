@@ -10,18 +10,20 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
     from netstudy.store import Folder
     from netstudy.wire import ProgressRecord, Run, RunRecord
 
 _WIDTH = 160
+_WITH_NOUN, _WITH_BAR, _WITH_SPEED = 56, 80, 100
+"""Terminal widths from which the progress says "runs", has a bar, and tells the speed."""
 _LINES = 10
 """Progress lines that a run prints from start to end."""
 
@@ -126,29 +128,67 @@ class Meter:
 @contextmanager
 def meter(runs: int, done_before: int) -> Iterator[Meter]:
     """Show progress during the block, in the form that fits standard error."""
-    if sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+    if _is_live():
         with _bar() as progress:
-            task = progress.add_task(
-                "", total=1, done=done_before, runs=runs, round="", under_way="", speed=""
-            )
-            yield Meter(_Bar(progress, task), done_before)
+            shown = _Bar(progress)
+            shown.begin(done_before, runs, "")
+            yield Meter(shown, done_before)
     else:
         yield Meter(_Lines(runs), done_before)
 
 
-def _bar() -> Progress:
+OnPhase = Callable[[str], None]
+"""Is told what is being done now: "analysing", "drawing", "writing"."""
+
+
+@contextmanager
+def phases() -> Iterator[OnPhase]:
+    """Show what is done with the records after the last run: a line that is renewed on a terminal,
+    else a line each."""
+    if not _is_live():
+        yield lambda phase: say(f"report: {phase}")
+        return
     from rich import progress
     from rich.console import Console
 
-    return progress.Progress(
-        progress.BarColumn(),
-        progress.TextColumn("{task.fields[round]}{task.fields[done]}/{task.fields[runs]} runs"),
-        progress.TextColumn("{task.fields[under_way]}"),
-        progress.TextColumn("{task.fields[speed]}"),
+    with progress.Progress(
+        progress.TextColumn("report: {task.description},"),
         progress.TimeElapsedColumn(),
-        progress.TextColumn("left"),
-        progress.TimeRemainingColumn(),
+        progress.TextColumn("elapsed"),
         console=Console(stderr=True),
+        transient=True,
+    ) as shown:
+        task = shown.add_task("analysing", total=None)
+        yield lambda phase: shown.update(task, description=phase, refresh=True)
+
+
+def _is_live() -> bool:
+    """Whether standard error is a terminal that may be drawn on."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stderr.isatty() and not is_plain
+
+
+def _bar() -> Progress:
+    """The bar, as many of its columns as the terminal has room for, the most important first."""
+    from rich import progress
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    noun = " runs" if console.width >= _WITH_NOUN else ""
+    columns: list[progress.ProgressColumn] = [
+        progress.TextColumn(
+            f"{{task.fields[round]}}{{task.fields[done]}}/{{task.fields[runs]}}{noun}, "
+            "{task.fields[elapsed]} elapsed, {task.fields[left]} left"
+        )
+    ]
+    if console.width >= _WITH_BAR:
+        columns.insert(0, progress.BarColumn(bar_width=20))
+    if console.width >= _WITH_SPEED:
+        columns.append(progress.TextColumn("{task.fields[speed]}"))
+        columns.append(progress.TextColumn("{task.fields[under_way]}"))
+    return progress.Progress(
+        *columns,
+        console=console,
         auto_refresh=False,  # no thread: the engine is forked from this process
         transient=True,
     )
@@ -165,14 +205,38 @@ def _speed(rate: float) -> str:
     return f"{rate / 1e6:.1f} M packets/s" if rate >= 1e5 else f"{rate / 1e3:.1f} k packets/s"
 
 
+class _Clock:
+    """Elapsed and remaining time, in words."""
+
+    def __init__(self) -> None:
+        self._start_s = time.monotonic()
+
+    def elapsed(self) -> str:
+        return duration(time.monotonic() - self._start_s)
+
+    @staticmethod
+    def left(packets: int, planned: int, rate: float) -> str:
+        return duration((planned - packets) / rate) if rate else "unknown"
+
+
 class _Bar:
-    def __init__(self, progress: Progress, task: TaskID) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._task = task
+        self._task = progress.add_task("", start=True, visible=False)
+        self._clock = _Clock()
 
     def begin(self, done: int, runs: int, title: str) -> None:
         self._progress.reset(
-            self._task, total=1, done=done, runs=runs, round=f"{title}, ", under_way="", speed=""
+            self._task,
+            total=1,
+            visible=True,
+            done=done,
+            runs=runs,
+            round=f"{title}, " if title else "",
+            elapsed=self._clock.elapsed(),
+            left="unknown",
+            under_way="",
+            speed="",
         )
 
     def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
@@ -181,6 +245,8 @@ class _Bar:
             completed=packets,
             total=planned or 1,
             done=done,
+            elapsed=self._clock.elapsed(),
+            left=self._clock.left(packets, planned, rate),
             speed=_speed(rate),
             under_way=under_way,
         )
@@ -192,6 +258,7 @@ class _Lines:
         self._runs = runs
         self._round = ""
         self._next = 1
+        self._clock = _Clock()
 
     def begin(self, done: int, runs: int, title: str) -> None:  # noqa: ARG002  # `show` gives it
         self._runs, self._round, self._next = runs, title, 1
@@ -200,7 +267,13 @@ class _Lines:
         if packets * _LINES < planned * self._next:
             return
         self._next = packets * _LINES // max(planned, 1) + 1
-        left = duration((planned - packets) / rate) if rate else "unknown"
-        runs = f"{done}/{self._runs} runs"
-        parts = (self._round, runs, under_way, _speed(rate), f"{left} left")
+        left = self._clock.left(packets, planned, rate)
+        parts = (
+            self._round,
+            f"{done}/{self._runs} runs",
+            under_way,
+            _speed(rate),
+            f"{self._clock.elapsed()} elapsed",
+            f"{left} left",
+        )
         say(", ".join(part for part in parts if part))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,33 +17,101 @@ from netstudy.cli._terminal import print_json, say
 from netstudy.errors import StudyError
 
 NAME = "init"
-EPILOG = "Example: netstudy init my-switches --from incast"
+EPILOG = "Example: netstudy init my-switches --like compare"
+
+_DEFAULT = "incast"
+
+
+class Like(StrEnum):
+    """The kind of question that a new study asks."""
+
+    COMPARE = "compare"
+    SWEEP = "sweep"
+    FACTORS = "factors"
+    REAL = "real"
+
+
+_QUESTIONS = {
+    Like.COMPARE: "which of two is better, and under which load",
+    Like.SWEEP: "how far it goes, until there is no more to gain",
+    Like.FACTORS: "which of several settings matters, and what that depends on",
+    Like.REAL: "the same with this machine's own kernel, between network namespaces",
+}
 
 
 def command(
     folder: Annotated[
         Path, typer.Argument(metavar="[DIR]", help="Where to write it; made when not there.")
     ] = Path(),
+    like: Annotated[
+        Like | None,
+        typer.Option(
+            "--like",
+            help="A small study for a kind of question, which decides in under a minute. Asked for "
+            "on a terminal when neither this nor --from is given.",
+        ),
+    ] = None,
     template: Annotated[
-        str, typer.Option("--from", metavar="NAME", help="The study to start from.")
-    ] = "incast",
+        str | None,
+        typer.Option(
+            "--from", metavar="NAME", help=f"The study to start from; without it {_DEFAULT}."
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
-    """Write a commented study.yaml and a README.md to start from. Nothing is overwritten."""
+    """Write a commented study.yaml and a README.md to start from. Nothing is overwritten.
+
+    compare: which of two is better, and under which load. sweep: how far it goes, until there is
+    no more to gain. factors: which of several settings matters. real: this machine's own kernel,
+    between network namespaces.
+    """
     from netstudy.store import storage, write_atomic
 
-    written = [folder / source.name for source in _sources(template)]
+    if like is not None and template is not None:
+        raise StudyError("--like and --from both say what to start from; give one of them")
+    name = like or template or (_ask() if _is_interactive() and not json else _DEFAULT)
+    written = [folder / source.name for source in _sources(name)]
     _refuse_existing(written)
     with storage(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        for source in _sources(template):
+        for source in _sources(name):
             write_atomic(folder / source.name, source.read_bytes())
     if json:
         print_json({"written": [str(path) for path in written]})
         return
     for path in written:
         print(path)
-    say(f"next: netstudy plan {folder}, then: netstudy run {folder} --quick")
+    say(f"next: {_next(name, shlex.quote(str(folder)))}")
+
+
+def _next(name: str, folder: str) -> str:
+    """The commands that go on from here."""
+    match name:
+        case Like.REAL:
+            return f"netstudy doctor, then: netstudy run {folder} --testbed netns"
+        case Like.COMPARE | Like.SWEEP | Like.FACTORS:
+            return f"netstudy plan {folder}, then: netstudy run {folder}"
+        case _:
+            return f"netstudy plan {folder}, then: netstudy run {folder} --quick"
+
+
+def _is_interactive() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _ask() -> str:
+    """Asks on the terminal for the kind of question; a number or a name answers."""
+    kinds = list(Like)
+    say("What do you want to know?")
+    for number, kind in enumerate(kinds, start=1):
+        say(f"  {number}  {kind}: {_QUESTIONS[kind]}")
+    by_answer = {str(number): kind for number, kind in enumerate(kinds, start=1)}
+    by_answer |= {kind.value: kind for kind in kinds}
+    while True:
+        answer = typer.prompt("Number or name", default="1", err=True).strip()
+        if answer in by_answer:
+            return by_answer[answer]
+        say(f"there is no '{answer}'; there is: 1 to {len(kinds)}, {', '.join(kinds)}")
 
 
 def _sources(template: str) -> list[Traversable]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from netstudy.cli import _options as options
-from netstudy.cli._terminal import output, print_json, state
+from netstudy.cli._terminal import print_json, state
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -41,10 +41,13 @@ def _progress(folder: Folder) -> dict[str, Any]:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
-    table = Table("study", "time (UTC)", "runs done", "state", "folder", box=None)
+    """One line for each folder. The path stands last and is not cut to the terminal's width, so
+    that it can be copied."""
+    lines = [("study", "time (UTC)", "runs done", "state", "folder")]
     for row in rows:
         done = "" if row["runs"] is None else f"{row['done']}/{row['runs']}"
-        table.add_row(row["study"], row["time"], done, row["state"], row["folder"])
-    output().print(table)
+        lines.append((row["study"], row["time"], done, row["state"], row["folder"]))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        padded = (text.ljust(width) for text, width in zip(line, widths, strict=True))
+        print("  ".join(padded).rstrip())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._terminal import print_json
+from netstudy.cli._terminal import OnPhase, phases, print_json
 from netstudy.errors import MISSED
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def command(
 
 
 def _write_anew(folder: Folder) -> tuple[StudyResult, ReportFiles]:
-    with folder.writing():
-        published = publish(folder)
+    with folder.writing(), phases() as on_phase:
+        published = publish(folder, on_phase)
     return published.result, published.report
 
 
@@ -65,8 +65,10 @@ def _write_into(folder: Folder, output: Path) -> tuple[StudyResult, ReportFiles]
     from netstudy.report.pages import write_report
 
     output.mkdir(parents=True, exist_ok=True)
-    result = analyse(folder)
-    return result, write_report(folder, result, output)
+    with phases() as on_phase:
+        on_phase("analysing")
+        result = analyse(folder)
+        return result, write_report(folder, result, output, on_phase)
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,9 @@ class Published:
     cells: Path
 
 
-def finish(folder: Folder, *, is_final: bool) -> Published:
+def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool) -> Published:
     """Join the records, analyse them, write cells.csv and the report, and seal the folder.
+    `on_phase` is told what is being done.
 
     A folder that is not final stays open: its failed runs can be repeated. The caller holds the
     folder. Raises StudyError when it cannot be written; calling again after that completes it.
@@ -88,10 +91,10 @@ def finish(folder: Folder, *, is_final: bool) -> Published:
 
     with storage(folder.path):
         folder.write_records()
-        return publish(folder, seals=is_final)
+        return publish(folder, on_phase, seals=is_final)
 
 
-def publish(folder: Folder, *, seals: bool = True) -> Published:
+def publish(folder: Folder, on_phase: OnPhase, *, seals: bool = True) -> Published:
     """Analyse the folder's records, write cells.csv and the report, and seal it (again)."""
     from netstudy.analysis.study_result import analyse
     from netstudy.report.export import to_csv
@@ -99,10 +102,11 @@ def publish(folder: Folder, *, seals: bool = True) -> Published:
     from netstudy.store import write_atomic
     from netstudy.store.environment import utc_now
 
+    on_phase("analysing")
     result = analyse(folder)
     cells = folder.path / _CELLS
     write_atomic(cells, to_csv(result.cells).encode())
-    report = write_report(folder, result)
+    report = write_report(folder, result, on_phase=on_phase)
     if seals:
         folder.seal(utc_now())
     return Published(result, report, cells)

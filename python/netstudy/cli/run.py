@@ -15,7 +15,15 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._prepare import Asked, Prepared, prepare
-from netstudy.cli._terminal import continue_with, meter, output, print_json, rounds_begun, say
+from netstudy.cli._terminal import (
+    continue_with,
+    meter,
+    output,
+    phases,
+    print_json,
+    rounds_begun,
+    say,
+)
 from netstudy.errors import MISSED, NetstudyError, StudyError, TestbedError
 
 if TYPE_CHECKING:
@@ -67,7 +75,7 @@ def command(
     ] = "24h",
     json: options.Json = False,
 ) -> None:
-    """Carry out a study and end with its table, its verdict and the path of its report.
+    """Carry out a study and end with its answer, its tables and the path of its report.
 
     An interrupted run keeps its finished runs; --resume does the remainder, with the study as it
     was. In the simulator, failed and invalid runs count as carried out: the same plan gives the
@@ -174,7 +182,8 @@ def _carry_out(
                 machine = _remainder_preflight(folder, testbed)
             folder.set_aside(made_again(folder, testbed))
             _run_missing(folder, testbed, manner.threads, machine)
-            published = finish(folder, is_final=is_final(folder, testbed))
+            with phases() as on_phase:
+                published = finish(folder, on_phase, is_final=is_final(folder, testbed))
     except Interrupted as stopped:
         say(f"netstudy: stopped by {stopped}; {_kept(folder)}")
         return stopped.exit_code
@@ -228,7 +237,7 @@ def _kept(folder: Folder) -> str:
 
 
 def _end(folder: Folder, published: Published, manner: Manner) -> int:
-    """Print the table, the verdict and the path of the report; returns the exit code."""
+    """Print the answer, the tables and the path of the report; returns the exit code."""
     statuses = Counter[str](record.status for record in folder.records())
     if manner.json:
         print_json(_as_json(folder, published, statuses))

@@ -16,7 +16,7 @@ from netstudy.analysis.intervals import decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.study_result import CaseResult, StudyResult
-from netstudy.report.cellrefs import cell_number, treatment_text
+from netstudy.report.cellrefs import cell_number, treatment_text, with_margin
 from netstudy.report.numbers import level_text, number_text, significant_text
 from netstudy.report.prose.words import held_levels
 from netstudy.report.refs import Name, Number, say
@@ -36,10 +36,15 @@ def _mark(index: int) -> str:
     return str(index + 1).translate(_RAISED)
 
 
-def asked_tables(result: StudyResult, case: CaseResult, key: str) -> list[Table]:
-    """The study's tables for a test case, in order; empty if it asks for none."""
+def asked_tables(
+    result: StudyResult, case: CaseResult, key: str, *, with_margins: bool = False
+) -> list[Table]:
+    """The study's tables for a test case, in order; empty if it asks for none.
+
+    `with_margins`: each mean with the half width of its 95 % interval.
+    """
     wanted = [table for table in result.tables if _shows(table, case)]
-    layouts = [layout for table in wanted for layout in _layouts(table, case, result)]
+    layouts = [layout for table in wanted for layout in _layouts(table, case, result, with_margins)]
     many = len(layouts) > 1
     return [
         layout.table(f"{key}-table-{number}" if many else f"{key}-table")
@@ -51,7 +56,9 @@ def _shows(table: outcome.Table, case: CaseResult) -> bool:
     return table.case in (None, case.name) and set(table.rows) <= set(case.layout.factors)
 
 
-def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Iterator[_Layout]:
+def _layouts(
+    table: outcome.Table, case: CaseResult, result: StudyResult, with_margins: bool
+) -> Iterator[_Layout]:
     factors = case.layout.factors
     across = tuple(name for name in table.columns if name in factors) if table.cell else ()
     rows = _rows(table, case, result)
@@ -62,7 +69,7 @@ def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Ite
         held = tuple((f, row.treatment[f]) for f in factors if f in row.treatment.keys() - placed)
         groups.setdefault(held, []).append(row)
     for held, members in groups.items():
-        yield _Layout(table, case, result, dict(held), across, members)
+        yield _Layout(table, case, result, dict(held), across, members, with_margins)
 
 
 def _grown(table: outcome.Table, case: CaseResult) -> set[str]:
@@ -89,6 +96,7 @@ class _Layout:
     across: tuple[str, ...]
     """Factors whose levels make columns."""
     cells: Sequence[CellRow]
+    with_margins: bool
     reasons: list[str] = field(default_factory=list)
     """Reasons of empty cells, in the order of their marks."""
 
@@ -280,7 +288,13 @@ class _Layout:
             return None
         if replicate is None:
             found = cell_number(cell, metric)
-            return None if found is None else self._formatted(name, found, cell, metric)
+            if found is None:
+                return None
+            shown = self._formatted(name, found, cell, metric)
+            if not self.with_margins or name in self.asked.normalise:
+                return shown
+            has_digits = name in self.asked.significant or name in self.asked.decimals
+            return with_margin(shown, cell, metric, may_refine=not has_digits)
         run = next((run for run in cell.runs if run.replicate == replicate), None)
         value = None if run is None else metric.reading.of_run(run)
         if value is None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Estimate, Interval, decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, VerdictTable
-from netstudy.report.numbers import counted, level_text, number_text, p_text, with_unit
+from netstudy.report.numbers import (
+    MARGIN,
+    SMALLEST,
+    counted,
+    level_text,
+    number_text,
+    p_text,
+    with_unit,
+)
 from netstudy.report.refs import Name, Number
 from netstudy.wire import Level, Treatment
 
@@ -29,6 +39,27 @@ def cell_number(cell: CellRow | None, metric: Metric, *, unit: bool = False) -> 
     text = number_text(estimate.value, _decimals(estimate, metric))
     source = f"{metric.name}, {treatment_text(cell.treatment)}; {_basis(cell, estimate, metric)}"
     return Number(estimate.value, with_unit(text, metric.unit) if unit else text, source)
+
+
+def with_margin(found: Number, cell: CellRow, metric: Metric, *, may_refine: bool = True) -> Number:
+    """A cell's value with the half width of its 95 % interval: 25.5 ± 1.2.
+
+    The value alone where nothing is known of its uncertainty, or where all runs gave the same.
+    `may_refine`: both get more decimals where the margin would be rounded to zero.
+    """
+    estimate = cell.estimate(metric)
+    interval = estimate.interval if estimate else None
+    half = (interval.high - interval.low) / 2 if interval else 0.0
+    if not half:
+        return found
+    decimals = len(found.text.partition(".")[2])
+    needed = -math.floor(math.log10(half))
+    text = found.text
+    if may_refine and decimals < needed <= SMALLEST:
+        decimals = needed
+        text = number_text(found.value, decimals)
+    margin = f"{half:,.{decimals}f}"
+    return Number(found.value, f"{text}{MARGIN}{margin}", found.source)
 
 
 def _decimals(estimate: Estimate, metric: Metric) -> int:

@@ -11,6 +11,8 @@ from netstudy.wire import Level
 
 NO_BREAK = "\u00a0"
 """Goes between a number and its unit, to keep both on one line."""
+MARGIN = " ± "
+"""Goes between a value and the half width of its interval."""
 MISSING = ""
 """Shown in a table for a value that was not measured."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,16 +37,24 @@ class ReportFiles:
         return cls(folder / _HTML, folder / _MARKDOWN, figures)
 
 
-def write_report(folder: Folder, result: StudyResult, into: Path | None = None) -> ReportFiles:
-    """Write report.html, report.md and figures/*.svg into the folder, or into another one.
+def write_report(
+    folder: Folder,
+    result: StudyResult,
+    into: Path | None = None,
+    on_phase: Callable[[str], object] = lambda _phase: None,
+) -> ReportFiles:
+    """Write report.html, report.md and figures/*.svg into the folder, or into another one;
+    `on_phase` is told what is being done.
 
     The same folder gives the same bytes; each file is written completely or not at all. Raises
     OSError when a file cannot be written.
     """
+    on_phase("drawing")
     doc = document(folder, result)
     to = into or folder.path
     html, md = to / _HTML, to / _MARKDOWN
     figures = _write_figures(to / _FIGURES, doc)
+    on_phase("writing")
     write_atomic(html, render_html(doc).encode())
     write_atomic(md, render_markdown(doc).encode())
     return ReportFiles(html, md, figures)

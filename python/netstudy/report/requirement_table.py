@@ -54,3 +54,16 @@ def where_text(one: CheckedRequirement) -> str:
     """The levels at which the requirement must hold."""
     parts = (f"{factor} {listed([*map(level_text, at)])}" for factor, at in one.at.items())
     return "; ".join(parts) or "every cell"
+
+
+def requirement_text(one: CheckedRequirement) -> str:
+    """The condition, where it must hold, and the worst cell, in a line."""
+    condition = f"{condition_text(one)} at {where_text(one)}"
+    if one.outcome == "not in this run":
+        return f"{condition}: not in this run"
+    if one.worst is None or one.metric is None:
+        return f"{condition}: not measured"
+    value = cell_number(one.worst.cell, one.metric, unit=True)
+    at = treatment_text(one.worst.cell.treatment)
+    not_measured = ", other cells not measured" if one.outcome == "not measured" else ""
+    return f"{condition}: worst {value}{f' ({at})' if at else ''}{not_measured}"

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from netstudy.analysis.causes import Causes, Link, Scope
+from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.verdict import Comparison, VerdictTable
+from netstudy.analysis.verdict import Comparison, Outcome, VerdictTable
 from netstudy.analysis.workloads.base import Account, Waiting
+from netstudy.report import cellrefs
 from netstudy.report.cellrefs import (
     RATIO_DECIMALS,
     cell_number,
@@ -30,6 +32,18 @@ from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.wire import Level
 
 Value = Number | Name | Sentence | None
+
+
+@dataclass(frozen=True)
+class Verdict(Name):
+    """A verdict in a table, with its kind, which an output may colour."""
+
+    outcome: Outcome = "undecided"
+
+
+@dataclass(frozen=True)
+class Trend(Name):
+    """How the values of a column go along its rows, as a line of bars."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +111,17 @@ def numeric_level(level: Level | None, factor: str | None) -> Value:
 
 
 def results_table(
-    panel: Panel, metrics: Sequence[Metric], table_id: str, caption: Sentence
+    panel: Panel,
+    metrics: Sequence[Metric],
+    table_id: str,
+    caption: Sentence,
+    *,
+    with_margins: bool = False,
 ) -> Table:
-    """The published layout: x, then each metric with one column for each level of the series."""
+    """The published layout: x, then each metric with one column for each level of the series.
+
+    `with_margins`: each value with the half width of its 95 % interval.
+    """
     levels = panel.series_levels
     subs = () if panel.series is None else tuple(level_text(level) for level in levels)
     head = Group(panel.x or panel.series or "", note="")
@@ -107,13 +129,24 @@ def results_table(
     rows = tuple(
         (
             numeric_level(x, panel.x),
-            *(cell_number(panel.cell(x, level), metric) for metric in metrics for level in levels),
+            *(
+                _cell_value(panel.cell(x, level), metric, with_margin=with_margins)
+                for metric in metrics
+                for level in levels
+            ),
         )
         for x in panel.x_levels
     )
     if panel.x is None:
         return Table(table_id, caption, tuple(groups), tuple(row[1:] for row in rows), stub=0)
     return Table(table_id, caption, (head, *groups), rows)
+
+
+def _cell_value(cell: CellRow | None, metric: Metric, *, with_margin: bool) -> Number | None:
+    found = cell_number(cell, metric)
+    if found is None or cell is None or not with_margin:
+        return found
+    return cellrefs.with_margin(found, cell, metric)
 
 
 def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> Table:

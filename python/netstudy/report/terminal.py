@@ -1,56 +1,213 @@
-"""The summary at the end of a run, as text: the tables in the published layout, and the verdict."""
+"""The end of a run on the terminal: heading, answer, requirements, tables, caveats.
+
+What decides comes first. Colour repeats what a word or a sign says, so nothing is lost where there
+is none; an output without the signs gets their ASCII forms.
+"""
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from netstudy.report.asked_tables import asked_tables
-from netstudy.report.plaintext import text_table
+from netstudy.report.numbers import MARGIN, NO_BREAK, level_text
+from netstudy.report.plaintext import Spelling, table_lines
+from netstudy.report.prose.answer import deciding_metric
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table
-from netstudy.report.refs import Name, Sentence, say
-from netstudy.report.requirement_table import requirements_table
-from netstudy.report.tables import Table, results_table
+from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.requirement_table import requirement_text
+from netstudy.report.tables import Group, Table, Trend, Value, Verdict, results_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from netstudy.analysis.layout import Panel
+    from netstudy.analysis.metrics import Metric
     from netstudy.analysis.reference import PanelReference
-    from netstudy.analysis.study_result import StudyResult
+    from netstudy.analysis.requirements import CheckedRequirement
+    from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
+    from netstudy.analysis.verdict import Comparison
 
 WIDTH = 100
 """Maximum width, so that output fits a usual terminal and a mail."""
+NARROWEST = 40
+"""Minimum width that the output is laid out for."""
+_MARGIN_NOTE = "±: half of the 95 % confidence interval of the mean."
+BARS = "▁▂▃▄▅▆▇█"
+TREND_MIN_ROWS = 3
+TREND_WIDTH = 10
+"""Bars of a trend at most; more rows share a bar."""
+
+_SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%)")
+_ASCII = str.maketrans(
+    {
+        "─": "-", "±": "+/-", "–": "-", "−": "-", "×": "x", "÷": "/", "µ": "u", "’": "'", "“": '"',
+        "”": '"', "\u00a0": " ", "·": "-", "≥": ">=", "≤": "<=", "…": "...", "✓": "ok",
+        "✗": "FAILED", **{digit: f"^{i}" for i, digit in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    }
+)  # fmt: skip
+_VERDICT_STYLES = {"different": "green", "same": "dim", "undecided": "yellow", "missing": "dim"}
+_OUTCOMES = {
+    "met": ("✓", "green"),
+    "missed": ("✗", "bold red"),
+    "not measured": ("✗", "bold red"),
+    "not in this run": ("–", "dim"),
+}
 
 
 def print_summary(result: StudyResult, console: Console) -> None:
-    """Prints one table for each panel, the verdict in sentences, and the warnings."""
-    for case in result.cases:
-        own = asked_tables(result, case, "results")
-        for table in own:
-            print_table(console, table)
-        for found in case.panels:
-            if not own:
-                title = f"Test case {case.name}" if len(result.cases) > 1 else result.study
-                caption = say("{title}{held}", title=Name(title), held=in_panel(found.panel))
-                print_table(
-                    console, results_table(found.panel, result.headline, "results", caption)
-                )
-            if found.reference is not None:
-                _print_agreement(console, found.panel, found.reference)
-    if result.requirements:
-        print_table(console, requirements_table(result.requirements))
+    """Prints the answer with its reasons, the requirements, a table for each panel, and the
+    caveats."""
+    _print(console, heading(result), style="bold underline")
     for point in summary(result):
-        _wrapped(console, f"{point.lead}: ", " ".join(map(str, point.sentences)))
+        if point.lead == "Answer":
+            for sentence in point.sentences:
+                _wrapped(console, "", str(sentence), style="bold")
+        elif point.lead != "Required":
+            _wrapped(console, f"{point.lead}: ", " ".join(map(str, point.sentences)))
+    _print_requirements(console, result.requirements)
+    _print(console, "")
+    for case in result.cases:
+        _print_case(console, result, case)
     found_warnings = warnings(result)
     if found_warnings:
-        _print(console, "\nCaveats:", style="bold yellow")
+        _print(console, "Caveats:", style="bold yellow")
     for sentence in found_warnings:
         _wrapped(console, "! ", str(sentence))
+
+
+def heading(result: StudyResult) -> str:
+    """The study, where it was carried out, on what scale, and how large it is."""
+    testbed, cells = result.testbed, len(result.cells.rows)
+    runs = sum(len(cell.planned) for cell in result.cells.rows)
+    scale = [f"link rates × {testbed.scaled_by}"] if testbed.scaled_by else []
+    size = [_counted(cells, "cell"), _counted(runs, "run")]
+    return " · ".join([result.study, testbed.badge, *scale, *size])
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _print_requirements(console: Console, found: Sequence[CheckedRequirement]) -> None:
+    """One line for each: a check mark or a cross, the condition, and the worst cell."""
+    for one in found:
+        sign, style = _OUTCOMES[one.outcome]
+        _wrapped(console, f"{sign} ", requirement_text(one), style=style)
+
+
+def _print_case(console: Console, result: StudyResult, case: CaseResult) -> None:
+    metric = deciding_metric(result)
+    own = asked_tables(result, case, "results", with_margins=True)
+    only = case.panels[0] if len(case.panels) == 1 else None
+    for table in own:
+        _print_results(console, _with_verdicts(table, only, metric))
+    for found in case.panels:
+        if not own:
+            table = _panel_table(result, case, found)
+            _print_results(console, _with_verdicts(table, found, metric))
+        if found.reference is not None:
+            _print_agreement(console, found.panel, found.reference)
+
+
+def _print_results(console: Console, table: Table) -> None:
+    """A table of results with its trends, and what ± means in it."""
+    has_margins = any(MARGIN in str(value) for row in table.rows for value in row)
+    notes = (*table.notes, _MARGIN_NOTE) if has_margins else table.notes
+    print_table(console, _with_trends(console, replace(table, notes=notes)))
+
+
+def _panel_table(result: StudyResult, case: CaseResult, found: PanelResult) -> Table:
+    title = f"Test case {case.name}" if len(result.cases) > 1 else "Results"
+    caption = say("{title}{held}", title=Name(title), held=in_panel(found.panel))
+    return results_table(found.panel, result.headline, "results", caption, with_margins=True)
+
+
+def _with_verdicts(table: Table, found: PanelResult | None, metric: Metric) -> Table:
+    """The table with the winners behind its row headers, where its rows are those of the panel."""
+    if found is None or not _has_rows_of(table, found.panel):
+        return table
+    tables = [one for one in found.verdicts if one.metric == metric]
+    if not any(row.ratio is not None for one in tables for row in one.rows):
+        return table
+    subs = tuple(f"{level_text(one.level)} / {level_text(one.base)}" for one in tables)
+    heading = "Difference in" if metric.direction == "neutral" else "Better in"
+    group = Group(f"{heading} {metric.label}", columns=subs if len(tables) > 1 else ())
+    columns = [{row.x: row for row in one.rows} for one in tables]
+    rows = tuple(
+        (*row[: table.stub], *(_winner(by_x.get(x)) for by_x in columns), *row[table.stub :])
+        for row, x in zip(table.rows, found.panel.x_levels, strict=True)
+    )
+    groups = (*table.groups[: table.stub], group, *table.groups[table.stub :])
+    return replace(table, groups=groups, rows=rows)
+
+
+def _has_rows_of(table: Table, panel: Panel) -> bool:
+    """Whether the rows are the levels along x of a panel, in order."""
+    if len(table.rows) != len(panel.x_levels) or not table.stub:
+        return len(table.rows) == 1 and panel.x is None
+    own = [str(row[table.stub - 1]) for row in table.rows]
+    return own == [level_text(x) for x in panel.x_levels]
+
+
+def _winner(row: Comparison | None) -> Value:
+    if row is None or row.outcome == "missing":
+        return None
+    text = row.outcome if row.winner is None else level_text(row.winner)
+    return Verdict(text, outcome=row.outcome)
+
+
+def _with_trends(console: Console, table: Table) -> Table:
+    """The table with a last row that shows how each column goes along its rows; unchanged where
+    the rows are no sequence of numbers, or the output has no bars."""
+    along = _along(table)
+    if along is None or not _can_write(console, BARS):
+        return table
+    row: list[Value] = [None] * len(table.groups[: table.stub])
+    row[-1] = Name("trend")
+    start = table.stub
+    for group in table.groups[table.stub :]:
+        columns = [[one[i] for one in table.rows] for i in range(start, start + group.width)]
+        row += _trends(columns)
+        start += group.width
+    return replace(table, rows=(*table.rows, tuple(row)))
+
+
+def _along(table: Table) -> int | None:
+    """The column of row headers that the rows go along: the last, if it is of increasing numbers
+    and the others are constant."""
+    if not table.stub or len(table.rows) < TREND_MIN_ROWS:
+        return None
+    *others, last = (list(column) for column in list(zip(*table.rows, strict=True))[: table.stub])
+    values = [one.value for one in last if isinstance(one, Number)]
+    increases = len(values) == len(last) and values == sorted(set(values))
+    return table.stub - 1 if increases and all(len(set(map(str, o))) == 1 for o in others) else None
+
+
+def _trends(columns: Sequence[Sequence[Value]]) -> list[Value]:
+    """A trend for each column of a metric, all on the same scale from 0 to the largest value."""
+    numbers = [[one.value for one in column if isinstance(one, Number)] for column in columns]
+    largest = max((value for column in numbers for value in column), default=0.0)
+    return [
+        Trend(sparkline(own, largest)) if largest > 0 and len(own) == len(column) else None
+        for own, column in zip(numbers, columns, strict=True)
+    ]
+
+
+def sparkline(values: Sequence[float], largest: float) -> str:
+    """Bars for values from 0 to `largest`; more than `TREND_WIDTH` values are averaged."""
+    count = min(len(values), TREND_WIDTH)
+    edges = [i * len(values) // count for i in range(count + 1)]
+    parts = [values[low:high] for low, high in pairwise(edges)]
+    heights = (sum(part) / len(part) / largest for part in parts)
+    return "".join(BARS[min(max(int(h * len(BARS)), 0), len(BARS) - 1)] for h in heights)
 
 
 def _print_agreement(console: Console, panel: Panel, reference: PanelReference) -> None:
@@ -63,9 +220,20 @@ def _print_agreement(console: Console, panel: Panel, reference: PanelReference) 
 
 def print_table(console: Console, table: Table) -> None:
     """A caption and a table under it."""
-    _print(console, str(table.caption), style="bold")
-    notes = "".join(f"\n{note}" for note in table.notes)
-    _print(console, f"{text_table(table, WIDTH)}{notes}\n")
+    from rich.text import Text
+
+    _wrapped(console, "", str(table.caption), style="bold", indent="")
+    for line in table_lines(table, _width(console), _spelling(console)):
+        text = Text.assemble(*((words, _style(value)) for words, value in line))
+        text.rstrip()
+        console.print(text, soft_wrap=True)
+    for note in table.notes:
+        _wrapped(console, "", note)
+    _print(console, "")
+
+
+def _style(value: Value) -> str:
+    return _VERDICT_STYLES[value.outcome] if isinstance(value, Verdict) else ""
 
 
 def print_sentences(console: Console, sentences: Iterable[Sentence]) -> None:
@@ -74,11 +242,44 @@ def print_sentences(console: Console, sentences: Iterable[Sentence]) -> None:
         _wrapped(console, "", str(sentence))
 
 
-def _wrapped(console: Console, lead: str, text: str) -> None:
-    """A paragraph within the width, with its later lines indented."""
-    plain = f"{lead}{text}".replace("\u00a0", " ")
-    _print(console, textwrap.fill(plain, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+def _width(console: Console) -> int:
+    return max(NARROWEST, min(WIDTH, console.width))
+
+
+def _can_write(console: Console, text: str) -> bool:
+    try:
+        text.encode(console.encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _spelling(console: Console) -> Spelling:
+    """How a text is written on this output."""
+
+    def spell(text: str) -> str:
+        if _can_write(console, text):
+            return text
+        written = text.translate(_ASCII).encode(console.encoding, "replace")
+        return written.decode(console.encoding)
+
+    return spell
+
+
+def _wrapped(
+    console: Console, lead: str, text: str, style: str | None = None, indent: str = "  "
+) -> None:
+    """A paragraph within the width, with its later lines indented; a long word is not broken."""
+    filled = textwrap.fill(
+        f"{lead}{_SPACE_OF_UNIT.sub(NO_BREAK, text)}",
+        _width(console),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    _print(console, filled.replace(NO_BREAK, " "), style=style)
 
 
 def _print(console: Console, text: str, style: str | None = None) -> None:
-    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+    written = _spelling(console)(text)
+    console.print(written, style=style, markup=False, highlight=False, soft_wrap=True)

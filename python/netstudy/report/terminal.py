@@ -228,7 +228,7 @@ def print_table(console: Console, table: Table) -> None:
         text.rstrip()
         console.print(text, soft_wrap=True)
     for note in table.notes:
-        _wrapped(console, "", note)
+        _wrapped(console, "", str(note))
     _print(console, "")
 
 

@@ -85,7 +85,7 @@ def test_several_tables_are_told_apart_and_an_empty_cell_has_its_reason(tmp_path
     assert "**Releases of the operating system (release b, disk disk and buffers 128)**" in text
     assert "| RHEL 4.5 | 8 | 98.35 | 2.11 | 60 | 18 | 100.0 | 8 | 40.57 |" in text
     assert "¹ the third code level could not be measured" in text
-    assert "scaling: Response time: 11 ms." in text
+    assert "scaling: Response time: 11 ms." in text.replace("\u00a0", " ")
     assert "buffers: Response time: 18 ms throughout." in text
 
 

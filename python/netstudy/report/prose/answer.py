@@ -78,12 +78,12 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     elif whole is not None and whole.ranked:
         yield from _factors(whole, _load(case))
     elif not case.loops:
-        yield from _observed(case)
+        yield from _observed(case, alone=len(result.cases) == 1)
 
 
-def _observed(case: CaseResult) -> Iterator[Sentence]:
+def _observed(case: CaseResult, *, alone: bool) -> Iterator[Sentence]:
     """What is seen where nothing is compared: the first observation of each panel, then others."""
-    if len(case.panels) == 1:
+    if len(case.panels) == 1 or not alone:
         yield from key_observations(case.panels[0])
         return
     each = [[_held(found, one) for one in key_observations(found)] for found in case.panels]

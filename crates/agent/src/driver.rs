@@ -442,7 +442,7 @@ impl<'a> Driver<'a> {
             State::Connecting => self.greet(number),
             State::Greeting => self.hear_welcome(number),
             State::Open => {
-                // Room first: data that waits for it is older than data that may have arrived.
+                // Writing comes first: data that waits for buffer space is older than data that just arrived.
                 if what.contains(EpollFlags::EPOLLOUT) {
                     self.flush(number)?;
                 }
@@ -540,7 +540,7 @@ impl<'a> Driver<'a> {
         self.application.owed(number, self.connections[number as usize].received())
     }
 
-    /// Whether the peer has to send data, or to take some.
+    /// Whether the peer must act next: send data, or read data that this agent still holds.
     fn is_waited_for(&self, number: u32) -> bool {
         let connection = &self.connections[number as usize];
         match connection.state {

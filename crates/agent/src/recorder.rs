@@ -153,7 +153,7 @@ impl Recorder {
         }
     }
 
-    /// Whether a connection is the workload's; otherwise it is the probe's.
+    /// Whether a connection belongs to the workload; the others belong to the probe.
     const fn is_workloads(&self, connection: u32) -> bool {
         connection < self.workload_connections
     }

@@ -40,7 +40,7 @@ pub(crate) const NAMES: [(&str, &str); 12] = [
     ("tcp_bytes_received", "bytes_received"),
 ];
 
-/// Whether the kernel has the fields that are read here.
+/// Whether the kernel reports every `TCP_INFO` field that the agent reads.
 pub(crate) fn check_kernel() -> Result<(), Failure> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_err(Failure::run("the kernel's release"))?;

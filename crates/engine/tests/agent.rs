@@ -497,7 +497,7 @@ fn greeting(number: u32) -> Vec<u8> {
     [TOKEN.as_bytes(), &number.to_be_bytes()].concat()
 }
 
-/// Whether the stream ends without data.
+/// Whether the peer closes the stream without sending data.
 fn is_closed(stream: &mut TcpStream) -> bool {
     match stream.read(&mut [0]) {
         Ok(count) => count == 0,

@@ -25,12 +25,12 @@ pub(crate) trait Role {
         Ok(())
     }
 
-    /// Whether it takes part in traffic: with connections, and perhaps a probe.
+    /// Whether the role has connections, of the workload and perhaps of a probe.
     fn has_traffic(&self) -> bool {
         true
     }
 
-    /// Whether it opens its connections; otherwise it accepts them.
+    /// Whether the agent opens the connections (a client) or accepts them (a server).
     fn opens(&self) -> bool;
 
     /// Its application, with the probe of the plan beside it.
@@ -48,7 +48,7 @@ pub(crate) trait Role {
         Box::new(NoRecording)
     }
 
-    /// Whether the bytes of its connections are recorded each second.
+    /// Whether the agent records the bytes of the connections each second.
     fn records_seconds(&self) -> bool {
         false
     }

@@ -211,7 +211,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         self
     }
 
-    /// Whether the last pulled frame is to be marked.
+    /// Whether the switch marks the frame that it pulled last (ECN).
     #[inline]
     fn marks(&self, egress: u32) -> bool {
         self.egresses[egress as usize].queues.queued_bytes > self.marked_above_bytes

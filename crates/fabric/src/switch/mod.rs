@@ -97,8 +97,8 @@ const NEVER_MARKED: u64 = u64::MAX;
 /// A buffer architecture. Calls come in the order of time; grants due by [`Self::next_grant`] are made
 /// before a later frame is offered.
 pub trait SwitchBuffer<F: Copy> {
-    /// Whether the fate of a frame depends only on frames for the same egress. Frames for an egress
-    /// with a single sending ingress may then be offered as soon as their arrival times are known.
+    /// Whether only frames for the same egress decide if a frame is kept, dropped or marked. Frames for an
+    /// egress with a single sending ingress may then be offered as soon as their arrival times are known.
     const PRIVATE_EGRESS: bool = false;
 
     /// Judges a frame.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
+from netstudy.analysis.effects import Effects, effects
 from netstudy.analysis.growth import GrownLoop, loops_of
 from netstudy.analysis.layout import Layout, Panel, layout
 from netstudy.analysis.metrics import Metric
@@ -162,6 +164,25 @@ class StudyResult:
     testbed: TestbedResult
     """The testbed of the runs, and how far it can be trusted."""
     warnings: Warnings
+
+    @cached_property
+    def deciding(self) -> Metric:
+        """The metric that the study compares on first, else the workload's own."""
+        if self.comparing is not None and self.comparing.on:
+            return self.comparing.on[0]
+        own = self.cells.workload.deciding
+        return next(iter(self.cells.measured((own, *self.headline))), own)
+
+    @cached_property
+    def effects(self) -> Mapping[str, Effects | None]:
+        """Test case -> the effects of its factors on the deciding metric; found when first asked
+        for."""
+        return {
+            case.name: effects(
+                self.cells.of_case(case.name), case.layout.factors, self.deciding, self.margin_pct
+            )
+            for case in self.cases
+        }
 
     @property
     def missed(self) -> tuple[CheckedRequirement, ...]:

@@ -24,7 +24,6 @@ from netstudy.report.drawings import test_bed, test_bed_alt
 from netstudy.report.effects_tables import EffectsSection, effects_section
 from netstudy.report.methods import methods, samples_of
 from netstudy.report.numbers import level_text
-from netstudy.report.prose.answer import effects_of
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.describe import case_description, study_description
 from netstudy.report.prose.explain import chain, limits
@@ -292,7 +291,7 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
     many = len(result.cases) > 1
     prefix = f"case{index + 1}" if many else "results"
     tables = tuple(asked_tables(result, case, prefix))
-    whole = effects_of(result, case)
+    whole = result.effects[case.name]
     section = effects_section(case, whole, prefix) if whole else None
     return CaseSection(
         id=prefix,

@@ -45,16 +45,11 @@ def effects_section(case: CaseResult, whole: Effects, key: str) -> EffectsSectio
 
 def effects_table(whole: Effects, table_id: str) -> Table:
     """Each pair of levels of each factor, over all levels of the others."""
-    unit = "×" if whole.scale == "ratio" else whole.metric.unit
     groups = (
         Group("factor"),
         Group("level"),
         Group("against"),
-        Group(
-            "ratio of geometric means" if whole.scale == "ratio" else "mean difference",
-            unit,
-            columns=("value", "95 % interval", "p"),
-        ),
+        _tested(whole, "ratio of geometric means", "mean difference"),
         Group("better"),
         Group("settings in which they are", columns=_SIDES),
     )
@@ -68,6 +63,14 @@ def effects_table(whole: Effects, table_id: str) -> Table:
     )
     notes = ("p: adjusted over all effects (Holm).",)
     return Table(table_id, caption, groups, rows, stub=3, notes=notes)
+
+
+def _tested(whole: Effects, ratio: str, difference: str) -> Group:
+    """The columns of a contrast: its value, its interval and its p."""
+    columns = ("value", "95 % interval", "p")
+    if whole.scale == "ratio":
+        return Group(ratio, "×", columns=columns)
+    return Group(difference, whole.metric.unit, columns=columns)
 
 
 def _effect_row(pair: PairEffect) -> tuple[Value, ...]:
@@ -102,11 +105,7 @@ def interactions_table(whole: Effects, table_id: str) -> Table:
         Group("effect of"),
         Group("at"),
         Group("beside its effect at"),
-        Group(
-            "ratio of the two" if whole.scale == "ratio" else "difference of the two",
-            "×" if whole.scale == "ratio" else whole.metric.unit,
-            columns=("value", "95 % interval", "p"),
-        ),
+        _tested(whole, "ratio of the two", "difference of the two"),
         Group("depends"),
     )
     rows = tuple(_interaction_row(one) for one in whole.interactions)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.numbers import MARGIN, NO_BREAK, level_text
 from netstudy.report.plaintext import Spelling, table_lines
-from netstudy.report.prose.answer import deciding_metric
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import in_panel
@@ -104,7 +103,7 @@ def _print_requirements(console: Console, found: Sequence[CheckedRequirement]) -
 
 
 def _print_case(console: Console, result: StudyResult, case: CaseResult) -> None:
-    metric = deciding_metric(result)
+    metric = result.deciding
     own = asked_tables(result, case, "results", with_margins=True)
     only = case.panels[0] if len(case.panels) == 1 else None
     for table in own:

@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from netstudy.analysis.effects import Effects, PairEffect, Pointless, effects
+from netstudy.analysis.effects import Effects, PairEffect, Pointless
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.analysis.verdict import Comparison, VerdictTable
-from netstudy.report.cellrefs import at, cell_number, count, metric_number, plain
+from netstudy.report.cellrefs import cell_number, count, metric_number, plain
 from netstudy.report.numbers import counted, full_level, level_text, listed, significant_text, spans
 from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead, told_apart
 from netstudy.report.prose.grow import loop_sentence
@@ -26,6 +26,7 @@ from netstudy.report.prose.words import (
     at_level,
     at_levels,
     named,
+    overtakings,
     things,
     why_no_verdict,
 )
@@ -66,9 +67,9 @@ def words_of(one: Point) -> int:
 
 def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     """The sentences of a test case, the weightiest first."""
-    metric = deciding_metric(result)
+    metric = result.deciding
     tables = [table for found in case.panels for table in found.verdicts if table.metric == metric]
-    whole = effects_of(result, case)
+    whole = result.effects[case.name]
     if case.loops:
         yield from map(loop_sentence, case.loops)
     if len(tables) == 1:
@@ -101,20 +102,6 @@ def _load(case: CaseResult) -> str | None:
     return case.layout.x if any(found.panel.x_numeric for found in case.panels) else None
 
 
-def deciding_metric(result: StudyResult) -> Metric:
-    """The metric that the study compares on first, else the workload's own."""
-    if result.comparing is not None and result.comparing.on:
-        return result.comparing.on[0]
-    measured = result.cells.measured((result.cells.workload.deciding, *result.headline))
-    return measured[0] if measured else result.cells.workload.deciding
-
-
-def effects_of(result: StudyResult, case: CaseResult) -> Effects | None:
-    """The effects of the factors of a case on the deciding metric."""
-    rows = result.cells.of_case(case.name)
-    return effects(rows, case.layout.factors, deciding_metric(result), result.margin_pct)
-
-
 def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
     """One level against another one along x."""
     rows = [row for row in table.rows if row.ratio is not None]
@@ -131,7 +118,7 @@ def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
     yield _who(found.panel, table)
     largest = max(decided, key=lambda row: abs(math.log(row.ratio or 1.0)))
     yield _how_much(found, table, largest)
-    yield from _turns(found.panel, table)
+    yield from overtakings(found.panel, table)
     yield from _open(found.panel, table)
     yield _how_sure(found)
 
@@ -240,18 +227,6 @@ def _how_much(found: PanelResult, table: VerdictTable, row: Comparison) -> Sente
         other=other,
         ahead=ahead,
     )
-
-
-def _turns(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    if panel.x is None or not panel.x_numeric:
-        return
-    for one in table.crossovers:
-        yield say(
-            "{to} overtakes {before} at {x}.",
-            to=named(table.factor, one.to_level),
-            before=named(table.factor, one.from_level),
-            x=at(panel.x, one.before),
-        )
 
 
 def _open(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:

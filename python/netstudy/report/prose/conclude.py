@@ -29,6 +29,7 @@ from netstudy.report.prose.words import (
     at_levels,
     in_panel,
     named,
+    overtakings,
     point,
     why_no_verdict,
 )
@@ -142,13 +143,7 @@ def _winners(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
 def _crossovers(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     if panel.x is None or not panel.x_numeric:
         return
-    for crossing in table.crossovers:
-        yield say(
-            "{b} overtakes {a} at {before}.",
-            a=named(table.factor, crossing.from_level),
-            b=named(table.factor, crossing.to_level),
-            before=at(panel.x, crossing.before),
-        )
+    yield from overtakings(panel, table)
     decided = [row for row in table.rows if row.winner is not None]
     if not table.crossovers and len(decided) > 1:
         yield say("{level} is ahead throughout.", level=named(table.factor, decided[0].winner))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from netstudy.analysis.layout import Panel
@@ -32,6 +32,19 @@ def margin_sentence(result: StudyResult) -> list[Sentence]:
 def named(factor: str, level: Level | None) -> Name:
     """A level that stands alone in a sentence: a number says of which factor it is."""
     return Name(full_level(factor, level))
+
+
+def overtakings(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
+    """Each change of the lead along a numeric x."""
+    if panel.x is None or not panel.x_numeric:
+        return
+    for one in table.crossovers:
+        yield say(
+            "{to} overtakes {before} at {x}.",
+            to=named(table.factor, one.to_level),
+            before=named(table.factor, one.from_level),
+            x=at(panel.x, one.before),
+        )
 
 
 def at_level(panel: Panel, x: Level | None) -> Sentence:

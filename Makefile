@@ -2,13 +2,14 @@
 
 SHELL := /bin/sh
 .SHELLFLAGS := -ec
-.NOTPARALLEL:
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
 # Caches stay in the checkout too. A cargo configuration of the user (a mirror, a proxy) still counts:
 # tools/setup links to it. Rust comes from the user; nothing here installs a toolchain behind their back.
+ifndef USER_CARGO_HOME # as the outermost make found it
 export USER_CARGO_HOME := $(if $(CARGO_HOME),$(CARGO_HOME),$(HOME)/.cargo)
+endif
 export CARGO_HOME := $(CURDIR)/.cache/cargo
 export CARGO_TARGET_DIR := $(CURDIR)/target
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
@@ -20,21 +21,30 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 unexport CARGO_BUILD_TARGET
 
 comma := ,
+# The packages wait for the network while the engine is built: both at once.
+missing = missing=$$(tools/setup missing $(1)); [ -z "$$missing" ] || echo "netstudy: setting up in $(CURDIR)"
+set_up = @$(call missing,$(1)); [ -z "$$missing" ] || $(MAKE) -j2 $$missing
 say = @printf '  %s\n' "$(1)"
 
+.PHONY: engine run-packages dev-packages rust-checks
 .PHONY: help build run test check check-slow accuracy conformance bench bench-peers bench-iperf3 profile docs lock clean lint
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 build: ## set everything up; leaves .venv/bin/netstudy and .venv/bin/netstudy-engine
-	@tools/setup run
+	$(call set_up,run)
+
+engine:
+	@tools/setup engine
+
+run-packages dev-packages: %-packages:
+	@tools/setup packages $*
 
 run: build ## set up and carry out the incast study in the simulator (ARGS="--quick" and the like)
 	@.venv/bin/netstudy run studies/incast $(ARGS)
 
-lint: # everything of `check` but the docs' examples, which `test` runs with the other tests
-	@tools/setup dev
+lint: dev-packages # everything of `check` but the docs' examples, which `test` runs with the other tests
 	$(call say,cargo fmt)
 	@cargo fmt --all --check
 	$(call say,cargo clippy)
@@ -50,16 +60,24 @@ lint: # everything of `check` but the docs' examples, which `test` runs with the
 	$(call say,one file a workload)
 	@.venv/bin/python -m tools.one_file_a_workload
 
-check: lint ## linters, types, layers, generated pages, the docs' examples
+check: ## linters, types, layers, generated pages, the docs' examples
+	$(call set_up,dev)
+	@$(MAKE) lint
 	$(call say,pages: examples$(comma) links$(comma) generated parts)
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m "not slow" tests/docs
 
-test: lint ## set up, install what tests need, check, run every test
+# The engine's last step is minutes of one processor; what needs no engine is checked meanwhile.
+test: ## set up, install what tests need, check, run every test
+	@$(call missing,dev)
+	@$(MAKE) -j2 engine rust-checks
+	@tools/tests python
+
+rust-checks: lint
 	@tools/programs
-	@tools/tests
+	@tools/tests rust
 
 check-slow: ## the tests that take minutes: set-up in a fresh clone, the incast study in full, namespaces as the other user
-	@tools/setup dev
+	$(call set_up,dev)
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m slow
 
 accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.md with the ablation
@@ -86,11 +104,11 @@ profile: build ## record what the engine is optimised by, after a change to its 
 	@tools/profile
 
 docs: ## write the generated pages of docs/reference and the schemas again
-	@tools/setup dev
+	$(call set_up,dev)
 	@.venv/bin/python -m tools.generate
 
 lock: ## resolve the dependencies anew into Cargo.lock and the requirements files
-	@tools/setup dev
+	$(call set_up,dev)
 	@tools/lock
 
 clean: ## remove what was built and downloaded; results/ stays

@@ -39,7 +39,7 @@ esac""",
     "python3": """
 case "$*" in
     --version) echo "Python 3.13.1" ;;
-    *"-m venv"*) rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
+    *"-m venv"*) mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
     *"-m pip"*) [ ! -e broken-network ] || { echo "no route to host"; exit 1; } ;;
 esac""",
     "rustc": f'[ "$1" = -vV ] && grep -v ^dependencies: "{ROOT / PROFILE / "key.txt"}"',

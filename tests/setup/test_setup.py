@@ -66,7 +66,22 @@ def test_a_new_lock_makes_a_new_environment(computer: Machine) -> None:
     set_up(computer)
     append(computer.checkout / "requirements.lock", "# another resolution\n")
 
-    assert installs(set_up(computer))
+    calls = set_up(computer)
+
+    assert installs(calls)
+    assert not builds(calls)
+    assert (computer.checkout / ".venv/bin/netstudy-engine").is_file()
+
+
+def test_nothing_of_an_old_environment_stays(computer: Machine) -> None:
+    set_up(computer)
+    old = computer.checkout / ".venv/lib/site-packages/left.py"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    append(computer.checkout / "requirements.lock", "# another resolution\n")
+    set_up(computer)
+
+    assert not old.exists()
 
 
 def test_a_linters_setting_makes_no_new_environment(computer: Machine) -> None:
@@ -124,6 +139,18 @@ def test_a_cargo_configuration_of_the_user_still_counts(computer: Machine) -> No
 
     linked = computer.checkout / ".cache/cargo/config.toml"
     assert linked.read_text() == "[net]\noffline = false\n"
+
+
+def test_cargo_does_not_share_makes_two_jobs(computer: Machine) -> None:
+    computer.install(
+        "cargo",
+        'echo "cargo 1.99.0"; mkdir -p target/release\n'
+        'echo "flags:${MAKEFLAGS-none}" >target/release/netstudy-engine',
+    )
+    set_up(computer)
+
+    engine = computer.checkout / ".venv/bin/netstudy-engine"
+    assert engine.read_text().strip() == "flags:none"
 
 
 def test_the_users_home_stays_empty(computer: Machine) -> None:

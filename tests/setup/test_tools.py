@@ -88,9 +88,11 @@ class TestTotals:
         computer.install("cargo", rust)
         (computer.checkout / ".venv/bin").mkdir(parents=True)
         self.write(computer.checkout / ".venv/bin/python", python)
-        done = computer.call("tools/tests")
+        rust = computer.call("tools/tests", "rust")
+        assert rust.returncode == 0, "what failed is told behind Python's tests"
+        done = computer.call("tools/tests", "python")
         self.status = done.returncode
-        return done.stdout.splitlines()
+        return [*rust.stdout.splitlines(), *done.stdout.splitlines()]
 
     @staticmethod
     def write(path: Path, script: str) -> None:

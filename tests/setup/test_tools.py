@@ -88,11 +88,11 @@ class TestTotals:
         computer.install("cargo", rust)
         (computer.checkout / ".venv/bin").mkdir(parents=True)
         self.write(computer.checkout / ".venv/bin/python", python)
-        rust = computer.call("tools/tests", "rust")
-        assert rust.returncode == 0, "what failed is told behind Python's tests"
+        first = computer.call("tools/tests", "rust")
+        assert first.returncode == 0, "what failed is told behind Python's tests"
         done = computer.call("tools/tests", "python")
         self.status = done.returncode
-        return [*rust.stdout.splitlines(), *done.stdout.splitlines()]
+        return [*first.stdout.splitlines(), *done.stdout.splitlines()]
 
     @staticmethod
     def write(path: Path, script: str) -> None:

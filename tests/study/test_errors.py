@@ -28,7 +28,7 @@ SWITCHES = (
         ("incast:", "incst:", '14:3: workload.incst: unknown key; did you mean "incast"?'),
         ("question: ", "frage: x\nquestion: ",
          "2:1: frage: unknown key; known: description, factors, fixed, zip, holes, study, "
-         "question, expectation, cases, topology, workload, procedure …"),
+         "question, expectation, expect, author, cases, topology …"),
         ("10 Gbit/s", "10 Gbps",
          '12:16: topology.link.rate: "10 Gbps": unknown unit "Gbps"; did you mean "10 Gbit/s"?'),
         ("10 Gbit/s", "0 Gbit/s", '12:16: topology.link.rate: "0 Gbit/s": a rate must be above 0'),
@@ -492,6 +492,31 @@ def test_a_plan_of_more_than_a_million_runs_is_refused(refusal: Refusal) -> None
 )  # fmt: skip
 def test_a_requirement_that_cannot_be_held(required: str, said: str, refusal: Refusal) -> None:
     change = ("question: ", f"require: [{required}]\nquestion: ")
+    assert refusal(change) == [f"study.yaml:{said}"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        ("completoin_ms_mean < 1",
+         '2:9: expect: "completoin_ms_mean" is an unknown metric; did you mean "completion_ms"?'),
+        ("{}", "2:9: expect: needs one of: that, lower, higher, same"),
+        ("{lower: completion_ms, higher: completion_ms}",
+         "2:9: expect: needs one of: that, lower, higher, same"),
+        ("{lower: completion_ms, with: {servers: 1}}",
+         "2:9: expect: needs than, the levels on the other side"),
+        ("{lower: completion_ms, with: {servers: 1}, than: {server: 2}}",
+         "2:58: expect.than: must name the same factors as with"),
+        ("{lower: completion_ms, with: {servers: 1}, than: {servers: 9}}",
+         '2:68: expect.than.servers: factor servers has no level "9"; it has 1, 2, 3'),
+        ("{lower: completion_ms, with: {servers: 1}, than: {servers: 2}, at: {servers: 3}}",
+         "2:76: expect.at: names servers, which with and than name too"),
+        ("{that: completion_ms < 1, with: {servers: 1}}",
+         "2:41: expect.with: belongs to lower, higher and same"),
+    ],
+)  # fmt: skip
+def test_an_expectation_that_cannot_be_held(expected: str, said: str, refusal: Refusal) -> None:
+    change = ("question: ", f"expect: {expected}\nquestion: ")
     assert refusal(change) == [f"study.yaml:{said}"]
 
 

@@ -55,6 +55,8 @@ def _wanted(study: Study) -> Iterator[Wanted]:
         yield from _each(("conclude", kind_of(conclusion)), _of_conclusion(conclusion))
     for index, requirement in enumerate(study.require):
         yield from _each(("require", index), (Bound.of(requirement.that).metric,))
+    for index, expected in enumerate(study.expect):
+        yield from _each(("expect", index), (expected.metric,))
 
 
 def _of_conclusion(conclusion: Conclusion) -> Iterator[str]:

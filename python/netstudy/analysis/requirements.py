@@ -80,14 +80,20 @@ def check(study: Study, cells: CellTable) -> tuple[CheckedRequirement, ...]:
 
 def _checked(study: Study, requirement: Requirement, table: CellTable) -> CheckedRequirement:
     bound = Bound.of(requirement.that)
-    at = {name: select(study.factors[name], wanted) for name, wanted in requirement.at.items()}
     metric = metric_named(bound.metric, table.vocabulary)
-    held = tuple(_held(cell, metric, bound) for cell in _speaks_of(at, table.rows))
+    cells = cells_at(study, requirement.at, table.rows)
+    held = tuple(_held(cell, metric, bound) for cell in cells)
     return CheckedRequirement(bound, metric, requirement.at, held)
 
 
-def _speaks_of(at: Mapping[str, tuple[Level, ...]], rows: Sequence[CellRow]) -> Iterator[CellRow]:
-    chosen = {name: {level_text(level) for level in levels} for name, levels in at.items()}
+def cells_at(
+    study: Study, at: Mapping[str, Sequence[Level]], rows: Sequence[CellRow]
+) -> Iterator[CellRow]:
+    """The cells at levels written as `at` of a condition has them; all of them without any."""
+    chosen = {
+        name: {level_text(level) for level in select(study.factors[name], wanted)}
+        for name, wanted in at.items()
+    }
     for row in rows:
         if all(
             name in row.treatment and level_text(row.treatment[name]) in levels

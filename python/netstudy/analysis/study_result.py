@@ -11,6 +11,7 @@ from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
 from netstudy.analysis.effects import Effects, effects
+from netstudy.analysis.expectations import CheckedExpectation, check_expectations
 from netstudy.analysis.growth import GrownLoop, loops_of
 from netstudy.analysis.layout import Layout, Panel, layout
 from netstudy.analysis.metrics import Metric
@@ -158,6 +159,9 @@ class StudyResult:
     figures: tuple[ShownFigure, ...]
     requirements: tuple[CheckedRequirement, ...]
     """The study's requirements of its outcome, with their results."""
+    expectations: tuple[CheckedExpectation, ...]
+    """What the study expects of its outcome, with what the runs say of it."""
+    authors: tuple[str, ...]
     sources: tuple[str, ...]
     """Sources of the published values."""
     plan: Plan
@@ -224,6 +228,8 @@ def analyse(folder: Folder) -> StudyResult:
         tables=study.report.tables,
         figures=figures,
         requirements=check(study, cells),
+        expectations=check_expectations(study, cells),
+        authors=study.authors,
         sources=tuple(reference.source for reference in study.reference),
         plan=plan,
         testbed=testbed,

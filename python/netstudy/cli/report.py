@@ -44,10 +44,17 @@ def command(
     with storage(output or folder.path):
         result, files = _write_anew(folder) if output is None else _write_into(folder, output)
     if json:
+        from netstudy.report.expectation_table import expectations_as_data
         from netstudy.report.export import requirements_as_data
 
-        required = requirements_as_data(result.requirements)
-        print_json({"html": str(files.html), "markdown": str(files.md), "requirements": required})
+        print_json(
+            {
+                "html": str(files.html),
+                "markdown": str(files.md),
+                "requirements": requirements_as_data(result.requirements),
+                "expectations": expectations_as_data(result.expectations),
+            }
+        )
     else:
         print(files.html)
         print(files.md)

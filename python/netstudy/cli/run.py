@@ -259,6 +259,7 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
 
 
 def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> dict[str, Any]:
+    from netstudy.report.expectation_table import expectations_as_data
     from netstudy.report.export import requirements_as_data
     from netstudy.report.prose.answer import answer
     from netstudy.report.prose.summary import summary
@@ -270,6 +271,7 @@ def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> di
         "report": {"html": str(published.report.html), "markdown": str(published.report.md)},
         "cells": str(published.cells),
         "requirements": requirements_as_data(published.result.requirements),
+        "expectations": expectations_as_data(published.result.expectations),
         "answer": [str(sentence) for sentence in answer(published.result)],
         "summary": [
             str(sentence) for point in summary(published.result) for sentence in point.sentences

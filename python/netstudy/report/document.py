@@ -22,6 +22,7 @@ from netstudy.report.asked_tables import asked_tables
 from netstudy.report.cellrefs import level_name, treatment_text
 from netstudy.report.drawings import test_bed, test_bed_alt
 from netstudy.report.effects_tables import EffectsSection, effects_section
+from netstudy.report.expectation_table import expectations_table
 from netstudy.report.methods import methods, samples_of
 from netstudy.report.numbers import level_text
 from netstudy.report.prose.conclude import conclusions
@@ -32,9 +33,9 @@ from netstudy.report.prose.observe import observations
 from netstudy.report.prose.published import against_published, fitted_note
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
-from netstudy.report.prose.words import Point, in_panel
+from netstudy.report.prose.words import NOTHING, Point, in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table, reference_table
-from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import (
     Group,
@@ -142,6 +143,7 @@ class Document:
     description: tuple[Sentence, ...]
     """The study's general description; often empty, as its test cases have their own."""
     expectation: str | None
+    expectations: Table | None
     provenance: Sentence
     warnings: tuple[Sentence, ...]
     problems: Table | None
@@ -191,6 +193,7 @@ def document(folder: Folder, result: StudyResult) -> Document:
         question=result.question,
         description=tuple(study_description(result)),
         expectation=result.expectation,
+        expectations=expectations_table(result.expectations) if result.expectations else None,
         provenance=_provenance(folder, result),
         warnings=tuple(warnings(result)),
         problems=_problems(result),
@@ -235,17 +238,21 @@ def _title(result: StudyResult) -> str:
 def _provenance(folder: Folder, result: StudyResult) -> Sentence:
     """The origin of the numbers, in one line."""
     invocation, engine = folder.invocation(), folder.engine()
+    authors = [Name(name) for name in result.authors]
+    by = say("By {authors}. ", authors=join(authors)) if authors else NOTHING
     own = page_of(result.cells.workload).provenance
     if own is not None:
         return say(
-            "{values}; netstudy {version}, results {folder}.",
+            "{by}{values}; netstudy {version}, results {folder}.",
+            by=by,
             values=own(result),
             version=Name(invocation.versions.get("netstudy", "unknown")),
             folder=Name(folder.path.name),
         )
     return say(
-        "Testbed {testbed}, seed {seed}, netstudy {version}, engine {engine}; {when}; results "
+        "{by}Testbed {testbed}, seed {seed}, netstudy {version}, engine {engine}; {when}; results "
         "{folder}.",
+        by=by,
         when=_when(folder.environment()),
         testbed=Name(invocation.testbed),
         seed=Name(str(invocation.seed)),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.report.cellrefs import cell_number, treatment_text
 from netstudy.report.numbers import level_text, listed, with_unit
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare_interval
+from netstudy.study.outcome import Bound
+from netstudy.wire import Level
 
 
 def requirements_table(found: Sequence[CheckedRequirement]) -> Table:
@@ -46,14 +49,23 @@ def _row(one: CheckedRequirement) -> tuple[Value, ...]:
 
 def condition_text(one: CheckedRequirement) -> str:
     """The condition with its unit."""
-    number = with_unit(f"{one.bound.value:g}", one.metric.unit if one.metric else "")
-    return f"{one.bound.metric} {one.bound.sign} {number}"
+    return bound_text(one.bound, one.metric)
+
+
+def bound_text(bound: Bound, metric: Metric | None) -> str:
+    """A bound with the unit of its metric."""
+    number = with_unit(f"{bound.value:g}", metric.unit if metric else "")
+    return f"{bound.metric} {bound.sign} {number}"
 
 
 def where_text(one: CheckedRequirement) -> str:
     """The levels at which the requirement must hold."""
-    parts = (f"{factor} {listed([*map(level_text, at)])}" for factor, at in one.at.items())
-    return "; ".join(parts) or "every cell"
+    return at_text(one.at) or "every cell"
+
+
+def at_text(at: Mapping[str, Sequence[Level]]) -> str:
+    """Levels at which a condition must hold, as the study writes them; empty for all."""
+    return "; ".join(f"{name} {listed([*map(level_text, levels)])}" for name, levels in at.items())
 
 
 def requirement_text(one: CheckedRequirement) -> str:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from netstudy.report.asked_tables import asked_tables
+from netstudy.report.expectation_table import expectation_text
 from netstudy.report.numbers import MARGIN, NO_BREAK, level_text
 from netstudy.report.plaintext import Spelling, table_lines
 from netstudy.report.prose.summary import summary
@@ -27,6 +28,7 @@ from netstudy.report.tables import Group, Table, Trend, Value, Verdict, results_
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from netstudy.analysis.expectations import CheckedExpectation
     from netstudy.analysis.layout import Panel
     from netstudy.analysis.metrics import Metric
     from netstudy.analysis.reference import PanelReference
@@ -59,6 +61,12 @@ _OUTCOMES = {
     "not measured": ("✗", "bold red"),
     "not in this run": ("–", "dim"),
 }
+_EXPECTED = {
+    "confirmed": ("✓", "green"),
+    "refuted": ("✗", "bold red"),
+    "undecided": ("?", "yellow"),
+    "not in this run": ("–", "dim"),
+}
 
 
 def print_summary(result: StudyResult, console: Console) -> None:
@@ -69,9 +77,10 @@ def print_summary(result: StudyResult, console: Console) -> None:
         if point.lead == "Answer":
             for sentence in point.sentences:
                 _wrapped(console, "", str(sentence), style="bold")
-        elif point.lead != "Required":
+        elif point.lead not in ("Required", "Expected"):
             _wrapped(console, f"{point.lead}: ", " ".join(map(str, point.sentences)))
     _print_requirements(console, result.requirements)
+    _print_expectations(console, result.expectations)
     _print(console, "")
     for case in result.cases:
         _print_case(console, result, case)
@@ -100,6 +109,14 @@ def _print_requirements(console: Console, found: Sequence[CheckedRequirement]) -
     for one in found:
         sign, style = _OUTCOMES[one.outcome]
         _wrapped(console, f"{sign} ", requirement_text(one), style=style)
+
+
+def _print_expectations(console: Console, found: Sequence[CheckedExpectation]) -> None:
+    """One line for each: its mark and outcome, what was expected, and where it is not so."""
+    for one in found:
+        sign, style = _EXPECTED[one.outcome]
+        text = f"expected, {one.outcome}: {expectation_text(one)}"
+        _wrapped(console, f"{sign} ", text, style=style)
 
 
 def _print_case(console: Console, result: StudyResult, case: CaseResult) -> None:

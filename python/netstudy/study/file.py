@@ -21,6 +21,7 @@ from netstudy.study.levels import FactorLevels, LevelChoice, LevelValue
 from netstudy.study.outcome import (
     AnyConclusion,
     Compare,
+    ExpectationOrText,
     FigureOrName,
     Reference,
     Report,
@@ -88,6 +89,11 @@ class StudyFile(Design):
     """What the study wants to know."""
     expectation: WordsValue | None = None
     """What its author expects before it is run, and why."""
+    expect: Annotated[tuple[ExpectationOrText, ...], OneOrMore()] = ()
+    """The same as conditions on the outcome, which the report confirms, refutes or leaves
+    undecided."""
+    author: Annotated[tuple[WordsValue, ...], OneOrMore()] = ()
+    """Who made the study; one or several."""
     cases: dict[WordsValue, Design] = Field(default_factory=dict)
     """Test cases by name. Where treatments of two coincide, they share the run."""
     topology: Topology

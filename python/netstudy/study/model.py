@@ -18,6 +18,7 @@ from netstudy.study.outcome import (
     Bound,
     Compare,
     Conclusion,
+    Expectation,
     Figure,
     Reference,
     Report,
@@ -124,6 +125,16 @@ class Study:
         return self.file.expectation
 
     @property
+    def authors(self) -> tuple[str, ...]:
+        """Who made it."""
+        return self.file.author
+
+    @property
+    def expect(self) -> tuple[Expectation, ...]:
+        """The same as conditions on the outcome."""
+        return self.file.expect
+
+    @property
     def description(self) -> str | None:
         """What it is about, where its test cases have descriptions of their own."""
         return self.file.description if self.file.cases else None
@@ -168,6 +179,7 @@ class Study:
             *(name for figure in self.report.figures for name in figure.metrics),
             *(name for conclusion in self.conclude for name in conclusion.metrics),
             *(Bound.of(one.that).metric for one in self.require),
+            *(one.metric for one in self.expect),
             *(name for name in self.agreement if name not in STANDARD_FIGURES),
         ]
         return tuple(dict.fromkeys(found))

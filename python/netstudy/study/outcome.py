@@ -336,6 +336,56 @@ class Requirement(Model):
 RequirementOrText = Annotated[Requirement, Short("that")]
 
 
+class Expectation(Model):
+    """What is expected of the outcome: a condition, or how one level stands to another. The report
+    says whether the runs confirm or refute it, or leave it undecided."""
+
+    that: ConditionText | None = None
+    """Metric, sign and number, such as completion_ms_p99 < 500 ms."""
+    lower: Measured | None = None
+    """The metric that is expected to be lower `with` some levels `than` with others, by more than
+    the study's noise."""
+    higher: Measured | None = None
+    """The metric that is expected to be higher."""
+    same: Measured | None = None
+    """The metric that is expected to be the same within the study's noise."""
+    with_: dict[NameValue, LevelValue] = Field(default_factory=dict, alias="with")
+    """Factor -> its level on the one side."""
+    than: dict[NameValue, LevelValue] = Field(default_factory=dict)
+    """Factor -> its level on the other side, of the same factors; also for `same`."""
+    at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
+    """Factor -> the levels at which it is expected; without it at all."""
+
+    @property
+    def metric(self) -> str:
+        """The metric that it is about."""
+        named = self.lower or self.higher or self.same
+        return Bound.of(self.that).metric if self.that else named or ""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Expectation:
+        said = [key for key in ("that", "lower", "higher", "same") if getattr(self, key)]
+        if len(said) != 1:
+            raise fault("needs one of: that, lower, higher, same")
+        if self.that:
+            for key, sides in (("with", self.with_), ("than", self.than)):
+                if sides:
+                    raise fault("belongs to lower, higher and same", key)
+            return self
+        if not self.with_ or not self.than:
+            key = "than" if self.with_ else "with"
+            raise fault(f"needs {key}, the levels on {'the other' if self.with_ else 'one'} side")
+        if self.with_.keys() != self.than.keys():
+            raise fault("must name the same factors as with", "than")
+        both = sorted(self.at.keys() & self.with_.keys())
+        if both:
+            raise fault(f"names {both[0]}, which with and than name too", "at")
+        return self
+
+
+ExpectationOrText = Annotated[Expectation, Short("that")]
+
+
 class Conclusion(Model):
     """What the conclusions have in common."""
 

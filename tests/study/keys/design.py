@@ -72,6 +72,8 @@ DESIGN = {
             {
                 "question": "How long does it last?",
                 "expectation": "Long.",
+                "expect": ["completion_ms_mean < 1"],
+                "author": "A. Writer",
                 "compare": _COMPARED["compare"],
                 "report": {"title": "Time"},
                 "tables": TABLE["tables"],

@@ -40,6 +40,19 @@ _AXES = changed(
     ASKED, {"figures": [{"x": "servers", "y": "completion_ms_mean", "series": "switch"}]}
 )
 _REQUIRED = changed(ASKED, {"require": [{"that": "completion_ms_mean < 1"}]})
+_EXPECTED = changed(ASKED, {"expect": [{"that": "completion_ms_mean < 1"}]})
+_EXPECTED_LESS = changed(
+    ASKED,
+    {
+        "expect": [
+            {
+                "lower": "completion_ms_mean",
+                "with": {"switch": "nexus-5010"},
+                "than": {"switch": "arista-7124s"},
+            }
+        ]
+    },
+)
 _TWO_CASES = changed(CASES, {"tables": [{"rows": "servers", "columns": "completion_ms_mean"}]})
 _CASE_FIGURE = changed(CASES, {"figures": [{"name": "completion"}]})
 
@@ -198,6 +211,25 @@ OUTCOME = {
         "require.0",
         {"that": "completion_ms_mean < 99999", "at": {"servers": [2]}},
     ),
+    "Expectation": {
+        **examples(
+            in_report,
+            _EXPECTED,
+            "expect.0",
+            {"that": "completion_ms_mean < 99999", "at": {"servers": [2]}},
+        ),
+        **examples(
+            in_report,
+            _EXPECTED_LESS,
+            "expect.0",
+            {
+                "lower": "drops_per_iteration",
+                "with": {"switch": "arista-7124s"},
+                "than": {"switch": "nexus-5010"},
+            },
+        ),
+        **examples(refused, _EXPECTED, "expect.0", {"higher": "good_mbps", "same": "good_mbps"}),
+    },
     "Reference": {
         **examples(
             in_published_plan,

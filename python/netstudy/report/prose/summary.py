@@ -12,6 +12,7 @@ from itertools import islice
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import PanelResult, StudyResult
 from netstudy.report.cellrefs import cell_number, count, treatment_text
+from netstudy.report.expectation_table import expectation_text
 from netstudy.report.prose.answer import answer, within, words_of
 from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.published import published_summary
@@ -28,6 +29,7 @@ def summary(result: StudyResult) -> list[Point]:
     """The answer, then further points as long as they fit."""
     found = point("Answer", answer(result))
     for lead, sentences in (
+        ("Expected", _expected(result)),
         ("Required", _required(result)),
         ("Why", _why(result)),
         ("Published", _published(result)),
@@ -51,6 +53,15 @@ def _published(result: StudyResult) -> Iterator[Sentence]:
 
 def _panels(result: StudyResult) -> Iterator[PanelResult]:
     return (found for case in result.cases for found in case.panels)
+
+
+def _expected(result: StudyResult) -> Iterator[Sentence]:
+    """Each expectation: what is refuted first."""
+    order = ("refuted", "confirmed", "undecided")
+    asked = [one for one in result.expectations if one.outcome in order]
+    for one in sorted(asked, key=lambda one: order.index(one.outcome)):
+        text = Name(expectation_text(one))
+        yield say("{outcome}: {text}.", outcome=Name(one.outcome.capitalize()), text=text)
 
 
 def _required(result: StudyResult) -> Iterator[Sentence]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
@@ -24,13 +24,14 @@ from netstudy.study.outcome import (
     Comparison,
     Conclusion,
     Equivalence,
+    Expectation,
     Figure,
     Knee,
     Limit,
-    Requirement,
     Substitution,
 )
 from netstudy.study.published import PublishedFile, PublishedValue, levels_text, read_published
+from netstudy.wire import Level
 
 
 def outcome_problems(study: Study) -> Iterator[Problem]:
@@ -44,7 +45,11 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
     for index, conclusion in enumerate(study.conclude):
         yield from _conclusion_problems(study, ("conclude", index), conclusion)
     for index, requirement in enumerate(study.require):
-        yield from _requirement_problems(study, ("require", index), requirement)
+        path, that = _condition_paths(study, "require", index)
+        yield from metric_problems(study, that, Bound.of(requirement.that).metric)
+        yield from _chosen_problems(study, path, requirement.at)
+    for index, expected in enumerate(study.expect):
+        yield from _expectation_problems(study, index, expected)
 
 
 def reference_problems(study: Study) -> Iterator[Problem]:
@@ -135,11 +140,31 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
             yield from metrics_problems(study, (*path, "equivalent"), (conclusion.equivalent,))
 
 
-def _requirement_problems(study: Study, path: Path, requirement: Requirement) -> Iterator[Problem]:
-    short = isinstance(study.document.data["require"][path[-1]], str)
-    that: Path = path if short else (*path, "that")
-    yield from metric_problems(study, that, Bound.of(requirement.that).metric)
-    for name, levels in requirement.at.items():
+def _condition_paths(study: Study, key: str, index: int) -> tuple[Path, Path]:
+    """The place of a condition, and of its text, which is the same for a condition in short."""
+    written = study.document.data[key]
+    path: Path = (key, index) if isinstance(written, list) else (key,)
+    item = written[index] if isinstance(written, list) else written
+    return path, path if isinstance(item, str) else (*path, "that")
+
+
+def _expectation_problems(study: Study, index: int, expected: Expectation) -> Iterator[Problem]:
+    path, that = _condition_paths(study, "expect", index)
+    for key in ("lower", "higher", "same"):
+        if getattr(expected, key) is not None:
+            that = (*path, key)
+    yield from metric_problems(study, that, expected.metric)
+    for key, side in (("with", expected.with_), ("than", expected.than)):
+        for name, level in side.items():
+            yield from at_problems(study, (*path, key, name), name, level)
+    yield from _chosen_problems(study, path, expected.at)
+
+
+def _chosen_problems(
+    study: Study, path: Path, at: Mapping[str, Sequence[Level]]
+) -> Iterator[Problem]:
+    """Factors and levels at which a condition must hold, and that the study does not have."""
+    for name, levels in at.items():
         if name not in study.factors:
             message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
             yield study.document.problem((*path, "at", name), message, of_key=True)

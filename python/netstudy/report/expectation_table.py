@@ -1,0 +1,89 @@
+"""The expectations of a study as a table and as text: what was expected, where, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from netstudy.analysis.expectations import CheckedExpectation, Finding
+from netstudy.report.cellrefs import treatment_text
+from netstudy.report.numbers import level_text, listed
+from netstudy.report.refs import Name, Number, say
+from netstudy.report.requirement_table import at_text, bound_text
+from netstudy.report.tables import Group, Table, Value
+from netstudy.study.outcome import Bound
+from netstudy.wire import Level
+
+_FINDINGS: tuple[Finding, ...] = ("confirmed", "refuted", "undecided")
+
+
+def expectations_table(found: Sequence[CheckedExpectation]) -> Table:
+    """One row for each expectation, with how many cells say what of it."""
+    groups = (
+        Group("Expected"),
+        Group("At"),
+        Group("Outcome"),
+        Group("Settings", columns=_FINDINGS),
+    )
+    rows = tuple(map(_row, found))
+    return Table("expectations", say("What the study expects"), groups, rows, stub=2)
+
+
+def _row(one: CheckedExpectation) -> tuple[Value, ...]:
+    counts = [(finding, len(one.found(finding))) for finding in _FINDINGS]
+    return (
+        Name(claim_text(one)),
+        Name(at_text(one.expected.at) or "every setting"),
+        Name(one.outcome),
+        *(Number(n, str(n), f"settings that are {finding}") for finding, n in counts),
+    )
+
+
+def claim_text(one: CheckedExpectation) -> str:
+    """The claim alone: "completion time is lower with nexus-5010 than with arista-7124s"."""
+    expected = one.expected
+    if expected.that:
+        return bound_text(Bound.of(expected.that), one.metric)
+    label = one.metric.label if one.metric else expected.metric
+    a, b = _side(expected.with_), _side(expected.than)
+    if expected.same:
+        return f"{label} is the same with {a} and {b}"
+    return f"{label} is {'lower' if expected.lower else 'higher'} with {a} than with {b}"
+
+
+def _side(levels: Mapping[str, Level]) -> str:
+    """A name stands for itself; a number needs its factor."""
+    return listed(
+        [
+            level if isinstance(level, str) and not level[:1].isdigit() else f"{name} {level}"
+            for name, level in ((name, level_text(level)) for name, level in levels.items())
+        ]
+    )
+
+
+def expectation_text(one: CheckedExpectation) -> str:
+    """The outcome, the claim, where it was expected, and where it is not so."""
+    where = at_text(one.expected.at)
+    text = f"{claim_text(one)} at {where}" if where else claim_text(one)
+    settings = len(one.places)
+    missed: tuple[tuple[Finding, str], ...] = (("refuted", "not so"), ("undecided", "open"))
+    for finding, words in missed:
+        places = one.found(finding)
+        if places and (settings > 1 or finding == "refuted"):
+            at = treatment_text(places[0].treatment) if len(places) == 1 else ""
+            of = f"in {len(places)} of {settings} settings" if settings > 1 else "here"
+            text += f"; {words} {of}" + (f" ({at})" if at else "")
+    return text
+
+
+def expectations_as_data(found: Sequence[CheckedExpectation]) -> list[dict[str, Any]]:
+    """The expectations of a study with what each setting says of them."""
+    return [
+        {
+            "expected": claim_text(one),
+            "at": {factor: list(levels) for factor, levels in one.expected.at.items()},
+            "outcome": one.outcome,
+            **{name: [dict(place.treatment) for place in one.found(name)] for name in _FINDINGS},
+        }
+        for one in found
+    ]

@@ -1,0 +1,76 @@
+"""Expectations in the summary, in both pages, on the terminal and as data; and the author."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.report.expectation_table import expectations_as_data
+from netstudy.report.pages import write_report
+from netstudy.report.prose.summary import summary
+from netstudy.report.terminal import WIDTH, print_summary
+from netstudy.store import Folder
+from tests.analysis.test_requirements import outcome
+from tests.report.results import from_text, study_text
+
+REST = """\
+factors: {servers: [2, 4]}
+replicates: 3
+author: [A. Writer, B. Reader]
+expectation: Many servers take longer.
+expect:
+  - {lower: completion_ms_mean, with: {servers: 2}, than: {servers: 4}}
+  - completion_ms_mean < 30 ms
+  - {that: completion_ms_mean < 43, at: {servers: 4}}
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    folder = tmp_path_factory.mktemp("expected")
+    return from_text(folder, study_text(REST, servers='"${servers}"'), maker=outcome)
+
+
+@pytest.fixture(scope="module")
+def result(made: Folder) -> StudyResult:
+    return analyse(made)
+
+
+def test_the_summary_tells_what_is_refuted_first(result: StudyResult) -> None:
+    (point,) = (one for one in summary(result) if one.lead == "Expected")
+    assert [str(sentence).replace("\u00a0", " ") for sentence in point.sentences] == [
+        "Refuted: completion_ms_mean < 30 ms; not so in 1 of 2 settings (servers=4).",
+        "Confirmed: completion time is lower with servers 2 than with servers 4.",
+        "Undecided: completion_ms_mean < 43 ms at servers 4.",
+    ]
+
+
+def test_both_pages_have_a_row_an_expectation_and_the_authors(
+    made: Folder, result: StudyResult, tmp_path: Path
+) -> None:
+    files = write_report(made, result, tmp_path)
+    page, markdown = files.html.read_text(), files.md.read_text().replace("\u00a0", " ")
+    assert '<table id="expectations"' in page
+    assert "By A. Writer and B. Reader. " in markdown
+    assert "> Many servers take longer." in markdown
+    (refuted,) = (line for line in markdown.splitlines() if "| refuted |" in line)
+    assert refuted == "| completion_ms_mean &lt; 30 ms | every setting | refuted | 1 | 1 | 0 |"
+
+
+def test_the_terminal_has_a_line_an_expectation(result: StudyResult) -> None:
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    print_summary(result, console)
+    printed = console.file.getvalue().replace("\u00a0", " ")  # type: ignore[attr-defined]
+    assert "✗ expected, refuted: completion_ms_mean < 30 ms" in printed
+    assert "✓ expected, confirmed: completion time is lower" in printed
+    assert max(map(len, printed.splitlines())) <= WIDTH
+
+
+def test_as_data_each_names_its_settings(result: StudyResult) -> None:
+    compared, bound, _ = expectations_as_data(result.expectations)
+    assert compared["outcome"] == "confirmed"
+    assert (bound["refuted"], bound["confirmed"]) == ([{"servers": 4}], [{"servers": 2}])

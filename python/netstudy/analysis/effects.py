@@ -178,16 +178,9 @@ def effects(
     """The effects of the factors that have several levels; None with fewer than two of them, or
     where the metric was not measured."""
     several = {name: found for name, found in levels.items() if len(found) > 1}
-    if len(several) < 2:
+    design = _Design.of(rows, several, metric)
+    if len(several) < 2 or not design.estimates:
         return None
-    cells = {_key(row.treatment): row for row in rows}
-    estimates = {
-        key: found for key, row in cells.items() if (found := row.estimate(metric)) is not None
-    }
-    if not estimates:
-        return None
-    positive = all(one.value > 0 for one in estimates.values())
-    design = _Design(cells, estimates, several, "ratio" if positive else "difference")
     pairs = _all_pairs(design, metric, margin_pct)
     return Effects(
         metric=metric,
@@ -196,6 +189,13 @@ def effects(
         interactions=tuple(_interactions(design)),
         pointless=tuple(_pointless(several, pairs)),
     )
+
+
+def pair_effects(
+    rows: Sequence[CellRow], levels: Levels, metric: Metric, margin_pct: float | None
+) -> dict[str, tuple[PairEffect, ...]]:
+    """Factor -> every pair of its levels, for any number of factors that have several levels."""
+    return _all_pairs(_Design.of(rows, levels, metric), metric, margin_pct)
 
 
 _Key = frozenset[tuple[str, Level]]
@@ -213,6 +213,15 @@ class _Design:
     estimates: Mapping[_Key, Estimate]
     levels: Levels
     scale: Scale
+
+    @classmethod
+    def of(cls, rows: Sequence[CellRow], levels: Levels, metric: Metric) -> _Design:
+        cells = {_key(row.treatment): row for row in rows}
+        estimates = {
+            key: found for key, row in cells.items() if (found := row.estimate(metric)) is not None
+        }
+        positive = all(one.value > 0 for one in estimates.values())
+        return cls(cells, estimates, levels, "ratio" if positive else "difference")
 
     def contexts(self, factor: str, *levels: Level) -> list[_Key]:
         """Treatments of the other factors that have an estimate at each of these levels."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
+from netstudy.analysis.conclusions import Concluded, concluded
 from netstudy.analysis.effects import Effects, effects
 from netstudy.analysis.expectations import CheckedExpectation, check_expectations
 from netstudy.analysis.growth import GrownLoop, loops_of
@@ -161,6 +162,8 @@ class StudyResult:
     """The study's requirements of its outcome, with their results."""
     expectations: tuple[CheckedExpectation, ...]
     """What the study expects of its outcome, with what the runs say of it."""
+    concluded: tuple[Concluded, ...]
+    """The conclusions that the study asks for, in its order, for each of their test cases."""
     authors: tuple[str, ...]
     sources: tuple[str, ...]
     """Sources of the published values."""
@@ -229,6 +232,7 @@ def analyse(folder: Folder) -> StudyResult:
         figures=figures,
         requirements=check(study, cells),
         expectations=check_expectations(study, cells),
+        concluded=concluded(study, cells),
         authors=study.authors,
         sources=tuple(reference.source for reference in study.reference),
         plan=plan,

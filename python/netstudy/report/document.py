@@ -26,6 +26,7 @@ from netstudy.report.expectation_table import expectations_table
 from netstudy.report.methods import methods, samples_of
 from netstudy.report.numbers import level_text
 from netstudy.report.prose.conclude import conclusions
+from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.describe import case_description, study_description
 from netstudy.report.prose.explain import chain, limits
 from netstudy.report.prose.grow import growth_sentences, growth_table, steps_table
@@ -149,6 +150,8 @@ class Document:
     problems: Table | None
     requirements: Table | None
     summary: tuple[Point, ...]
+    concluded: tuple[Point, ...]
+    """The conclusions that the study asks for."""
     key_figure: Figure | None
     bed: Figure | None
     """The test bed; None if nothing is known of it."""
@@ -199,6 +202,7 @@ def document(folder: Folder, result: StudyResult) -> Document:
         problems=_problems(result),
         requirements=requirements_table(result.requirements) if result.requirements else None,
         summary=tuple(summary(result)),
+        concluded=tuple(concluded_points(result)),
         key_figure=_key_figure(cases),
         bed=_bed(runs),
         workload=_workload(page, runs),

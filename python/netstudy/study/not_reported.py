@@ -9,7 +9,10 @@ from collections.abc import Iterator
 
 from netstudy.documents.problems import Path
 from netstudy.study.model import Study
-from netstudy.study.outcome import Conclusion
+from netstudy.study.outcome import Bottleneck, BypassesTheWire, Conclusion, Extrapolation
+
+NOT_DRAWN = (Bottleneck, BypassesTheWire, Extrapolation)
+"""Kinds of conclusions that this version does not draw."""
 
 
 def not_reported(study: Study) -> tuple[str, ...]:
@@ -19,7 +22,11 @@ def not_reported(study: Study) -> tuple[str, ...]:
 
 def _parts(study: Study) -> Iterator[Path]:
     yield from (path for path, figure in study.figures if figure.name is None)
-    yield from (("conclude", kind_of(conclusion)) for conclusion in study.conclude)
+    yield from (
+        ("conclude", kind_of(conclusion))
+        for conclusion in study.conclude
+        if isinstance(conclusion, NOT_DRAWN)
+    )
 
 
 def kind_of(conclusion: Conclusion) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netstudy.study.not_reported import NOT_DRAWN
 from tests.study.keys.bases import ASKED, CASES, TABLE
 from tests.study.keys.effects import (
     Example,
@@ -129,7 +130,12 @@ def _conclusion(name: str) -> dict[str, Example]:
     own = {key: sense, **({"while": "completion_ms_mean < 5"} if name == "Limit" else {})}
     values = {"case": "none", "at": {"servers": 99}, key: nonsense, **_FURTHER.get(name, {})}
     base = changed(ASKED, {"conclude": [own]})
-    return examples(nonsense_in(f"conclude.{key}"), base, "conclude.0", values)
+    if name in {kind.__name__ for kind in NOT_DRAWN}:
+        return examples(nonsense_in(f"conclude.{key}"), base, "conclude.0", values)
+    return {
+        **examples(refused, base, "conclude.0", values),
+        **examples(in_report, base, "conclude.0", {"at": {"servers": 2}}),
+    }
 
 
 OUTCOME = {

@@ -18,6 +18,7 @@ from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.report.cellrefs import cell_number, count, metric_number, plain
 from netstudy.report.numbers import counted, full_level, level_text, listed, significant_text, spans
 from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead, told_apart
+from netstudy.report.prose.concluded import sentences_of
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations
 from netstudy.report.prose.words import (
@@ -70,6 +71,9 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     metric = result.deciding
     tables = [table for found in case.panels for table in found.verdicts if table.metric == metric]
     whole = result.effects[case.name]
+    if not tables:
+        own = [sentences_of(one) for one in result.concluded if one.case == case.name]
+        yield from (one for turn in zip_longest(*own) for one in turn if one is not None)
     if case.loops:
         yield from map(loop_sentence, case.loops)
     if len(tables) == 1:

@@ -1,0 +1,157 @@
+"""Conclusions that a study asks for, drawn from records with a planted answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from netstudy.analysis.conclusions import Concluded
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.documents.shapes import ByKey
+from netstudy.report.prose.answer import answer
+from netstudy.report.prose.concluded import concluded_points
+from netstudy.report.refs import Sentence
+from netstudy.study.not_reported import NOT_DRAWN
+from netstudy.study.outcome import AnyConclusion, Conclusion
+from netstudy.wire import Run, RunRecord
+from tests.report.results import Maker, from_text, study_text
+from tests.report.synthetic import from_samples, server_count
+
+EVERY_KIND = (
+    "{compare: switch, base: arista-7124s}",
+    "{substitution: switch}",
+    "{equivalent: drops_per_iteration}",
+    "{knee: servers}",
+    "plateau",
+    "loss against ideal",
+    "{limit: goodput_mbps, while: completion_ms_mean < 50}",
+    "first repetition",
+)
+SCATTER = (0.0, 0.001, -0.001, 0.0005, -0.0005)
+
+
+def outcome(run: Run) -> RunRecord:
+    """Goodput grows in proportion up to four servers and then no more; the switch nexus-5010 takes
+    a tenth more time."""
+    servers, n = server_count(run), run.count("measure")
+    time = 10.0 * max(servers, 4) * (1.1 if run.treatment["switch"] == "nexus-5010" else 1.0)
+    times = [time * (1 + SCATTER[run.replicate - 1])] * n
+    return from_samples(run, times, [2] * n, [0] * n, [0] * n)
+
+
+def slow_at_first(run: Run) -> RunRecord:
+    """The same, but the first repetition at eight servers takes half as much again."""
+    if run.replicate > 1 or server_count(run) < 8:
+        return outcome(run)
+    n = run.count("measure")
+    time = 120.0 * (1.1 if run.treatment["switch"] == "nexus-5010" else 1.0)
+    return from_samples(run, [time] * n, [2] * n, [0] * n, [0] * n)
+
+
+def concluding(
+    folder: Path, conclusions: str, servers: str = "[1, 2, 4, 8]", maker: Maker = outcome
+) -> StudyResult:
+    """The results of a study that asks for these conclusions."""
+    rest = (
+        f"factors: {{switch: [arista-7124s, nexus-5010], servers: {servers}}}\n"
+        "replicates: 5\nnoise: 2 %\n"
+        f"conclude: [{conclusions}]\n"
+    )
+    text = study_text(rest, servers='"${servers}"').replace(
+        "switch: nexus-5010", 'switch: {profile: "${switch}"}'
+    )
+    return analyse(from_text(folder, text, maker=maker))
+
+
+def told(folder: Path, conclusions: str, **made: Any) -> list[str]:
+    """All sentences of the conclusions."""
+    result = concluding(folder, conclusions, **made)
+    return [_text(one) for point in concluded_points(result) for one in point.sentences]
+
+
+def _text(sentence: Sentence) -> str:
+    return str(sentence).replace("\u00a0", " ")
+
+
+def test_levels_are_compared_over_all_settings(tmp_path: Path) -> None:
+    (sentence,) = told(tmp_path, EVERY_KIND[0])
+    assert sentence.startswith("arista-7124s takes 9.1 % less time than nexus-5010 (95 % CI ")
+    assert "on average over 4 settings" in sentence
+
+
+def test_a_replaced_part_is_told_in_every_metric_that_is_compared(tmp_path: Path) -> None:
+    sentences = told(tmp_path, EVERY_KIND[1])
+    assert any("less time than nexus-5010" in one for one in sentences)
+    assert any("equal in dropped packets an iteration" in one for one in sentences)
+
+
+def test_equal_levels_are_equal_in_every_factor(tmp_path: Path) -> None:
+    sentences = told(tmp_path, "{equivalent: drops_per_iteration, at: {servers: 4}}")
+    assert sentences == ["nexus-5010 and arista-7124s are equal in dropped packets an iteration."]
+
+
+@pytest.mark.parametrize("kind", ["{knee: servers}", "plateau"])
+def test_growth_ends_at_the_last_level_that_gains(kind: str, tmp_path: Path) -> None:
+    arista, nexus = told(tmp_path, kind)
+    assert arista.startswith("Goodput grows up to 4 servers (switch arista-7124s), ")
+    assert arista.endswith("; 8 servers gain no more than the noise.")
+    assert "(switch nexus-5010)" in nexus
+
+
+def test_growth_that_does_not_end_is_said_to_go_on(tmp_path: Path) -> None:
+    sentence, _ = told(tmp_path, "plateau", servers="[1, 2, 4]")
+    assert sentence.startswith("Goodput still grows at 4 servers, the largest level (switch ")
+
+
+def test_loss_is_held_against_growth_in_proportion(tmp_path: Path) -> None:
+    """Up to four servers nothing is lost."""
+    arista, _ = told(tmp_path, "loss against ideal", servers="[1, 2, 4]")
+    assert "Goodput at 4 servers is 0 % less than in proportion to 1 server " in arista
+
+
+def test_half_is_lost_where_twice_the_servers_carry_the_same(tmp_path: Path) -> None:
+    sentence, _ = told(tmp_path, "loss against ideal", servers="[4, 8]")
+    assert "Goodput at 8 servers is 50.0 % less than in proportion to 4 servers" in sentence
+
+
+def test_a_limit_is_the_largest_value_that_keeps_the_condition(tmp_path: Path) -> None:
+    """Eight servers take 80 ms or more; four of the arista take 40 ms."""
+    reached, broken = told(tmp_path, EVERY_KIND[6])
+    assert "while completion_ms_mean < 50 ms (switch=arista-7124s, servers=4)" in reached
+    assert broken == "2 of 8 settings do not keep it."
+
+
+def test_a_condition_that_no_cell_keeps_is_told(tmp_path: Path) -> None:
+    sentences = told(tmp_path, "{limit: goodput_mbps, while: completion_ms_mean < 1}")
+    assert sentences == ["No setting keeps completion_ms_mean < 1 ms."]
+
+
+def test_first_repetitions_that_stand_out_are_named(tmp_path: Path) -> None:
+    first, *cells, scatter = told(tmp_path, "first repetition", maker=slow_at_first)
+    assert first == "The first repetition stands out in 2 of 8 settings."
+    assert sorted(cells) == [
+        "switch=arista-7124s, servers=8: 1.50 times the later ones.",
+        "switch=nexus-5010, servers=8: 1.50 times the later ones.",
+    ]
+    assert scatter.startswith("Later repetitions scatter by 0.0")
+
+
+def test_the_answer_follows_the_order_of_the_conclusions(tmp_path: Path) -> None:
+    result = concluding(tmp_path, "first repetition, {compare: switch}")
+    first, second, *_ = map(_text, answer(result))
+    assert first == "No first repetition stands out in 8 settings."
+    assert second.startswith("arista-7124s takes 9.1 % less time")
+
+
+def test_every_kind_is_drawn_or_named_as_not_drawn(tmp_path: Path) -> None:
+    (by_key,) = (one for one in get_args(AnyConclusion) if isinstance(one, ByKey))
+    rest = f"conclude: [{', '.join(EVERY_KIND)}]\n"
+    text = study_text(f"factors: {{servers: [2, 4]}}\n{rest}", servers='"${servers}"')
+    text = text.replace("{compare: switch, base: arista-7124s}", "{compare: servers}")
+    text = text.replace("{substitution: switch}", "{substitution: servers}")
+    result = analyse(from_text(tmp_path, text))
+    drawn: list[type[Conclusion]] = [type(one.asked) for one in result.concluded]
+    assert {*drawn, *NOT_DRAWN} == set(by_key.models.values())
+    assert all(isinstance(one, Concluded) and one.drawn for one in result.concluded[:5])

@@ -375,3 +375,8 @@ def _is_exact(value: int, worth: int) -> bool:
 def _plain(number: Decimal) -> str:
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def format_count(number: int, noun: str) -> str:
+    """A number of things with its noun: 1 run, 1,200 runs."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

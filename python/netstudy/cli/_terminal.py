@@ -38,6 +38,14 @@ def say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
+def runs_left(missing: int, done: int) -> str:
+    """What is to be done: "2 runs to do, 1 is there"."""
+    from netstudy.units import format_count
+
+    there = f", {done:,} {'is' if done == 1 else 'are'} there" if done else ""
+    return f"{format_count(missing, 'run')} to do{there}"
+
+
 def output() -> Console:
     """The console of results; if its width is unknown, wide enough for any table."""
     from rich.console import Console
@@ -109,7 +117,7 @@ class Meter:
         """A further round begins, with this many runs to do."""
         self._before = self._there
         self._start_s = time.monotonic()
-        say(f"round {number}: {runs} runs to do, {self._there} are there")
+        say(f"round {number}: {runs_left(runs, self._there)}")
         self._shown.begin(self._there, self._there + runs, f"round {number}")
 
     def on_progress(self, record: ProgressRecord | RunRecord) -> None:

@@ -22,6 +22,7 @@ from netstudy.cli._terminal import (
     phases,
     print_json,
     rounds_begun,
+    runs_left,
     say,
 )
 from netstudy.errors import MISSED, NetstudyError, StudyError, TestbedError
@@ -216,7 +217,7 @@ def _run_missing(
 
     runs, missing = len(folder.plan().runs), len(folder.missing())
     done = runs - missing
-    say(f"{folder.path}: {missing} runs to do" + (f", {done} are there" if done else ""))
+    say(f"{folder.path}: {runs_left(missing, done)}")
     with meter(runs, done) as shown:
         return carry_out(
             folder,

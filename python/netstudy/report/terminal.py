@@ -24,6 +24,7 @@ from netstudy.report.reference_tables import agreement_table, ratios_table
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.requirement_table import requirement_text
 from netstudy.report.tables import Group, Table, Trend, Value, Verdict, results_table
+from netstudy.units import format_count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,12 +97,8 @@ def heading(result: StudyResult) -> str:
     testbed, cells = result.testbed, len(result.cells.rows)
     runs = sum(len(cell.planned) for cell in result.cells.rows)
     scale = [f"link rates × {testbed.scaled_by}"] if testbed.scaled_by else []
-    size = [_counted(cells, "cell"), _counted(runs, "run")]
+    size = [format_count(cells, "cell"), format_count(runs, "run")]
     return " · ".join([result.study, testbed.badge, *scale, *size])
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _print_requirements(console: Console, found: Sequence[CheckedRequirement]) -> None:

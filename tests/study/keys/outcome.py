@@ -127,14 +127,14 @@ _FURTHER: Tree = {
 
 def _conclusion(name: str) -> dict[str, Example]:
     key, sense, nonsense = _CONCLUSIONS[name]
-    own = {key: sense, **({"while": "completion_ms_mean < 5"} if name == "Limit" else {})}
+    own = {key: sense, **({"while": "completion_ms_mean < 99999"} if name == "Limit" else {})}
     values = {"case": "none", "at": {"servers": 99}, key: nonsense, **_FURTHER.get(name, {})}
     base = changed(ASKED, {"conclude": [own]})
     if name in {kind.__name__ for kind in NOT_DRAWN}:
         return examples(nonsense_in(f"conclude.{key}"), base, "conclude.0", values)
     return {
         **examples(refused, base, "conclude.0", values),
-        **examples(in_report, base, "conclude.0", {"at": {"servers": 2}}),
+        **examples(in_report, base, "conclude.0", {"at": {"servers": 4}}),
     }
 
 

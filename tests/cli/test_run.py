@@ -184,7 +184,7 @@ class TestResume:
         study.unlink()
         outcome = netstudy("run", "results/small/latest", "--resume")
         assert outcome.code == 0
-        assert outcome.err.startswith(f"{begun.path}: 1 runs to do, 3 are there")
+        assert outcome.err.startswith(f"{begun.path}: 1 run to do, 3 are there")
         assert begun.is_done()
 
     def test_a_folder_is_not_run_anew(self, begun: Folder, netstudy: Netstudy) -> None:

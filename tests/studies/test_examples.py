@@ -6,8 +6,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from netstudy.testbed.netns.sandbox import may_make_namespaces
 
 EXAMPLES = Path(__file__).parents[2] / "studies" / "examples"
 NETSTUDY = Path(sys.executable).parent / "netstudy"
@@ -24,13 +27,24 @@ pytestmark = pytest.mark.slow
     ],
 )
 def test_an_example_answers_its_question(name: str, said: list[str], tmp_path: Path) -> None:
+    answer = call(tmp_path, "run", EXAMPLES / name, "--json")["answer"]
+    text = " ".join(answer).replace("\u00a0", " ")
+    assert all(part in text for part in said), text
+
+
+def test_the_study_to_start_from_with_this_kernel_decides(tmp_path: Path) -> None:
+    if not may_make_namespaces():
+        pytest.skip("needs the right to make namespaces")
+    call(tmp_path, "init", "mine", "--like", "real", "--json")
+    told = call(tmp_path, "run", "mine", "--testbed", "netns", "--json")
+    (expected,) = told["expectations"]
+    assert expected["outcome"] in ("confirmed", "refuted"), told["answer"]
+
+
+def call(folder: Path, *command: str | Path) -> Any:
+    """What a verb says as data."""
     done = subprocess.run(
-        [NETSTUDY, "run", EXAMPLES / name, "--json"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
+        [NETSTUDY, *command], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    answer = " ".join(json.loads(done.stdout)["answer"]).replace("\u00a0", " ")
-    assert all(part in answer for part in said), answer
+    return json.loads(done.stdout)

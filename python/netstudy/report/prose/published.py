@@ -11,8 +11,6 @@ from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.study_result import PanelResult
 from netstudy.analysis.testbed import Here
 from netstudy.report.cellrefs import (
-    PERCENT_DECIMALS,
-    RHO_DECIMALS,
     count,
     interval_text,
     level_name,
@@ -43,10 +41,42 @@ def published_summary(found: PanelResult) -> list[Sentence]:
     ones, here = found.reference.of(deciding), found.reference.here
     ratios = [ratio for ratio in found.reference.ratios if ratio.metric == deciding]
     return [
-        *(s for one in ones for s in _error(found.panel, one, here)),
+        *_errors(found.panel, ones, here),
         *(s for ratio in ratios for s in _ratio(found.panel, ratio, here)),
         *(_order(order, here) for order in found.reference.orders if order.metric == deciding),
     ]
+
+
+def _errors(panel: Panel, ones: Sequence[Agreement], here: Here) -> Iterator[Sentence]:
+    """The median error of each level, and the largest of all, in one sentence."""
+    told = [
+        (one, one.median_abs_pct, one.worst, one.worst.error_pct)
+        for one in ones
+        if one.median_abs_pct is not None and one.worst and one.worst.error_pct is not None
+    ]
+    if not told:
+        return
+    parts = [
+        say(
+            "{middle}{on}",
+            middle=percent(
+                middle,
+                f"median of |{here} − published| ÷ published, {one.metric.name}, {one.level}",
+            ),
+            on=on_level(panel, one.level),
+        )
+        for one, middle, _, _ in told
+    ]
+    one, _, worst, error = max(told, key=lambda each: abs(each[3]))
+    yield say(
+        "{metric} is off the published values by {parts} in the median; at worst by "
+        "{error}{on}{at}.",
+        metric=Name(one.metric.title),
+        parts=join(parts),
+        error=percent(error, f"({here} − published) ÷ published, {one.metric.name}, {one.level}"),
+        on=on_level(panel, one.level) if len(told) > 1 else say(""),
+        at=at_level(panel, worst.x),
+    )
 
 
 def _order(order: OrderAgreement, here: Here) -> Sentence:
@@ -58,37 +88,6 @@ def _order(order: OrderAgreement, here: Here) -> Sentence:
         base=level_name(order.base),
         same=count(order.same, f"rows in the same order, {order.metric.name}"),
         n=count(order.compared, "rows that differ by more than the noise on both sides"),
-    )
-
-
-def _error(panel: Panel, one: Agreement, here: Here) -> Iterator[Sentence]:
-    middle, worst = one.median_abs_pct, one.worst
-    if middle is None or worst is None or worst.error_pct is None:
-        return
-    what = f"{one.metric.name}{'' if one.level is None else f', {panel.series}={one.level}'}"
-    rho = one.ranks.rho
-    order = (
-        say("")
-        if rho is None
-        else say(
-            "; rank correlation {rho}", rho=plain(rho, RHO_DECIMALS, "", f"Spearman's rho, {what}")
-        )
-    )
-    yield say(
-        "{metric}{on}: the median absolute error against the published values is "
-        "{middle}{interval}, the largest error {worst}{at} ({n} rows{order}).",
-        metric=Name(one.metric.title),
-        on=on_level(panel, one.level),
-        middle=percent(middle, f"median of |{here} − published| ÷ published, {what}"),
-        interval=_interval(
-            one.median_abs_pct_interval,
-            PERCENT_DECIMALS,
-            f"runs redrawn, median of |error|, {what}",
-        ),
-        worst=percent(worst.error_pct, f"({here} − published) ÷ published, {what}"),
-        at=at_level(panel, worst.x),
-        n=count(one.compared, "rows with both values"),
-        order=order,
     )
 
 

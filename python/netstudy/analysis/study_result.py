@@ -23,6 +23,7 @@ from netstudy.analysis.reference import (
 )
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
+from netstudy.analysis.untested import Untested, of_plan, of_records
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
@@ -114,6 +115,8 @@ class Warnings:
     figures, conclusions."""
     left_out: tuple[str, ...]
     """Parts of the study that the user left out by name when carrying it out."""
+    untested: tuple[Untested, ...] = ()
+    """What the study asks and its runs cannot answer."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""
@@ -129,6 +132,7 @@ class Warnings:
                 self.disagreeing,
                 self.not_shown,
                 self.left_out,
+                self.untested,
             )
         )
 
@@ -228,6 +232,7 @@ def analyse(folder: Folder) -> StudyResult:
         plan=plan,
         testbed=testbed,
         warnings=_warnings(
+            plan,
             cells,
             cases,
             testbed,
@@ -393,6 +398,7 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
 
 
 def _warnings(
+    plan: Plan,
     cells: CellTable,
     cases: Sequence[CaseResult],
     testbed: TestbedResult,
@@ -417,4 +423,16 @@ def _warnings(
         disagreeing=testbed.disagreeing,
         not_shown=not_shown,
         left_out=left_out,
+        untested=_untested(plan, cells),
+    )
+
+
+def _untested(plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
+    """What the plan cannot test, and what did not happen. A buffer is told of once, by its runs."""
+    seen = of_records(plan, cells)
+    filled = {one.factor for one in seen if one.kind == "never filled"}
+    planned = of_plan(plan, cells.workload)
+    return (
+        *(one for one in planned if one.kind != "cannot fill" or one.factor not in filled),
+        *seen,
     )

@@ -64,10 +64,17 @@ class Signals:
 
     @property
     def marked_pct(self) -> float | None:
-        """Marked frames by all that switches forwarded."""
-        if self.marks is None or not self.forwarded:
-            return None
-        return 100 * self.marks / self.forwarded
+        """Marked frames by all that came to a port of a switch."""
+        return self._of_all(self.marks)
+
+    @property
+    def dropped_pct(self) -> float | None:
+        """Dropped frames by all that came to a port of a switch."""
+        return self._of_all(self.switch_drops)
+
+    def _of_all(self, some: int | None) -> float | None:
+        came = (self.forwarded or 0) + (self.switch_drops or 0)
+        return None if some is None or not came else 100 * some / came
 
 
 @dataclass(frozen=True)

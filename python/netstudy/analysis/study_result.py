@@ -232,6 +232,7 @@ def analyse(folder: Folder) -> StudyResult:
         plan=plan,
         testbed=testbed,
         warnings=_warnings(
+            study,
             plan,
             cells,
             cases,
@@ -398,6 +399,7 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
 
 
 def _warnings(
+    study: Study,
     plan: Plan,
     cells: CellTable,
     cases: Sequence[CaseResult],
@@ -423,15 +425,15 @@ def _warnings(
         disagreeing=testbed.disagreeing,
         not_shown=not_shown,
         left_out=left_out,
-        untested=_untested(plan, cells),
+        untested=_untested(study, plan, cells),
     )
 
 
-def _untested(plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
+def _untested(study: Study, plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
     """What the plan cannot test, and what did not happen. A buffer is told of once, by its runs."""
     seen = of_records(plan, cells)
     filled = {one.factor for one in seen if one.kind == "never filled"}
-    planned = of_plan(plan, cells.workload)
+    planned = of_plan(study, plan, cells.workload)
     return (
         *(one for one in planned if one.kind != "cannot fill" or one.factor not in filled),
         *seen,

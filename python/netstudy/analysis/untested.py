@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.ideal import framing, group_of, host_of
@@ -31,6 +31,9 @@ from netstudy.wire import (
     SharedMemory,
     Switch,
 )
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
 
 Kind = Literal[
     "same levels",
@@ -88,23 +91,29 @@ class _Design:
 
     runs: tuple[Run, ...]
     """One of each treatment."""
+    order: Mapping[str, Sequence[Level]]
+    """Factor -> its levels, as the study has them."""
 
     @classmethod
-    def of(cls, plan: Plan) -> _Design:
+    def of(cls, plan: Plan, order: Mapping[str, Sequence[Level]]) -> _Design:
         first: dict[object, Run] = {}
         for run in plan.runs:
             if run.network.nodes:
                 first.setdefault(tuple(sorted(run.treatment.items(), key=lambda i: i[0])), run)
-        return cls(tuple(first.values()))
+        return cls(tuple(first.values()), order)
 
     @cached_property
     def levels(self) -> dict[str, tuple[Level, ...]]:
         """Factor -> its levels, where it has several."""
-        found: dict[str, dict[Level, None]] = {}
+        found: dict[str, set[Level]] = {}
         for run in self.runs:
             for factor, level in run.treatment.items():
-                found.setdefault(factor, {})[level] = None
-        return {factor: tuple(levels) for factor, levels in found.items() if len(levels) > 1}
+                found.setdefault(factor, set()).add(level)
+        return {
+            factor: tuple(level for level in levels if level in found.get(factor, ()))
+            for factor, levels in self.order.items()
+            if len(found.get(factor, ())) > 1
+        }
 
     def groups(self, factor: str) -> Iterator[dict[Level, Run]]:
         """Runs that differ in this factor alone, by its levels."""
@@ -171,10 +180,17 @@ def _refined(classes: Iterable[set[Level]], group: Mapping[Level, Run]) -> Itera
         yield from (part | absent for part in parts.values() if len(part | absent) > 1)
 
 
-def of_plan(plan: Plan, workload: WorkloadAnalysis) -> tuple[Untested, ...]:
-    """What a plan cannot test, whatever its runs give."""
-    design = _Design.of(plan)
-    return (*_equal(design), *_marking(design), *_unfillable(design, workload))
+def of_plan(study: Study, plan: Plan, workload: WorkloadAnalysis) -> tuple[Untested, ...]:
+    """What a plan cannot test, whatever its runs give. Of a switch that marks it is told only where
+    the study says so itself: profiles mark for whoever listens."""
+    design = _Design.of(plan, {name: factor.names for name, factor in study.factors.items()})
+    switches = study.topology.all_switches.values()
+    wants_marks = any(switch.ecn_threshold is not None for switch in switches)
+    return (
+        *_equal(design),
+        *(one for one in _marking(design) if wants_marks or one.kind != "nobody listens"),
+        *_unfillable(design, workload),
+    )
 
 
 def _equal(design: _Design) -> Iterator[Untested]:
@@ -323,28 +339,32 @@ def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
 
 def of_records(plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
     """What the runs of a study did not bring about, so that it was not tested."""
-    design = _Design.of(plan)
+    design = _Design.of(plan, cells.factors)
     rows = [row for row in cells.rows if row.runs]
     if not rows or not design.runs:
         return ()
     about = {factor: design.about(factor) for factor in design.levels}
     return (
-        *_unfilled(rows, about),
-        *_unhurt(rows, about, cells.workload),
+        *_unfilled(rows, about, cells.factors),
+        *_unhurt(rows, about, cells),
         *_unmarked(rows),
         *_unpaused(rows),
     )
 
 
-def _unfilled(rows: Sequence[CellRow], about: Mapping[str, str | None]) -> Iterator[Untested]:
+def _unfilled(
+    rows: Sequence[CellRow],
+    about: Mapping[str, str | None],
+    factors: Mapping[str, Sequence[Level]],
+) -> Iterator[Untested]:
     """Levels of a buffer that dropped nothing in any run, and paused nobody."""
     for factor, kind in about.items():
         if kind != "buffer":
             continue
         depths = []
-        for level in dict.fromkeys(row.treatment.get(factor) for row in rows):
+        for level in factors[factor]:
             runs = [run for row in rows if row.treatment.get(factor) == level for run in row.runs]
-            if level is None or not all(dropped_at_ports(run.record) == 0 for run in runs):
+            if not runs or not all(dropped_at_ports(run.record) == 0 for run in runs):
                 continue
             if any(pauses(run.record) for run in runs):
                 continue
@@ -371,22 +391,21 @@ def _longest_queue(run: RunSample) -> int | None:
 
 
 def _unhurt(
-    rows: Sequence[CellRow], about: Mapping[str, str | None], workload: WorkloadAnalysis
+    rows: Sequence[CellRow], about: Mapping[str, str | None], cells: CellTable
 ) -> Iterator[Untested]:
     """Factors of TCP that met nothing that they act on."""
 
     def never(found: Callable[[CellRow], float | None]) -> bool:
         return all(found(row) == 0 for row in rows)
 
+    workload = cells.workload
     lost = [
         never(lambda row: row.value(workload.retransmissions)),
         never(lambda row: _total(row, dropped_at_ports)),
     ]
     unmarked = never(lambda row: _total(row, marks)) and never(lambda row: _total(row, ring_drops))
     for factor, kind in about.items():
-        levels = tuple(
-            dict.fromkeys(row.treatment[factor] for row in rows if factor in row.treatment)
-        )
+        levels = tuple(cells.factors[factor])
         if kind == "min rto" and never(lambda row: row.value(workload.timeouts)):
             yield Untested("no timeout", factor, levels)
         elif kind == "recovery" and all(lost):

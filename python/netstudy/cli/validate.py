@@ -67,7 +67,7 @@ def _untested(prepared: Prepared) -> Iterator[Sentence]:
     except StudyError:
         return  # a note says what of it cannot be carried out
     if plan.runs:
-        yield from map(untested_sentence, of_plan(plan, workload_of(plan)))
+        yield from map(untested_sentence, of_plan(prepared.study, plan, workload_of(plan)))
 
 
 def _tell(outcome: dict[str, Any]) -> None:

@@ -207,13 +207,16 @@ def _identity(found: PanelResult) -> Iterator[Sentence]:
 
 
 def cause_summary(found: PanelResult) -> list[Sentence]:
-    """The answer to why, in at most two sentences: the delay by timeouts first, then causes that
-    are easily missed, then what a timeout costs."""
+    """The answer to why, in at most two sentences: where packets are lost if that is at hosts, the
+    delay by timeouts, then causes that are easily missed, then what a timeout costs."""
+    rings = list(signals.ring_drops(found))
+    first = rings if signals.mostly_ring_drops(found) else []
     shares = [_share_sentence(found, spans=False)] if _shares(found) else []
     each = (
+        first,
         shares or list(_overlaps(found)),
         signals.explained_waits(found),
-        signals.ring_drops(found),
+        [] if first else rings,
         signals.pauses(found),
         _timeout_cost(found),
         signals.marks(found),

@@ -11,20 +11,32 @@ from netstudy.report.cellrefs import count, percent, plain
 from netstudy.report.prose.words import NOTHING, at_levels, in_panel, on_level
 from netstudy.report.refs import Name, Number, Sentence, join, say
 
+MOST_PCT = 50.0
+HARDLY = 0.01
+"""Drops by marks: fewer hardly matter beside the marks."""
+
 
 def ring_drops(found: PanelResult) -> Iterator[Sentence]:
     """Frames that hosts dropped, beside those of the switches."""
-    parts = _by_level(
-        found,
-        lambda one: bool(one.ring_drops),
-        lambda one: say(
-            "{n} packets{share}",
+    parts = [
+        say(
+            "{n} a run{on}{share}",
             n=_a_run(one.ring_drops, one, "ring drops"),
+            on=on_level(found.panel, one.level),
             share=_share(one),
-        ),
-    )
+        )
+        for one in found.causes.signals
+        if one.ring_drops
+    ]
     if parts:
-        yield say("Full receive rings of hosts drop {parts}.", parts=join(parts))
+        yield say("Full receive rings of hosts drop packets: {parts}.", parts=join(parts))
+
+
+def mostly_ring_drops(found: PanelResult) -> bool:
+    """Whether most of what is lost is lost there, at every level that loses any."""
+    shares = [one.ring_share_pct for one in found.causes.signals]
+    known = [share for share in shares if share is not None]
+    return bool(known) and min(known) > MOST_PCT
 
 
 def _share(one: Signals) -> Sentence:
@@ -32,50 +44,49 @@ def _share(one: Signals) -> Sentence:
     if share is None:
         return NOTHING
     ref = percent(share, "ring drops ÷ (ring drops + drops of the switches)")
-    return say(" a run, {share} of all that are lost,", share=ref)
+    return say(" ({share} of all that are lost)", share=ref)
 
 
 def pauses(found: PanelResult) -> Iterator[Sentence]:
-    """PAUSE and what is dropped all the same."""
-    parts = _by_level(
-        found,
-        lambda one: bool(one.pauses),
-        lambda one: say(
-            "{n} PAUSE frames a run with {drops} drops",
-            n=_a_run(one.pauses, one, "PAUSE frames"),
-            drops=_a_run(one.switch_drops or 0, one, "drops of the switches"),
-        ),
-    )
-    if parts:
+    """PAUSE beside what is dropped, at all levels if it occurs at one."""
+    if any(one.pauses for one in found.causes.signals):
+        parts = _by_level(
+            found,
+            lambda one: one.pauses is not None,
+            lambda one: say(
+                "{n} and {drops}",
+                n=_a_run(one.pauses, one, "PAUSE frames"),
+                drops=_a_run(one.switch_drops, one, "drops of the switches"),
+            ),
+        )
         yield say(
-            "Senders wait for PAUSE instead of losing packets, and others behind the same port "
-            "wait with them: {parts}.",
+            "PAUSE frames and dropped packets a run: {parts}; whoever sends through a paused port "
+            "waits, for whatever receiver (head-of-line blocking).",
             parts=join(parts),
         )
 
 
 def marks(found: PanelResult) -> Iterator[Sentence]:
-    """Marks beside drops, where they are the more frequent signal at every level."""
+    """Marks beside drops, at all levels if there are marks at one."""
     marked = [one for one in found.causes.signals if one.marks]
-    if not marked or any((one.switch_drops or 0) >= (one.marks or 0) for one in marked):
+    if not marked:
         return
-    parts = [
-        say(
-            "{share} of frames{on}",
-            share=percent(one.marked_pct or 0.0, "marked ÷ forwarded frames"),
-            on=on_level(found.panel, one.level),
-        )
-        for one in marked
-    ]
-    if any(one.switch_drops for one in marked):
-        drops = [_a_run(one.switch_drops, one, "drops of the switches") for one in marked]
-        dropped = say("drop {drops} packets a run", drops=join(drops))
-    else:
-        dropped = say("drop none")
+    parts = _by_level(
+        found,
+        lambda one: one.marked_pct is not None and one.dropped_pct is not None,
+        lambda one: say(
+            "{marked} and {dropped}",
+            marked=percent(one.marked_pct or 0.0, "marked ÷ (forwarded + dropped) frames"),
+            dropped=percent(one.dropped_pct or 0.0, "dropped ÷ (forwarded + dropped) frames"),
+        ),
+    )
+    hardly = all((one.switch_drops or 0) <= HARDLY * (one.marks or 0) for one in marked)
     yield say(
-        "Switches mark {parts}, and {dropped}: ECN marks slow the senders down, losses hardly do.",
+        "Frames that switches marked and dropped: {parts}{so}.",
         parts=join(parts),
-        dropped=dropped,
+        so=say("; ECN marks slow the senders down, losses hardly do")
+        if hardly and len(marked) == len(found.causes.signals)
+        else NOTHING,
     )
 
 

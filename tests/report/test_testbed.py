@@ -145,7 +145,7 @@ def test_runs_that_were_made_again_are_counted(tmp_path: Path) -> None:
     )
 
     assert str(warnings(analyse(folder))[0]) == (
-        "4 of 8 runs were made again, because the machine was late: 8 attempts are thrown away."
+        "4 of 8 runs were made again, because the machine was late; 8 attempts do not count."
     )
 
 

@@ -15,7 +15,7 @@ with the effect is fixed is no link: the two are one observation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,15 +23,16 @@ import numpy as np
 from scipy.special import bdtrc
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.ideal import group_of
+from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.rank import MIN_PAIRS, RankCorrelation, rank_correlation, rho
 from netstudy.analysis.ratio import holm
-from netstudy.analysis.samples import NS_PER_MS, Floats, RunSample
+from netstudy.analysis.samples import Floats, RunSample
+from netstudy.analysis.signals import LongWaits, Signals, least_rto_ms, long_waits, signals
 from netstudy.analysis.verdict import ALPHA
 from netstudy.analysis.workloads import WorkloadAnalysis
-from netstudy.analysis.workloads.base import Account, Waiting
+from netstudy.analysis.workloads.base import Account, Step, Waiting
 from netstudy.wire import Level
 
 Scope = Literal["along x", "between levels", "inside cells"]
@@ -54,15 +55,15 @@ class Link:
     high: float | None
     p: float | None
     """Two-sided p after Holm over all links."""
+    expects_rise: bool
+    """Whether more of the cause should mean more of the effect."""
 
     @property
     def holds(self) -> bool | None:
-        """Whether rho is significant and has the expected sign: positive if cause and effect are
-        better in the same direction, else negative; None when not testable."""
+        """Whether rho is significant and has the expected sign; None when not testable."""
         if self.rho is None or self.p is None:
             return None
-        rises = self.cause.direction == self.effect.direction
-        return (self.rho > 0 if rises else self.rho < 0) and self.p < ALPHA
+        return (self.rho > 0 if self.expects_rise else self.rho < 0) and self.p < ALPHA
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class TimeAccount:
 class Causes:
     """The evidence for the chain in one panel."""
 
-    chain: tuple[tuple[Metric, Metric], ...]
+    chain: tuple[Step, ...]
+    """Those of the workload, and those of signals that occur here."""
     links: tuple[Link, ...]
     samples: str
     """The unit compared inside cells: iterations, runs."""
@@ -91,6 +93,10 @@ class Causes:
     """The minimum RTO, if all senders of all cells share it."""
     retransmissions_per_drop: float | None
     """Ratio of the sums over all cells."""
+    signals: tuple[Signals, ...]
+    """What was counted at each level of the series."""
+    long_waits: tuple[LongWaits, ...]
+    """Cells with waits of about one minimum RTO that are no timeouts."""
 
     def testable(self) -> tuple[Link, ...]:
         """The links that the data can test."""
@@ -99,12 +105,13 @@ class Causes:
 
 def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Causes:
     """Tests the chain on the cells of a panel; levels are compared with `base`."""
-    cells, chain = tuple(panel.cells.values()), workload.chain
+    cells = tuple(panel.cells.values())
+    chain = (*workload.chain, *_occurring(workload.signals, cells))
     single = _has_samples(cells, chain)
     links = [
         *_along_x(panel, chain),
         *_between_levels(panel, base, chain),
-        *(_inside_cells(cause, effect, cells, single=single) for cause, effect in chain),
+        *(_inside_cells(step, cells, single=single) for step in chain),
     ]
     adjusted = holm([link.p for link in links])
     waiting = workload.waiting
@@ -119,25 +126,31 @@ def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Caus
         timeout_cost_cells=len(known),
         min_rto_ms=_min_rto_ms(cells),
         retransmissions_per_drop=_retransmissions_per_drop(cells, workload),
+        signals=signals(panel),
+        long_waits=long_waits(panel, workload),
     )
 
 
-def _link(
-    cause: Metric, effect: Metric, scope: Scope, level: Level | None, found: RankCorrelation
-) -> Link:
+def _occurring(steps: Sequence[Step], cells: Sequence[CellRow]) -> Iterator[Step]:
+    """The links whose cause occurs in some cell."""
+    return (step for step in steps if any(cell.value(step.cause) for cell in cells))
+
+
+def _link(step: Step, scope: Scope, level: Level | None, found: RankCorrelation) -> Link:
     low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
-    return Link(cause, effect, scope, level, found.n, found.rho, low, high, found.p)
+    rise = step.expects_rise
+    return Link(step.cause, step.effect, scope, level, found.n, found.rho, low, high, found.p, rise)
 
 
-Chain = Sequence[tuple[Metric, Metric]]
+Chain = Sequence[Step]
 
 
 def _along_x(panel: Panel, chain: Chain) -> list[Link]:
     if not panel.x_numeric:
         return []
     return [
-        _link(cause, effect, "along x", level, _correlate(panel.along_x(level), cause, effect))
-        for cause, effect in chain
+        _link(step, "along x", level, _correlate(panel.along_x(level), step.cause, step.effect))
+        for step in chain
         for level in panel.series_levels
     ]
 
@@ -149,22 +162,20 @@ def _correlate(cells: Sequence[CellRow], cause: Metric, effect: Metric) -> RankC
 def _between_levels(panel: Panel, base: Level | None, chain: Chain) -> list[Link]:
     """Relative differences of each level from the base, at each x."""
     return [
-        _level_link(panel, level, base, cause, effect)
-        for cause, effect in chain
+        _level_link(panel, level, base, step)
+        for step in chain
         for level in panel.series_levels
         if level != base and base in panel.series_levels
     ]
 
 
-def _level_link(
-    panel: Panel, level: Level | None, base: Level | None, cause: Metric, effect: Metric
-) -> Link:
+def _level_link(panel: Panel, level: Level | None, base: Level | None, step: Step) -> Link:
     pairs = [(panel.cell(x, level), panel.cell(x, base)) for x in panel.x_levels]
     found = rank_correlation(
-        [_relative_difference(a, b, cause) for a, b in pairs],
-        [_relative_difference(a, b, effect) for a, b in pairs],
+        [_relative_difference(a, b, step.cause) for a, b in pairs],
+        [_relative_difference(a, b, step.effect) for a, b in pairs],
     )
-    return _link(cause, effect, "between levels", level, found)
+    return _link(step, "between levels", level, found)
 
 
 def _relative_difference(a: CellRow | None, b: CellRow | None, metric: Metric) -> float | None:
@@ -179,23 +190,25 @@ def _relative_difference(a: CellRow | None, b: CellRow | None, metric: Metric) -
 def _has_samples(cells: Sequence[CellRow], chain: Chain) -> bool:
     """Whether any link can be tested between the samples of a run."""
     return any(
-        _entries(cause, run) is not None and _entries(effect, run) is not None
-        for cause, effect in chain
+        _entries(step.cause, run) is not None and _entries(step.effect, run) is not None
+        for step in chain
         for cell in cells
         for run in cell.runs
     )
 
 
-def _inside_cells(cause: Metric, effect: Metric, cells: Sequence[CellRow], *, single: bool) -> Link:
+def _inside_cells(step: Step, cells: Sequence[CellRow], *, single: bool) -> Link:
     """The median rho within a cell; p from the sign test over the cells, which are independent."""
     within = _between_samples if single else _between_runs
-    found = [value for cell in cells if (value := within(cell, cause, effect)) is not None]
+    found = [
+        value for cell in cells if (value := within(cell, step.cause, step.effect)) is not None
+    ]
     if not found:
-        return Link(cause, effect, "inside cells", None, 0, None, None, None, None)
+        return _link(step, "inside cells", None, RankCorrelation(0, None, None, None))
     low, high = (float(q) for q in np.quantile(found, (0.25, 0.75)))
-    middle = float(np.median(found))
-    p = sign_test(found)
-    return Link(cause, effect, "inside cells", None, len(found), middle, low, high, p)
+    spread = Interval(low, high)
+    held = RankCorrelation(len(found), float(np.median(found)), spread, sign_test(found))
+    return _link(step, "inside cells", None, held)
 
 
 def _between_samples(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
@@ -255,14 +268,8 @@ def _account(cell: CellRow | None, waiting: Waiting) -> Account | None:
 
 def _min_rto_ms(cells: Sequence[CellRow]) -> float | None:
     """The minimum RTO of the hosts that send data, if all of them share it in all cells."""
-    found = {
-        group_of(run.network, sender).tcp.min_rto_ns
-        for cell in cells
-        for run in cell.planned[:1]
-        for role in run.workload.sending
-        for sender in getattr(run.workload.roles, role)
-    }
-    return found.pop() / NS_PER_MS if len(found) == 1 else None
+    found = {least_rto_ms(run) for cell in cells for run in cell.planned[:1]}
+    return found.pop() if len(found) == 1 else None
 
 
 def _retransmissions_per_drop(cells: Sequence[CellRow], workload: WorkloadAnalysis) -> float | None:

@@ -25,6 +25,7 @@ from netstudy.analysis.reference import (
 )
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
+from netstudy.analysis.untested import Untested, of_plan, of_records
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
@@ -116,6 +117,8 @@ class Warnings:
     figures, conclusions."""
     left_out: tuple[str, ...]
     """Parts of the study that the user left out by name when carrying it out."""
+    untested: tuple[Untested, ...] = ()
+    """What the study asks and its runs cannot answer."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""
@@ -131,6 +134,7 @@ class Warnings:
                 self.disagreeing,
                 self.not_shown,
                 self.left_out,
+                self.untested,
             )
         )
 
@@ -238,6 +242,8 @@ def analyse(folder: Folder) -> StudyResult:
         plan=plan,
         testbed=testbed,
         warnings=_warnings(
+            study,
+            plan,
             cells,
             cases,
             testbed,
@@ -403,6 +409,8 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
 
 
 def _warnings(
+    study: Study,
+    plan: Plan,
     cells: CellTable,
     cases: Sequence[CaseResult],
     testbed: TestbedResult,
@@ -427,4 +435,16 @@ def _warnings(
         disagreeing=testbed.disagreeing,
         not_shown=not_shown,
         left_out=left_out,
+        untested=_untested(study, plan, cells),
+    )
+
+
+def _untested(study: Study, plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
+    """What the plan cannot test, and what did not happen. A buffer is told of once, by its runs."""
+    seen = of_records(plan, cells)
+    filled = {one.factor for one in seen if one.kind == "never filled"}
+    planned = of_plan(study, plan, cells.workload)
+    return (
+        *(one for one in planned if one.kind != "cannot fill" or one.factor not in filled),
+        *seen,
     )

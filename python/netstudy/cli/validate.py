@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._prepare import Asked, prepare
+from netstudy.cli._prepare import Asked, Prepared, prepare
 from netstudy.cli._terminal import print_json, say
 from netstudy.errors import StudyError
+
+if TYPE_CHECKING:
+    from netstudy.report.refs import Sentence
 
 NAME = "validate"
 EPILOG = "Example: netstudy validate studies/*"
@@ -25,7 +29,8 @@ def command(
 ) -> None:
     """Check study files: syntax, names, units, levels, hardware. Exit code 2 when one is wrong.
 
-    A note names parts of a correct study that this version cannot run or report yet.
+    A note names parts of a correct study that this version cannot run or report yet. A warning
+    names what the study asks and cannot test as it is, such as DCTCP without a switch that marks.
     """
     checked = [_check(path) for path in studies]
     if json:
@@ -40,9 +45,29 @@ def _check(path: Path) -> dict[str, Any]:
     try:
         prepared = prepare(Asked(path))
     except StudyError as error:
-        return {"path": str(path), "ok": False, "errors": str(error).splitlines(), "notes": []}
-    notes = prepared.unsupported()
-    return {"path": str(path), "ok": True, "errors": [], "notes": notes}
+        errors = str(error).splitlines()
+        return {"path": str(path), "ok": False, "errors": errors, "notes": [], "warnings": []}
+    return {
+        "path": str(path),
+        "ok": True,
+        "errors": [],
+        "notes": prepared.unsupported(),
+        "warnings": [str(sentence) for sentence in _untested(prepared)],
+    }
+
+
+def _untested(prepared: Prepared) -> Iterator[Sentence]:
+    """What the study asks and cannot test, by its plan."""
+    from netstudy.analysis.untested import of_plan
+    from netstudy.analysis.workloads import workload_of
+    from netstudy.report.prose.untested import untested_sentence
+
+    try:
+        plan = prepared.planned.whole_plan
+    except StudyError:
+        return  # a note says what of it cannot be carried out
+    if plan.runs:
+        yield from map(untested_sentence, of_plan(prepared.study, plan, workload_of(plan)))
 
 
 def _tell(outcome: dict[str, Any]) -> None:
@@ -52,3 +77,5 @@ def _tell(outcome: dict[str, Any]) -> None:
         say(error)
     for note in outcome["notes"]:
         print(f"  note: {note}")
+    for warning in outcome["warnings"]:
+        print(f"  warning: {warning}")

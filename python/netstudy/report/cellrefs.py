@@ -74,11 +74,15 @@ def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
     if estimate.unit == "rounding":
         return f"published to {estimate.rounding:g}"
     samples = sum(cell.counted.of(run) for run in cell.runs)
-    basis = f"{len(cell.runs)} runs, {samples} {cell.counted.noun}s"
+    basis = f"{_things(len(cell.runs), 'run')}, {_things(samples, cell.counted.noun)}"
     if estimate.interval is None:
         return basis
     over = "runs" if estimate.unit == "run" else "batches of one run"
     return f"{basis}; 95 % interval over {over} {interval_text(estimate.interval, metric.decimals)}"
+
+
+def _things(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def interval_text(interval: Interval, decimals: int) -> str:

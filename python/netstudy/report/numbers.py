@@ -67,10 +67,14 @@ def counted(factor: str, text: str) -> str:
     return f"{text}{NO_BREAK}{factor[:-1] if text == '1' else factor}"
 
 
+_SAYS_LITTLE = ("on", "off", "yes", "no", "none", "true", "false")
+
+
 def full_level(factor: str, level: Level | None) -> str:
-    """A level that stands alone: a number or a switch says of which factor it is."""
+    """A level that stands alone: a number, a switch, or a letter says of which factor it is."""
     text = level_text(level)
-    return counted(factor, text) if text[:1].isdigit() or isinstance(level, bool) else text
+    says_little = text[:1].isdigit() or text in _SAYS_LITTLE or len(text) == 1
+    return counted(factor, text) if says_little else text
 
 
 def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[str]:

@@ -160,7 +160,7 @@ def compared(a: tuple[float, float], b: tuple[float, float]) -> Comparison:
 def test_the_chain_of_the_workload_holds_as_far_as_the_values_go() -> None:
     values = {"drops_per_iteration": (20.1, 0.1), "retransmissions_per_iteration": (19.2, 0.1)}
     table = cells(published({"servers": 4}, values))
-    names = [(cause.name, effect.name) for cause, effect in table.workload.chain]
+    names = [(step.cause.name, step.effect.name) for step in table.workload.chain]
     assert names == [("drops_per_iteration", "retransmissions_per_iteration")]
     assert [metric.name for metric in table.workload.headline] == list(values)
 

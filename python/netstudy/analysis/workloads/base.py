@@ -46,6 +46,22 @@ class Identity:
     """What it is, in a word."""
 
 
+@dataclass(frozen=True)
+class Step:
+    """A cause and its effect: a link of the causal chain, before it is tested."""
+
+    cause: Metric
+    effect: Metric
+    rises: bool | None = None
+    """Whether more of the cause means more of the effect; None: it does if both are better in the
+    same direction."""
+
+    @property
+    def expects_rise(self) -> bool:
+        """The sign that the evidence must have."""
+        return self.cause.direction == self.effect.direction if self.rises is None else self.rises
+
+
 @dataclass(frozen=True, eq=False)
 class Course:
     """How a run went on: a value a sample, in order of time."""
@@ -98,6 +114,8 @@ class Waiting:
     """Of a cell, from its plan and the values of its metrics."""
     cost_ms: Callable[[Sequence[RunSample]], float | None]
     """Samples with a timeout minus those without, in one cell."""
+    each: Callable[[RunSample], tuple[Floats, Floats, Floats] | None]
+    """Of each sample of a run: its time in ms, its timeouts, and the segments sent again."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +135,7 @@ class WorkloadAnalysis:
     """Compared where a study names none, the deciding one first."""
     throughput: Metric
     """What a growing factor must gain where a study names no metric."""
-    chain: tuple[tuple[Metric, Metric], ...]
+    chain: tuple[Step, ...]
     """Causes and their effects, one after the other."""
     counted: Counted
     is_sampled: Callable[[RunRecord], bool]
@@ -146,6 +164,11 @@ class WorkloadAnalysis:
     """The metric that the bound is of."""
     identity: Identity | None = None
     waiting: Waiting | None = None
+    offered: Callable[[Run], Sequence[int | None]] | None = None
+    """Bytes that each connection of a plan has to send at once, at most; None for one that always
+    has more."""
+    signals: tuple[Step, ...] = ()
+    """Links that are looked at only where their cause occurs: marks, PAUSE, ring drops, probes."""
 
     @property
     def deciding(self) -> Metric:

@@ -37,9 +37,11 @@ from netstudy.analysis.workloads.base import (
     Counted,
     Course,
     Identity,
+    Step,
     Waiting,
     WorkloadAnalysis,
 )
+from netstudy.analysis.workloads.signals import signals_of
 from netstudy.units import FRAMING_BYTES, segments_of
 from netstudy.wire import Incast, Run, RunRecord
 
@@ -238,6 +240,9 @@ FAIRNESS = Metric(
     reading=RatioOfSums(_fairness),
     exported=False,
 )
+SIGNALS = signals_of(
+    "per_iteration", "an iteration", lambda run: float(iterations(run)), "÷ iterations"
+)
 
 
 @dataclass(frozen=True)
@@ -318,6 +323,12 @@ def _timeout_cost_ms(runs: Sequence[RunSample]) -> float | None:
     return float(times[late].mean() - times[~late].mean())
 
 
+def _each(run: RunSample) -> tuple[Floats, Floats, Floats] | None:
+    times, timeouts = _times_ms(run), run.column(TABLE, "timeouts")
+    again = run.column(TABLE, "retransmissions")
+    return None if times is None or timeouts is None or again is None else (times, timeouts, again)
+
+
 def _is_sampled(record: RunRecord) -> bool:
     table = record.samples.iteration
     return table is not None and bool(table.completion_ns)
@@ -326,6 +337,12 @@ def _is_sampled(record: RunRecord) -> bool:
 def _sent_again(run: RunSample) -> float | None:
     again = run.column(TABLE, "retransmissions")
     return None if again is None else float(again.sum())
+
+
+def _offered(run: Run) -> tuple[int, ...]:
+    """What each server sends in an iteration."""
+    assert isinstance(run.workload, Incast), "these are blocks of iterations"
+    return run.workload.response_bytes
 
 
 def _course(run: RunSample) -> Course | None:
@@ -352,10 +369,10 @@ INCAST = WorkloadAnalysis(
     compared_on=(COMPLETION, DROPS, RETRANSMISSIONS, TIMEOUTS),
     throughput=GOODPUT,
     chain=(
-        (DROPS, RETRANSMISSIONS),
-        (DROPS, TIMEOUTS),
-        (RETRANSMISSIONS, COMPLETION),
-        (TIMEOUTS, COMPLETION),
+        Step(DROPS, RETRANSMISSIONS),
+        Step(DROPS, TIMEOUTS),
+        Step(RETRANSMISSIONS, COMPLETION),
+        Step(TIMEOUTS, COMPLETION),
     ),
     counted=Counted("iteration", iterations),
     is_sampled=_is_sampled,
@@ -377,5 +394,7 @@ INCAST = WorkloadAnalysis(
         "goodput × completion time",
         "bytes",
     ),
-    waiting=Waiting(COMPLETION, TIMEOUT_SHARE, _account, _timeout_cost_ms),
+    waiting=Waiting(COMPLETION, TIMEOUT_SHARE, _account, _timeout_cost_ms, _each),
+    offered=_offered,
+    signals=SIGNALS.steps(COMPLETION, DROPS, RETRANSMISSIONS),
 )

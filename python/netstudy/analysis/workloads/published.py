@@ -15,7 +15,7 @@ from netstudy.analysis.intervals import Estimate, decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.samples import RunSample, Terms
-from netstudy.analysis.workloads.base import Counted, WorkloadAnalysis
+from netstudy.analysis.workloads.base import Counted, Step, WorkloadAnalysis
 from netstudy.wire import Plan, Published
 
 _FORMULA = "as its source gives it"
@@ -85,9 +85,9 @@ def published(
         compared_on=(of(base.compared_on) if base else ()) or metrics[:1],
         throughput=((of((base.throughput,)) if base else ()) or metrics)[0],
         chain=tuple(
-            (given[cause.name], given[effect.name])
-            for cause, effect in (base.chain if base else ())
-            if cause.name in given and effect.name in given
+            Step(given[step.cause.name], given[step.effect.name], step.expects_rise)
+            for step in (base.chain if base else ())
+            if step.cause.name in given and step.effect.name in given
         ),
         counted=Counted("published value", lambda run: len(run.record.published)),
         is_sampled=lambda record: bool(record.published),

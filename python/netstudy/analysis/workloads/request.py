@@ -8,9 +8,10 @@ from netstudy.analysis.distribution import Histogram, merged
 from netstudy.analysis.metrics import CLIENT_CLOCK, CLIENT_SOCKETS, Metric, Pooled, RatioOfSums
 from netstudy.analysis.samples import NS_PER_US, RunSample, Terms, dropped_at_ports, one
 from netstudy.analysis.statistics import further_latencies
-from netstudy.analysis.workloads.base import Counted, WorkloadAnalysis
+from netstudy.analysis.workloads.base import Counted, Step, WorkloadAnalysis
 from netstudy.analysis.workloads.losses import losses_per_run, sent_again
-from netstudy.wire import PhaseKind, RunRecord
+from netstudy.analysis.workloads.signals import signals_of
+from netstudy.wire import PhaseKind, Request, Run, RunRecord
 
 REQUEST = "request"
 PERCENTILES = (
@@ -132,6 +133,17 @@ UNANSWERED = Metric(
     reading=RatioOfSums(_unanswered),
 )
 DROPS, RETRANSMISSIONS, TIMEOUTS = losses_per_run(figures=True)
+SIGNALS = signals_of(
+    "per_run", "a run", lambda _: 1.0, "in the measuring phase; mean over the runs"
+)
+
+
+def _offered(run: Run) -> list[int | None]:
+    """Its outstanding messages; those of an open loop pile up without a limit."""
+    work = run.workload
+    assert isinstance(work, Request), "these are messages of requests"
+    most = max(work.request_bytes, work.response_bytes) * work.outstanding
+    return [None if work.every_ns is not None else most for _ in work.connected]
 
 
 def _requests(run: RunSample) -> int:
@@ -165,7 +177,11 @@ REQUESTS = WorkloadAnalysis(
     observed=(RATE, LATENCY_P50, RETRANSMISSIONS),
     compared_on=(LATENCY_P50, LATENCY_P99, RATE),
     throughput=RATE,
-    chain=((DROPS, RETRANSMISSIONS), (RETRANSMISSIONS, LATENCY_P99), (TIMEOUTS, LATENCY_P99)),
+    chain=(
+        Step(DROPS, RETRANSMISSIONS),
+        Step(RETRANSMISSIONS, LATENCY_P99),
+        Step(TIMEOUTS, LATENCY_P99),
+    ),
     counted=Counted("request", _requests),
     is_sampled=_is_sampled,
     drops=DROPS,
@@ -178,4 +194,6 @@ REQUESTS = WorkloadAnalysis(
     further=tuple(further_latencies(LATENCY, of_requests, ("p50", "p90", "p99", "p999", "max"))),
     latencies=of_requests,
     tail=(LATENCY_P50, LATENCY_P99),
+    offered=_offered,
+    signals=SIGNALS.steps(LATENCY_P99, DROPS, RETRANSMISSIONS),
 )

@@ -24,8 +24,9 @@ from netstudy.analysis.samples import (
     one,
 )
 from netstudy.analysis.statistics import further
-from netstudy.analysis.workloads.base import Bound, Counted, Course, WorkloadAnalysis
+from netstudy.analysis.workloads.base import Bound, Counted, Course, Step, WorkloadAnalysis
 from netstudy.analysis.workloads.losses import loss_metrics, losses_per_run, sent_again
+from netstudy.analysis.workloads.signals import signals_of
 from netstudy.wire import Run, RunRecord, Transfer
 
 # The samples count as the client does: what a get moves it receives, what a put moves it sends. The
@@ -236,6 +237,7 @@ DROPS, RETRANSMISSIONS, TIMEOUTS = loss_metrics(
     "per_gb", "a GB", _gigabytes, "÷ application bytes moved in GB (10⁹ bytes)", figures=True
 )
 LOSSES = losses_per_run(figures=False)
+SIGNALS = signals_of("per_gb", "a GB", _gigabytes, "÷ application bytes moved in GB (10⁹ bytes)")
 
 
 def _transfers(run: RunSample) -> int:
@@ -294,10 +296,10 @@ TRANSFERS = WorkloadAnalysis(
     compared_on=(GOODPUT, DROPS, RETRANSMISSIONS, TIMEOUTS),
     throughput=GOODPUT,
     chain=(
-        (DROPS, RETRANSMISSIONS),
-        (DROPS, TIMEOUTS),
-        (RETRANSMISSIONS, GOODPUT),
-        (TIMEOUTS, GOODPUT),
+        Step(DROPS, RETRANSMISSIONS),
+        Step(DROPS, TIMEOUTS),
+        Step(RETRANSMISSIONS, GOODPUT),
+        Step(TIMEOUTS, GOODPUT),
     ),
     counted=Counted("transfer", _transfers),
     is_sampled=_is_sampled,
@@ -311,4 +313,6 @@ TRANSFERS = WorkloadAnalysis(
     bound=_bound,
     tail=(TRANSFER_P50, TRANSFER_P99),
     bounded=GOODPUT,
+    offered=lambda run: [_work(run).size_bytes for _ in _work(run).connected],
+    signals=SIGNALS.steps(GOODPUT, DROPS, RETRANSMISSIONS),
 )

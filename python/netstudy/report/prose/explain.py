@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain as chain_of
+from itertools import islice
 from statistics import median
 
 from netstudy.analysis.causes import Link, TimeAccount
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import PanelResult
-from netstudy.report.cellrefs import count, percent, plain
-from netstudy.report.prose.words import NOTHING, on_level, things, with_article, within
+from netstudy.report.cellrefs import count, plain
+from netstudy.report.prose import signals
+from netstudy.report.prose.words import (
+    NOTHING,
+    on_level,
+    sentence_case,
+    with_article,
+    within,
+)
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import scope_text
 from netstudy.report.workloads import page_of
 from netstudy.wire import Level
+
+SUMMED_UP = 2
+"""Sentences of the summary."""
+WHOLE_PCT = 10
+WHOLE_MS = 100
+"""Shares and times from here on are told without decimals."""
 
 
 def chain(found: PanelResult) -> list[Sentence]:
@@ -22,6 +37,11 @@ def chain(found: PanelResult) -> list[Sentence]:
         *_links(found),
         *_timeout_cost(found),
         *_accounts(found),
+        *signals.explained_waits(found),
+        *signals.ring_drops(found),
+        *signals.pauses(found),
+        *signals.marks(found),
+        *signals.probes(found),
         *_identity(found),
     ]
 
@@ -35,11 +55,12 @@ def _links(found: PanelResult) -> Iterator[Sentence]:
         return
     holding = [link for link in testable if link.holds]
     yield say(
-        "Of {n} ways to look at the links of the chain, {k} show the link after Holm.",
+        "{k} of {n} tests of the chain’s links show the link, after Holm’s correction.",
         n=count(len(testable), "testable links"),
         k=count(len(holding), "links with rho > 0 and p below the level after Holm"),
     )
-    for cause, effect in found.causes.chain:
+    for step in found.causes.chain:
+        cause, effect = step.cause, step.effect
         links = [link for link in testable if (link.cause, link.effect) == (cause, effect)]
         yield from _one_link(cause, effect, links, found)
 
@@ -70,54 +91,76 @@ def _timeout_cost(found: PanelResult) -> Iterator[Sentence]:
     causes, noun = found.causes, found.workload.counted.noun
     if causes.timeout_cost_ms is None:
         return
-    refs: dict[str, Number | Name | Sentence] = {
-        "one": Name(with_article(noun)),
-        "cost": plain(
+    rto = NOTHING
+    if causes.min_rto_ms is not None:
+        rto = say(
+            "; {who}’ minimum RTO is {rto}",
+            who=Name(page_of(found.workload).senders),
+            rto=plain(causes.min_rto_ms, 0, "ms", "tcp.min_rto of the senders in the plan"),
+        )
+    yield say(
+        "{one} with a timeout takes {cost} longer than one without{cells}{rto}.",
+        one=Name(sentence_case(with_article(noun))),
+        cost=plain(
             causes.timeout_cost_ms,
-            1,
+            0 if causes.timeout_cost_ms >= WHOLE_MS else 1,
             "ms",
             f"mean {found.workload.deciding.label} of {noun}s with a timeout − without, median "
             "over the cells",
         ),
-        "cells": things(
-            count(causes.timeout_cost_cells, f"cells with {noun}s of both kinds"), "cell"
-        ),
-    }
-    if causes.min_rto_ms is None:
-        yield say(
-            "In the same cell {one} with a timeout takes {cost} longer than one without "
-            "(median over {cells}).",
-            **refs,
-        )
-        return
-    yield say(
-        "In the same cell {one} with a timeout takes {cost} longer than one without "
-        "(median over {cells}); {who}’ minimum RTO is {rto}.",
-        who=Name(page_of(found.workload).senders),
-        rto=plain(causes.min_rto_ms, 0, "ms", "tcp.min_rto of the senders in the plan"),
-        **refs,
+        cells=_median_of(causes.timeout_cost_cells, noun),
+        rto=rto,
     )
 
 
+def _median_of(cells: int, noun: str) -> Sentence:
+    if cells == 1:
+        return NOTHING
+    return say(" (median of {n} cells)", n=count(cells, f"cells with {noun}s of both kinds"))
+
+
 def _accounts(found: PanelResult) -> Iterator[Sentence]:
-    """The share of the time above the wire's own that waiting for timeouts explains, and the cells
-    in which waits overlap, so that they explain no share of it."""
-    parts = [
-        say(
-            "{middle}{on}{span}",
-            middle=percent(median(shares), "waiting ÷ (time − wire time), median"),
-            on=on_level(found.panel, level),
-            span=_span(shares) if len(shares) > 1 else NOTHING,
-        )
-        for level, shares in _shares(found)
-    ]
-    if parts:
+    """The share of the delay that waiting for timeouts explains, with its spread, and the cells in
+    which waits overlap, so that they explain no share of it."""
+    if _shares(found):
+        yield _share_sentence(found, spans=True)
         yield say(
-            "Waiting for retransmission timeouts accounts for {parts} of the time above the "
-            "wire’s own (median cell).",
-            parts=join(parts),
+            "The delay is the time beyond what the wire needs for all bytes; each share is that of "
+            "the median cell."
         )
     yield from _overlaps(found)
+
+
+def _share_sentence(found: PanelResult, *, spans: bool) -> Sentence:
+    """On the Arista, waiting for retransmission timeouts accounts for about 78 % of the delay."""
+    panel, shares = found.panel, _shares(found)
+    texts = [
+        say(
+            "{middle}{span}",
+            middle=_about(median(values), "waiting ÷ (time − wire time), median"),
+            span=_span(values) if spans and len(values) > 1 else NOTHING,
+        )
+        for _, values in shares
+    ]
+    first, *others = (on_level(panel, level) for level, _ in shares)
+    lead = say("Waiting") if first == NOTHING else say("{on}, waiting", on=_capital(first))
+    rest = [say("{on} for {t}", on=on, t=text) for on, text in zip(others, texts[1:], strict=True)]
+    return say(
+        "{lead} for retransmission timeouts accounts for about {text} of the delay{rest}.",
+        lead=lead,
+        text=texts[0],
+        rest=Sentence(tuple(part for one in rest for part in (";", one))),
+    )
+
+
+def _capital(phrase: Sentence) -> Sentence:
+    """A phrase that begins with a blank, at the beginning of a sentence."""
+    first, *rest = phrase.parts
+    return Sentence((sentence_case(str(first).lstrip()), *rest))
+
+
+def _about(value: float, source: str) -> Number:
+    return plain(value, 0 if value >= WHOLE_PCT else 1, "%", source)
 
 
 def _overlaps(found: PanelResult) -> Iterator[Sentence]:
@@ -125,8 +168,8 @@ def _overlaps(found: PanelResult) -> Iterator[Sentence]:
     number = sum(account.found.overlaps for account in accounts)
     if number:
         yield say(
-            "In {n} of {all} cells one minimum RTO for each {noun} with a timeout would be more "
-            "than all of that time{why}; waiting explains no share of it there.",
+            "In {n} of {all} cells the waits overlap: one minimum RTO for each {noun} with a "
+            "timeout would be longer than the whole delay{why}.",
             n=count(number, "cells with waiting > time − wire time"),
             all=count(len(accounts), "cells with an account of time"),
             noun=Name(found.workload.counted.noun),
@@ -136,9 +179,9 @@ def _overlaps(found: PanelResult) -> Iterator[Sentence]:
 
 def _span(shares: Sequence[float]) -> Sentence:
     return say(
-        " (from {low} to {high})",
-        low=percent(min(shares), "waiting ÷ (time − wire time), lowest"),
-        high=percent(max(shares), "waiting ÷ (time − wire time), highest"),
+        " ({low} to {high})",
+        low=plain(min(shares), 0 if min(shares) >= WHOLE_PCT else 1, "", "the lowest such share"),
+        high=_about(max(shares), "waiting ÷ (time − wire time), highest"),
     )
 
 
@@ -163,16 +206,23 @@ def _identity(found: PanelResult) -> Iterator[Sentence]:
         yield same
 
 
-MOST = 50.0
-"""In percent: waiting for more than half of the time counts as most of it."""
-
-
 def cause_summary(found: PanelResult) -> list[Sentence]:
-    """The answer to why, for the executive summary."""
-    shares = _shares(found)
-    waits = bool(shares) and all(median(values) > MOST for _, values in shares)
-    lead = [say("Waiting for retransmission timeouts is most of the time lost.")] if waits else []
-    return [*lead, *_timeout_cost(found), *_accounts(found)]
+    """The answer to why, in at most two sentences: where packets are lost if that is at hosts, the
+    delay by timeouts, then causes that are easily missed, then what a timeout costs."""
+    rings = list(signals.ring_drops(found))
+    first = rings if signals.mostly_ring_drops(found) else []
+    shares = [_share_sentence(found, spans=False)] if _shares(found) else []
+    each = (
+        first,
+        shares or list(_overlaps(found)),
+        signals.explained_waits(found),
+        [] if first else rings,
+        signals.pauses(found),
+        _timeout_cost(found),
+        signals.marks(found),
+        signals.probes(found),
+    )
+    return list(islice(chain_of(*each), SUMMED_UP))
 
 
 def limits(samples: str) -> Sentence:

@@ -10,7 +10,8 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import PanelResult
 from netstudy.analysis.workloads.probe import IDLE_P50, LOADED_P50, LOADED_P99
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
-from netstudy.report.prose.words import NOTHING, at_level, on_level
+from netstudy.report.numbers import counted, level_text
+from netstudy.report.prose.words import NOTHING, at_level, on_level, sentence_case
 from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.workloads import page_of
 from netstudy.wire import Level
@@ -34,40 +35,58 @@ def key_observations(found: PanelResult) -> list[Sentence]:
 
 
 def _range_sentence(panel: Panel, metric: Metric) -> Sentence | None:
-    parts = [part for level in panel.series_levels if (part := _span(panel, level, metric))]
-    if not parts:
+    """From the lowest to the highest value of each series."""
+    spans = [
+        (level, ends)
+        for level in panel.series_levels
+        if (ends := _extremes(panel, level, metric)) is not None
+    ]
+    if not spans:
         return None
-    return say("{title}: {parts}.", title=Name(metric.title), parts=join(parts, last="and"))
+    title = Name(metric.title)
+    if not any(high.value(metric) for _, (_, (_, high)) in spans):
+        return say("{title}: none.", title=title)
+    places = {(low_x, high_x) for _, ((low_x, _), (high_x, _)) in spans}
+    if len(places) == 1 and len(set(*places)) == 2:
+        ((low_x, high_x),) = places
+        texts = f"{level_text(low_x)} to {level_text(high_x)}"
+        where = say(" from {range}", range=Name(counted(panel.x or "", texts)))
+        parts = [_span(panel, level, metric, ends, at_ends=False) for level, ends in spans]
+        return say("{title}{where}: {parts}.", title=title, where=where, parts=join(parts))
+    parts = [_span(panel, level, metric, ends, at_ends=True) for level, ends in spans]
+    return say("{title}: {parts}.", title=title, parts=join(parts))
 
 
-def _span(panel: Panel, level: Level | None, metric: Metric) -> Sentence | None:
-    """From the lowest to the highest value of one series."""
-    found = _extremes(panel, level, metric)
-    if found is None:
-        return None
-    (low_x, low), (high_x, high) = found
+Ends = tuple[tuple[Level | None, CellRow], tuple[Level | None, CellRow]]
+"""The cells with the lowest and the highest value, each with its level of x."""
+
+
+def _span(
+    panel: Panel, level: Level | None, metric: Metric, ends: Ends, *, at_ends: bool
+) -> Sentence:
+    """The values at the ends; `at_ends`: with where they are."""
+    (low_x, low), (high_x, high) = ends
     on = on_level(panel, level)
     low_ref, high_ref = (cell_number(c, metric, unit=True) for c in (low, high))
     assert low_ref is not None, "an extreme has a value"
     assert high_ref is not None, "an extreme has a value"
     if sum(cell.value(metric) is not None for cell in panel.along_x(level)) == 1:
-        at = at_level(panel, low_x) if len(panel.x_levels) > 1 else NOTHING
-        return say("{value}{at}{on}", value=low_ref, at=at, on=on)
+        place = at_level(panel, low_x) if len(panel.x_levels) > 1 else NOTHING
+        return say("{value}{at}{on}", value=low_ref, at=place, on=on)
     if low_ref.text == high_ref.text:
         return say("{value}{on} throughout", value=high_ref, on=on)
+    bare = cell_number(low, metric)
     return say(
-        "from {low}{at_low} to {high}{at_high}{on}",
-        low=low_ref,
-        at_low=at_level(panel, low_x),
+        "{low}{at_low} to {high}{at_high}{on}",
+        low=bare or low_ref,
+        at_low=at_level(panel, low_x) if at_ends else NOTHING,
         high=high_ref,
-        at_high=at_level(panel, high_x),
+        at_high=at_level(panel, high_x) if at_ends else NOTHING,
         on=on,
     )
 
 
-def _extremes(
-    panel: Panel, level: Level | None, metric: Metric
-) -> tuple[tuple[Level | None, CellRow], tuple[Level | None, CellRow]] | None:
+def _extremes(panel: Panel, level: Level | None, metric: Metric) -> Ends | None:
     """The cells with the lowest and the highest value."""
     cells = [(x, panel.cell(x, level)) for x in panel.x_levels]
     valued = [(v, x, c) for x, c in cells if c is not None and (v := c.value(metric)) is not None]
@@ -82,8 +101,8 @@ def _retransmissions_per_drop(found: PanelResult) -> Iterator[Sentence]:
     ratio = found.causes.retransmissions_per_drop
     if ratio is not None:
         yield say(
-            "For each dropped packet {who} sent {ratio} segments again (ratio of the sums).",
-            who=Name(page_of(found.workload).senders),
+            "{who} sent {ratio} segments again for each dropped packet.",
+            who=Name(sentence_case(page_of(found.workload).senders)),
             ratio=plain(ratio, 2, "", "retransmissions ÷ dropped packets, sums over all cells"),
         )
 
@@ -94,7 +113,7 @@ def _timeouts(found: PanelResult) -> Iterator[Sentence]:
         sentence = _range_sentence(panel, found.workload.timeouts)
         yield from () if sentence is None else (sentence,)
         return
-    parts = []
+    parts, largest = [], 0.0
     for level in panel.series_levels:
         ends = _extremes(panel, level, metric)
         if ends is None:
@@ -102,10 +121,13 @@ def _timeouts(found: PanelResult) -> Iterator[Sentence]:
         x, cell = ends[1]
         share = cell_number(cell, metric, unit=True)
         assert share is not None, "an extreme has a value"
-        at = NOTHING if share.value == 0 else at_level(panel, x)
-        parts.append(say("{share}{at}{on}", share=share, at=at, on=on_level(panel, level)))
-    if parts:
-        yield say("{title}: at most {parts}.", title=Name(metric.title), parts=join(parts))
+        place = NOTHING if share.value == 0 else at_level(panel, x)
+        parts.append(say("{share}{at}{on}", share=share, at=place, on=on_level(panel, level)))
+        largest = max(largest, share.value)
+    if parts and not largest:
+        yield say("{title}: none.", title=Name(metric.title))
+    elif parts:
+        yield say("{title}: up to {parts}.", title=Name(metric.title), parts=join(parts))
 
 
 def _goodput(found: PanelResult) -> Iterator[Sentence]:
@@ -125,15 +147,15 @@ def _goodput(found: PanelResult) -> Iterator[Sentence]:
         ideal = bound.goodput_mbps
         share = 100 * high_ref.value / ideal
         yield say(
-            "{title} is highest, {high}{at_high}{on}: {share} of the {ideal} that headers leave "
-            "of the line rate.{lowest}",
+            "{title} is at most {high}{at_high}{on}, {share} of the {ideal} that the line rate "
+            "allows with headers{lowest}.",
             title=Name(metric.title),
             high=high_ref,
             at_high=at_level(panel, high_x),
             on=on_level(panel, level),
             share=percent(share, f"goodput ÷ ideal goodput, {treatment_text(high.treatment)}"),
             ideal=plain(ideal, 0, "Mbit/s", "line rate × payload ÷ bytes on the wire"),
-            lowest=NOTHING if low is high else say(" It is lowest, {v}{at}.", v=low_ref, at=at_low),
+            lowest=NOTHING if low is high else say(", and at least {v}{at}", v=low_ref, at=at_low),
         )
 
 

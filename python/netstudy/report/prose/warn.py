@@ -11,19 +11,28 @@ from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, level_name, percent, treatment_text
 from netstudy.report.numbers import listed, spans
-from netstudy.report.prose.words import NOTHING
+from netstudy.report.prose import signals
+from netstudy.report.prose.untested import untested_sentence
+from netstudy.report.prose.words import NOTHING, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
 from netstudy.report.workloads import page_of
 from netstudy.study.levels import is_numeric
 from netstudy.wire import Level
 
-KINDS: dict[ProblemKind, str] = {
-    "failed": "failed",
-    "invalid": "broke a conservation law and are kept out of the numbers",
-    "limited": "are invalid, because the machine was late, and kept out of the numbers",
-    "missing": "were planned and have no record",
+KINDS: dict[ProblemKind, tuple[str, str]] = {
+    "failed": ("failed", "failed"),
+    "invalid": (
+        "broke a conservation law and is kept out of the numbers",
+        "broke a conservation law and are kept out of the numbers",
+    ),
+    "limited": (
+        "is invalid, because the machine was late, and kept out of the numbers",
+        "are invalid, because the machine was late, and kept out of the numbers",
+    ),
+    "missing": ("was planned and has no record", "were planned and have no record"),
 }
+"""What happened to one run, and to several."""
 
 
 def warnings(result: StudyResult) -> list[Sentence]:
@@ -36,6 +45,8 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_empty(found.empty_cells, result.cells),
         *_few(found.few_runs, result),
         *_warm_up(result),
+        *_waits(result),
+        *map(untested_sentence, found.untested),
         *(say("{text}.", text=Name(text)) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
         *map(limit_sentence, found.exceeded),
@@ -46,6 +57,12 @@ def warnings(result: StudyResult) -> list[Sentence]:
         ),
         *_left_out(found.left_out),
     ]
+
+
+def _waits(result: StudyResult) -> Iterator[Sentence]:
+    for case in result.cases:
+        for found in case.panels:
+            yield from signals.unexplained_waits(found)
 
 
 def _left_out(parts: Sequence[str]) -> Iterator[Sentence]:
@@ -59,13 +76,13 @@ def _left_out(parts: Sequence[str]) -> Iterator[Sentence]:
 def _problems(result: StudyResult) -> Iterator[Sentence]:
     kinds = Counter(problem.kind for _, problem in result.warnings.problems)
     planned = count(len(result.plan.runs), "runs of the plan")
-    for kind, text in KINDS.items():
+    for kind, (singular, plural) in KINDS.items():
         if kinds[kind]:
             yield say(
                 "{n} of {planned} runs {text}{advice}.",
                 n=count(kinds[kind], f"runs that are {kind}"),
                 planned=planned,
-                text=Name(text),
+                text=Name(singular if kinds[kind] == 1 else plural),
                 advice=_advice(result) if kind == "limited" else NOTHING,
             )
 
@@ -75,11 +92,13 @@ def _made_again(result: StudyResult) -> Iterator[Sentence]:
     if again:
         attempts = sum(int(one.limit.value or 0) for one in again)
         yield say(
-            "{n} of {planned} runs were made again, because the machine was late: {attempts} "
-            "attempts are thrown away.",
+            "{n} of {planned} runs {were} made again, because the machine was late; {attempts} "
+            "{do} not count.",
             n=count(len(again), "runs that were made again"),
             planned=count(len(result.plan.runs), "runs of the plan"),
-            attempts=count(attempts, "attempts that are thrown away"),
+            were=Name("was" if len(again) == 1 else "were"),
+            attempts=things(count(attempts, "attempts that do not count"), "attempt"),
+            do=Name("does" if attempts == 1 else "do"),
         )
 
 
@@ -115,16 +134,28 @@ def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
     if single is not None and high == 1:
         yield single(len(cells), len(result.cells.rows))
         return
+    if high > 1:
+        why = say("with three against three no permutation test can reach the usual level")
+    else:
+        why = say("run-to-run variation is unknown")
     yield say(
-        "{n} of {total} cells have fewer than {wanted} runs ({runs}): with three "
-        "against three no permutation test can reach the usual level, and the intervals are wide."
-        if high > 1
-        else "{n} of {total} cells have fewer than {wanted} runs ({runs}): one run "
-        "shows nothing of what differs between runs.",
-        n=count(len(cells), "cells with fewer runs than recommended"),
-        total=count(len(result.cells.rows), "cells"),
+        "{who} fewer than {wanted} runs ({runs}): {why}.",
+        who=_who_has(len(cells), len(result.cells.rows)),
         wanted=count(RUNS_RECOMMENDED, "recommended number of runs"),
         runs=Number(high, str(high) if low == high else f"{low} to {high}", "runs of such a cell"),
+        why=why,
+    )
+
+
+def _who_has(some: int, total: int) -> Sentence:
+    """Cells as a subject with its verb: each cell has, 1 of 8 cells has, 3 of 8 cells have."""
+    if some == total:
+        return say("Each cell has" if total > 1 else "The only cell has")
+    return say(
+        "{n} of {total} cells {have}",
+        n=count(some, "cells with fewer runs than recommended"),
+        total=count(total, "cells"),
+        have=Name("has" if some == 1 else "have"),
     )
 
 

@@ -69,9 +69,17 @@ def _levels(panel: Panel, x: str, chosen: Sequence[Level | None]) -> Name:
     return Name(counted(x, listed(texts)))
 
 
+PLACES = ("switch", "host", "machine", "kernel", "testbed", "system", "platform")
+"""A factor whose name has one of these is something that a run happens on."""
+
+
 def on_level(panel: Panel, level: Level | None) -> Sentence:
-    """The level of a series: " on nexus-5010"; empty without a series."""
-    return NOTHING if panel.series is None else say(" on {level}", level=named(panel.series, level))
+    """The level of a series: " on nexus-5010", " with mtu 1500"; empty without a series."""
+    if panel.series is None:
+        return NOTHING
+    is_place = any(word in panel.series for word in PLACES)
+    template = " on {level}" if is_place else " with {level}"
+    return say(template, level=named(panel.series, level))
 
 
 def in_panel(panel: Panel) -> Sentence:
@@ -89,6 +97,11 @@ def held_levels(held: Treatment) -> Sentence:
 def within(title: str) -> str:
     """A title inside a sentence: lower case, except for acronyms."""
     return title if title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
+
+
+def sentence_case(text: str) -> str:
+    """A phrase at the beginning of a sentence."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def with_article(noun: str) -> str:

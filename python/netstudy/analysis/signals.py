@@ -1,0 +1,229 @@
+"""What happened to frames and senders at each level of a panel, and waits that no timeout explains.
+
+Totals are of the measuring phases of all runs. A count is None where some host or port that should
+have it did not count.
+
+A wait of about one minimum RTO without a timeout is seen as a hump: samples that take between 0.8
+and two minimum RTOs longer than the quick ones, with fewer samples between the two. Linux waits so
+for a tail loss probe when a single segment is outstanding: two round trips and the least timeout
+(RFC 8985, 7.2; `tcp_schedule_loss_probe`). A lost SYN waits for the initial RTO.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.ideal import group_of
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.samples import NS_PER_MS, Floats, dropped_at_ports
+from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.analysis.workloads.signals import (
+    Count,
+    forwarded,
+    loss_probes,
+    marks,
+    pauses,
+    probe_repairs,
+    ring_drops,
+    setup_retransmissions,
+)
+from netstudy.wire import Level, Run
+
+NEAR: Final = (0.8, 2.0)
+"""In minimum RTOs: a wait between these bounds is about one of them."""
+SHARE_TOLD_PCT: Final = 1.0
+"""Fewer waits than that do not reach the 99th percentile."""
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What was counted at one level of a panel, over all of its runs."""
+
+    level: Level | None
+    runs: int
+    switch_drops: int | None
+    ring_drops: int | None
+    forwarded: int | None
+    marks: int | None
+    pauses: int | None
+    probes: int | None
+    probe_repairs: int | None
+
+    @property
+    def ring_share_pct(self) -> float | None:
+        """Ring drops by all drops; None without any, or where one of the two is not counted."""
+        if self.ring_drops is None or self.switch_drops is None:
+            return None
+        lost = self.ring_drops + self.switch_drops
+        return 100 * self.ring_drops / lost if lost else None
+
+    @property
+    def marked_pct(self) -> float | None:
+        """Marked frames by all that came to a port of a switch."""
+        return self._of_all(self.marks)
+
+    @property
+    def dropped_pct(self) -> float | None:
+        """Dropped frames by all that came to a port of a switch."""
+        return self._of_all(self.switch_drops)
+
+    def _of_all(self, some: int | None) -> float | None:
+        came = (self.forwarded or 0) + (self.switch_drops or 0)
+        return None if some is None or not came else 100 * some / came
+
+
+@dataclass(frozen=True)
+class LongWaits:
+    """Samples of a cell that wait about one minimum RTO, and have no timeout."""
+
+    x: Level | None
+    level: Level | None
+    min_rto_ms: float
+    p99_ms: float
+    samples: int | None
+    """How many the cell has; None: single samples do not tell of timeouts, the cell's 99th
+    percentile does."""
+    waiting: int
+    """How many of them wait."""
+    retransmitting: int
+    """In how many of those segments were sent again."""
+    probes: int | None
+    setup: int | None
+    """SYN and SYN-ACK that were sent again; None: not counted."""
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether something was counted that waits so long."""
+        return bool(self.probes) or bool(self.setup)
+
+
+def signals(panel: Panel) -> tuple[Signals, ...]:
+    """The totals at each level of the series."""
+    return tuple(_totals(panel, level) for level in panel.series_levels)
+
+
+def _totals(panel: Panel, level: Level | None) -> Signals:
+    cells = panel.along_x(level)
+    return Signals(
+        level=level,
+        runs=sum(len(cell.runs) for cell in cells),
+        switch_drops=_total(cells, dropped_at_ports),
+        ring_drops=_total(cells, ring_drops),
+        forwarded=_total(cells, forwarded),
+        marks=_total(cells, marks),
+        pauses=_total(cells, pauses),
+        probes=_total(cells, loss_probes),
+        probe_repairs=_total(cells, probe_repairs),
+    )
+
+
+def _total(cells: Sequence[CellRow], count: Count) -> int | None:
+    found = [count(run.record) for cell in cells for run in cell.runs]
+    known = [value for value in found if value is not None]
+    return sum(known) if known and len(known) == len(found) else None
+
+
+def long_waits(panel: Panel, workload: WorkloadAnalysis) -> tuple[LongWaits, ...]:
+    """The cells in which at least one in a hundred samples waits like that."""
+    return tuple(
+        found
+        for x in panel.x_levels
+        for level in panel.series_levels
+        if (found := _of_cell(panel, x, level, workload)) is not None
+    )
+
+
+def _of_cell(
+    panel: Panel, x: Level | None, level: Level | None, workload: WorkloadAnalysis
+) -> LongWaits | None:
+    cell = panel.cell(x, level)
+    if cell is None or not cell.runs or workload.tail is None:
+        return None
+    late = cell.value(workload.tail[1])
+    min_rto_ms = least_rto_ms(cell.planned[0])
+    if late is None or min_rto_ms is None:
+        return None
+    counts = _counted(cell, workload, min_rto_ms)
+    if counts is None:
+        return None
+    samples, waiting, again = counts
+    cells = (cell,)
+    return LongWaits(
+        x=x,
+        level=level,
+        min_rto_ms=min_rto_ms,
+        p99_ms=late * _MS_PER[workload.tail[1].unit],
+        samples=samples,
+        waiting=waiting,
+        retransmitting=again,
+        probes=_total(cells, loss_probes),
+        setup=_total(cells, setup_retransmissions),
+    )
+
+
+_MS_PER: Final = {"s": 1e3, "ms": 1.0, "µs": 1e-3}
+
+
+def least_rto_ms(run: Run) -> float | None:
+    """The minimum RTO of the ends that send data, if they share it."""
+    found = {
+        group_of(run.network, sender).tcp.min_rto_ns
+        for role in run.workload.sending
+        for sender in getattr(run.workload.roles, role)
+    }
+    return found.pop() / NS_PER_MS if len(found) == 1 else None
+
+
+def _counted(
+    cell: CellRow, workload: WorkloadAnalysis, min_rto_ms: float
+) -> tuple[int | None, int, int] | None:
+    """Samples, those that wait without a timeout, and those of them that sent something again."""
+    if workload.waiting is None:
+        return _by_percentiles(cell, workload, min_rto_ms)
+    each = [found for run in cell.runs if (found := workload.waiting.each(run)) is not None]
+    if not each:
+        return None
+    times, timeouts, again = (np.concatenate(column) for column in zip(*each, strict=True))
+    waits = _hump(times, min_rto_ms) & (timeouts == 0)
+    waiting = int(waits.sum())
+    if 100 * waiting < SHARE_TOLD_PCT * times.size:
+        return None
+    return int(times.size), waiting, int((again[waits] > 0).sum())
+
+
+def _hump(times: Floats, min_rto_ms: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """The samples about one minimum RTO above the quick ones; none where there is no hump of its
+    own, or where the quick ones take longer than that."""
+    quick = float(np.quantile(times, 0.1))
+    beyond = (times - quick) / min_rto_ms
+    hump = (beyond >= NEAR[0]) & (beyond < NEAR[1])
+    between = (beyond >= NEAR[0] / 2) & (beyond < NEAR[0])
+    if quick > min_rto_ms or between.sum() >= hump.sum():
+        hump[:] = False
+    return hump
+
+
+def _by_percentiles(
+    cell: CellRow, workload: WorkloadAnalysis, min_rto_ms: float
+) -> tuple[int | None, int, int] | None:
+    """The same where samples do not tell of timeouts: the 99th percentile is about one minimum RTO
+    above the median, and the cell has no timeout at all."""
+    assert workload.tail is not None, "the caller has looked"
+    middle, late = (cell.value(metric) for metric in workload.tail)
+    if middle is None or late is None or cell.value(workload.timeouts) != 0:
+        return None
+    beyond = (late - middle) * _MS_PER[workload.tail[1].unit] / min_rto_ms
+    if not NEAR[0] <= beyond < NEAR[1]:
+        return None
+    again = cell.value(workload.retransmissions)
+    return None, 0, int(bool(again))
+
+
+def unexplained(found: Sequence[LongWaits]) -> Iterator[LongWaits]:
+    """The waits for which nothing was counted that waits so long."""
+    return (one for one in found if not one.is_explained)

@@ -1,0 +1,452 @@
+"""What a study asks and cannot test: told of a plan before it runs, and of records afterwards.
+
+A factor's kind follows from the settings that its levels change: only buffers of switches, only the
+minimum RTO, only loss recovery, only congestion control.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal
+
+from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.ideal import framing, group_of, host_of
+from netstudy.analysis.samples import RunSample, dropped_at_ports
+from netstudy.analysis.settings import settings_of
+from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.analysis.workloads.signals import marks, pauses, ring_drops
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES
+from netstudy.wire import (
+    Buffer,
+    IngressQueued,
+    Level,
+    Network,
+    OutputQueued,
+    Plan,
+    Run,
+    SharedMemory,
+    Switch,
+)
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
+
+Kind = Literal[
+    "same levels",
+    "nothing marks",
+    "nobody listens",
+    "cannot fill",
+    "never filled",
+    "no timeout",
+    "no loss",
+    "no signal",
+    "no mark",
+    "no PAUSE",
+]
+
+
+@dataclass(frozen=True)
+class Depth:
+    """How far a buffer was, or can be, filled at one level."""
+
+    level: Level
+    size_bytes: int
+    most_bytes: int | None
+    """The longest queue of any run, or the most that senders have to send at once; None: not
+    counted."""
+
+
+@dataclass(frozen=True)
+class Untested:
+    """A question that the study cannot answer as it is."""
+
+    kind: Kind
+    factor: str | None = None
+    levels: tuple[Level, ...] = ()
+    nodes: tuple[str, ...] = ()
+    """Groups of hosts or switches that it is about."""
+    dctcp: bool = False
+    """Of ECN: whether it is DCTCP's."""
+    depths: tuple[Depth, ...] = ()
+
+
+_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
+    "buffer": re.compile(r"\.buffer\.[a-z_]+$"),
+    "min rto": re.compile(r"\.tcp\.min_rto_ns$"),
+    "recovery": re.compile(r"\.tcp\.(recovery|rack|tail_loss_probe|sack)$"),
+    "control": re.compile(r"\.tcp\.congestion_control$"),
+}
+"""What a factor is about -> the settings that it may change, and no others."""
+_NAMES: Final = re.compile(r"(^|\.)profile$")
+"""Settings that only name where values come from."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """The treatments of a plan, and what each factor changes."""
+
+    runs: tuple[Run, ...]
+    """One of each treatment."""
+    order: Mapping[str, Sequence[Level]]
+    """Factor -> its levels, as the study has them."""
+
+    @classmethod
+    def of(cls, plan: Plan, order: Mapping[str, Sequence[Level]]) -> _Design:
+        first: dict[object, Run] = {}
+        for run in plan.runs:
+            if run.network.nodes:
+                first.setdefault(tuple(sorted(run.treatment.items(), key=lambda i: i[0])), run)
+        return cls(tuple(first.values()), order)
+
+    @cached_property
+    def levels(self) -> dict[str, tuple[Level, ...]]:
+        """Factor -> its levels, where it has several."""
+        found: dict[str, set[Level]] = {}
+        for run in self.runs:
+            for factor, level in run.treatment.items():
+                found.setdefault(factor, set()).add(level)
+        return {
+            factor: tuple(level for level in levels if level in found.get(factor, ()))
+            for factor, levels in self.order.items()
+            if len(found.get(factor, ())) > 1
+        }
+
+    def groups(self, factor: str) -> Iterator[dict[Level, Run]]:
+        """Runs that differ in this factor alone, by its levels."""
+        found: dict[object, dict[Level, Run]] = {}
+        for run in self.runs:
+            rest = tuple(
+                sorted((i for i in run.treatment.items() if i[0] != factor), key=lambda i: i[0])
+            )
+            if factor in run.treatment:
+                found.setdefault(rest, {})[run.treatment[factor]] = run
+        return (group for group in found.values() if len(group) > 1)
+
+    def about(self, factor: str) -> str | None:
+        """The kind of a factor, by what its levels change in the first such group."""
+        group = next(self.groups(factor), None)
+        if group is None:
+            return None
+        first, *others = (_settings(run) for run in group.values())
+        changed = {
+            key
+            for other in others
+            for key in first.keys() | other.keys()
+            if first.get(key) != other.get(key)
+        }
+        for kind, pattern in _KINDS.items():
+            if changed and all(pattern.search(key) for key in changed):
+                return kind
+        return None
+
+    def equal_levels(self, factor: str) -> Iterator[tuple[Level, ...]]:
+        """Levels that set the same values wherever they occur beside each other."""
+        classes: list[set[Level]] = [set(self.levels[factor])]
+        seen: set[Level] = set()
+        for group in self.groups(factor):
+            seen |= group.keys()
+            classes = list(_refined(classes, group))
+            if not classes:
+                return
+        for one in classes:
+            kept = tuple(level for level in self.levels[factor] if level in one & seen)
+            if len(kept) > 1:
+                yield kept
+
+
+def _settings(run: Run) -> dict[str, object]:
+    return {key: value for key, value in settings_of(run).items() if not _NAMES.search(key)}
+
+
+def _refined(classes: Iterable[set[Level]], group: Mapping[Level, Run]) -> Iterator[set[Level]]:
+    """Classes of levels of which some differ in a group, divided; single levels are dropped."""
+    for one in classes:
+        parts: dict[object, set[Level]] = {}
+        sizes: dict[object, list[Level]] = {}
+        for level in one & group.keys():
+            run = group[level]
+            key = (len(run.network.nodes), len(run.network.links), run.workload.roles)
+            sizes.setdefault(repr(key), []).append(level)
+        for same in sizes.values():
+            for level in same:
+                # A level of a size of its own differs from all others: nothing else is looked at.
+                told = repr(sorted(_settings(group[level]).items())) if len(same) > 1 else level
+                parts.setdefault(told, set()).add(level)
+        absent = one - group.keys()
+        yield from (part | absent for part in parts.values() if len(part | absent) > 1)
+
+
+def of_plan(study: Study, plan: Plan, workload: WorkloadAnalysis) -> tuple[Untested, ...]:
+    """What a plan cannot test, whatever its runs give. Of a switch that marks it is told only where
+    the study says so itself: profiles mark for whoever listens."""
+    design = _Design.of(plan, {name: factor.names for name, factor in study.factors.items()})
+    switches = study.topology.all_switches.values()
+    wants_marks = any(switch.ecn_threshold is not None for switch in switches)
+    return (
+        *_equal(design),
+        *(one for one in _marking(design) if wants_marks or one.kind != "nobody listens"),
+        *_unfillable(design, workload),
+    )
+
+
+def _equal(design: _Design) -> Iterator[Untested]:
+    for factor in design.levels:
+        for levels in design.equal_levels(factor):
+            yield Untested("same levels", factor, levels)
+
+
+def _marking(design: _Design) -> Iterator[Untested]:
+    """ECN that only one side has: hosts without a switch that marks for them, and the other way."""
+    of_hosts = {run.id: _listening(run) for run in design.runs}
+    of_switches = {run.id: _marking_switches(run) for run in design.runs}
+    hosts = dict.fromkeys(name for names in of_hosts.values() for name in names)
+    switches = dict.fromkeys(name for names in of_switches.values() for name in names)
+    if any(of_hosts[run.id] and of_switches[run.id] for run in design.runs):
+        return
+    if hosts:
+        dctcp = any(
+            group.tcp.congestion_control == "dctcp"
+            for run in design.runs
+            for group in run.network.groups
+            if group.name in hosts
+        )
+        yield Untested("nothing marks", nodes=tuple(hosts), dctcp=dctcp)
+    if switches:
+        yield Untested("nobody listens", nodes=tuple(switches))
+
+
+def _listening(run: Run) -> tuple[str, ...]:
+    """Groups of senders that have ECN with the other end of their connections."""
+    found: dict[str, None] = {}
+    for client, server in run.workload.connected:
+        ends = {"client": client, "server": server}
+        if all(_has_ecn(run.network, member) for member in ends.values()):
+            senders = (group_of(run.network, ends[role]).name for role in run.workload.sending)
+            found.update(dict.fromkeys(senders))
+    return tuple(found)
+
+
+def _has_ecn(network: Network, member: str) -> bool:
+    tcp = group_of(network, member).tcp
+    return tcp.ecn or tcp.congestion_control == "dctcp"
+
+
+def _marking_switches(run: Run) -> tuple[str, ...]:
+    """Switches with an ECN threshold on a shortest path between the ends of a connection."""
+    marking = {s.name for s in run.network.switches if s.ecn_threshold_bytes is not None}
+    if not marking:
+        return ()
+    partners: dict[str, set[str]] = {}
+    for client, server in run.workload.connected:
+        here, there = (host_of(run.network, member)[0] for member in (client, server))
+        partners.setdefault(here, set()).add(there)
+    near = _neighbours(run.network)
+    on_path = {name for here, there in partners.items() for name in _between(near, here, there)}
+    return tuple(sorted(marking & on_path))
+
+
+def _neighbours(network: Network) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {node.name: [] for node in network.nodes}
+    for link in network.links:
+        found[link.a.node].append(link.b.node)
+        found[link.b.node].append(link.a.node)
+    return found
+
+
+def _between(near: Mapping[str, Sequence[str]], start: str, ends: Iterable[str]) -> set[str]:
+    """Every node on a shortest path from one host to some others."""
+    distance, before, queue = {start: 0}, dict[str, list[str]](), deque([start])
+    while queue:
+        node = queue.popleft()
+        for after in near[node]:
+            if after not in distance:
+                distance[after] = distance[node] + 1
+                queue.append(after)
+            if distance[after] == distance[node] + 1:
+                before.setdefault(after, []).append(node)
+    found: set[str] = set()
+    left = [end for end in ends if end in distance]
+    while left:
+        node = left.pop()
+        if node not in found:
+            found.add(node)
+            left += before.get(node, [])
+    return found
+
+
+def _unfillable(design: _Design, workload: WorkloadAnalysis) -> Iterator[Untested]:
+    """Levels of a buffer that all senders together cannot fill: between them nothing differs."""
+    for factor in design.levels:
+        if design.about(factor) != "buffer":
+            continue
+        depths = []
+        for level in design.levels[factor]:
+            each = [
+                Depth(level, _smallest_buffer(run), _at_once(run, workload))
+                for run in design.runs
+                if run.treatment.get(factor) == level
+            ]
+            if all(one.most_bytes is not None and one.most_bytes <= one.size_bytes for one in each):
+                depths.append(max(each, key=lambda one: one.most_bytes or 0))
+        if len(depths) > 1:
+            levels = tuple(one.level for one in depths)
+            yield Untested("cannot fill", factor, levels, depths=tuple(depths))
+
+
+def _smallest_buffer(run: Run) -> int:
+    return min(queue_bytes(switch.buffer) for switch in run.network.switches)
+
+
+def queue_bytes(buffer: Buffer) -> int:
+    """The most that one queue can hold of a buffer."""
+    match buffer:
+        case OutputQueued():
+            return buffer.port_buffer_bytes
+        case SharedMemory():
+            share = buffer.alpha / (1 + buffer.alpha)
+            return buffer.port_reserve_bytes + int(share * buffer.pool_bytes)
+        case IngressQueued():
+            return buffer.ingress_buffer_bytes
+
+
+def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
+    """Bytes of frames that all senders together can have under way; None: not known."""
+    if workload.offered is None:
+        return None
+    total = 0.0
+    network = run.network
+    for (client, server), offered in zip(
+        run.workload.connected, workload.offered(run), strict=True
+    ):
+        ends = {"client": client, "server": server}
+        for role in run.workload.sending:
+            sender = ends[role]
+            (receiver,) = (member for name, member in ends.items() if name != role)
+            window = min(
+                group_of(network, sender).tcp.send_buffer_bytes,
+                group_of(network, receiver).tcp.receive_buffer_bytes,
+            )
+            full = framing(network, (sender, receiver), sender)
+            frame = full.mtu_bytes + ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
+            payload = window if offered is None else min(window, offered)
+            total += payload * frame / full.payload_bytes
+    return int(total)
+
+
+def of_records(plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
+    """What the runs of a study did not bring about, so that it was not tested."""
+    design = _Design.of(plan, cells.factors)
+    rows = [row for row in cells.rows if row.runs]
+    if not rows or not design.runs:
+        return ()
+    about = {factor: design.about(factor) for factor in design.levels}
+    return (
+        *_unfilled(rows, about, cells.factors),
+        *_unhurt(rows, about, cells),
+        *_unmarked(rows),
+        *_unpaused(rows),
+    )
+
+
+def _unfilled(
+    rows: Sequence[CellRow],
+    about: Mapping[str, str | None],
+    factors: Mapping[str, Sequence[Level]],
+) -> Iterator[Untested]:
+    """Levels of a buffer that dropped nothing in any run, and paused nobody."""
+    for factor, kind in about.items():
+        if kind != "buffer":
+            continue
+        depths = []
+        for level in factors[factor]:
+            runs = [run for row in rows if row.treatment.get(factor) == level for run in row.runs]
+            if not runs or not all(dropped_at_ports(run.record) == 0 for run in runs):
+                continue
+            if any(pauses(run.record) for run in runs):
+                continue
+            depths.append(_deepest(level, runs))
+        if len(depths) > 1:
+            levels = tuple(one.level for one in depths)
+            yield Untested("never filled", factor, levels, depths=tuple(depths))
+
+
+def _deepest(level: Level, runs: Sequence[RunSample]) -> Depth:
+    found = [value for run in runs if (value := _longest_queue(run)) is not None]
+    most = max(found) if found and len(found) == len(runs) else None
+    return Depth(level, _smallest_buffer(runs[0].planned), most)
+
+
+def _longest_queue(run: RunSample) -> int | None:
+    grown = [
+        run.record.growth(readings)
+        for switch in run.planned.network.switches
+        for readings in run.record.ports.get(switch.name, {}).values()
+    ]
+    known = [one["queue_bytes_max"] for one in grown if "queue_bytes_max" in one]
+    return max(known) if known else None
+
+
+def _unhurt(
+    rows: Sequence[CellRow], about: Mapping[str, str | None], cells: CellTable
+) -> Iterator[Untested]:
+    """Factors of TCP that met nothing that they act on."""
+
+    def never(found: Callable[[CellRow], float | None]) -> bool:
+        return all(found(row) == 0 for row in rows)
+
+    workload = cells.workload
+    lost = [
+        never(lambda row: row.value(workload.retransmissions)),
+        never(lambda row: _total(row, dropped_at_ports)),
+    ]
+    unmarked = never(lambda row: _total(row, marks)) and never(lambda row: _total(row, ring_drops))
+    for factor, kind in about.items():
+        levels = tuple(cells.factors[factor])
+        if kind == "min rto" and never(lambda row: row.value(workload.timeouts)):
+            yield Untested("no timeout", factor, levels)
+        elif kind == "recovery" and all(lost):
+            yield Untested("no loss", factor, levels)
+        elif kind == "control" and all(lost) and unmarked:
+            yield Untested("no signal", factor, levels)
+
+
+def _total(row: CellRow, count: Callable[..., int | None]) -> int | None:
+    found = [count(run.record) for run in row.runs]
+    known = [value for value in found if value is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def _unmarked(rows: Sequence[CellRow]) -> Iterator[Untested]:
+    """Switches that mark for hosts with ECN, and never had a queue that long."""
+    able = [row for row in rows if _listening(row.planned[0]) and _marking_switches(row.planned[0])]
+    if able and all(_total(row, marks) == 0 for row in able):
+        switches = dict.fromkeys(name for row in able for name in _marking_switches(row.planned[0]))
+        dctcp = any(
+            group.tcp.congestion_control == "dctcp"
+            for row in able
+            for group in row.planned[0].network.groups
+        )
+        yield Untested("no mark", nodes=tuple(switches), dctcp=dctcp)
+
+
+def _unpaused(rows: Sequence[CellRow]) -> Iterator[Untested]:
+    """Switches and hosts that may ask for PAUSE, and never had a reason to."""
+    asking = [(row, names) for row in rows if (names := _asking(row.planned[0]))]
+    if asking and all(_total(row, pauses) == 0 for row, _ in asking):
+        nodes = dict.fromkeys(name for _, names in asking for name in names)
+        yield Untested("no PAUSE", nodes=tuple(nodes))
+
+
+def _asking(run: Run) -> tuple[str, ...]:
+    """Switches and groups of hosts with a threshold from which they ask for PAUSE."""
+    switches = [s.name for s in run.network.switches if _asks(s)]
+    hosts = [g.name for g in run.network.groups if g.nic.pause_high_frames is not None]
+    return (*switches, *hosts)
+
+
+def _asks(switch: Switch) -> bool:
+    return switch.pause_high_bytes is not None

@@ -1,0 +1,155 @@
+"""What a network does to senders besides dropping their frames: marks, PAUSE, ring drops, probes.
+
+These metrics are causes in the chain of a workload. Where nothing of the kind happened they say
+nothing, so tables and figures leave them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from netstudy.analysis.metrics import HOSTS, SWITCH_PORTS, Direction, Metric, RatioOfSums
+from netstudy.analysis.samples import RunSample, Terms, one
+from netstudy.analysis.workloads.base import Step
+from netstudy.wire import Readings, RunRecord
+
+Count = Callable[[RunRecord], int | None]
+"""A count of the measuring phase; None where some of those that should count it do not."""
+
+
+def of_hosts(*counters: str) -> Count:
+    """Sum of counters over all hosts."""
+    return lambda record: _sum(record, _hosts(record), counters)
+
+
+def of_switches(*counters: str) -> Count:
+    """Sum of counters over all ports of all switches."""
+    return lambda record: _sum(record, _switch_ports(record), counters)
+
+
+def _hosts(record: RunRecord) -> Iterator[Readings]:
+    return (
+        record.counters.get(name, {}) for name, node in record.nodes.items() if node.kind == "host"
+    )
+
+
+def _switch_ports(record: RunRecord) -> Iterator[Readings]:
+    return (
+        readings
+        for name, node in record.nodes.items()
+        if node.kind == "switch"
+        for readings in record.ports.get(name, {}).values()
+    )
+
+
+def _sum(record: RunRecord, of: Iterable[Readings], counters: tuple[str, ...]) -> int | None:
+    grown = [record.growth(readings) for readings in of]
+    if not grown or not all(name in one for one in grown for name in counters):
+        return None
+    return sum(one[name] for one in grown for name in counters)
+
+
+marks = of_switches("frames_marked")
+forwarded = of_switches("frames_forwarded")
+ring_drops = of_hosts("ring_drops")
+loss_probes = of_hosts("loss_probes")
+probe_repairs = of_hosts("loss_probe_recoveries")
+setup_retransmissions = of_hosts("syn_retransmissions")
+
+
+def pauses(record: RunRecord) -> int | None:
+    """PAUSE frames of switches and of hosts."""
+    found = [of_switches("pauses_sent")(record), of_hosts("pauses_sent")(record)]
+    known = [value for value in found if value is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+@dataclass(frozen=True)
+class Signals:
+    """The metrics of one workload, each by an amount of its work."""
+
+    marks: Metric
+    pauses: Metric
+    ring_drops: Metric
+    loss_probes: Metric
+
+    def steps(self, deciding: Metric, drops: Metric, again: Metric) -> tuple[Step, ...]:
+        """Their links to the losses and to the deciding metric. Marks and PAUSE prevent drops;
+        PAUSE also holds up frames for others behind the paused port (head-of-line blocking)."""
+        worse = deciding.direction == "lower"
+        return (
+            Step(self.ring_drops, again, rises=True),
+            Step(self.marks, drops, rises=False),
+            Step(self.pauses, drops, rises=False),
+            Step(self.pauses, deciding, rises=worse),
+            Step(self.loss_probes, deciding, rises=worse),
+        )
+
+
+def signals_of(
+    suffix: str, per: str, amount: Callable[[RunSample], float | None], formula: str
+) -> Signals:
+    """The metrics by an amount of work: ratios of sums over runs. `per` stands behind the unit,
+    such as `a GB`; `formula` ends the formula of each."""
+
+    def metric(
+        name: str, count: Count, what: str, unit: str, title: str, direction: Direction, source: str
+    ) -> Metric:
+        def terms(run: RunSample) -> Terms | None:
+            value, work = count(run.record), amount(run)
+            return None if value is None or not work else one(value, work)
+
+        return Metric(
+            name=f"{name}_{suffix}",
+            label=f"{title[:1].lower() if title[1:2].islower() else title[:1]}{title[1:]} {per}",
+            unit=unit,
+            formula=f"{what} {formula}",
+            direction=direction,
+            instruments=(source,),
+            decimals=1,
+            title=title,
+            figure=f"{name}_{suffix}",
+            reading=RatioOfSums(terms),
+            per=f" {per}",
+            exported=False,
+        )
+
+    return Signals(
+        marks=metric(
+            "marks",
+            marks,
+            "frames that switch ports marked (CE)",
+            "packets",
+            "ECN marks",
+            "neutral",
+            SWITCH_PORTS,
+        ),
+        pauses=metric(
+            "pauses",
+            pauses,
+            "PAUSE frames that switches and hosts sent",
+            "frames",
+            "PAUSE frames",
+            "neutral",
+            SWITCH_PORTS,
+        ),
+        ring_drops=metric(
+            "ring_drops",
+            ring_drops,
+            "frames that found a host's receive ring full",
+            "packets",
+            "Ring drops",
+            "lower",
+            HOSTS,
+        ),
+        loss_probes=metric(
+            "loss_probes",
+            loss_probes,
+            "tail loss probes that hosts sent",
+            "segments",
+            "Tail loss probes",
+            "lower",
+            HOSTS,
+        ),
+    )

@@ -1,0 +1,194 @@
+"""Causes besides drops and timeouts, in sentences: each with the figures that carry it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+
+from netstudy.analysis.signals import LongWaits, Signals, unexplained
+from netstudy.analysis.study_result import PanelResult
+from netstudy.report.cellrefs import count, percent, plain
+from netstudy.report.prose.words import NOTHING, at_levels, in_panel, on_level
+from netstudy.report.refs import Name, Number, Sentence, join, say
+
+MOST_PCT = 50.0
+HARDLY = 0.01
+"""Drops by marks: fewer hardly matter beside the marks."""
+
+
+def ring_drops(found: PanelResult) -> Iterator[Sentence]:
+    """Frames that hosts dropped, beside those of the switches."""
+    parts = [
+        say(
+            "{n} a run{on}{share}",
+            n=_a_run(one.ring_drops, one, "ring drops"),
+            on=on_level(found.panel, one.level),
+            share=_share(one),
+        )
+        for one in found.causes.signals
+        if one.ring_drops
+    ]
+    if parts:
+        yield say("Full receive rings of hosts drop packets: {parts}.", parts=join(parts))
+
+
+def mostly_ring_drops(found: PanelResult) -> bool:
+    """Whether most of what is lost is lost there, at every level that loses any."""
+    shares = [one.ring_share_pct for one in found.causes.signals]
+    known = [share for share in shares if share is not None]
+    return bool(known) and min(known) > MOST_PCT
+
+
+def _share(one: Signals) -> Sentence:
+    share = one.ring_share_pct
+    if share is None:
+        return NOTHING
+    ref = percent(share, "ring drops ÷ (ring drops + drops of the switches)")
+    return say(" ({share} of all that are lost)", share=ref)
+
+
+def pauses(found: PanelResult) -> Iterator[Sentence]:
+    """PAUSE beside what is dropped, at all levels if it occurs at one."""
+    if any(one.pauses for one in found.causes.signals):
+        parts = _by_level(
+            found,
+            lambda one: one.pauses is not None,
+            lambda one: say(
+                "{n} and {drops}",
+                n=_a_run(one.pauses, one, "PAUSE frames"),
+                drops=_a_run(one.switch_drops, one, "drops of the switches"),
+            ),
+        )
+        yield say(
+            "PAUSE frames and dropped packets a run: {parts}; whoever sends through a paused port "
+            "waits, for whatever receiver (head-of-line blocking).",
+            parts=join(parts),
+        )
+
+
+def marks(found: PanelResult) -> Iterator[Sentence]:
+    """Marks beside drops, at all levels if there are marks at one."""
+    marked = [one for one in found.causes.signals if one.marks]
+    if not marked:
+        return
+    parts = _by_level(
+        found,
+        lambda one: one.marked_pct is not None and one.dropped_pct is not None,
+        lambda one: say(
+            "{marked} and {dropped}",
+            marked=percent(one.marked_pct or 0.0, "marked ÷ (forwarded + dropped) frames"),
+            dropped=percent(one.dropped_pct or 0.0, "dropped ÷ (forwarded + dropped) frames"),
+        ),
+    )
+    hardly = all((one.switch_drops or 0) <= HARDLY * (one.marks or 0) for one in marked)
+    yield say(
+        "Frames that switches marked and dropped: {parts}{so}.",
+        parts=join(parts),
+        so=say("; ECN marks slow the senders down, losses hardly do")
+        if hardly and len(marked) == len(found.causes.signals)
+        else NOTHING,
+    )
+
+
+def probes(found: PanelResult) -> Iterator[Sentence]:
+    """What tail loss probes repaired."""
+    parts = _by_level(
+        found,
+        lambda one: bool(one.probe_repairs),
+        lambda one: say(
+            "{repaired} of {n}",
+            repaired=count(one.probe_repairs or 0, "losses that a tail loss probe repaired"),
+            n=count(one.probes or 0, "tail loss probes"),
+        ),
+    )
+    if parts:
+        yield say(
+            "Tail loss probes that repaired a loss before its timeout: {parts}.", parts=join(parts)
+        )
+
+
+def explained_waits(found: PanelResult) -> Iterator[Sentence]:
+    """Waits of about one minimum RTO that are no timeouts, and what waits so long."""
+    waits = [one for one in found.causes.long_waits if one.is_explained]
+    for setup, same in _grouped(waits):
+        cause = say(
+            "lost SYNs are sent again after the initial RTO ({n} in all)",
+            n=count(sum(one.setup or 0 for one in same), "SYN and SYN-ACK sent again"),
+        )
+        if not setup:
+            cause = say(
+                "a tail loss probe waits that long when one segment is outstanding ({n} probes in "
+                "all)",
+                n=count(sum(one.probes or 0 for one in same), "tail loss probes"),
+            )
+        yield say("{waits}: {cause}.", waits=_waits(found, same), cause=cause)
+
+
+def unexplained_waits(found: PanelResult) -> Iterator[Sentence]:
+    """The same where nothing that was counted waits so long: a reason to doubt."""
+    for _, same in _grouped(list(unexplained(found.causes.long_waits))):
+        again = sum(one.retransmitting for one in same)
+        known = (
+            say(
+                "segments are sent again in {n} of them",
+                n=count(again, "waits with segments sent again"),
+            )
+            if again
+            else say("nothing is sent again in them either")
+        )
+        yield say(
+            "{waits}{held}, and {known}: look for the cause before you trust the tail.",
+            waits=_waits(found, same),
+            held=in_panel(found.panel),
+            known=known,
+        )
+
+
+def _grouped(waits: Sequence[LongWaits]) -> Iterator[tuple[bool, list[LongWaits]]]:
+    """The waits of one level and one cause; SYNs are the cause only where no probe was sent."""
+
+    def key(one: LongWaits) -> tuple[str, bool]:
+        return str(one.level), not one.probes and bool(one.setup)
+
+    for (_, setup), same in groupby(sorted(waits, key=key), key=key):
+        yield setup, list(same)
+
+
+def _waits(found: PanelResult, same: Sequence[LongWaits]) -> Sentence:
+    where: dict[str, Number | Name | Sentence] = {
+        "at": at_levels(found.panel, [one.x for one in same]),
+        "on": on_level(found.panel, same[0].level),
+        "rto": plain(same[0].min_rto_ms, 0, "ms", "tcp.min_rto of the senders in the plan"),
+    }
+    samples = [one.samples for one in same if one.samples is not None]
+    if not samples:
+        return say(
+            "The {percentile} percentile{at}{on} is about one minimum RTO ({rto}) above the "
+            "median, and no timeout is counted",
+            percentile=Name("99th"),
+            **where,
+        )
+    return say(
+        "{n} of {all} {noun}s{at}{on} wait about one minimum RTO ({rto}) without a timeout",
+        n=count(sum(one.waiting for one in same), "samples that wait, and have no timeout"),
+        all=count(sum(samples), "samples of these cells"),
+        noun=Name(found.workload.counted.noun),
+        **where,
+    )
+
+
+def _by_level(
+    found: PanelResult, has: Callable[[Signals], bool], told: Callable[[Signals], Sentence]
+) -> list[Sentence]:
+    """What is told of each level that has it."""
+    return [
+        say("{text}{on}", text=told(one), on=on_level(found.panel, one.level))
+        for one in found.causes.signals
+        if has(one)
+    ]
+
+
+def _a_run(total: int | None, one: Signals, what: str) -> Number:
+    """A count by runs."""
+    mean = (total or 0) / one.runs
+    return plain(mean, 0 if mean >= 10 or not mean else 1, "", f"{what}, mean over the runs")

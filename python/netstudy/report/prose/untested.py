@@ -1,0 +1,111 @@
+"""What a study asks and cannot test, a sentence each: for `validate` and for the report."""
+
+from __future__ import annotations
+
+from netstudy.analysis.untested import Depth, Untested
+from netstudy.report.numbers import full_level, listed
+from netstudy.report.prose.words import NOTHING
+from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.units import format_size
+
+
+def untested_sentence(found: Untested) -> Sentence:
+    """What cannot be seen, why, and what to do about it."""
+    factor, nodes = Name(found.factor or ""), Name(listed(list(found.nodes)))
+    levels = Name(listed([full_level(found.factor or "", level) for level in found.levels]))
+    match found.kind:
+        case "same levels":
+            return say(
+                "{levels} set the same values, so nothing can differ between them: use "
+                "{reference} in a setting that takes effect.",
+                levels=levels,
+                reference=Name(f"${{{found.factor}}}", code=True),
+            )
+        case "nothing marks":
+            return say(
+                "{who} on {nodes} cannot be tested: no switch on the path marks. Set {key} of a "
+                "switch.",
+                who=Name(_ecn(found)),
+                nodes=nodes,
+                key=Name("ecn_threshold", code=True),
+            )
+        case "nobody listens":
+            return say(
+                "{nodes} marks from its {key} on, but no sender has ECN, so nothing is marked: "
+                "set {ecn} at both ends.",
+                nodes=nodes,
+                key=Name("ecn_threshold", code=True),
+                ecn=Name("tcp.ecn: true", code=True),
+            )
+        case "cannot fill":
+            return say(
+                "The buffer cannot fill at {depths}: all senders together have no more than that "
+                "to send at once, so nothing can differ between these levels of {factor}.",
+                depths=_depths(found),
+                factor=factor,
+            )
+        case "never filled":
+            return say(
+                "The buffer never filled at {depths}, so nothing can differ between these levels "
+                "of {factor}.",
+                depths=_depths(found),
+                factor=factor,
+            )
+        case "no timeout":
+            return say(
+                "No retransmission timed out in any run, so {factor} was not tested: it acts on "
+                "timeouts alone.",
+                factor=factor,
+            )
+        case "no loss":
+            return say(
+                "No packet was lost in any run, so {factor} was not tested: it acts on losses "
+                "alone.",
+                factor=factor,
+            )
+        case "no signal":
+            return say(
+                "No packet was lost or marked in any run, so {factor} was hardly tested: {levels} "
+                "differ mainly in what they do about losses and marks.",
+                factor=factor,
+                levels=levels,
+            )
+        case "no mark":
+            return say(
+                "{nodes} marked nothing in any run, so {who} was not tested: the queue stayed "
+                "below {key}.",
+                nodes=nodes,
+                who=Name(_ecn(found)),
+                key=Name("ecn_threshold", code=True),
+            )
+        case "no PAUSE":
+            return say(
+                "{nodes} sent no PAUSE in any run, so PAUSE was not tested: no queue reached "
+                "{key}.",
+                nodes=nodes,
+                key=Name("pause_high", code=True),
+            )
+
+
+def _ecn(found: Untested) -> str:
+    return "DCTCP" if found.dctcp else "ECN"
+
+
+def _depths(found: Untested) -> Sentence:
+    """The levels, each with how far its buffer was filled, or can be."""
+    return join([_depth(found.factor or "", one) for one in found.depths])
+
+
+def _depth(factor: str, one: Depth) -> Sentence:
+    most = NOTHING
+    if one.most_bytes is not None:
+        size, longest = (_size(value) for value in (one.size_bytes, one.most_bytes))
+        most = say(" ({longest} of {size} at most)", longest=longest, size=size)
+    return say("{level}{most}", level=Name(full_level(factor, one.level)), most=most)
+
+
+def _size(value: int) -> Number:
+    """Rounded to three digits."""
+    digits = len(str(value))
+    rounded = round(value, 3 - digits) if digits > 3 else value
+    return Number(value, format_size(rounded), "bytes of frames")

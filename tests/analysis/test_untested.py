@@ -1,0 +1,174 @@
+"""What a study asks and cannot test: found in the plan, or in the records that lack it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netstudy.analysis.study_result import analyse
+from netstudy.analysis.untested import Untested, of_plan
+from netstudy.analysis.workloads import workload_of
+from netstudy.plan import make_plan
+from netstudy.report.prose.untested import untested_sentence
+from netstudy.report.prose.warn import warnings
+from netstudy.study import load
+from netstudy.wire import Run, RunRecord
+from tests.report.results import from_text
+from tests.report.test_signals import counting, quiet
+
+STUDY = """
+study: asked
+question: What does it do?
+factors: {{{factor}, servers: [2, 4]}}
+topology:
+  switch: {{profile: generic-shallow{switch}}}
+  client: {{profile: host-10g, tcp: {{{client}}}}}
+  server: {{profile: host-10g, count: "${{servers}}", tcp: {{{server}}}}}
+  link: {{rate: 10 Gbit/s, delay: 5 us, mtu: 1500}}
+workload:
+  incast: {{block: {block}, iterations: 60}}
+replicates: 5
+"""
+DCTCP = "congestion_control: dctcp"
+
+
+def text_of(
+    factor: str = "other: [x]",
+    switch: str = "",
+    client: str = "",
+    server: str = "",
+    block: str = "20 kB",
+) -> str:
+    return STUDY.format(factor=factor, switch=switch, client=client, server=server, block=block)
+
+
+def planned(folder: Path, text: str) -> tuple[Untested, ...]:
+    path = folder / "study.yaml"
+    path.write_text(text)
+    study = load(path)
+    plan = make_plan(study, seed=1).plan
+    return of_plan(study, plan, workload_of(plan))
+
+
+def told(found: Untested) -> str:
+    return str(untested_sentence(found)).replace("\u00a0", " ")
+
+
+def test_dctcp_needs_a_switch_that_marks(tmp_path: Path) -> None:
+    (found,) = planned(tmp_path, text_of(client=DCTCP, server=DCTCP))
+    assert (found.kind, found.nodes, found.dctcp) == ("nothing marks", ("server",), True)
+    assert "DCTCP on server cannot be tested: no switch on the path marks." in told(found)
+    assert not planned(
+        tmp_path, text_of(client=DCTCP, server=DCTCP, switch=", ecn_threshold: 90 kB")
+    )
+
+
+def test_a_switch_off_the_path_does_not_help(tmp_path: Path) -> None:
+    text = text_of(client=DCTCP, server=DCTCP)
+    text = text.replace("  switch: {profile: generic-shallow}\n", "").replace(
+        "  link: {rate: 10 Gbit/s, delay: 5 us, mtu: 1500}\n",
+        """\
+  switches:
+    near: {profile: generic-shallow}
+    aside: {profile: generic-shallow, ecn_threshold: 90 kB}
+  links:
+    - {between: [client, near], rate: 10 Gbit/s}
+    - {between: [server, near], rate: 10 Gbit/s}
+    - {between: [near, aside], rate: 10 Gbit/s}
+""",
+    )
+    (found,) = planned(tmp_path, text)
+    assert found.kind == "nothing marks"
+    assert not planned(tmp_path, text.replace("[client, near]", "[client, aside]"))
+
+
+def test_ecn_without_its_control_level_is_no_question(tmp_path: Path) -> None:
+    """A factor with and without marks is a fair comparison."""
+    mark = "threshold: [{name: low, at: 30 kB}, {name: high, at: 100 MB}]"
+    found = planned(
+        tmp_path,
+        text_of(mark, client=DCTCP, server=DCTCP, switch=', ecn_threshold: "${threshold.at}"'),
+    )
+    assert not found
+
+
+def test_a_switch_that_is_told_to_mark_needs_senders_with_ecn(tmp_path: Path) -> None:
+    (found,) = planned(tmp_path, text_of(switch=", ecn_threshold: 90 kB", server="ecn: true"))
+    assert (found.kind, found.nodes) == ("nobody listens", ("switch",))
+    assert "set tcp.ecn: true at both ends" in told(found)
+    by_profile = text_of().replace("generic-shallow", "generic-shared")
+    assert not planned(tmp_path, by_profile), "its profile marks for whoever listens"
+
+
+def test_levels_that_set_the_same_values_are_named(tmp_path: Path) -> None:
+    who = "who: [{name: a, rto: 200 ms}, {name: b, rto: 0.2 s}, {name: c, rto: 10 ms}]"
+    (found,) = planned(tmp_path, text_of(who, server='min_rto: "${rto}"'))
+    assert (found.kind, found.factor, found.levels) == ("same levels", "who", ("a", "b"))
+    assert told(found).startswith("who a and who b set the same values")
+
+
+def test_a_buffer_that_all_senders_together_cannot_fill(tmp_path: Path) -> None:
+    """Four servers of 20 kB have at most 83,867 bytes of frames at once: 80,000 x 1518 / 1448."""
+    sizes = "buffer: [64 kB, 1 MB, 2 MB]"
+    text = text_of(sizes, switch=', port_buffer: "${buffer}"')
+    (found,) = planned(tmp_path, text)
+    assert (found.kind, found.levels) == ("cannot fill", ("1 MB", "2 MB"))
+    assert {one.most_bytes for one in found.depths} == {80_000 * 1518 // 1448}
+    assert "buffer 1 MB (83.9 kB of 1 MB at most)" in told(found)
+    assert not planned(tmp_path, text.replace("20 kB", "2 MB"))
+
+
+def untested_of(folder: Path, text: str, **counted: int) -> list[str]:
+    def maker(one: Run) -> RunRecord:
+        return counting(quiet(one), **counted)
+
+    result = analyse(from_text(folder, text, maker))
+    assert {told(one) for one in result.warnings.untested} <= {
+        str(one).replace("\u00a0", " ") for one in warnings(result)
+    }
+    return [told(one) for one in result.warnings.untested]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            text_of("min_rto: [1 ms, 200 ms]", server='min_rto: "${min_rto}"'),
+            "No retransmission timed out in any run, so min_rto was not tested",
+        ),
+        (
+            text_of("rack: [true, false]", server='rack: "${rack}"'),
+            "No packet was lost in any run, so rack was not tested",
+        ),
+        (
+            text_of("control: [reno, cubic]", server='congestion_control: "${control}"'),
+            "so control was hardly tested: reno and cubic differ mainly in what they do about",
+        ),
+        (
+            text_of(client=DCTCP, server=DCTCP, switch=", ecn_threshold: 90 kB"),
+            "switch marked nothing in any run, so DCTCP was not tested",
+        ),
+        (
+            text_of(switch=", pause_high: 90 kB, honours_pause: true"),
+            "switch sent no PAUSE in any run, so PAUSE was not tested",
+        ),
+    ],
+)
+def test_what_never_happened_was_not_tested(tmp_path: Path, text: str, said: str) -> None:
+    (found,) = untested_of(tmp_path, text)
+    assert said in found
+
+
+def test_a_buffer_that_never_filled_is_told_with_its_longest_queue(tmp_path: Path) -> None:
+    text = text_of("buffer: [256 kB, 1 MB]", switch=', port_buffer: "${buffer}"', block="2 MB")
+    (found,) = untested_of(tmp_path, text, queue_bytes_max=120_400)
+    assert "never filled at buffer 256 kB (120 kB of 256 kB at most) and buffer 1 MB" in found
+
+
+def test_pauses_and_marks_that_happened_are_no_caveat(tmp_path: Path) -> None:
+    pausing = text_of(switch=", pause_high: 90 kB, honours_pause: true")
+    assert not untested_of(tmp_path, pausing, pauses_sent=3)
+    marking = text_of(client=DCTCP, server=DCTCP, switch=", ecn_threshold: 90 kB")
+    (tmp_path / "b").mkdir()
+    assert not untested_of(tmp_path / "b", marking, frames_marked=3, frames_forwarded=9)

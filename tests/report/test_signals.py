@@ -1,0 +1,213 @@
+"""Causes that are easily missed: told where records have them planted, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.report.prose.explain import cause_summary, chain
+from netstudy.report.prose.observe import observations
+from netstudy.report.prose.warn import warnings
+from netstudy.wire import Run, RunRecord
+from tests.report.results import from_text, study_text
+from tests.report.synthetic import from_samples, server_count
+
+SWITCHES = """
+factors: {switch: [arista-7124s, nexus-5010], servers: [2, 4, 6, 8]}
+replicates: 5
+compare: {factor: switch, base: nexus-5010, noise: 2 %}
+"""
+COUNTED = {"ring_drops", "loss_probes", "loss_probe_recoveries", "pauses_sent"}
+"""Counters of hosts."""
+
+
+def counting(made: RunRecord, **counted: int) -> RunRecord:
+    """The record with counters: those of hosts at the client, the others at the client's port."""
+    hosts = {name: (0, counted.get(name, 0)) for name in COUNTED}
+    none = dict.fromkeys(COUNTED, (0, 0))
+    port = {name: (0, counted.get(name, 0)) for name in ("frames_marked", "frames_forwarded")}
+    ports = {**made.ports["switch"]["client"], **port, "pauses_sent": (0, 0)}
+    ports["queue_bytes_max"] = (0, counted.get("queue_bytes_max", 0))
+    hosts_of_run = [name for name, node in made.nodes.items() if node.kind == "host"]
+    return made.model_copy(
+        update={
+            "counters": {name: hosts if name == "client" else none for name in hosts_of_run},
+            "ports": {"switch": {"client": ports}},
+        }
+    )
+
+
+def wire_ms(planned: Run) -> float:
+    return server_count(planned) * 4_000_000 * 8 / 1e7 * 1.05
+
+
+def quiet(planned: Run, **counted: int) -> RunRecord:
+    """Nothing dropped, nothing sent again."""
+    n = planned.count("measure")
+    rng = np.random.default_rng(int(planned.seed, 16))
+    times = wire_ms(planned) * (1 + 0.01 * rng.random(n))
+    zeros = np.zeros(n, dtype=int)
+    return counting(from_samples(planned, times, zeros, zeros, zeros), **counted)
+
+
+def waiting(planned: Run, *, again: int, **counted: int) -> RunRecord:
+    """One iteration in thirty takes 205 ms longer, without a timeout."""
+    n = planned.count("measure")
+    late = np.arange(n) % 30 == 7
+    zeros = np.zeros(n, dtype=int)
+    rng = np.random.default_rng(int(planned.seed, 16))
+    times = wire_ms(planned) * (1 + 0.01 * rng.random(n)) + 205.0 * late
+    return counting(from_samples(planned, times, late, again * late, zeros), **counted)
+
+
+def made_of(folder: Path, maker: Callable[[Run], RunRecord]) -> StudyResult:
+    return analyse(
+        from_text(folder, study_text(SWITCHES, switch='"${switch}"', servers='"${servers}"'), maker)
+    )
+
+
+def is_nexus(planned: Run) -> bool:
+    return planned.treatment["switch"] == "nexus-5010"
+
+
+def why(result: StudyResult) -> list[str]:
+    found = [str(one).replace("\u00a0", " ") for one in cause_summary(result.cases[0].panels[0])]
+    assert len(found) <= 2
+    return found
+
+
+def holding(result: StudyResult) -> set[tuple[str, str]]:
+    """The links that hold in some scope."""
+    links = result.cases[0].panels[0].causes.links
+    return {(link.cause.title, link.effect.title) for link in links if link.holds}
+
+
+def test_ring_drops_are_told_apart_from_the_drops_of_the_switch(tmp_path: Path) -> None:
+    def maker(planned: Run) -> RunRecord:
+        made = waiting(planned, again=1) if is_nexus(planned) else quiet(planned)
+        lost = 90 * server_count(planned) if is_nexus(planned) else 0
+        return counting(made, ring_drops=lost)
+
+    result = made_of(tmp_path, maker)
+    assert "Full receive rings of hosts drop packets: 450 a run on nexus-5010" in why(result)[0]
+    assert "% of all that are lost)" in why(result)[0]
+    rises = [
+        one for one in result.cases[0].panels[0].causes.chain if one.cause.title == "Ring drops"
+    ]
+    assert [one.effect.title for one in rises] == ["TCP retransmissions"]
+
+
+def test_an_rto_like_wait_is_explained_by_the_tail_loss_probes_that_were_sent(
+    tmp_path: Path,
+) -> None:
+    result = made_of(tmp_path, lambda planned: waiting(planned, again=1, loss_probes=3))
+    (cell, *_) = result.cases[0].panels[0].causes.long_waits
+    assert (cell.waiting, cell.samples, cell.retransmitting) == (15, 450, 15)
+    told = " ".join(why(result))
+    assert "60 of 1,800 iterations at 2 to 8 servers on arista-7124s wait about one" in told
+    assert "minimum RTO (200 ms) without a timeout: a tail loss probe waits that long" in told
+    assert not [one for one in map(str, warnings(result)) if "minimum RTO" in one]
+
+
+@pytest.mark.parametrize(
+    ("again", "known"),
+    [(0, "nothing is sent again in them either"), (1, "segments are sent again in 60 of them")],
+)
+def test_an_rto_like_wait_that_nothing_explains_is_a_caveat(
+    tmp_path: Path, again: int, known: str
+) -> None:
+    result = made_of(tmp_path, lambda planned: waiting(planned, again=again))
+    told = [str(one).replace("\u00a0", " ") for one in warnings(result)]
+    (one, other) = [text for text in told if "about one minimum RTO (200 ms)" in text]
+    assert known in one
+    assert "on nexus-5010" in other
+    assert not why(result)
+
+
+def test_a_wait_with_a_timeout_is_the_timeouts_own(tmp_path: Path) -> None:
+    def maker(planned: Run) -> RunRecord:
+        made = waiting(planned, again=1)
+        rows = made.samples.iteration
+        assert rows is not None
+        late = rows.model_copy(update={"timeouts": rows.retransmissions})
+        samples = made.samples.model_copy(update={"iteration": late})
+        return made.model_copy(update={"samples": samples})
+
+    result = made_of(tmp_path, maker)
+    assert result.cases[0].panels[0].causes.long_waits == ()
+    assert "waiting for retransmission timeouts accounts for about" in why(result)[0]
+
+
+def test_a_tail_without_a_gap_is_no_wait(tmp_path: Path) -> None:
+    def maker(planned: Run) -> RunRecord:
+        n = planned.count("measure")
+        times = wire_ms(planned) + 220 * np.linspace(0, 1, n) ** 4
+        zeros = np.zeros(n, dtype=int)
+        return from_samples(planned, times, zeros, zeros, zeros)
+
+    assert made_of(tmp_path, maker).cases[0].panels[0].causes.long_waits == ()
+
+
+def test_marks_stand_beside_drops_and_prevent_them_where_levels_show_it(tmp_path: Path) -> None:
+    def maker(planned: Run) -> RunRecord:
+        n, load = planned.count("measure"), server_count(planned)
+        zeros = np.zeros(n, dtype=int)
+        drops = zeros if is_nexus(planned) else zeros + 10 * load
+        times = wire_ms(planned) * np.ones(n) + 0.1 * drops
+        made = from_samples(planned, times, drops, drops, zeros)
+        marked = 400 * load if is_nexus(planned) else 4 * planned.replicate
+        return counting(made, frames_marked=marked, frames_forwarded=10_000)
+
+    result = made_of(tmp_path, maker)
+    told = " ".join(why(result))
+    assert "Frames that switches marked and dropped: 0.1 % and 31.0 % on arista-7124s" in told
+    assert "20.0 % and 0 % on nexus-5010." in told
+    assert "losses hardly do" not in told, "one of the two loses a lot"
+
+
+def test_marks_alone_slow_senders_down(tmp_path: Path) -> None:
+    result = made_of(
+        tmp_path, lambda planned: quiet(planned, frames_marked=500, frames_forwarded=10_000)
+    )
+    assert "ECN marks slow the senders down, losses hardly do" in why(result)[0]
+
+
+def test_pause_stands_beside_the_drops_that_it_leaves(tmp_path: Path) -> None:
+    def maker(planned: Run) -> RunRecord:
+        return quiet(planned, pauses_sent=70 * server_count(planned) * is_nexus(planned))
+
+    told = " ".join(why(made_of(tmp_path, maker)))
+    assert "PAUSE frames and dropped packets a run: 0 and 0 on arista-7124s" in told
+    assert "350 and 0 on nexus-5010" in told
+
+
+def test_probes_that_repaired_losses_are_counted(tmp_path: Path) -> None:
+    result = made_of(
+        tmp_path, lambda planned: quiet(planned, loss_probes=4, loss_probe_recoveries=3)
+    )
+    assert "60 of 80 on arista-7124s and 60 of 80 on nexus-5010" in why(result)[0]
+
+
+def test_what_does_not_occur_has_no_link_and_no_sentence(tmp_path: Path) -> None:
+    result = made_of(tmp_path, quiet)
+    panel = result.cases[0].panels[0]
+    assert [step.cause.title for step in panel.causes.chain] == [
+        "Dropped packets",
+        "Dropped packets",
+        "TCP retransmissions",
+        "TCP timeouts",
+    ]
+    told = " ".join(map(str, chain(panel)))
+    assert not [word for word in ("ring", "PAUSE", "mark", "probe") if word in told]
+
+
+def test_observations_name_the_range_once_and_say_none(tmp_path: Path) -> None:
+    result = made_of(tmp_path, quiet)
+    told = [str(one).replace("\u00a0", " ") for one in observations(result.cases[0].panels[0])]
+    assert told[0].startswith("Completion time from 2 to 8 servers: ")
+    assert "Dropped packets: none." in told
+    assert "Iterations with a timeout: none." in told

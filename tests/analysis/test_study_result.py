@@ -84,6 +84,4 @@ def test_figures_and_conclusions_that_are_not_carried_out_are_named(tmp_path: Pa
     assert result.warnings.not_shown == (
         "figures[1]",
         "conclude.bottleneck",
-        "conclude.knee",
-        "conclude.compare",
     )

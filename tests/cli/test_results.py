@@ -155,6 +155,7 @@ class TestReport:
             "html": "elsewhere/report.html",
             "markdown": "elsewhere/report.md",
             "requirements": [],
+            "expectations": [],
         }
         for name in ("report.html", "report.md"):
             assert (Path("elsewhere") / name).read_bytes() == (done.path / name).read_bytes()

@@ -71,6 +71,7 @@ def published(
     def of(wanted: Sequence[Metric]) -> tuple[Metric, ...]:
         return tuple(given[metric.name] for metric in wanted if metric.name in given)
 
+    rising = tuple(metric for metric in metrics if metric.direction == "higher")
     drops, again, timeouts = (
         (base.drops, base.retransmissions, base.timeouts)
         if base
@@ -83,7 +84,7 @@ def published(
         figures=(of(base.figures) if base else ()) or metrics,
         observed=(of(base.observed) if base else ()) or metrics,
         compared_on=(of(base.compared_on) if base else ()) or metrics[:1],
-        throughput=((of((base.throughput,)) if base else ()) or metrics)[0],
+        throughput=((of((base.throughput,)) if base else ()) or rising or metrics)[0],
         chain=tuple(
             Step(given[step.cause.name], given[step.effect.name], step.expects_rise)
             for step in (base.chain if base else ())

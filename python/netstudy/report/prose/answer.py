@@ -72,7 +72,8 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     tables = [table for found in case.panels for table in found.verdicts if table.metric == metric]
     whole = result.effects[case.name]
     if not tables:
-        own = [sentences_of(one) for one in result.concluded if one.case == case.name]
+        drawn = (one for one in result.concluded if one.case == case.name and one.drawn)
+        own = map(sentences_of, drawn)
         yield from (one for turn in zip_longest(*own) for one in turn if one is not None)
     if case.loops:
         yield from map(loop_sentence, case.loops)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import netstudy
-from netstudy.data.packages import EXTRAS
+from netstudy.packages import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "scipy", "pydantic", "altair", "pyarrow", "pandas", "polars", "duckdb")

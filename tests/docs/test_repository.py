@@ -70,7 +70,12 @@ def test_tests_run_with_the_packages_that_users_get() -> None:
 
     assert users
     assert users <= developers
-    assert {one.partition("==")[0] for one in with_extras} >= {"pyarrow", "pandas", "polars"}
+    assert {one.partition("==")[0] for one in with_extras} >= {
+        "pyarrow",
+        "pandas",
+        "polars",
+        "typst",
+    }
     assert with_extras <= developers
 
 

@@ -192,6 +192,14 @@ def test_probes_that_repaired_losses_are_counted(tmp_path: Path) -> None:
     assert "60 of 80 on arista-7124s and 60 of 80 on nexus-5010" in why(result)[0]
 
 
+def test_names_along_x_are_told_apart_where_nothing_is_compared(tmp_path: Path) -> None:
+    text = study_text("factors: {switch: [arista-7124s, nexus-5010]}\n", switch='"${switch}"')
+    result = analyse(
+        from_text(tmp_path, text, lambda one: quiet(one, ring_drops=90 * is_nexus(one)))
+    )
+    assert "Full receive rings of hosts drop packets: 90 a run with nexus-5010" in why(result)[0]
+
+
 def test_what_does_not_occur_has_no_link_and_no_sentence(tmp_path: Path) -> None:
     result = made_of(tmp_path, quiet)
     panel = result.cases[0].panels[0]

@@ -103,12 +103,14 @@ class LongWaits:
 
 
 def signals(panel: Panel) -> tuple[Signals, ...]:
-    """The totals at each level of the series."""
-    return tuple(_totals(panel, level) for level in panel.series_levels)
+    """The totals at each level of the series; without one, at each name along x."""
+    if panel.series is None and panel.x is not None and not panel.x_numeric:
+        cells = ((x, panel.cell(x, None)) for x in panel.x_levels)
+        return tuple(_totals(x, [cell]) for x, cell in cells if cell is not None)
+    return tuple(_totals(level, panel.along_x(level)) for level in panel.series_levels)
 
 
-def _totals(panel: Panel, level: Level | None) -> Signals:
-    cells = panel.along_x(level)
+def _totals(level: Level | None, cells: Sequence[CellRow]) -> Signals:
     return Signals(
         level=level,
         runs=sum(len(cell.runs) for cell in cells),

@@ -30,6 +30,9 @@ def command(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Write there, not into the folder."),
     ] = None,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Write report.pdf too (needs the optional package typst).")
+    ] = False,
     results: options.Results = options.RESULTS,
     json: options.Json = False,
 ) -> None:
@@ -42,15 +45,19 @@ def command(
 
     folder = Results(results).resolve(run, done=True)
     with storage(output or folder.path):
-        result, files = _write_anew(folder) if output is None else _write_into(folder, output)
+        if output is None:
+            result, files = _write_anew(folder, with_pdf=pdf)
+        else:
+            result, files = _write_into(folder, output, with_pdf=pdf)
     if json:
         from netstudy.report.expectation_table import expectations_as_data
         from netstudy.report.export import requirements_as_data
 
+        written = {"html": str(files.html), "markdown": str(files.md)}
+        written |= {} if files.pdf is None else {"pdf": str(files.pdf)}
         print_json(
             {
-                "html": str(files.html),
-                "markdown": str(files.md),
+                **written,
                 "requirements": requirements_as_data(result.requirements),
                 "expectations": expectations_as_data(result.expectations),
             }
@@ -58,16 +65,18 @@ def command(
     else:
         print(files.html)
         print(files.md)
+        if files.pdf is not None:
+            print(files.pdf)
     raise typer.Exit(MISSED if result.missed else 0)
 
 
-def _write_anew(folder: Folder) -> tuple[StudyResult, ReportFiles]:
+def _write_anew(folder: Folder, *, with_pdf: bool) -> tuple[StudyResult, ReportFiles]:
     with folder.writing(), phases() as on_phase:
-        published = publish(folder, on_phase)
+        published = publish(folder, on_phase, with_pdf=with_pdf)
     return published.result, published.report
 
 
-def _write_into(folder: Folder, output: Path) -> tuple[StudyResult, ReportFiles]:
+def _write_into(folder: Folder, output: Path, *, with_pdf: bool) -> tuple[StudyResult, ReportFiles]:
     from netstudy.analysis.study_result import analyse
     from netstudy.report.pages import write_report
 
@@ -75,7 +84,7 @@ def _write_into(folder: Folder, output: Path) -> tuple[StudyResult, ReportFiles]
     with phases() as on_phase:
         on_phase("analysing")
         result = analyse(folder)
-        return result, write_report(folder, result, output, on_phase)
+        return result, write_report(folder, result, output, on_phase, with_pdf=with_pdf)
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,9 @@ def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool) -> Published:
         return publish(folder, on_phase, seals=is_final)
 
 
-def publish(folder: Folder, on_phase: OnPhase, *, seals: bool = True) -> Published:
+def publish(
+    folder: Folder, on_phase: OnPhase, *, seals: bool = True, with_pdf: bool = False
+) -> Published:
     """Analyse the folder's records, write cells.csv and the report, and seal it (again)."""
     from netstudy.analysis.study_result import analyse
     from netstudy.report.export import to_csv
@@ -113,7 +124,7 @@ def publish(folder: Folder, on_phase: OnPhase, *, seals: bool = True) -> Publish
     result = analyse(folder)
     cells = folder.path / _CELLS
     write_atomic(cells, to_csv(result.cells).encode())
-    report = write_report(folder, result, on_phase=on_phase)
+    report = write_report(folder, result, on_phase=on_phase, with_pdf=with_pdf)
     if seals:
         folder.seal(utc_now())
     return Published(result, report, cells)

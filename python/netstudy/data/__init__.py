@@ -12,8 +12,8 @@ well. pyarrow, pandas and polars are imported when a conversion needs them.
 
 from __future__ import annotations
 
-from netstudy.data.packages import MissingPackageError
 from netstudy.data.study_data import StudyData, open
 from netstudy.data.table import Column, Table
+from netstudy.packages import MissingPackageError
 
 __all__ = ["Column", "MissingPackageError", "StudyData", "Table", "open"]

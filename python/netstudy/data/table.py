@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from netstudy.data.packages import module, package
+from netstudy.packages import module, package
 from netstudy.store import storage, write_atomic
 
 if TYPE_CHECKING:

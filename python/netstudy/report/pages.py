@@ -1,4 +1,4 @@
-"""The report as files: a self-contained HTML page, Markdown, and the figures."""
+"""The report as files: a self-contained HTML page, Markdown, figures, and a PDF if asked for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from netstudy.report import typst
 from netstudy.report.document import Document, document
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.refs import Number
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from netstudy.analysis.study_result import StudyResult
     from netstudy.store import Folder
 
-_HTML, _MARKDOWN, _FIGURES = "report.html", "report.md", "figures"
+_HTML, _MARKDOWN, _PDF, _FIGURES = "report.html", "report.md", "report.pdf", "figures"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class ReportFiles:
     html: Path
     md: Path
     figures: tuple[Path, ...]
+    pdf: Path | None = None
+    """None: none was asked for."""
 
     @classmethod
     def within(cls, folder: Path) -> ReportFiles:
@@ -42,13 +45,17 @@ def write_report(
     result: StudyResult,
     into: Path | None = None,
     on_phase: Callable[[str], object] = lambda _phase: None,
+    *,
+    with_pdf: bool = False,
 ) -> ReportFiles:
-    """Write report.html, report.md and figures/*.svg into the folder, or into another one;
-    `on_phase` is told what is being done.
+    """Write report.html, report.md and figures/*.svg into the folder, or into another one, and
+    `with_pdf` report.pdf; `on_phase` is told what is being done.
 
     The same folder gives the same bytes; each file is written completely or not at all. Raises
-    OSError when a file cannot be written.
+    OSError when a file cannot be written, MissingPackageError without what makes a PDF.
     """
+    if with_pdf:
+        typst.check()
     on_phase("drawing")
     doc = document(folder, result)
     to = into or folder.path
@@ -57,7 +64,12 @@ def write_report(
     on_phase("writing")
     write_atomic(html, render_html(doc).encode())
     write_atomic(md, render_markdown(doc).encode())
-    return ReportFiles(html, md, figures)
+    if not with_pdf:
+        return ReportFiles(html, md, figures)
+    on_phase("setting the PDF")
+    pdf = to / _PDF
+    write_atomic(pdf, typst.pdf(render_typst(doc)))
+    return ReportFiles(html, md, figures, pdf)
 
 
 def _write_figures(folder: Path, doc: Document) -> tuple[Path, ...]:
@@ -88,6 +100,17 @@ def render_markdown(doc: Document) -> str:
     environment.filters["md"] = text
     environment.filters["md_table"] = pipe_table
     return environment.get_template("report.md.j2").render(doc=doc)
+
+
+def render_typst(doc: Document) -> str:
+    """The source of the PDF, with its figures."""
+    environment = _templates(escapes=False)
+    environment.filters["typ"] = typst.content
+    environment.filters["typ_literal"] = typst.literal
+    environment.filters["typ_share"] = typst.share_pct
+    environment.filters["typ_table"] = typst.table_source
+    environment.filters["typ_sheet"] = typst.sheet_of
+    return environment.get_template("report.typ.j2").render(doc=doc)
 
 
 def _templates(*, escapes: bool) -> Environment:

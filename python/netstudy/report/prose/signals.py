@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
+from netstudy.analysis.layout import Panel
 from netstudy.analysis.signals import LongWaits, Signals, unexplained
 from netstudy.analysis.study_result import PanelResult
 from netstudy.report.cellrefs import count, percent, plain
-from netstudy.report.prose.words import NOTHING, at_levels, in_panel, on_level
+from netstudy.report.prose.words import NOTHING, at_levels, in_panel, named, on_level
 from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.wire import Level
 
 MOST_PCT = 50.0
 HARDLY = 0.01
@@ -22,7 +24,7 @@ def ring_drops(found: PanelResult) -> Iterator[Sentence]:
         say(
             "{n} a run{on}{share}",
             n=_a_run(one.ring_drops, one, "ring drops"),
-            on=on_level(found.panel, one.level),
+            on=_on(found.panel, one.level),
             share=_share(one),
         )
         for one in found.causes.signals
@@ -182,10 +184,17 @@ def _by_level(
 ) -> list[Sentence]:
     """What is told of each level that has it."""
     return [
-        say("{text}{on}", text=told(one), on=on_level(found.panel, one.level))
+        say("{text}{on}", text=told(one), on=_on(found.panel, one.level))
         for one in found.causes.signals
         if has(one)
     ]
+
+
+def _on(panel: Panel, level: Level | None) -> Sentence:
+    """The level that something was counted at: of the series, or a name along x."""
+    if panel.series is None and level is not None:
+        return say(" with {level}", level=named(panel.x or "", level))
+    return on_level(panel, level)
 
 
 def _a_run(total: int | None, one: Signals, what: str) -> Number:

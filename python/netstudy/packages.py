@@ -12,9 +12,10 @@ EXTRAS: Final = {
     "pyarrow": ("pyarrow",),
     "pandas": ("pandas", "pyarrow"),
     "polars": ("polars", "pyarrow"),
+    "typst": ("typst",),
 }
-"""Package -> everything that its conversion needs: the extras of the same names, `arrow` for
-pyarrow."""
+"""Package -> everything that its use needs: the extras of the same names, `arrow` for pyarrow and
+`pdf` for typst."""
 
 
 class MissingPackageError(NetstudyError, ImportError):

@@ -1,0 +1,192 @@
+"""The report as a PDF, set by typst: paper has pages, so table heads are repeated on each and pages
+have numbers.
+
+The source is a template of its own over the same document as the other pages. All text goes into
+string literals, so that nothing in it is taken for markup. Fonts are those that typst brings, and
+figures are the SVG files of the report: a page looks the same on every machine, without network.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from netstudy.packages import package
+from netstudy.report.document import Figure
+from netstudy.report.refs import Name, Number, Sentence
+from netstudy.report.tables import Group, Table, Value, Verdict
+
+FONTS: Final = ("Libertinus Serif", "DejaVu Sans Mono")
+"""Of text and of code; the second also has the signs that the first lacks, such as ✓."""
+_BREAK: Final = "\u200b"
+"""A place at which a word may go on in the next line."""
+_UNBROKEN: Final = 14
+"""Characters of a word in a table after which it may be broken anywhere."""
+
+
+def check() -> None:
+    """Raises MissingPackageError if typst is not installed."""
+    package("typst")
+
+
+def pdf(source: str) -> bytes:
+    """The pages of a source. Raises MissingPackageError if typst is not installed."""
+    typst = package("typst")
+    made: bytes = typst.compile(source.encode(), ignore_system_fonts=True, timestamp=0)
+    return made
+
+
+def literal(text: str) -> str:
+    """Text as a string of typst."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'
+
+
+def content(value: Value | str) -> str:
+    """Text as content of typst; code stays code."""
+    if isinstance(value, Sentence):
+        return "".join(content(part) for part in value.parts)
+    if isinstance(value, Name) and value.code:
+        return f"#raw({literal(breakable(value.text))})"
+    text = "" if value is None else str(value)
+    return f"#{literal(text)}" if text else ""
+
+
+def breakable(text: str) -> str:
+    """Text with places to break long words: after signs, and anywhere in a very long word."""
+    return " ".join(_broken(word) for word in text.split(" "))
+
+
+def _broken(word: str) -> str:
+    if len(word) <= _UNBROKEN:
+        return word
+    parts = re.split(r"(?<=[/_.,=:@-])", word)
+    pieces = (part[at : at + _UNBROKEN] for part in parts for at in range(0, len(part), _UNBROKEN))
+    return _BREAK.join(pieces)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """How a table is put on paper."""
+
+    size_pt: float
+    flipped: bool
+    """On a page of its own in landscape."""
+
+
+_UPRIGHT_PT: Final = 482.0
+_FLIPPED_PT: Final = 729.0
+"""Width of the text on A4, upright and in landscape."""
+_SHEETS: Final = ((8.0, False), (7.0, False), (6.5, False), (8.0, True), (7.0, True), (6.0, True))
+"""Sizes of type, and whether in landscape, in the order in which they are tried."""
+_SMALLEST_PT: Final = 5.0
+_CHARACTER: Final = 0.48
+"""Mean width of a character by the size of the font."""
+_GAP_PT: Final = 7.0
+_SHORT_HEAD: Final = 8
+"""Characters of a heading that stays on one line."""
+_WORDS_WIDTH: Final = 24
+"""Characters to a line of a cell with words, which go to further lines."""
+
+
+def sheet_of(table: Table) -> Sheet:
+    """The largest type with which a table fits upright, else in landscape."""
+    widths = [_width(table, column) for column in range(_columns(table))]
+
+    def needed(size: float) -> float:
+        return sum(width * _CHARACTER * size + _GAP_PT for width in widths)
+
+    for size, flipped in _SHEETS:
+        if needed(size) <= (_FLIPPED_PT if flipped else _UPRIGHT_PT):
+            return Sheet(size, flipped)
+    return Sheet(_SMALLEST_PT, flipped=True)
+
+
+def _columns(table: Table) -> int:
+    return sum(group.width for group in table.groups)
+
+
+def _width(table: Table, column: int) -> int:
+    """Characters of the widest line of a column: numbers stay on one, words go to further ones."""
+    heads = [label for group in table.groups for label in (group.columns or (group.heading,))]
+    head = heads[column]
+    found = [len(head) if len(head) <= _SHORT_HEAD else _longest_word(head)]
+    for row in table.rows:
+        value = row[column]
+        text = "" if value is None else str(value)
+        longest = len(text) if isinstance(value, Number) else min(len(text), _WORDS_WIDTH)
+        found.append(longest)
+    return max(found)
+
+
+_WIDE_PX: Final = 720
+"""A figure of this width or more fills the share of the page that it may take."""
+
+
+def share_pct(figure: Figure, most_pct: int) -> str:
+    """The share of the text's width that a figure takes: smaller ones are not blown up."""
+    found = re.search(r'<svg[^>]*? width="([\d.]+)', figure.wide)
+    width_px = float(found[1]) if found else _WIDE_PX
+    return f"{most_pct * min(1.0, width_px / _WIDE_PX):.0f}%"
+
+
+def _longest_word(text: str) -> int:
+    return max((min(len(word), _UNBROKEN) for word in text.split()), default=1)
+
+
+def table_source(table: Table) -> str:
+    """A table whose head is repeated on each page that it goes on to."""
+    alignments = ", ".join("right" if one else "left" for one in _numeric(table))
+    widths = ", ".join(_column_widths(table))
+    cells = "\n".join(f"  {', '.join(_cell(value) for value in row)}," for row in table.rows if row)
+    return (
+        f"table(\n  columns: ({widths},),\n  align: ({alignments},),\n"
+        f"  table.header({', '.join(_head(table))}),\n{cells}\n)"
+    )
+
+
+def _column_widths(table: Table) -> Iterator[str]:
+    """Of each column: its content's, but under a common heading as wide as it needs, so that a long
+    heading goes to a second line and does not widen one of them."""
+    at = 0
+    for group in table.groups:
+        chars = [_width(table, at + index) for index in range(group.width)]
+        lacking = max(0, _longest_word(group.heading) - sum(chars))
+        for index in range(group.width):
+            wide = chars[index] + lacking / group.width
+            yield f"{wide * _CHARACTER:.2f}em + {_GAP_PT + 2:.0f}pt" if group.columns else "auto"
+        at += group.width
+
+
+def _numeric(table: Table) -> list[bool]:
+    columns = list(zip(*table.rows, strict=True)) or [()] * _columns(table)
+    return [any(isinstance(value, Number) for value in column) for column in columns]
+
+
+def _head(table: Table) -> Iterator[str]:
+    """The cells of the head, in one row or in two."""
+    numeric, at = _numeric(table), 0
+    for group in table.groups:
+        alignment = "center" if group.columns else "right" if numeric[at] else "left"
+        span = f"colspan: {group.width}" if group.columns else f"rowspan: {1 + table.two_levels}"
+        yield f"table.cell({span}, align: {alignment} + bottom)[{_heading(group)}]"
+        at += group.width
+    for group in table.groups:
+        for label in group.columns:
+            yield f"table.cell(align: right + bottom)[{content(breakable(label))}]"
+
+
+def _heading(group: Group) -> str:
+    unit = f" ({group.unit})" if group.unit else ""
+    note = f" #note[{content(group.note)}]" if group.note else ""
+    return f"#strong[{content(breakable(group.heading))}]{content(unit)}{note}"
+
+
+def _cell(value: Value) -> str:
+    if isinstance(value, Verdict):
+        return f"verdict({literal(value.outcome)}, {literal(str(value))})"
+    if isinstance(value, Name) and not value.code:
+        return f"[{content(breakable(value.text))}]"
+    return f"[{content(value)}]"

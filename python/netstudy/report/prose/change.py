@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from netstudy.analysis.intervals import Interval
@@ -25,6 +26,10 @@ class Change:
     ratio: float
     interval: Interval | None
     source: str
+    difference: float | None = None
+    """The first value minus the other; None: it is not told. Where the unit is %, it is told in
+    place of the ratio, in percentage points."""
+    difference_interval: Interval | None = None
 
     def inverse(self) -> Change:
         """The ratio seen from the other value."""
@@ -32,7 +37,14 @@ class Change:
         turned = (
             None if found is None or found.low <= 0 else Interval(1 / found.high, 1 / found.low)
         )
-        return Change(1 / self.ratio, turned, f"1 ÷ ({self.source})")
+        back = self.difference_interval
+        return Change(
+            1 / self.ratio if self.ratio else math.inf,
+            turned,
+            f"1 ÷ ({self.source})",
+            None if self.difference is None else -self.difference,
+            None if back is None else Interval(-back.high, -back.low),
+        )
 
 
 def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
@@ -59,6 +71,8 @@ def lead(metric: Metric, change: Change) -> Sentence:
 
     `change` is the better value by the worse one.
     """
+    if in_points(metric, change):
+        return say("{n}{ci}", n=_points(metric, change), ci=_points_interval(metric, change))
     number, is_times = _size(metric, change)
     if is_time(metric):
         template = "{n} times faster{ci}" if is_times else "{n} less time{ci}"
@@ -71,6 +85,15 @@ def lead(metric: Metric, change: Change) -> Sentence:
 
 def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
     """The better value beside the other, to stand after its name: takes 32 % less time than X."""
+    if in_points(metric, change):
+        return say(
+            "has a {what} that is {n} {way} than that of {other}{ci}",
+            what=Name(metric.label),
+            n=_points(metric, change),
+            way=Name("larger" if (change.difference or 0.0) > 0 else "smaller"),
+            other=other,
+            ci=_points_interval(metric, change),
+        )
     number, is_times = _size(metric, change)
     what = Name(metric.label)
     if is_time(metric):
@@ -86,6 +109,32 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
         if not is_times:
             template = "has {n} less {what} than {other}{ci}"
     return say(template, n=number, what=what, other=other, ci=_interval(metric, change))
+
+
+def in_points(metric: Metric, change: Change) -> bool:
+    """Whether the change is told in percentage points: a ratio of percentages would be misread."""
+    return metric.unit == "%" and change.difference is not None
+
+
+def _points(metric: Metric, change: Change) -> Number:
+    value = change.difference or 0.0
+    text = number_text(abs(value), max(1, metric.decimals))
+    return Number(abs(value), f"{text} percentage points", change.source.replace("÷", "−"))
+
+
+def _points_interval(metric: Metric, change: Change) -> Sentence:
+    found = change.difference_interval
+    if found is None:
+        return NOTHING
+    value, decimals = change.difference or 0.0, max(1, metric.decimals)
+    low, high = (found.low, found.high) if value > 0 else (-found.high, -found.low)
+    text = f"{number_text(low, decimals)} to {number_text(high, decimals)}"
+    source = f"95 % interval of the difference, {change.source}"
+    return say(
+        " ({level} CI {interval})",
+        level=Name("95 %"),
+        interval=Number((low + high) / 2, text, source),
+    )
 
 
 def _growth(metric: Metric, change: Change) -> Change:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netstudy.study.model import Study
 
 
-STATISTICS: Final = ("mean", "p50", "p90", "p99", "p999", "min", "max")
+STATISTICS: Final = ("mean", "p50", "p90", "p95", "p99", "p999", "min", "max")
 """What may end the name of a metric that has many samples in a run."""
 
 
@@ -25,6 +25,8 @@ class WorkloadMetric:
     text: str
     statistics: tuple[str, ...] = ()
     """Those that may follow its name; the mean may always."""
+    has_samples: bool = False
+    """Whether records hold its samples, so that a share of them may be above a limit."""
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,11 @@ class Probe(Model):
 PROBE_WORDS: Final = MetricWords(
     metrics={
         "probe_idle_us": WorkloadMetric(
-            "latency of the probe before the workload began", STATISTICS
+            "latency of the probe before the workload began", STATISTICS, has_samples=True
         ),
-        "probe_loaded_us": WorkloadMetric("latency of the probe beside the workload", STATISTICS),
+        "probe_loaded_us": WorkloadMetric(
+            "latency of the probe beside the workload", STATISTICS, has_samples=True
+        ),
         "probe_increase_us": WorkloadMetric(
             "what the workload adds to the latency of the probe", ("p50", "p99")
         ),
@@ -45,7 +47,7 @@ PROBE_WORDS: Final = MetricWords(
 TCP_WORDS: Final = MetricWords(
     metrics={
         "srtt_us": WorkloadMetric(
-            "smoothed round-trip time of the connections, as sampled", STATISTICS
+            "smoothed round-trip time of the connections, as sampled", STATISTICS, has_samples=True
         ),
         "min_rtt_us": WorkloadMetric(
             "smallest round-trip time of the connections, as sampled", ("min",)

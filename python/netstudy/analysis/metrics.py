@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from netstudy.analysis.distribution import SampledQuantity, order_interval
+from netstudy.analysis.distribution import Distribution, SampledQuantity, order_interval
 from netstudy.analysis.intervals import Estimate, Interval, over_runs, student_interval
 from netstudy.analysis.order_statistics import Lacking, carries, fewest, has_beyond, wider, wilson
 from netstudy.analysis.samples import RunSample, Terms
@@ -111,6 +111,13 @@ def _percent(found: Interval | None) -> Interval | None:
     return None if found is None else Interval(100 * found.low, 100 * found.high)
 
 
+def _not_below(floor: float, found: Interval | None, of: Distribution) -> Interval | None:
+    """An interval cut at a floor, if no sample is below that: times and rates have one of zero."""
+    if found is None or of.at_rank(1) < floor:
+        return found
+    return Interval(max(floor, found.low), found.high)
+
+
 def _within(found: Interval | None) -> Interval | None:
     return None if found is None else Interval(max(0.0, found.low), min(100.0, found.high))
 
@@ -139,7 +146,7 @@ class Percentile:
         if n < 2 or n < len(runs):
             return Estimate(value, None, 0, len(runs), "sample", bounds=ordered, from_samples=True)
         variance = float(np.var(single, ddof=1)) / n
-        bounds = wider(ordered, student_interval(value, variance, n - 1))
+        bounds = wider(ordered, _not_below(0.0, student_interval(value, variance, n - 1), found))
         return Estimate(
             value, variance, n - 1, n, "run", bounds=bounds, from_samples=bounds is ordered
         )

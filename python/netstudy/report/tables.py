@@ -13,6 +13,7 @@ from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.verdict import Comparison, Outcome, VerdictTable
 from netstudy.analysis.workloads.base import Account, Waiting
 from netstudy.report import cellrefs
@@ -222,14 +223,16 @@ def verdict_text(row: Comparison) -> str:
             if row.too_few_samples:
                 return "undecided, too few samples a run"
             more = ">1000" if row.more_runs is None else str(row.more_runs)
-            return f"undecided, {more} more runs"
+            return f"undecided, {more} more run{'' if more == '1' else 's'}"
         case "same":
             return "same"
         case _:
-            if row.lacking is not None:
-                found = row.lacking
-                return f"too few {found.noun}s: {found.samples:,} of {found.needed:,}"
-            return "not measured"
+            return "not measured" if row.lacking is None else lacking_text(row.lacking)
+
+
+def lacking_text(found: Lacking) -> str:
+    """Why a percentile has no value: too few iterations: 500 of 2,995."""
+    return f"too few {found.noun}s: {found.samples:,} of {found.needed:,}"
 
 
 def bare(value: float | None, metric: Metric, what: str) -> Number | None:

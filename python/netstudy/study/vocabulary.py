@@ -290,7 +290,14 @@ def _unknown(text: str, scope: Scope | None, name: str) -> str:
     return f'"{text}" is an unknown metric{hint}'
 
 
-SAMPLED: Final = tuple(name for name, one in WORKLOAD_METRICS.items() if one.has_samples)
+WORKLOADS_OWN: Final[Mapping[str, WorkloadMetric]] = {
+    base: metric
+    for kind, words in WORDS.items()
+    if kind not in ("probe", "tcp")
+    for base, metric in words.metrics.items()
+}
+"""What workloads themselves measure: neither probes nor samplers."""
+SAMPLED: Final = tuple(name for name, one in WORKLOAD_METRICS.items() if one.samples)
 """The metrics of which a share above a limit may be asked for."""
 
 _UNITS: Final = {

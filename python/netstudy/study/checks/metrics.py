@@ -45,8 +45,8 @@ def _of_workload(study: Study, name: MetricName) -> str | None:
             f'"{name.text}" is not measured by the workload {kind} of this study, '
             f"but by {others}; it measures {listed(list(measured))}"
         )
-    if name.limit is not None and not measured[name.base].has_samples:
-        sampled = [base for base, one in measured.items() if one.has_samples]
+    if name.limit is not None and measured[name.base].samples is None:
+        sampled = [base for base, one in measured.items() if one.samples]
         have = (
             f"{listed(sampled)} {'has' if len(sampled) == 1 else 'have'}" if sampled else "none has"
         )

@@ -53,7 +53,7 @@ class Incast(Spec):
             "completion_ms": WorkloadMetric(
                 "time from the first request to the last byte of one iteration",
                 STATISTICS,
-                has_samples=True,
+                samples="each",
             ),
             "goodput_mbps": WorkloadMetric("application bytes received, as a rate"),
             "drops_per_iteration": WorkloadMetric("frames that the switch dropped"),

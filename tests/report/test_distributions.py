@@ -26,6 +26,8 @@ from netstudy.report.distribution_charts import (
 from netstudy.report.document import DistributionSection, document
 from netstudy.report.numbers import NO_BREAK
 from netstudy.report.pages import write_report
+from netstudy.report.prose.answer import answer
+from netstudy.report.prose.conclude import conclusions
 from netstudy.report.refs import say
 from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import verdicts_table
@@ -255,3 +257,29 @@ def test_a_requirement_on_what_the_samples_do_not_carry_says_so(tmp_path: Path) 
         "completion_ms_above_150ms_pct < 40 %",
         "met",
     ]
+
+
+def test_the_summary_tells_a_share_in_percentage_points(tmp_path: Path) -> None:
+    result = result_of(tmp_path, on="[completion_ms_above_150ms_pct]")
+    told = plain(" ".join(str(sentence) for sentence in answer(result)))
+    assert "nexus-5010 has a lower share of iterations above 150 ms than arista-7124s" in told
+    assert "0 % against 38.0 %, 38.0 percentage points (95 % CI 38.0 to 38.0)" in told
+    panel = result.cases[0].panels[0]
+    concluded = [str(sentence) for one in conclusions(panel) for sentence in one.sentences]
+    assert "38.0 percentage points" in " ".join(concluded)
+
+
+def test_the_effects_of_factors_on_a_share_are_differences_in_points(tmp_path: Path) -> None:
+    made = from_text(tmp_path, study("[completion_ms_above_150ms_pct]", panels=True), planted)
+    result = analyse(made)
+    (effects,) = result.effects.values()
+    assert effects is not None
+    assert effects.scale == "difference"
+    told = plain(" ".join(str(sentence) for sentence in answer(result)))
+    assert "38.0 percentage points smaller than that of arista-7124s" in told
+
+
+def test_a_percentile_that_no_cell_carries_is_answered_with_what_it_takes(tmp_path: Path) -> None:
+    told = plain(" ".join(map(str, answer(result_of(tmp_path, on="[completion_ms_p999]")))))
+    assert "too few samples for the 99.9th percentile of the completion time" in told
+    assert "1,000 iterations of the 2,995" in told

@@ -186,8 +186,8 @@ def effects(
     }
     if not estimates:
         return None
-    positive = all(one.value > 0 for one in estimates.values())
-    design = _Design(cells, estimates, several, "ratio" if positive else "difference")
+    has_ratios = metric.unit != "%" and all(one.value > 0 for one in estimates.values())
+    design = _Design(cells, estimates, several, "ratio" if has_ratios else "difference")
     pairs = _all_pairs(design, metric, margin_pct)
     return Effects(
         metric=metric,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import plain
 from netstudy.report.numbers import number_text, significant_text, with_unit
 from netstudy.report.prose.words import NOTHING
@@ -47,6 +48,19 @@ class Change:
         )
 
 
+def change_of(row: Comparison, source: str) -> Change:
+    """The level of a row of verdicts by the base; of something by nothing, the ratio has no end."""
+    ratio = math.inf if row.ratio is None else row.ratio
+    return Change(ratio, row.interval, source, row.difference, row.difference_interval)
+
+
+def size_of(row: Comparison, metric: Metric) -> float:
+    """How large the difference of a row is among others of its metric."""
+    if metric.unit == "%":
+        return abs(row.difference or 0.0)
+    return abs(math.log(row.ratio)) if row.ratio else math.inf
+
+
 def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
     """Two values with as many digits as tell them apart, where they are not the same."""
     for digits in range(2, 7):
@@ -73,6 +87,8 @@ def lead(metric: Metric, change: Change) -> Sentence:
     """
     if in_points(metric, change):
         return say("{n}{ci}", n=_points(metric, change), ci=_points_interval(metric, change))
+    if _is_endless(change):
+        return say("none at all") if metric.direction == "lower" else say("and none there")
     number, is_times = _size(metric, change)
     if is_time(metric):
         template = "{n} times faster{ci}" if is_times else "{n} less time{ci}"
@@ -94,6 +110,11 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
             other=other,
             ci=_points_interval(metric, change),
         )
+    if _is_endless(change):
+        template = "has no {what}, unlike {other}"
+        if metric.direction == "higher":
+            template = "has some {what}, and {other} none"
+        return say(template, what=Name(metric.label), other=other)
     number, is_times = _size(metric, change)
     what = Name(metric.label)
     if is_time(metric):
@@ -114,6 +135,11 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
 def in_points(metric: Metric, change: Change) -> bool:
     """Whether the change is told in percentage points: a ratio of percentages would be misread."""
     return metric.unit == "%" and change.difference is not None
+
+
+def _is_endless(change: Change) -> bool:
+    """Whether one of the two values is nothing, so that no ratio tells of them."""
+    return change.ratio == 0 or math.isinf(change.ratio)
 
 
 def _points(metric: Metric, change: Change) -> Number:

@@ -21,6 +21,8 @@ from pydantic import TypeAdapter
 from netstudy.analysis.nodes import node_metric
 from netstudy.analysis.nodes.formulas import FORMULAS
 from netstudy.analysis.nodes.places import Kind
+from netstudy.analysis.order_statistics import fewest
+from netstudy.analysis.statistics import STATISTICS
 from netstudy.analysis.workloads import VOCABULARY
 from netstudy.cli import app
 from netstudy.hardware import HardwareLibrary
@@ -32,6 +34,7 @@ from netstudy.study.vocabulary import (
     HOST_METRICS,
     LINK_METRICS,
     MACHINE_METRICS,
+    SAMPLED,
     SWITCH_METRICS,
 )
 from netstudy.wire import Plan, Record, Tcp
@@ -95,9 +98,19 @@ METRICS_HEAD = """\
 <!-- Written by `make docs`; changes here are lost. -->
 
 The one vocabulary of tables, figures, prose and exports. A name ends in its unit and its statistic.
-Replicates are pooled; the interval of a percentile comes from the percentiles of the runs, and none
-is given beyond what the samples can show. `agreement:` and `--band` may call a metric by the
-name of its figure too.
+Replicates are pooled. `agreement:` and `--band` may call a metric by the name of its figure too.
+
+These have many samples in a run: {sampled}.
+Of them a study may also name, wherever it names a metric:
+
+| in place of `_mean` | what it is |
+|---|---|
+| `_p50`, `_p90`, `_p95`, `_p99`, `_p999` | a percentile, where there are {fewest} samples or more |
+| `_min`, `_max` | the smallest and the largest sample |
+| `_above_150ms_pct` | the share of the samples above a limit, in percent |
+
+A limit is a whole number of ns, us, ms or s: 1.5 ms is `completion_ms_above_1500us_pct`.
+[Statistics](../concepts/statistics.md#percentiles-and-shares) says where their intervals come from.
 """
 
 METRIC_HEADINGS = {
@@ -118,7 +131,7 @@ port to a group or another switch, `link.utilisation_pct`, `machine.softirq_pct`
 is the sum of its hosts', its percentage their mean. The value is that of the measuring phase; `
 in warm-up` and the like behind the name mean another phase, where counters are read at both of
 its edges. Where an instrument samples the node (`sar` a host, `ports` a switch), `_min`, `_max`,
-`_p50`, `_p90`, `_p99` and `_p999` are those of the rates between two samples. What was not
+`_p50`, `_p90`, `_p95`, `_p99` and `_p999` are those of the rates between two samples. What was not
 counted is an empty cell.
 
 In namespaces the CPUs, soft interrupts and disks are those of the one machine: its own
@@ -175,7 +188,9 @@ def records() -> str:
 
 def metrics() -> str:
     """The vocabulary of metrics, a table a workload."""
-    parts = [METRICS_HEAD]
+    carried = [fewest(one.q) for one in STATISTICS.values() if not one.is_extreme]
+    sampled = ", ".join(f"`{name}`" for name in SAMPLED)
+    parts = [METRICS_HEAD.format(sampled=sampled, fewest=", ".join(map(str, carried)))]
     for kind, metrics in VOCABULARY.items():
         rows = [
             f"| `{m.name}` | {m.figure} | {m.label} | {m.unit} | {m.formula} | {m.better} | "

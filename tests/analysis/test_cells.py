@@ -50,7 +50,10 @@ def test_replicates_are_pooled() -> None:
     assert cell.value(DROPS) == 3
     assert cell.value(TIMEOUTS) == 0.75
     assert cell.value(TIMEOUT_SHARE) == 50
-    assert cell.value(COMPLETION_P50) == 30
+    assert cell.value(COMPLETION_P50) is None  # four samples carry no median
+
+    longer = cell_of(([10.0, 20.0, 22.0], [0] * 3, [0] * 3), ([38.0, 40.0, 50.0], [0] * 3, [0] * 3))
+    assert longer.value(COMPLETION_P50) == 30
 
 
 def test_goodput_is_all_bytes_over_all_time() -> None:

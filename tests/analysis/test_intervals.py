@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from netstudy.analysis.distribution import quantile
 from netstudy.analysis.intervals import (
     Estimate,
     Interval,
@@ -88,13 +87,6 @@ def test_lag_one_of_an_alternating_and_of_a_constant_series() -> None:
     # +1 -1 +1 -1: products -1 -1 -1 over 4
     assert lag_one(np.array([1.0, -1.0, 1.0, -1.0])) == pytest.approx(-0.75)
     assert lag_one(np.ones(5)) == 0
-
-
-def test_no_percentile_beyond_what_the_samples_can_show() -> None:
-    assert quantile(np.arange(10.0), 0.99) == pytest.approx(8.91)
-    assert quantile(np.arange(9.0), 0.99) is None
-    assert quantile(np.array([]), 0.5) is None
-    assert quantile(np.arange(101.0), 0.5) == 50
 
 
 def autoregressive(

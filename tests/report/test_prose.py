@@ -149,20 +149,25 @@ def test_one_run_a_cell_gives_no_verdict(tmp_path: Path) -> None:
     assert "overtakes" not in text_of(points[:1])
 
 
+@pytest.mark.parametrize(
+    ("iterations", "why"),
+    [("5", "25 iterations of the 299 that carry it"), ("80", "Single runs have too few samples")],
+)
 def test_a_percentile_that_single_runs_are_too_short_for_is_not_called_one_run(
-    tmp_path: Path,
+    tmp_path: Path, iterations: str, why: str
 ) -> None:
     compared = "{factor: switch, base: nexus-5010, noise: 2 %, on: [completion_ms_p99]}"
     text = study_text(
         f"factors: {{switch: [arista-7124s, nexus-5010]}}\nreplicates: 5\ncompare: {compared}\n",
         switch='"${switch}"',
-        iterations="5",
+        iterations=iterations,
     )
     result = analyse(from_text(tmp_path, text))
     points = conclusions(result.cases[0].panels[0])
     told = text_of(points)
     assert points[0].lead == "No verdict"
     assert "too few samples for the 99th percentile" in told
+    assert why in told
     assert "One run" not in told
     assert "One run" not in text_of(summary(result))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from netstudy.analysis.workloads.probe import FURTHER
 from netstudy.analysis.workloads.transactions import RESPONSE_STATISTICS
 from netstudy.study import load
 from netstudy.study.checks.metrics import metric_problems
+from netstudy.study.outcome import Bound, Condition
 from netstudy.study.vocabulary import (
     HOST_METRICS,
     LINK_METRICS,
     MACHINE_METRICS,
     STANDARD_FIGURES,
     SWITCH_METRICS,
+    Limit,
     Scope,
     split_metric,
 )
@@ -82,6 +85,47 @@ def test_a_metric_of_a_node_may_be_of_another_phase() -> None:
 def test_what_is_no_metric_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         split_metric(text)
+
+
+def test_a_share_above_a_limit_has_a_quantity_and_a_time() -> None:
+    found = split_metric("completion_ms_above_150ms_pct")
+    assert (found.base, found.statistic, found.limit) == ("completion_ms", None, Limit(150, "ms"))
+    limit = Limit(1500, "us")
+    assert [limit.in_unit(unit) for unit in ("µs", "ms", "s")] == [1500, 1.5, 0.0015]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("completion_ms_above_1.5ms_pct", "with a whole number of ns, us, ms or s"),
+        ("completion_ms_above_150ms", "is no share of samples above a limit, such as"),
+        ("completion_ms_above_150kB_pct", "is no share of samples above a limit, such as"),
+        ("completion_ms_below_150ms_pct", "is no share of samples above a limit, such as"),
+        ("app.cpu_pct_above_90pct_pct", "is no share of samples above a limit, such as"),
+        ("completon_ms_above_3ms_pct", 'did you mean "completion_ms"'),
+    ],
+)
+def test_what_is_no_share_above_a_limit_is_refused_with_the_form(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        split_metric(text)
+
+
+def test_a_share_of_what_has_no_samples_is_refused_with_its_place() -> None:
+    study = load(ROOT / "studies/incast/study.yaml")
+    place = ("require", 0, "that")
+    (problem,) = metric_problems(study, place, "goodput_mbps_above_3ms_pct")
+    told = "goodput_mbps has no samples to count above a limit; completion_ms has"
+    assert problem.message == f'"goodput_mbps_above_3ms_pct": {told}'
+    assert not list(metric_problems(study, place, "completion_ms_above_3ms_pct"))
+    (other,) = metric_problems(study, place, "transfer_s_above_1s_pct")
+    assert "is not measured by the workload incast of this study, but by transfer" in other.message
+
+
+def test_a_condition_on_a_share_is_in_percent() -> None:
+    bound = Bound.of(Condition().parse("completion_ms_above_150ms_pct < 5 %"))
+    assert (bound.metric, bound.sign, bound.value) == ("completion_ms_above_150ms_pct", "<", 5)
+    with pytest.raises(ValueError, match="is in %"):
+        Condition().parse("completion_ms_above_150ms_pct < 5 ms")
 
 
 def test_a_study_may_name_every_metric_and_figure_that_the_analysis_has() -> None:

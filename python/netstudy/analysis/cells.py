@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from netstudy.analysis.intervals import Estimate
-from netstudy.analysis.metrics import Metric
+from netstudy.analysis.metrics import Metric, Percentile
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.nodes import node_metrics
+from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.reasons import reasons
 from netstudy.analysis.samples import RunSample, SeriesReader
 from netstudy.analysis.workloads import WorkloadAnalysis, further_of, metrics_of, workload_of
@@ -57,6 +58,11 @@ class CellRow:
         if metric.name not in self._known:
             self._known[metric.name] = metric.reading.estimate(self.runs)
         return self._known[metric.name]
+
+    def lacking(self, metric: Metric) -> Lacking | None:
+        """Samples that are too few for a percentile; None for any other reason, or none at all."""
+        reading = metric.reading
+        return reading.lacking(self.runs) if isinstance(reading, Percentile) else None
 
     def value(self, metric: Metric) -> float | None:
         """The value of a metric, or None when it was not measured."""

@@ -2,24 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netstudy.analysis.samples import Floats
+from netstudy.analysis.intervals import Interval
+from netstudy.analysis.order_statistics import ranks
+from netstudy.analysis.samples import Floats, RunSample
 from netstudy.wire import RequestHistogram
 
-
-def can_show(q: float, samples: int) -> bool:
-    """Whether n samples can show a quantile: none beyond 1/(10 n) from either end."""
-    return samples > 0 and min(q, 1 - q) >= 1 / (10 * samples)
+Marks = NDArray[np.bool_]
 
 
-def quantile(values: Floats, q: float) -> float | None:
-    """The q-quantile (linear interpolation); None with too few values for it."""
-    return float(np.quantile(values, q)) if can_show(q, values.size) else None
+class Distribution(Protocol):
+    """Many samples of one quantity, in its unit."""
+
+    @property
+    def count(self) -> int:
+        """How many."""
+
+    def quantile(self, q: float) -> float:
+        """The q-quantile, however many samples there are; 0 for the lowest, 1 for the highest."""
+
+    def at_rank(self, rank: int) -> float:
+        """The sample at a rank among all, from 1 for the smallest."""
+
+    def above(self, limit: float) -> int:
+        """How many are larger than a limit."""
+
+    def curve(self) -> tuple[Floats, Floats]:
+        """The cumulative distribution: values, ascending, and the share of samples up to each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Raw samples."""
+
+    ascending: Floats
+
+    @classmethod
+    def of(cls, arrays: Sequence[Floats]) -> Values | None:
+        """The values of several runs together; None without any."""
+        together = pooled(arrays)
+        return cls(np.sort(together)) if together.size else None
+
+    @property
+    def count(self) -> int:
+        """See Distribution."""
+        return int(self.ascending.size)
+
+    def quantile(self, q: float) -> float:
+        """See Distribution; between two samples by linear interpolation."""
+        return float(np.quantile(self.ascending, q))
+
+    def at_rank(self, rank: int) -> float:
+        """See Distribution."""
+        return float(self.ascending[rank - 1])
+
+    def above(self, limit: float) -> int:
+        """See Distribution."""
+        return self.count - int(np.searchsorted(self.ascending, limit, side="right"))
+
+    def curve(self) -> tuple[Floats, Floats]:
+        """See Distribution."""
+        return self.ascending, np.arange(1, self.count + 1) / self.count
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,24 +83,110 @@ class Histogram:
     max_ns: int
     sum_ns: int
     unanswered: int
+    significant_digits: int
+    """Decimal digits that buckets keep: a value is known to within one part in 10 to this power."""
 
     @property
     def count(self) -> int:
         """Requests that were answered."""
         return int(self.requests.sum())
 
-    def quantile_ns(self, q: float) -> float | None:
-        """The q-quantile; None with too few requests for it."""
-        if not can_show(q, self.count):
-            return None
-        rank = max(1, int(np.ceil(q * self.count - 1e-9)))
+    def quantile_ns(self, q: float) -> float:
+        """The q-quantile; of at least one request."""
+        if q in (0, 1):
+            return float(self.max_ns if q else self.min_ns)
+        return self.at_rank_ns(max(1, int(np.ceil(q * self.count - 1e-9))))
+
+    def at_rank_ns(self, rank: int) -> float:
+        """The latency at a rank among all, from 1."""
         bucket = int(np.searchsorted(np.cumsum(self.requests), rank))
         return float(min(int(self.value_ns[bucket]), self.max_ns))
+
+    def above_ns(self, limit: float) -> int:
+        """How many took longer; those of the bucket that holds the limit count as well, unless it
+        is the bucket's end."""
+        highest = np.minimum(self.value_ns, self.max_ns)
+        return int(self.requests[highest > limit].sum())
 
     def curve(self) -> tuple[Floats, Floats]:
         """The cumulative distribution: latencies in ns, and the share of requests up to each."""
         share = np.cumsum(self.requests) / max(1, self.count)
         return np.minimum(self.value_ns, self.max_ns).astype(np.float64), share
+
+
+@dataclass(frozen=True, eq=False)
+class Latencies:
+    """A histogram in another unit than ns."""
+
+    histogram: Histogram
+    ns_per_unit: float
+
+    @property
+    def count(self) -> int:
+        """See Distribution."""
+        return self.histogram.count
+
+    def quantile(self, q: float) -> float:
+        """See Distribution."""
+        return self.histogram.quantile_ns(q) / self.ns_per_unit
+
+    def at_rank(self, rank: int) -> float:
+        """See Distribution."""
+        return self.histogram.at_rank_ns(rank) / self.ns_per_unit
+
+    def above(self, limit: float) -> int:
+        """See Distribution and Histogram.above_ns."""
+        return self.histogram.above_ns(limit * self.ns_per_unit)
+
+    def curve(self) -> tuple[Floats, Floats]:
+        """See Distribution."""
+        values, share = self.histogram.curve()
+        return values / self.ns_per_unit, share
+
+
+@dataclass(frozen=True, eq=False)
+class SampledQuantity:
+    """What a run has many samples of, in the unit of the metric that is their mean."""
+
+    noun: str
+    """One sample: iteration, transfer, request."""
+    of: Callable[[Sequence[RunSample]], Distribution | None]
+    """All samples of some runs; None without any."""
+    values: Callable[[RunSample], Floats | None] | None = None
+    """The samples of a run in the order of time; None: only their histogram is known."""
+    timeouts: Callable[[RunSample], Marks | None] | None = None
+    """Which of these waited for a retransmission timeout; None: nothing marks them."""
+
+
+def raw(
+    noun: str,
+    values: Callable[[RunSample], Floats | None],
+    timeouts: Callable[[RunSample], Marks | None] | None = None,
+) -> SampledQuantity:
+    """A quantity of which every sample is kept."""
+
+    def of(runs: Sequence[RunSample]) -> Values | None:
+        return Values.of([found for run in runs if (found := values(run)) is not None])
+
+    return SampledQuantity(noun, of, values, timeouts)
+
+
+def latencies(
+    noun: str, of: Callable[[Sequence[RunSample]], Histogram | None], ns_per_unit: float
+) -> SampledQuantity:
+    """A quantity of which histograms are kept."""
+
+    def found(runs: Sequence[RunSample]) -> Latencies | None:
+        histogram = of(runs)
+        return Latencies(histogram, ns_per_unit) if histogram and histogram.count else None
+
+    return SampledQuantity(noun, found)
+
+
+def order_interval(found: Distribution, q: float) -> Interval | None:
+    """The 95 % interval of a quantile between two of the ordered samples; None with too few."""
+    pair = ranks(q, found.count)
+    return None if pair is None else Interval(*map(found.at_rank, pair))
 
 
 def merged(parts: Iterable[RequestHistogram]) -> Histogram | None:
@@ -72,6 +207,7 @@ def merged(parts: Iterable[RequestHistogram]) -> Histogram | None:
         max_ns=max((part.max_ns for part in answered), default=0),
         sum_ns=sum(part.sum_ns for part in found),
         unanswered=sum(part.unanswered for part in found),
+        significant_digits=min(part.significant_digits for part in found),
     )
 
 

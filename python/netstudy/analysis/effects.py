@@ -220,8 +220,8 @@ class _Design:
         estimates = {
             key: found for key, row in cells.items() if (found := row.estimate(metric)) is not None
         }
-        positive = all(one.value > 0 for one in estimates.values())
-        return cls(cells, estimates, levels, "ratio" if positive else "difference")
+        has_ratios = metric.unit != "%" and all(one.value > 0 for one in estimates.values())
+        return cls(cells, estimates, levels, "ratio" if has_ratios else "difference")
 
     def contexts(self, factor: str, *levels: Level) -> list[_Key]:
         """Treatments of the other factors that have an estimate at each of these levels."""

@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from netstudy.analysis.samples import Floats, Terms
 
@@ -27,7 +27,7 @@ BATCH_MIN_SIZE = 5
 LAG_ONE_QUANTILE = 1.645
 """One-sided 5 % point of the normal: batches with a higher correlation are made longer."""
 
-Unit = Literal["run", "batch", "rounding", "none"]
+Unit = Literal["run", "batch", "sample", "rounding", "none"]
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Interval:
 class Estimate:
     """A value and the variance of that value, with its degrees of freedom.
 
-    `unit` names the repetitions: independent runs, batches of one run, or none. "rounding": a
-    source gives nothing but the rounding of the value.
+    `unit` names the repetitions: independent runs, batches of one run, samples taken for
+    independent, or none. "rounding": a source gives nothing but the rounding of the value.
     """
 
     value: float
@@ -61,11 +61,15 @@ class Estimate:
     unit: Unit
     rounding: float | None = None
     """One unit of the last digit, if the value is not known more exactly."""
+    bounds: Interval | None = None
+    """Its 95 % interval, if that is not Student's: of a percentile, or of a share."""
+    from_samples: bool = False
+    """Whether `bounds` come from all samples, taken for independent, and not from the runs."""
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % Student interval; None when nothing was repeated."""
-        return student_interval(self.value, self.variance, self.df)
+        """The 95 % interval: its own, else Student's; None when nothing was repeated."""
+        return self.bounds or student_interval(self.value, self.variance, self.df)
 
 
 def decimals_of(rounding: float) -> int:
@@ -77,6 +81,11 @@ def decimals_of(rounding: float) -> int:
 def student_quantile(p: float, df: float) -> float:
     """Quantile of Student's t."""
     return float(stdtrit(df, p))
+
+
+def normal_quantile(p: float) -> float:
+    """Quantile of the normal distribution."""
+    return float(ndtri(p))
 
 
 def student_interval(

@@ -12,12 +12,14 @@ a function of the pooled samples of some runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 import numpy as np
 
-from netstudy.analysis.intervals import Estimate, over_runs
+from netstudy.analysis.distribution import Distribution, SampledQuantity, order_interval
+from netstudy.analysis.intervals import Estimate, Interval, over_runs, student_interval
+from netstudy.analysis.order_statistics import Lacking, carries, fewest, has_beyond, wider, wilson
 from netstudy.analysis.samples import RunSample, Terms
 
 Direction = Literal["lower", "higher", "neutral"]
@@ -86,6 +88,88 @@ class Pooled:
 
 
 @dataclass(frozen=True)
+class Share(RatioOfSums):
+    """A share in percent: its numerators are 100 for each that counts, its denominators all.
+
+    Its interval is Wilson's, from all that were counted, or Student's over the runs, whichever is
+    wider: runs that differ by more than counting explains are not taken for one. Tests between
+    cells are those of any ratio of sums.
+    """
+
+    def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
+        """The ratio of sums, with an interval inside 0 to 100."""
+        found = super().estimate(runs)
+        pairs = [pair for run in runs if (pair := self.of(run)) is not None]
+        if found is None:
+            return None
+        counted = _percent(wilson(found.value / 100, sum(float(pair[1].sum()) for pair in pairs)))
+        bounds = wider(counted, _within(found.interval))
+        return replace(found, bounds=bounds, from_samples=bounds is counted)
+
+
+def _percent(found: Interval | None) -> Interval | None:
+    return None if found is None else Interval(100 * found.low, 100 * found.high)
+
+
+def _not_below(floor: float, found: Interval | None, of: Distribution) -> Interval | None:
+    """An interval cut at a floor, if no sample is below that: times and rates have one of zero."""
+    if found is None or of.at_rank(1) < floor:
+        return found
+    return Interval(max(floor, found.low), found.high)
+
+
+def _within(found: Interval | None) -> Interval | None:
+    return None if found is None else Interval(max(0.0, found.low), min(100.0, found.high))
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """A percentile of all samples of the runs; missing where they are too few to carry it.
+
+    Its interval is that of order statistics, which takes samples for independent, or Student's over
+    the percentiles of the single runs, whichever is wider: where runs differ by more than samples
+    explain, the runs tell. Tests between cells use the variance over the runs alone, as those of
+    means do. A run among others needs one sample beyond the percentile.
+    """
+
+    q: float
+    quantity: SampledQuantity
+
+    def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
+        """The percentile, with the variance of the mean of the runs' own."""
+        found = self.quantity.of(runs)
+        if found is None or not carries(self.q, found.count):
+            return None
+        value, ordered = found.quantile(self.q), order_interval(found, self.q)
+        single = [own for run in runs if (own := self.of_run(run)) is not None]
+        n = len(single)
+        if n < 2 or n < len(runs):
+            return Estimate(value, None, 0, len(runs), "sample", bounds=ordered, from_samples=True)
+        variance = float(np.var(single, ddof=1)) / n
+        bounds = wider(ordered, _not_below(0.0, student_interval(value, variance, n - 1), found))
+        return Estimate(
+            value, variance, n - 1, n, "run", bounds=bounds, from_samples=bounds is ordered
+        )
+
+    def lacking(self, runs: Sequence[RunSample]) -> Lacking | None:
+        """What the runs lack for it; None where they carry it, or have no samples at all."""
+        found = self.quantity.of(runs)
+        if found is None or carries(self.q, found.count):
+            return None
+        return Lacking(found.count, fewest(self.q), self.quantity.noun)
+
+    def of_run(self, run: RunSample) -> float | None:
+        """The percentile of one run among others."""
+        found = self.quantity.of([run])
+        enough = found is not None and has_beyond(self.q, found.count)
+        return found.quantile(self.q) if found is not None and enough else None
+
+    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # as every reading has it
+        """None: it is no ratio of sums."""
+        return None
+
+
+@dataclass(frozen=True)
 class Metric:
     """A named quantity with its unit, its formula and the direction that is better."""
 
@@ -111,6 +195,8 @@ class Metric:
     """The reference of each value, after the unit of an axis: an iteration, a GB."""
     exported: bool = True
     """Whether the CSV export has a column for it, and a comparison a table."""
+    sampled: SampledQuantity | None = field(default=None, repr=False, compare=False)
+    """The samples that it is the mean of, if they are known one by one."""
 
     @property
     def better(self) -> str:

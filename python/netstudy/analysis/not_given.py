@@ -75,9 +75,10 @@ def _figures(study: Study, metrics: Sequence[Metric]) -> Iterator[str]:
         if figure.name is not None and figure_named(figure.name, metrics) is None:
             advice = _advice(shown(path))
             yield f"{shown(path)} is {figure.name}, which the published data do not give; {advice}."
-        elif figure.kind == "time series":
-            advice = _advice(shown(path))
-            yield f"{shown(path)} is a time series, and published values are no samples; {advice}."
+        elif figure.kind == "time series" or figure.is_distribution:
+            advice, kind = _advice(shown(path)), figure.kind
+            what = f"a {kind}" if kind in ("time series", "histogram") else f"of the kind {kind}"
+            yield f"{shown(path)} is {what}, and published values are no samples; {advice}."
 
 
 def _advice(path: str) -> str:

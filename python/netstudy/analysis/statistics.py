@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from netstudy.analysis.distribution import Histogram, pooled, quantile
-from netstudy.analysis.metrics import Metric, Pooled
-from netstudy.analysis.samples import NS_PER_US, Floats, RunSample
+import numpy as np
+
+from netstudy.analysis.distribution import SampledQuantity
+from netstudy.analysis.metrics import Metric, Percentile, Pooled, Share
+from netstudy.analysis.samples import RunSample, Terms, each
+from netstudy.analysis.samples import one as one_of
+from netstudy.study.vocabulary import Limit
 
 
 @dataclass(frozen=True)
@@ -27,22 +31,6 @@ class Statistic:
         """Whether it is a single sample, so that the values of runs do not scatter about it."""
         return self.q in (0, 1)
 
-    def of(self, values: Floats) -> float | None:
-        """The statistic of raw samples; None with too few of them."""
-        if not values.size:
-            return None
-        if self.is_extreme:
-            return float(values.min() if self.q == 0 else values.max())
-        return quantile(values, self.q)
-
-    def of_histogram(self, found: Histogram) -> float | None:
-        """The statistic of a histogram, in its unit; None with too few values."""
-        if not found.count:
-            return None
-        if self.is_extreme:
-            return float(found.min_ns if self.q == 0 else found.max_ns)
-        return found.quantile_ns(self.q)
-
 
 STATISTICS: Final[Mapping[str, Statistic]] = {
     one.ending: one
@@ -50,6 +38,7 @@ STATISTICS: Final[Mapping[str, Statistic]] = {
         Statistic("min", "smallest", 0.0),
         Statistic("p50", "median", 0.5),
         Statistic("p90", "90th percentile of the", 0.9),
+        Statistic("p95", "95th percentile of the", 0.95),
         Statistic("p99", "99th percentile of the", 0.99),
         Statistic("p999", "99.9th percentile of the", 0.999),
         Statistic("max", "largest", 1.0),
@@ -57,36 +46,58 @@ STATISTICS: Final[Mapping[str, Statistic]] = {
 }
 
 
-def further(
-    like: Metric, values: Callable[[RunSample], Floats | None], but: Container[str] = ()
-) -> Iterator[Metric]:
-    """The statistics of raw samples, except `but`, which are metrics of their own; `like` is the
-    mean of the same samples."""
+def reading_of(one: Statistic, quantity: SampledQuantity) -> Pooled | Percentile:
+    """How a statistic of a sampled quantity is read."""
+    if not one.is_extreme:
+        return Percentile(one.q, quantity)
+
+    def of(runs: Sequence[RunSample]) -> float | None:
+        found = quantity.of(runs)
+        return None if found is None else found.quantile(one.q)
+
+    return Pooled(of, repeats=False)
+
+
+def further(like: Metric, but: Container[str] = ()) -> Iterator[Metric]:
+    """The statistics of the samples that `like` is the mean of, except `but`, which are metrics of
+    their own."""
+    quantity = like.sampled
+    assert quantity is not None, f"{like.name} is the mean of samples"
     for one in STATISTICS.values():
-
-        def of(runs: Sequence[RunSample], one: Statistic = one) -> float | None:
-            found = [sampled for run in runs if (sampled := values(run)) is not None]
-            return one.of(pooled(found))
-
         if one.ending not in but:
-            yield _metric(like, one, Pooled(of, repeats=not one.is_extreme))
+            yield _metric(like, one, reading_of(one, quantity))
 
 
-def further_latencies(
-    like: Metric,
-    latencies: Callable[[Sequence[RunSample]], Histogram | None],
-    but: Container[str] = (),
-) -> Iterator[Metric]:
-    """The same for merged histograms, in microseconds."""
-    for one in STATISTICS.values():
+def share_above(like: Metric, limit: Limit) -> Metric:
+    """The share of the samples of a quantity that are above a limit, in percent."""
+    quantity = like.sampled
+    assert quantity is not None, f"{like.name} is the mean of samples"
+    value = limit.in_unit(like.unit)
 
-        def of(runs: Sequence[RunSample], one: Statistic = one) -> float | None:
-            found = latencies(runs)
-            value = None if found is None else one.of_histogram(found)
-            return None if value is None else value / NS_PER_US
+    def terms(run: RunSample) -> Terms | None:
+        if quantity.values is not None:
+            found = quantity.values(run)
+            return None if found is None else each(np.where(found > value, 100.0, 0.0))
+        histogram = quantity.of([run])
+        return (
+            None if histogram is None else one_of(100.0 * histogram.above(value), histogram.count)
+        )
 
-        if one.ending not in but:
-            yield _metric(like, one, Pooled(of, repeats=not one.is_extreme))
+    text = f"{limit.number} {limit.unit.replace('us', 'µs')}"
+    nouns = f"{quantity.noun}s"
+    return replace(
+        like,
+        name=f"{base_of(like)}_{limit.ending}",
+        label=f"share of {nouns} above {text}",
+        unit="%",
+        formula=f"{nouns} with a {like.label} above {text} ÷ {nouns} × 100",
+        title=f"{nouns[:1].upper()}{nouns[1:]} above {text}",
+        figure=f"{like.figure}_{limit.ending}",
+        decimals=1,
+        reading=Share(terms),
+        exported=False,
+        sampled=None,
+    )
 
 
 def base_of(metric: Metric) -> str:
@@ -95,7 +106,7 @@ def base_of(metric: Metric) -> str:
     return base if ending in (*STATISTICS, "mean") else metric.name
 
 
-def _metric(like: Metric, one: Statistic, reading: Pooled) -> Metric:
+def _metric(like: Metric, one: Statistic, reading: Pooled | Percentile) -> Metric:
     label = f"{one.word} {like.label}"
     return replace(
         like,
@@ -106,4 +117,5 @@ def _metric(like: Metric, one: Statistic, reading: Pooled) -> Metric:
         figure=f"{like.figure}_{one.ending}",
         reading=reading,
         exported=False,
+        sampled=None,
     )

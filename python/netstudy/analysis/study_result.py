@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
@@ -30,7 +30,7 @@ from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verd
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
 from netstudy.study.not_reported import not_reported
-from netstudy.study.outcome import Table
+from netstudy.study.outcome import DistributionKind, Table
 from netstudy.study.treatments import reasoned_holes
 from netstudy.wire import Level, Plan, RunRecord, Treatment
 
@@ -91,6 +91,17 @@ class ShownFigure:
     """Its heading; None: the report writes one."""
     case: str | None = None
     """The test case that it shows; None: all of them."""
+
+
+@dataclass(frozen=True)
+class DistributionFigure:
+    """A figure of samples that the study asks for."""
+
+    kind: DistributionKind
+    metric: Metric
+    """The mean of the samples."""
+    title: str | None
+    case: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +173,8 @@ class StudyResult:
     tables: tuple[Table, ...]
     """The tables that the study asks for; if none, only the main table is shown."""
     figures: tuple[ShownFigure, ...]
+    distributions: tuple[DistributionFigure, ...]
+    """The figures of samples that it asks for; if none, the report chooses."""
     requirements: tuple[CheckedRequirement, ...]
     """The study's requirements of its outcome, with their results."""
     expectations: tuple[CheckedExpectation, ...]
@@ -234,6 +247,7 @@ def analyse(folder: Folder) -> StudyResult:
         headline=headline,
         tables=study.report.tables,
         figures=figures,
+        distributions=tuple(_distribution_figures(study, cells)),
         requirements=check(study, cells),
         expectations=check_expectations(study, cells),
         concluded=concluded(study, cells),
@@ -318,7 +332,7 @@ def _figures(
     study: Study, plan: Plan, cells: CellTable
 ) -> tuple[tuple[ShownFigure, ...], tuple[str, ...]]:
     """The figures to draw, and the names of standard figures that the workload does not have."""
-    if not study.report.figures:
+    if all(one.is_distribution for one in study.report.figures):
         return tuple(map(ShownFigure, figures_of(plan))), ()
     known: list[ShownFigure] = []
     unknown: list[str] = []
@@ -329,6 +343,14 @@ def _figures(
         elif one.name is not None:
             unknown.append(one.name)
     return tuple(known), tuple(unknown)
+
+
+def _distribution_figures(study: Study, cells: CellTable) -> Iterator[DistributionFigure]:
+    for one in study.report.figures:
+        metric = metric_named(one.y[0], cells.metrics) if one.is_distribution else None
+        if metric is not None:
+            kind = cast("DistributionKind", one.kind)
+            yield DistributionFigure(kind, metric, one.title, one.case)
 
 
 def _case(

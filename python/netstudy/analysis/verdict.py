@@ -20,9 +20,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.intervals import Estimate, Interval, student_quantile
+from netstudy.analysis.intervals import Estimate, Interval, student_interval, student_quantile
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.ratio import fieller, holm, p_different, p_same
+from netstudy.analysis.order_statistics import Lacking
+from netstudy.analysis.ratio import fieller, holm, p_different, p_same, welch_df
 from netstudy.wire import Level
 
 ALPHA = 0.05
@@ -65,6 +66,17 @@ class Comparison:
     variation between runs is unknown, however many runs there are."""
     by_rounding: bool
     """Whether only the rounding of a value is known of its uncertainty."""
+    difference_interval: Interval | None = None
+    """95 % interval of value − base_value, by Welch's degrees of freedom."""
+    lacking: Lacking | None = None
+    """Samples that are too few in one of the cells for a percentile, which has no value there."""
+
+    @property
+    def difference(self) -> float | None:
+        """value − base_value: of shares, in percentage points."""
+        if self.value is None or self.base_value is None:
+            return None
+        return self.value - self.base_value
 
     @property
     def change_pct(self) -> float | None:
@@ -146,13 +158,17 @@ class _Test:
     b: Estimate | None
     p_different: float | None
     p_same: float | None
+    lacking: Lacking | None = None
 
     @classmethod
     def of(cls, pair: Pair, metric: Metric, margin: float | None) -> _Test:
         a = pair.a.estimate(metric) if pair.a else None
         b = pair.base.estimate(metric) if pair.base else None
         if a is None or b is None:
-            return cls(pair.x, a, b, None, None)
+            cells = [cell for cell in (pair.a, pair.base) if cell is not None]
+            found = [lack for cell in cells if (lack := cell.lacking(metric)) is not None]
+            fewest = min(found, key=lambda lack: lack.samples, default=None)
+            return cls(pair.x, a, b, None, None, fewest)
         same = None if margin is None else p_same(a, b, margin)
         return cls(pair.x, a, b, p_different(a, b), same)
 
@@ -191,11 +207,19 @@ def _judge(
         within_one_run=within,
         too_few_samples=any(map(_not_of_single_runs, (a, b))),
         by_rounding=rounded,
+        difference_interval=_difference(a, b),
+        lacking=test.lacking,
     )
 
 
+def _difference(a: Estimate | None, b: Estimate | None) -> Interval | None:
+    if a is None or b is None or a.variance is None or b.variance is None:
+        return None
+    return student_interval(a.value - b.value, a.variance + b.variance, welch_df(a, b))
+
+
 def _not_of_single_runs(estimate: Estimate | None) -> bool:
-    return estimate is not None and estimate.unit == "none" and estimate.n > 1
+    return estimate is not None and estimate.unit in ("none", "sample") and estimate.n > 1
 
 
 def _ratio(a: Estimate | None, b: Estimate | None) -> float | None:

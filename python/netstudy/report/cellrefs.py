@@ -42,14 +42,16 @@ def cell_number(cell: CellRow | None, metric: Metric, *, unit: bool = False) -> 
 
 
 def with_margin(found: Number, cell: CellRow, metric: Metric, *, may_refine: bool = True) -> Number:
-    """A cell's value with the half width of its 95 % interval: 25.5 ± 1.2.
+    """A cell's value with the half width of its 95 % interval: 25.5 ± 1.2; of an interval with two
+    different sides, the longer one.
 
     The value alone where nothing is known of its uncertainty, or where all runs gave the same.
     `may_refine`: both get more decimals where the margin would be rounded to zero.
     """
     estimate = cell.estimate(metric)
     interval = estimate.interval if estimate else None
-    half = (interval.high - interval.low) / 2 if interval else 0.0
+    value = found.value
+    half = max(interval.high - value, value - interval.low) if interval else 0.0
     if not half:
         return found
     decimals = len(found.text.partition(".")[2])
@@ -77,8 +79,15 @@ def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
     basis = f"{_things(len(cell.runs), 'run')}, {_things(samples, cell.counted.noun)}"
     if estimate.interval is None:
         return basis
-    over = "runs" if estimate.unit == "run" else "batches of one run"
-    return f"{basis}; 95 % interval over {over} {interval_text(estimate.interval, metric.decimals)}"
+    bounds = interval_text(estimate.interval, metric.decimals)
+    return f"{basis}; 95 % interval {_kind(estimate)} {bounds}"
+
+
+def _kind(estimate: Estimate) -> str:
+    """Where an interval comes from."""
+    if estimate.from_samples:
+        return "from all samples"
+    return {"run": "over runs", "batch": "over batches of one run"}.get(estimate.unit, "")
 
 
 def _things(number: int, noun: str) -> str:

@@ -20,6 +20,9 @@ from netstudy.report import charts
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.cellrefs import level_name, treatment_text
+from netstudy.report.distribution_charts import Plot
+from netstudy.report.distribution_charts import svg as plot_svg
+from netstudy.report.distribution_section import distribution_parts
 from netstudy.report.drawings import test_bed, test_bed_alt
 from netstudy.report.effects_tables import EffectsSection, effects_section
 from netstudy.report.expectation_table import expectations_table
@@ -67,20 +70,33 @@ class Figure:
     """Name of its file, without the ending."""
     alt: str
     caption: Sentence | None
-    source: charts.Chart | str
+    source: charts.Chart | Plot | str
     """The data of a chart, or the SVG text of a drawing."""
 
     @cached_property
     def wide(self) -> str:
         """SVG text for a wide page."""
         source = self.source
-        return source if isinstance(source, str) else charts.svg(source, charts.WIDE)
+        return source if isinstance(source, str) else _svg(source, charts.WIDE)
 
     @cached_property
     def narrow(self) -> str | None:
         """SVG text of a chart for a narrow page; None for a drawing."""
         source = self.source
-        return None if isinstance(source, str) else charts.svg(source, charts.NARROW)
+        return None if isinstance(source, str) else _svg(source, charts.NARROW)
+
+
+def _svg(source: charts.Chart | Plot, size: charts.Size) -> str:
+    return plot_svg(source, size) if isinstance(source, Plot) else charts.svg(source, size)
+
+
+@dataclass(frozen=True)
+class DistributionSection:
+    """The samples of one quantity in a panel."""
+
+    sentences: tuple[Sentence, ...]
+    figures: tuple[Figure, ...]
+    tables: tuple[Table, ...]
 
 
 @dataclass(frozen=True)
@@ -94,6 +110,8 @@ class PanelSection:
     detail: Table | None
     """The metrics that `results` leaves out, if there are any."""
     figures: tuple[Figure, ...]
+    distributions: tuple[DistributionSection, ...]
+    """One for each quantity that has samples."""
     observations: tuple[Sentence, ...]
     verdicts: tuple[Table, ...]
     """The deciding metric first; the others after it."""
@@ -179,6 +197,7 @@ class Document:
             yield from case.effect_figures
             for panel in case.panels:
                 yield from panel.figures
+                yield from (one for part in panel.distributions for one in part.figures)
                 yield from panel.reference_figures
 
 
@@ -362,6 +381,7 @@ def _panel(
             ),
             *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
         ),
+        distributions=tuple(_distributions(found, key, result, case)),
         observations=tuple(observations(found)),
         verdicts=unrepeated(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
@@ -376,6 +396,16 @@ def _panel(
         reference_figures=tuple(_reference_figures(found, key)),
         reference_text=tuple(against_published(found)),
     )
+
+
+def _distributions(
+    found: PanelResult, key: str, result: StudyResult, case: str
+) -> Iterator[DistributionSection]:
+    whole = next(one for one in result.cases if one.name == case)
+    prefix = "" if key == "results" else f"{key}-"
+    for part in distribution_parts(found, whole, result.distributions, key):
+        figures = (Figure(f"{prefix}{one.name}", one.alt, None, one.plot) for one in part.figures)
+        yield DistributionSection(part.sentences, tuple(figures), part.tables)
 
 
 def _is_measured(panel: Panel, metric: Metric) -> bool:

@@ -55,8 +55,14 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
         *_published(result),
         say(
             "Percentages, ratios and errors are computed from unrounded values. An empty cell was "
-            "not measured; zero is written as a number. No percentile is given beyond what the "
-            "samples can show."
+            "not measured; zero is written as a number."
+        ),
+        say(
+            "A percentile has a value where two of the ordered samples hold it at {level}. Its "
+            "interval, and that of a share, is the wider of that of all samples, taken for "
+            "independent (order statistics; Wilson’s for shares), and Student’s over the runs. "
+            "Tests between cells use the variance over runs alone.",
+            level=level,
         ),
         say(
             "Warm-up is what the plan cuts; MSER with batches of five is the alarm. At least "

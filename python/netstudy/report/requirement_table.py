@@ -9,7 +9,7 @@ from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.report.cellrefs import cell_number, treatment_text
 from netstudy.report.numbers import level_text, listed, with_unit
 from netstudy.report.refs import Name, Number, say
-from netstudy.report.tables import Group, Table, Value, bare_interval
+from netstudy.report.tables import Group, Table, Value, bare_interval, lacking_text
 from netstudy.study.outcome import Bound
 from netstudy.wire import Level
 
@@ -39,12 +39,21 @@ def _row(one: CheckedRequirement) -> tuple[Value, ...]:
     return (
         Name(condition_text(one)),
         Name(where_text(one)),
-        Name(one.outcome),
+        Name(too_few(one) or one.outcome),
         Number(len(one.cells), str(len(one.cells)), "cells that it speaks of"),
         value,
         interval,
         where,
     )
+
+
+def too_few(one: CheckedRequirement) -> str | None:
+    """Why a percentile was not measured although there are samples; None for any other outcome."""
+    if one.outcome != "not measured" or one.metric is None:
+        return None
+    lacking = [found for held in one.cells if (found := held.cell.lacking(one.metric)) is not None]
+    fewest = min(lacking, key=lambda found: found.samples, default=None)
+    return None if fewest is None else lacking_text(fewest)
 
 
 def condition_text(one: CheckedRequirement) -> str:
@@ -74,7 +83,7 @@ def requirement_text(one: CheckedRequirement) -> str:
     if one.outcome == "not in this run":
         return f"{condition}: not in this run"
     if one.worst is None or one.metric is None:
-        return f"{condition}: not measured"
+        return f"{condition}: {too_few(one) or 'not measured'}"
     value = cell_number(one.worst.cell, one.metric, unit=True)
     at = treatment_text(one.worst.cell.treatment)
     not_measured = ", other cells not measured" if one.outcome == "not measured" else ""

@@ -13,6 +13,7 @@ from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.verdict import Comparison, Outcome, VerdictTable
 from netstudy.analysis.workloads.base import Account, Waiting
 from netstudy.report import cellrefs
@@ -154,11 +155,17 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
     metric = verdicts.metric
     pair = (level_text(verdicts.level), level_text(verdicts.base))
     head = () if verdicts.x is None else (Group(verdicts.x),)
+    change: tuple[Group, ...] = (
+        Group("Ratio", note=f"{pair[0]} ÷ {pair[1]}", columns=("ratio", "95 % interval")),
+        Group("Change", "%"),
+    )
+    if metric.unit == "%":  # a change of a percentage in percent would be misread
+        columns, note = ("difference", "95 % interval"), f"{pair[0]} − {pair[1]}"
+        change = (Group("Difference", "percentage points", note, columns),)
     groups = (
         *head,
         Group(metric.title, metric.unit, columns=pair),
-        Group("Ratio", note=f"{pair[0]} ÷ {pair[1]}", columns=("ratio", "95 % interval")),
-        Group("Change", "%"),
+        *change,
         Group("p after Holm", columns=("if equal", "if not same")),
         Group("A/A noise", "%"),
         Group("Verdict"),
@@ -174,13 +181,30 @@ def _verdict_row(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
         *head,
         bare(row.value, table.metric, f"{table.factor}={level_text(table.level)}"),
         bare(row.base_value, table.metric, f"{table.factor}={level_text(table.base)}"),
-        ratio_number(row, table),
-        bare_interval(row.interval, RATIO_DECIMALS, f"95 % Fieller interval, {source}"),
-        None if row.change_pct is None else bare_percent(row.change_pct, f"change of {source}"),
+        *(_in_points(row, table) if table.metric.unit == "%" else _in_percent(row, table)),
         None if row.p_different is None else p_number(row.p_different, f"p of equality, {source}"),
         None if row.p_same is None else p_number(row.p_same, f"p beyond the noise band, {source}"),
         None if row.noise_pct is None else bare_percent(row.noise_pct, f"A/A noise, {source}"),
         Name(verdict_text(row)),
+    )
+
+
+def _in_percent(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
+    source = ratio_source(row, table)
+    return (
+        ratio_number(row, table),
+        bare_interval(row.interval, RATIO_DECIMALS, f"95 % Fieller interval, {source}"),
+        None if row.change_pct is None else bare_percent(row.change_pct, f"change of {source}"),
+    )
+
+
+def _in_points(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
+    decimals = max(1, table.metric.decimals)
+    source = ratio_source(row, table).replace(" ÷ ", " − ")
+    value = row.difference
+    return (
+        None if value is None else Number(value, number_text(value, decimals), source),
+        bare_interval(row.difference_interval, decimals, f"95 % Welch interval, {source}"),
     )
 
 
@@ -196,12 +220,19 @@ def verdict_text(row: Comparison) -> str:
         case "undecided":
             if row.by_rounding:
                 return "undecided"
+            if row.too_few_samples:
+                return "undecided, too few samples a run"
             more = ">1000" if row.more_runs is None else str(row.more_runs)
-            return f"undecided, {more} more runs"
+            return f"undecided, {more} more run{'' if more == '1' else 's'}"
         case "same":
             return "same"
         case _:
-            return "not measured"
+            return "not measured" if row.lacking is None else lacking_text(row.lacking)
+
+
+def lacking_text(found: Lacking) -> str:
+    """Why a percentile has no value: too few iterations: 500 of 2,995."""
+    return f"too few {found.noun}s: {found.samples:,} of {found.needed:,}"
 
 
 def bare(value: float | None, metric: Metric, what: str) -> Number | None:

@@ -21,7 +21,9 @@ def not_reported(study: Study) -> tuple[str, ...]:
 
 
 def _parts(study: Study) -> Iterator[Path]:
-    yield from (path for path, figure in study.figures if figure.name is None)
+    for path, figure in study.figures:
+        if figure.name is None and not figure.is_distribution:
+            yield path
     yield from (
         ("conclude", kind_of(conclusion))
         for conclusion in study.conclude

@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
@@ -23,10 +23,17 @@ from netstudy.documents.fields import (
     WholeValue,
     WordsValue,
 )
+from netstudy.documents.problems import listed
 from netstudy.documents.shapes import ByKey, OneOrMore, Short
 from netstudy.documents.validation import Model, describe, fault
 from netstudy.study.levels import LevelChoice, LevelValue
-from netstudy.study.vocabulary import STANDARD_FIGURES, Measured, in_unit_of, split_metric
+from netstudy.study.vocabulary import (
+    STANDARD_FIGURES,
+    WORKLOADS_OWN,
+    Measured,
+    in_unit_of,
+    split_metric,
+)
 
 Metrics = Annotated[tuple[Measured, ...], OneOrMore()]
 """One metric or a list of them."""
@@ -134,7 +141,10 @@ class Table(Model):
         return (*columns, *self.cell)
 
 
-FigureKind = Literal["lines", "bars", "time series", "size law"]
+DistributionKind = Literal["ecdf", "box", "histogram", "samples over time"]
+"""Figures of the samples of one quantity."""
+DISTRIBUTION_KINDS: Final[tuple[DistributionKind, ...]] = get_args(DistributionKind)
+FigureKind = Literal["lines", "bars", "time series", "size law"] | DistributionKind
 Fit = Literal["linear", "amdahl", "usl", "latency + size/bandwidth"]
 
 
@@ -146,7 +156,8 @@ class Figure(Model):
     )
     """A standard figure, such as completion, drops, retransmissions or goodput."""
     kind: FigureKind = "lines"
-    """lines against a factor, bars, samples over time, or time against size."""
+    """lines against a factor, bars, a time series of a node, time against size; or of the samples
+    of one quantity such as completion_ms: ecdf, box, histogram, samples over time."""
     title: WordsValue | None = None
     """What stands above it; without it the report finds words."""
     case: WordsValue | None = None
@@ -184,9 +195,31 @@ class Figure(Model):
             return self
         if not self.y:
             raise fault("needs y (what is drawn), or the name of a standard figure")
-        if self.kind != "time series" and self.x is None:
+        if self.is_distribution:
+            self._check_distribution()
+        elif self.kind != "time series" and self.x is None:
             raise fault("needs x, the factor along the x axis")
         return self
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether it shows the samples of one quantity."""
+        return self.name is None and self.kind in DISTRIBUTION_KINDS
+
+    def _check_distribution(self) -> None:
+        own = sorted(self.model_fields_set - {"kind", "y", "title", "case"})
+        if own:
+            key = type(self).model_fields[own[0]].alias or own[0]
+            raise fault(f"{self.kind} has its own axes and series; leave out {key}", key)
+        if len(self.y) != 1:
+            raise fault(f"{self.kind} shows one quantity", "y")
+        metric = split_metric(self.y[0])
+        drawn = [base for base, one in WORKLOADS_OWN.items() if one.samples]
+        ordered = [base for base in drawn if WORKLOADS_OWN[base].samples == "each"]
+        known = ordered if self.kind in ("histogram", "samples over time") else drawn
+        if metric.base not in known or metric.statistic or metric.limit or metric.scope:
+            message = f"{self.kind} shows the samples of {listed(known)}"
+            raise fault(f"{message}, not {self.y[0]}", "y")
 
 
 FigureOrName = Annotated[Figure, Short("name")]

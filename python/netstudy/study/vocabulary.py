@@ -3,8 +3,9 @@
 A metric is written `name` where it is the workload's own, `node.name` or `node@towards.name` where
 it is read at a host, an interface, a switch or a port: `completion_ms_p99`, `app.cpu_pct`,
 `app@client.send_mbps`, `switch@server.port_in_mbps`. Its unit and its statistic end the name, and
-` in warm-up` behind it names another phase than the measuring one. How each is computed belongs to
-the analysis; what a study may ask for is decided here, so that a misspelt metric is found before
+` in warm-up` behind it names another phase than the measuring one. Of what has samples,
+`completion_ms_above_150ms_pct` is the share above a limit. How each is computed belongs to the
+analysis; what a study may ask for is decided here, so that a misspelt metric is found before
 anything runs.
 
 What a workload measures stands in its file in `workloads`; here is the one look-up over all of
@@ -20,6 +21,7 @@ from typing import Annotated, Any, Final, Literal, cast, get_args
 
 from netstudy.documents.fields import Scalar, Text, Typed
 from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.problems import listed
 from netstudy.study.workloads import WORDS
 from netstudy.study.workloads.base import STATISTICS, WorkloadMetric
 from netstudy.units import quantity
@@ -121,6 +123,40 @@ _METRIC = re.compile(
 _STATISTIC = re.compile(rf"(?P<base>\w+)_(?P<statistic>{'|'.join(STATISTICS)})")
 
 
+_LIMIT = re.compile(r"(?P<base>\w+?)_above_(?P<number>0|[1-9]\d*)(?P<unit>ns|us|ms|s)_pct")
+_LIMIT_TRIED = re.compile(r"[\w.]+_(above|over|below|under)_[\w.]+")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A time that samples are held against."""
+
+    number: int
+    unit: str
+    """ns, us, ms or s."""
+
+    @property
+    def ending(self) -> str:
+        """What a metric's name has in place of a statistic, such as above_150ms_pct."""
+        return f"above_{self.number}{self.unit}_pct"
+
+    def in_unit(self, unit: str) -> float:
+        """The limit in another unit of time."""
+        own, wanted = quantity(f"1 {self.unit}"), quantity(f"1 {unit}")
+        assert own is not None, "the pattern has units of time alone"
+        assert wanted is not None, "what is held against a time is one"
+        return self.number * float(own[1] / wanted[1])
+
+
+def split_limit(name: str) -> tuple[str, Limit | None]:
+    """The name of a share above a limit taken apart: the quantity, and the limit. Any other name
+    comes back whole, with None."""
+    match = _LIMIT.fullmatch(name)
+    if match is None:
+        return name, None
+    return match["base"], Limit(int(match["number"]), match["unit"])
+
+
 @dataclass(frozen=True)
 class Scope:
     """Where a metric is measured."""
@@ -146,6 +182,8 @@ class MetricName:
     """The metric without its statistic."""
     statistic: str | None = None
     """None: the mean, or the whole of what is counted."""
+    limit: Limit | None = None
+    """The limit of a share above it, which stands in place of a statistic."""
     phase: PhaseKind = "measure"
 
     @property
@@ -159,19 +197,32 @@ def split_metric(text: str) -> MetricName:
 
     Whether the study has such a host, switch or sampler is another question (`checks.outcome`).
     """
+    base, limit = split_limit(text)
+    if limit is not None and base in WORKLOAD_METRICS:
+        return MetricName(text, None, base, None, limit)
     match = _METRIC.fullmatch(text)
+    if _LIMIT_TRIED.fullmatch(text) and (match is None or match["name"] not in WORKLOAD_METRICS):
+        raise ValueError(_not_a_share(text, base, limit))
     if match is None:
         raise ValueError(f'"{text}" is not the name of a metric, such as completion_ms_mean')
     scope = None if match["node"] is None else Scope(match["node"], match["towards"])
     known = _known_in(scope)
-    base, statistic = _parted(match["name"], known)
-    if base is None:
+    known_base, statistic = _parted(match["name"], known)
+    if known_base is None:
         raise ValueError(_unknown(text, scope, match["name"]))
     phase = _phase(text, match["phase"], scope)
-    found = MetricName(text, scope, base, statistic, phase)
+    found = MetricName(text, scope, known_base, statistic, phase=phase)
     if scope is not None:
         _check_quantity(found, scope)
     return found
+
+
+def _not_a_share(text: str, base: str, limit: Limit | None) -> str:
+    form = "such as completion_ms_above_150ms_pct, with a whole number of ns, us, ms or s"
+    if limit is None:
+        return f'"{text}" is no share of samples above a limit, {form}'
+    hint = did_you_mean(base, SAMPLED)
+    return f'"{text}": "{base}" has no samples to count above a limit{hint}; {listed(SAMPLED)} have'
 
 
 def _parted(name: str, known: Iterable[str]) -> tuple[str | None, str | None]:
@@ -239,6 +290,16 @@ def _unknown(text: str, scope: Scope | None, name: str) -> str:
     return f'"{text}" is an unknown metric{hint}'
 
 
+WORKLOADS_OWN: Final[Mapping[str, WorkloadMetric]] = {
+    base: metric
+    for kind, words in WORDS.items()
+    if kind not in ("probe", "tcp")
+    for base, metric in words.metrics.items()
+}
+"""What workloads themselves measure: neither probes nor samplers."""
+SAMPLED: Final = tuple(name for name, one in WORKLOAD_METRICS.items() if one.samples)
+"""The metrics of which a share above a limit may be asked for."""
+
 _UNITS: Final = {
     "ns": "ns", "us": "us", "ms": "ms", "s": "s", "bps": "bit/s", "mbps": "Mbit/s", "pct": "%",
     "bytes": "B",
@@ -250,7 +311,7 @@ def in_unit_of(metric: MetricName, number: str, unit: str) -> str:
     """A number that is given with a unit as a number in the metric's unit. Raises ValueError if the
     metric has another kind of unit, or none."""
     given = f"{number} {unit}"
-    own = _UNITS.get(metric.base.rpartition("_")[2])
+    own = _UNITS.get("pct" if metric.limit else metric.base.rpartition("_")[2])
     if own is None:
         raise ValueError(f'"{given}": {metric.text} has no unit; write {number} alone')
     wanted, found = quantity(f"1 {own}"), quantity(given)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.distribution import merged
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.workloads.probe import (
     IDLE_P50,
     INCREASE_P50,
@@ -87,21 +88,24 @@ def values(cell: CellRow, *metrics: Metric) -> list[float | None]:
 
 def test_clients_are_merged_and_requests_counted_by_the_phase() -> None:
     run = request()
-    fast, slow = histogram([10 * US] * 60, client="a"), histogram([90 * US] * 40, client="b")
+    fast, slow = histogram([10 * US] * 180, client="a"), histogram([90 * US] * 120, client="b")
     cell = cell_of((run, outcome(run, fast, slow)))
-    # 100 requests in 2 s; (60 × 10 + 40 × 90) ÷ 100
-    assert values(cell, RATE, LATENCY) == [50, 42]
+    # 300 requests in 2 s; (180 × 10 + 120 × 90) ÷ 300
+    assert values(cell, RATE, LATENCY) == [150, 42]
     assert cell.value(LATENCY_P50) == pytest.approx(10, rel=0.1)
     assert values(cell, LATENCY_P99, LATENCY_MAX) == [90, 90]
 
 
-def test_no_percentile_is_given_beyond_what_the_requests_can_show() -> None:
+def test_no_percentile_is_given_beyond_what_the_requests_carry() -> None:
+    """At 95 % some pair of n samples holds the 99th percentile from 299 on: 0.99²⁹⁹ < 0.05."""
     run = request()
-    few = cell_of((run, outcome(run, histogram([10 * US] * 99))))
-    assert few.value(LATENCY_P99) is not None
-    assert few.value(LATENCY_P999) is None
-    many = cell_of((run, outcome(run, histogram([10 * US] * 100))))
-    assert many.value(LATENCY_P999) is not None
+    few = cell_of((run, outcome(run, histogram([10 * US] * 298))))
+    assert few.value(LATENCY_P99) is None
+    assert few.lacking(LATENCY_P99) == Lacking(298, 299, "request")
+    enough = cell_of((run, outcome(run, histogram([10 * US] * 299))))
+    assert enough.value(LATENCY_P99) is not None
+    assert enough.lacking(LATENCY_P99) is None
+    assert enough.value(LATENCY_P999) is None
 
 
 def test_a_request_without_an_answer_is_told_and_in_no_percentile() -> None:
@@ -138,7 +142,7 @@ def test_a_percentile_is_the_sample_at_its_rank_within_a_bucket(
     assert exact <= value <= max(exact * 1.1, exact)
 
 
-def probe(latency_us: int, phase: Any, count: int = 20) -> RequestHistogram:
+def probe(latency_us: int, phase: Any, count: int = 300) -> RequestHistogram:
     return histogram([latency_us * US] * count, operation="probe", phase=phase)
 
 

@@ -14,14 +14,14 @@ from typing import Final
 
 import numpy as np
 
-from netstudy.analysis.distribution import pooled
-from netstudy.analysis.metrics import SOCKETS, Metric, Pooled, RatioOfSums, Reading
+from netstudy.analysis.distribution import raw
+from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading
 from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Fraction, Rule
 from netstudy.analysis.nodes.goodput import goodput, goodput_by_second
 from netstudy.analysis.nodes.growth import between_samples, over_phase
 from netstudy.analysis.nodes.places import Kind, Place, neighbours, places
 from netstudy.analysis.samples import Floats, RunSample, Terms
-from netstudy.analysis.statistics import STATISTICS, Statistic
+from netstudy.analysis.statistics import STATISTICS, Statistic, reading_of
 from netstudy.study.vocabulary import (
     LINK,
     MACHINE,
@@ -133,11 +133,11 @@ def _reading(name: MetricName, formula: Formula) -> Reading:
     if statistic is None:
         return RatioOfSums(partial(_terms, name, formula))
 
-    def value(runs: Sequence[RunSample]) -> float | None:
-        found = [course(run, name.text) for run in runs]
-        return statistic.of(pooled([one[1] for one in found if one is not None]))
+    def values(run: RunSample) -> Floats | None:
+        found = course(run, name.text)
+        return None if found is None else found[1]
 
-    return Pooled(value, repeats=not statistic.is_extreme)
+    return reading_of(statistic, raw("sample", values))
 
 
 def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netstudy.analysis.distribution import pooled, quantile
+from netstudy.analysis.distribution import Marks, raw
 from netstudy.analysis.ideal import arrival_rate_bps, framing, group_of
 from netstudy.analysis.metrics import (
     CLIENT_CLOCK,
@@ -15,8 +15,9 @@ from netstudy.analysis.metrics import (
     SERVER_TCP,
     SWITCH_PORTS,
     Metric,
-    Pooled,
+    Percentile,
     RatioOfSums,
+    Share,
 )
 from netstudy.analysis.samples import (
     BITS_PER_MEGABIT,
@@ -66,12 +67,13 @@ def _completion(run: RunSample) -> Terms | None:
     return None if times is None else each(times)
 
 
-def _completion_percentile(q: float) -> Pooled:
-    def of(runs: Sequence[RunSample]) -> float | None:
-        times = [_times_ms(run) for run in runs]
-        return quantile(pooled([t for t in times if t is not None]), q)
+def _waited(run: RunSample) -> Marks | None:
+    """The iterations with a retransmission timeout; None where timeouts were not counted."""
+    timeouts = run.column(TABLE, "timeouts")
+    return None if timeouts is None else timeouts > 0
 
-    return Pooled(of)
+
+TIMES = raw("iteration", _times_ms, _waited)
 
 
 def _goodput(run: RunSample) -> Terms | None:
@@ -112,8 +114,8 @@ def _timeouts(run: RunSample) -> Terms | None:
 
 
 def _timeout_share(run: RunSample) -> Terms | None:
-    timeouts = run.column(TABLE, "timeouts")
-    return None if timeouts is None else each(np.where(timeouts > 0, 100.0, 0.0))
+    waited = _waited(run)
+    return None if waited is None else each(np.where(waited, 100.0, 0.0))
 
 
 def _fairness(run: RunSample) -> Terms | None:
@@ -137,6 +139,7 @@ COMPLETION = Metric(
     title="Completion time",
     figure="completion",
     reading=RatioOfSums(_completion),
+    sampled=TIMES,
 )
 COMPLETION_P50 = Metric(
     name="completion_ms_p50",
@@ -148,7 +151,7 @@ COMPLETION_P50 = Metric(
     decimals=1,
     title="Median completion time",
     figure="completion_p50",
-    reading=_completion_percentile(0.50),
+    reading=Percentile(0.50, TIMES),
 )
 COMPLETION_P99 = Metric(
     name="completion_ms_p99",
@@ -160,7 +163,7 @@ COMPLETION_P99 = Metric(
     decimals=1,
     title="99th percentile of the completion time",
     figure="completion_p99",
-    reading=_completion_percentile(0.99),
+    reading=Percentile(0.99, TIMES),
 )
 GOODPUT = Metric(
     name="goodput_mbps",
@@ -223,7 +226,7 @@ TIMEOUT_SHARE = Metric(
     decimals=1,
     title="Iterations with a timeout",
     figure="timeout_iterations",
-    reading=RatioOfSums(_timeout_share),
+    reading=Share(_timeout_share),
     exported=False,
 )
 FAIRNESS = Metric(
@@ -376,7 +379,7 @@ INCAST = WorkloadAnalysis(
     ),
     counted=Counted("iteration", iterations),
     is_sampled=_is_sampled,
-    further=tuple(further(COMPLETION, _times_ms, ("p50", "p99"))),
+    further=tuple(further(COMPLETION, ("p50", "p99"))),
     drops=DROPS,
     retransmissions=RETRANSMISSIONS,
     timeouts=TIMEOUTS,

@@ -4,16 +4,28 @@ measures of its connections."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from netstudy.analysis.clocks import inside
-from netstudy.analysis.distribution import Histogram
-from netstudy.analysis.metrics import PROBE_CLOCK, TCP_INFO, Metric, Pooled, RatioOfSums
+from netstudy.analysis.distribution import Histogram, SampledQuantity, raw
+from netstudy.analysis.distribution import latencies as latency_samples
+from netstudy.analysis.metrics import (
+    PROBE_CLOCK,
+    TCP_INFO,
+    Metric,
+    Percentile,
+    Pooled,
+    RatioOfSums,
+    Share,
+)
+from netstudy.analysis.order_statistics import carries, has_beyond
 from netstudy.analysis.samples import NS_PER_US, Floats, RunSample, Sampled, Terms, one
-from netstudy.analysis.statistics import further, further_latencies
-from netstudy.analysis.workloads.request import latencies, percentile
+from netstudy.analysis.statistics import further
+from netstudy.analysis.workloads.request import latencies
 from netstudy.wire import Plan
 
 PROBE = "probe"
@@ -33,14 +45,28 @@ def loaded(runs: Sequence[RunSample]) -> Histogram | None:
     return latencies(runs, PROBE, "measure")
 
 
-def _increase(q: float) -> Pooled:
-    def value(runs: Sequence[RunSample]) -> float | None:
-        before, under = idle(runs), loaded(runs)
-        low = None if before is None else before.quantile_ns(q)
-        high = None if under is None else under.quantile_ns(q)
-        return None if low is None or high is None else (high - low) / NS_PER_US
+IDLE, LOADED = (latency_samples(PROBE, of, NS_PER_US) for of in (idle, loaded))
 
-    return Pooled(value)
+
+@dataclass(frozen=True)
+class _Increase(Pooled):
+    """A percentile under load minus the same one before; of one run among others, as far as each
+    of the two is known there."""
+
+    q: float = 0.5
+
+    def of_run(self, run: RunSample) -> float | None:
+        """See Reading.of_run."""
+        return _increase(self.q, [run], has_beyond)
+
+
+def _increase(
+    q: float, runs: Sequence[RunSample], enough: Callable[[float, int], bool]
+) -> float | None:
+    before, under = IDLE.of(runs), LOADED.of(runs)
+    if before is None or under is None or not enough(q, min(before.count, under.count)):
+        return None
+    return under.quantile(q) - before.quantile(q)
 
 
 def _unanswered(run: RunSample) -> Terms | None:
@@ -51,7 +77,12 @@ def _unanswered(run: RunSample) -> Terms | None:
 
 
 def _metric(
-    name: str, label: str, formula: str, reading: RatioOfSums | Pooled, instrument: str
+    name: str,
+    label: str,
+    formula: str,
+    reading: RatioOfSums | Percentile | Pooled,
+    instrument: str,
+    sampled: SampledQuantity | None = None,
 ) -> Metric:
     unit = "%" if name.endswith("_pct") else "µs"
     return Metric(
@@ -65,22 +96,25 @@ def _metric(
         title=f"{label[:1].upper()}{label[1:]}",
         figure=name.replace("_us", "").replace("_pct", ""),
         reading=reading,
+        sampled=sampled,
     )
 
 
-def _percentiles(state: Literal["idle", "loaded"], of: Of, when: str) -> Iterator[Metric]:
+def _percentiles(
+    state: Literal["idle", "loaded"], quantity: SampledQuantity, when: str
+) -> Iterator[Metric]:
     for ending, q, name in (("p50", 0.5, "median"), ("p99", 0.99, "99th percentile of the")):
         yield _metric(
             f"probe_{state}_us_{ending}",
             f"{name} probe latency, {state}",
             f"{100 * q:g}th percentile of the times from when a probe was due to its answer, "
             f"{when}",
-            percentile(q, of),
+            Percentile(q, quantity),
             PROBE_CLOCK,
         )
 
 
-def _mean(state: Literal["idle", "loaded"], of: Of) -> Metric:
+def _mean(state: Literal["idle", "loaded"], of: Of, quantity: SampledQuantity) -> Metric:
     def terms(run: RunSample) -> Terms | None:
         found = of([run])
         known = found is not None and found.count
@@ -92,17 +126,18 @@ def _mean(state: Literal["idle", "loaded"], of: Of) -> Metric:
         "sum of the times from when each probe was due to its answer ÷ answered probes",
         RatioOfSums(terms),
         PROBE_CLOCK,
+        quantity,
     )
 
 
-IDLE_P50, IDLE_P99 = _percentiles("idle", idle, "before the workload began")
-LOADED_P50, LOADED_P99 = _percentiles("loaded", loaded, "in the measuring phase")
+IDLE_P50, IDLE_P99 = _percentiles("idle", IDLE, "before the workload began")
+LOADED_P50, LOADED_P99 = _percentiles("loaded", LOADED, "in the measuring phase")
 INCREASE_P50, INCREASE_P99 = (
     _metric(
         f"probe_increase_us_{ending}",
         f"increase of the {name} probe latency under load",
         f"probe_loaded_us_{ending} − probe_idle_us_{ending}",
-        _increase(q),
+        _Increase(partial(_increase, q, enough=carries), q=q),
         PROBE_CLOCK,
     )
     for ending, q, name in (("p50", 0.5, "median"), ("p99", 0.99, "99th percentile of the"))
@@ -111,7 +146,7 @@ UNANSWERED = _metric(
     "probe_unanswered_pct",
     "share of probes without an answer",
     "probes that had no answer when the measuring phase was over ÷ all that were due in it × 100",
-    RatioOfSums(_unanswered),
+    Share(_unanswered),
     PROBE_CLOCK,
 )
 
@@ -148,6 +183,7 @@ SMOOTHED = _metric(
     "mean of the smoothed round-trip times of all samples of all connections",
     RatioOfSums(_srtt),
     TCP_INFO,
+    raw("sample", _srtt_values),
 )
 MINIMUM = _metric(
     "min_rtt_us_min",
@@ -167,13 +203,13 @@ PROBE_METRICS = (
     UNANSWERED,
 )
 TCP_METRICS = (SMOOTHED, MINIMUM)
-_IDLE, _LOADED = _mean("idle", idle), _mean("loaded", loaded)
+_IDLE, _LOADED = _mean("idle", idle, IDLE), _mean("loaded", loaded, LOADED)
 FURTHER = (
     _IDLE,
-    *further_latencies(_IDLE, idle, ("p50", "p99")),
+    *further(_IDLE, ("p50", "p99")),
     _LOADED,
-    *further_latencies(_LOADED, loaded, ("p50", "p99")),
-    *further(SMOOTHED, _srtt_values),
+    *further(_LOADED, ("p50", "p99")),
+    *further(SMOOTHED),
 )
 """Other statistics of the same samples, for a study that names them."""
 

@@ -127,6 +127,7 @@ def _metrics(plan: Plan, known: Sequence[Metric]) -> tuple[Metric, ...]:
             decimals=decimals_of(rounding),
             reading=AsPublished(name),
             exported=True,
+            sampled=None,
         )
         for name, rounding in roundings.items()
     )

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from netstudy.analysis.distribution import Histogram, merged
-from netstudy.analysis.metrics import CLIENT_CLOCK, CLIENT_SOCKETS, Metric, Pooled, RatioOfSums
+from netstudy.analysis.distribution import Histogram, SampledQuantity, merged
+from netstudy.analysis.distribution import latencies as latency_samples
+from netstudy.analysis.metrics import (
+    CLIENT_CLOCK,
+    CLIENT_SOCKETS,
+    Metric,
+    Percentile,
+    Pooled,
+    RatioOfSums,
+    Share,
+)
 from netstudy.analysis.samples import NS_PER_US, RunSample, Terms, dropped_at_ports, one
-from netstudy.analysis.statistics import further_latencies
+from netstudy.analysis.statistics import further
 from netstudy.analysis.workloads.base import Counted, Step, WorkloadAnalysis
 from netstudy.analysis.workloads.losses import losses_per_run, sent_again
 from netstudy.analysis.workloads.signals import signals_of
@@ -38,15 +47,7 @@ def of_requests(runs: Sequence[RunSample]) -> Histogram | None:
     return latencies(runs, REQUEST, "measure")
 
 
-def percentile(q: float, of: Callable[[Sequence[RunSample]], Histogram | None]) -> Pooled:
-    """A percentile of merged histograms, in microseconds."""
-
-    def value(runs: Sequence[RunSample]) -> float | None:
-        found = of(runs)
-        latency = None if found is None else found.quantile_ns(q)
-        return None if latency is None else latency / NS_PER_US
-
-    return Pooled(value)
+LATENCIES = latency_samples(REQUEST, of_requests, NS_PER_US)
 
 
 def _rate(run: RunSample) -> Terms | None:
@@ -71,7 +72,13 @@ def _unanswered(run: RunSample) -> Terms | None:
     return one(100.0 * found.unanswered, found.count + found.unanswered)
 
 
-def _latency(statistic: str, label: str, formula: str, reading: RatioOfSums | Pooled) -> Metric:
+def _latency(
+    statistic: str,
+    label: str,
+    formula: str,
+    reading: RatioOfSums | Percentile | Pooled,
+    sampled: SampledQuantity | None = None,
+) -> Metric:
     return Metric(
         name=f"latency_us_{statistic}",
         label=label,
@@ -83,6 +90,7 @@ def _latency(statistic: str, label: str, formula: str, reading: RatioOfSums | Po
         title=f"{label[:1].upper()}{label[1:]}",
         figure="latency" if statistic == "mean" else f"latency_{statistic}",
         reading=reading,
+        sampled=sampled,
     )
 
 
@@ -103,6 +111,7 @@ LATENCY = _latency(
     "latency",
     "sum of the times from when each request was due to its answer ÷ answered requests",
     RatioOfSums(_mean),
+    LATENCIES,
 )
 LATENCY_P50, LATENCY_P90, LATENCY_P99, LATENCY_P999 = (
     _latency(
@@ -110,7 +119,7 @@ LATENCY_P50, LATENCY_P90, LATENCY_P99, LATENCY_P999 = (
         f"{name} latency",
         f"{100 * q:g}th percentile of the merged histograms of all clients and runs, where there "
         "are enough requests to show it",
-        percentile(q, of_requests),
+        Percentile(q, LATENCIES),
     )
     for ending, q, name in PERCENTILES
 )
@@ -130,7 +139,7 @@ UNANSWERED = Metric(
     decimals=2,
     title="Unanswered requests",
     figure="unanswered",
-    reading=RatioOfSums(_unanswered),
+    reading=Share(_unanswered),
 )
 DROPS, RETRANSMISSIONS, TIMEOUTS = losses_per_run(figures=True)
 SIGNALS = signals_of(
@@ -191,7 +200,7 @@ REQUESTS = WorkloadAnalysis(
     sent_again=sent_again,
     course=lambda _: None,
     bound=lambda _: None,
-    further=tuple(further_latencies(LATENCY, of_requests, ("p50", "p90", "p99", "p999", "max"))),
+    further=tuple(further(LATENCY, ("p50", "p90", "p99", "p999", "max"))),
     latencies=of_requests,
     tail=(LATENCY_P50, LATENCY_P99),
     offered=_offered,

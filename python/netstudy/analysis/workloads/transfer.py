@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
-from netstudy.analysis.distribution import pooled, quantile
+from netstudy.analysis.distribution import SampledQuantity, raw
 from netstudy.analysis.ideal import capacity_bps, framing
-from netstudy.analysis.metrics import CLIENT_CLOCK, SOCKETS, Metric, Pooled, RatioOfSums
+from netstudy.analysis.metrics import CLIENT_CLOCK, SOCKETS, Metric, Percentile, RatioOfSums
 from netstudy.analysis.samples import (
     BITS_PER_MEGABIT,
     BYTES_PER_GB,
@@ -113,12 +113,7 @@ def _mean_time(run: RunSample) -> Terms | None:
     return None if times is None else each(times)
 
 
-def _time_percentile(q: float) -> Pooled:
-    def of(runs: Sequence[RunSample]) -> float | None:
-        times = [_times(run) for run in runs]
-        return quantile(pooled([t for t in times if t is not None]), q)
-
-    return Pooled(of)
+TIMES = raw("transfer", _times)
 
 
 def _fairness(run: RunSample) -> Terms | None:
@@ -171,7 +166,11 @@ GOODPUT_PUT = _goodput_one_way("put", "to the servers")
 
 
 def _transfer_time(
-    statistic: str, label: str, formula: str, reading: RatioOfSums | Pooled
+    statistic: str,
+    label: str,
+    formula: str,
+    reading: RatioOfSums | Percentile,
+    sampled: SampledQuantity | None = None,
 ) -> Metric:
     return Metric(
         name=f"transfer_s_{statistic}",
@@ -184,6 +183,7 @@ def _transfer_time(
         title=f"{label[:1].upper()}{label[1:]}",
         figure="transfer" if statistic == "mean" else f"transfer_{statistic}",
         reading=reading,
+        sampled=sampled,
     )
 
 
@@ -192,18 +192,19 @@ TRANSFER = _transfer_time(
     "transfer time",
     "sum of the times of all transfers of a fixed size ÷ their number",
     RatioOfSums(_mean_time),
+    TIMES,
 )
 TRANSFER_P50 = _transfer_time(
     "p50",
     "median transfer time",
     "50th percentile of the times of all transfers of a fixed size",
-    _time_percentile(0.50),
+    Percentile(0.50, TIMES),
 )
 TRANSFER_P99 = _transfer_time(
     "p99",
     "99th percentile of the transfer time",
     "99th percentile of the times of all transfers of a fixed size",
-    _time_percentile(0.99),
+    Percentile(0.99, TIMES),
 )
 FAIRNESS = Metric(
     name="fairness_index",
@@ -303,7 +304,7 @@ TRANSFERS = WorkloadAnalysis(
     ),
     counted=Counted("transfer", _transfers),
     is_sampled=_is_sampled,
-    further=tuple(further(TRANSFER, _times, ("p50", "p99"))),
+    further=tuple(further(TRANSFER, ("p50", "p99"))),
     drops=DROPS,
     retransmissions=RETRANSMISSIONS,
     timeouts=TIMEOUTS,

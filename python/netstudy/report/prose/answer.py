@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from netstudy.analysis.effects import Effects, PairEffect, Pointless
@@ -17,7 +18,16 @@ from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.report.cellrefs import cell_number, count, metric_number, plain
 from netstudy.report.numbers import counted, full_level, level_text, listed, significant_text, spans
-from netstudy.report.prose.change import TOLD_AS_TIMES, Change, ahead_of, is_time, lead, told_apart
+from netstudy.report.prose.change import (
+    TOLD_AS_TIMES,
+    Change,
+    ahead_of,
+    change_of,
+    is_time,
+    lead,
+    size_of,
+    told_apart,
+)
 from netstudy.report.prose.concluded import sentences_of
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations
@@ -109,7 +119,10 @@ def _load(case: CaseResult) -> str | None:
 
 def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
     """One level against another one along x."""
-    rows = [row for row in table.rows if row.ratio is not None]
+    rows = [row for row in table.rows if row.difference is not None]
+    if not rows and any(row.lacking is not None for row in table.rows):
+        yield say("{why}.", why=why_no_verdict(table))
+        return
     if not rows:
         yield say("{a} and {b} were not measured at the same levels.", **_both(table))
         return
@@ -121,7 +134,7 @@ def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
         yield _equal_or_open(found.panel, table)
         return
     yield _who(found.panel, table)
-    largest = max(decided, key=lambda row: abs(math.log(row.ratio or 1.0)))
+    largest = max(decided, key=lambda row: size_of(row, table.metric))
     yield _how_much(found, table, largest)
     yield from overtakings(found.panel, table)
     yield from _open(found.panel, table)
@@ -186,7 +199,9 @@ def _who(panel: Panel, table: VerdictTable) -> Sentence:
             **_both(table),
         )
     better = (
-        "is {word} than {other}" if is_time(table.metric) else "has {word} {metric} than {other}"
+        "is {word} than {other}"
+        if is_time(table.metric)
+        else "has {article}{word} {metric} than {other}"
     )
     also = (
         say(", {second}{where}", second=named(table.factor, second), where=_where(panel, lost))
@@ -196,6 +211,7 @@ def _who(panel: Panel, table: VerdictTable) -> Sentence:
     return say(
         f"{{first}} {better}{{where}}{{also}}.",
         first=named(table.factor, first),
+        article=Name("a " if table.metric.unit == "%" else ""),
         word=Name("faster" if is_time(table.metric) else table.metric.direction),
         metric=Name(table.metric.label),
         other=named(table.factor, second),
@@ -213,12 +229,11 @@ def _where(panel: Panel, rows: Sequence[Comparison], *, everywhere: bool = False
 
 def _how_much(found: PanelResult, table: VerdictTable, row: Comparison) -> Sentence:
     """The largest lead with both values."""
-    assert row.ratio is not None, "a decided row has a ratio"
     metric, panel = table.metric, found.panel
     winner = table.level if row.winner in (None, table.level) else table.base
     loser = table.base if winner == table.level else table.level
     source = f"{metric.name}, {table.factor}={level_text(table.level)} ÷ {level_text(table.base)}"
-    change = Change(row.ratio, row.interval, source)
+    change = change_of(row, source)
     ahead = lead(metric, change if winner == table.level else change.inverse())
     cells = (panel.cell(row.x, level) for level in (winner, loser))
     value, other = (cell_number(cell, metric, unit=True) for cell in cells)
@@ -295,6 +310,9 @@ def _is_ahead(pair: PairEffect, winner: Level) -> Sentence:
         change = Change(pair.change, pair.interval, f"geometric mean of ratios, {source}")
         change = change if winner == pair.level else change.inverse()
         return ahead_of(pair.metric, change, other)
+    if pair.metric.unit == "%":
+        points = Change(1.0, None, f"mean difference, {source}", pair.change, pair.interval)
+        return ahead_of(pair.metric, points if winner == pair.level else points.inverse(), other)
     value = metric_number(abs(pair.change), pair.metric, f"mean difference, {source}")
     return say(
         "has {value} {less} {metric} than {other}",
@@ -367,11 +385,10 @@ def _turned(pair: PairEffect) -> Sentence:
     places = pair.won_by(fewer)
     largest = max(
         (row for row in pair.rows if row.winner == fewer),
-        key=lambda row: abs(math.log(row.ratio or 1.0)),
+        key=lambda row: size_of(row, pair.metric),
     )
-    assert largest.ratio is not None, "a row with a winner has a ratio"
     source = f"{pair.metric.name}, {pair.factor}={level_text(pair.level)} ÷ {level_text(pair.base)}"
-    change = Change(largest.ratio, None, source)
+    change = replace(change_of(largest, source), interval=None, difference_interval=None)
     return say(
         "Only at {places}, {fewer} {ahead}.",
         fewer=named(pair.factor, fewer),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import plain
 from netstudy.report.numbers import number_text, significant_text, with_unit
 from netstudy.report.prose.words import NOTHING
@@ -25,6 +27,10 @@ class Change:
     ratio: float
     interval: Interval | None
     source: str
+    difference: float | None = None
+    """The first value minus the other; None: it is not told. Where the unit is %, it is told in
+    place of the ratio, in percentage points."""
+    difference_interval: Interval | None = None
 
     def inverse(self) -> Change:
         """The ratio seen from the other value."""
@@ -32,7 +38,27 @@ class Change:
         turned = (
             None if found is None or found.low <= 0 else Interval(1 / found.high, 1 / found.low)
         )
-        return Change(1 / self.ratio, turned, f"1 ÷ ({self.source})")
+        back = self.difference_interval
+        return Change(
+            1 / self.ratio if self.ratio else math.inf,
+            turned,
+            f"1 ÷ ({self.source})",
+            None if self.difference is None else -self.difference,
+            None if back is None else Interval(-back.high, -back.low),
+        )
+
+
+def change_of(row: Comparison, source: str) -> Change:
+    """The level of a row of verdicts by the base; of something by nothing, the ratio has no end."""
+    ratio = math.inf if row.ratio is None else row.ratio
+    return Change(ratio, row.interval, source, row.difference, row.difference_interval)
+
+
+def size_of(row: Comparison, metric: Metric) -> float:
+    """How large the difference of a row is among others of its metric."""
+    if metric.unit == "%":
+        return abs(row.difference or 0.0)
+    return abs(math.log(row.ratio)) if row.ratio else math.inf
 
 
 def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
@@ -59,6 +85,10 @@ def lead(metric: Metric, change: Change) -> Sentence:
 
     `change` is the better value by the worse one.
     """
+    if in_points(metric, change):
+        return say("{n}{ci}", n=_points(metric, change), ci=_points_interval(metric, change))
+    if _is_endless(change):
+        return say("none at all") if metric.direction == "lower" else say("and none there")
     number, is_times = _size(metric, change)
     if is_time(metric):
         template = "{n} times faster{ci}" if is_times else "{n} less time{ci}"
@@ -71,6 +101,20 @@ def lead(metric: Metric, change: Change) -> Sentence:
 
 def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
     """The better value beside the other, to stand after its name: takes 32 % less time than X."""
+    if in_points(metric, change):
+        return say(
+            "has a {what} that is {n} {way} than that of {other}{ci}",
+            what=Name(metric.label),
+            n=_points(metric, change),
+            way=Name("larger" if (change.difference or 0.0) > 0 else "smaller"),
+            other=other,
+            ci=_points_interval(metric, change),
+        )
+    if _is_endless(change):
+        template = "has no {what}, unlike {other}"
+        if metric.direction == "higher":
+            template = "has some {what}, and {other} none"
+        return say(template, what=Name(metric.label), other=other)
     number, is_times = _size(metric, change)
     what = Name(metric.label)
     if is_time(metric):
@@ -86,6 +130,37 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
         if not is_times:
             template = "has {n} less {what} than {other}{ci}"
     return say(template, n=number, what=what, other=other, ci=_interval(metric, change))
+
+
+def in_points(metric: Metric, change: Change) -> bool:
+    """Whether the change is told in percentage points: a ratio of percentages would be misread."""
+    return metric.unit == "%" and change.difference is not None
+
+
+def _is_endless(change: Change) -> bool:
+    """Whether one of the two values is nothing, so that no ratio tells of them."""
+    return change.ratio == 0 or math.isinf(change.ratio)
+
+
+def _points(metric: Metric, change: Change) -> Number:
+    value = change.difference or 0.0
+    text = number_text(abs(value), max(1, metric.decimals))
+    return Number(abs(value), f"{text} percentage points", change.source.replace("÷", "−"))
+
+
+def _points_interval(metric: Metric, change: Change) -> Sentence:
+    found = change.difference_interval
+    if found is None:
+        return NOTHING
+    value, decimals = change.difference or 0.0, max(1, metric.decimals)
+    low, high = (found.low, found.high) if value > 0 else (-found.high, -found.low)
+    text = f"{number_text(low, decimals)} to {number_text(high, decimals)}"
+    source = f"95 % interval of the difference, {change.source}"
+    return say(
+        " ({level} CI {interval})",
+        level=Name("95 %"),
+        interval=Number((low + high) / 2, text, source),
+    )
 
 
 def _growth(metric: Metric, change: Change) -> Change:

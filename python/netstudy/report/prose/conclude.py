@@ -3,7 +3,6 @@ rows."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
@@ -20,7 +19,7 @@ from netstudy.report.cellrefs import (
     ratio_number,
     ratio_source,
 )
-from netstudy.report.prose.change import Change, lead, told_apart
+from netstudy.report.prose.change import change_of, lead, size_of, told_apart
 from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.words import (
     NOTHING,
@@ -52,7 +51,7 @@ def conclusions(found: PanelResult) -> list[Point]:
 def verdict_points(found: PanelResult, table: VerdictTable) -> list[Point]:
     """The points for the executive summary: the winner at each level, its lead, undecided rows."""
     panel = found.panel
-    if all(row.within_one_run for row in table.rows if row.ratio is not None):
+    if all(row.within_one_run for row in table.rows if row.difference is not None):
         return point("No verdict", _one_run(panel, table))
     return [
         *point(
@@ -151,8 +150,10 @@ def _crossovers(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
 
 def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
     """The best case of either level, and the difference at the end of the range."""
-    rows = [row for row in table.rows if row.ratio is not None]
-    leads = [row for level in (table.level, table.base) if (row := _largest(rows, level))]
+    rows = [row for row in table.rows if row.ratio is not None or row.winner is not None]
+    leads = [
+        row for level in (table.level, table.base) if (row := _largest(rows, level, table.metric))
+    ]
     for row in leads:
         case = say("Best case of {level}", level=named(table.factor, row.winner))
         alone = len(table.rows) == 1
@@ -165,20 +166,19 @@ def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
         yield from _drops(found.panel, drops, [row.x for row in (*leads, *last)])
 
 
-def _largest(rows: Sequence[Comparison], winner: Level) -> Comparison | None:
+def _largest(rows: Sequence[Comparison], winner: Level, metric: Metric) -> Comparison | None:
     won = [row for row in rows if row.winner == winner]
-    return max(won, key=lambda row: abs(math.log(row.ratio or 1.0)), default=None)
+    return max(won, key=lambda row: size_of(row, metric), default=None)
 
 
 def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) -> Sentence:
     """Both values, the better one first, and how far it is ahead."""
-    assert row.ratio is not None, "only rows with a ratio are put into words"
     is_first = _is_ahead(row, table.metric) if row.winner is None else row.winner == table.level
     sides = [(row.value, table.level), (row.base_value, table.base)]
     (value, level), (other, other_level) = sides if is_first else sides[::-1]
     assert value is not None, "a row with a ratio has both values"
     assert other is not None, "a row with a ratio has both values"
-    change = Change(row.ratio, row.interval, ratio_source(row, table))
+    change = change_of(row, ratio_source(row, table))
     numbers = told_apart(
         _value(table, value, level), _value(table, other, other_level), table.metric
     )

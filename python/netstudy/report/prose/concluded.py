@@ -18,7 +18,7 @@ from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import at, cell_number, count, percent, plain, treatment_text
 from netstudy.report.numbers import counted, level_text, listed, number_text, significant_text
-from netstudy.report.prose.change import Change, ahead_of
+from netstudy.report.prose.change import Change, ahead_of, change_of
 from netstudy.report.prose.words import NOTHING, Point, held_levels, named, point, things
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.requirement_table import bound_text
@@ -93,13 +93,13 @@ def _in_all(rows: Sequence[Comparison]) -> Sentence:
 
 
 def _one(pair: PairEffect, row: Comparison) -> Sentence:
-    if row.outcome == "undecided" or row.ratio is None or row.winner is None:
+    if row.outcome == "undecided" or row.winner is None:
         words = "differ in" if row.outcome == "different" else "too close to call in"
         return say(
             f"{{a}} and {{b}}: {words} {{metric}}.", metric=Name(pair.metric.label), **_both(pair)
         )
     source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
-    change = Change(row.ratio, row.interval, source)
+    change = change_of(row, source)
     is_level = row.winner == pair.level
     return say(
         "{winner} {ahead}.",

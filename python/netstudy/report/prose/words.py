@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import VerdictTable
-from netstudy.report.cellrefs import at, plain
+from netstudy.report.cellrefs import at, count, plain
 from netstudy.report.numbers import counted, full_level, level_text, listed, spans
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
@@ -137,6 +137,17 @@ def point(lead: str, sentences: Iterable[Sentence]) -> list[Point]:
 
 def why_no_verdict(table: VerdictTable) -> Sentence:
     """Why nothing is decided where the variation between runs is unknown."""
+    lacking = [row.lacking for row in table.rows if row.lacking is not None]
+    if lacking:
+        fewest = min(lacking, key=lambda one: one.samples)
+        return say(
+            "A cell has too few samples for the {metric}: {n} {noun}s of the {needed} that carry "
+            "it",
+            metric=Name(table.metric.label),
+            n=count(fewest.samples, f"{fewest.noun}s of the smallest cell"),
+            noun=Name(fewest.noun),
+            needed=count(fewest.needed, f"fewest {fewest.noun}s that carry {table.metric.name}"),
+        )
     if any(row.too_few_samples for row in table.rows):
         return say(
             "Single runs have too few samples for the {metric}, which decides nothing: run-to-run "

@@ -45,6 +45,12 @@ def _of_workload(study: Study, name: MetricName) -> str | None:
             f'"{name.text}" is not measured by the workload {kind} of this study, '
             f"but by {others}; it measures {listed(list(measured))}"
         )
+    if name.limit is not None and measured[name.base].samples is None:
+        sampled = [base for base, one in measured.items() if one.samples]
+        have = (
+            f"{listed(sampled)} {'has' if len(sampled) == 1 else 'have'}" if sampled else "none has"
+        )
+        return f'"{name.text}": {name.base} has no samples to count above a limit; {have}'
     known = measured[name.base].statistics
     if name.statistic not in (None, "mean", *known):
         has = f"; it has {listed(list(known))}" if known else ", it is one number a run"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from netstudy.documents.problems import Path, Problem
 from netstudy.documents.validation import Model
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from netstudy.study.model import Study
 
 
-STATISTICS: Final = ("mean", "p50", "p90", "p99", "p999", "min", "max")
+STATISTICS: Final = ("mean", "p50", "p90", "p95", "p99", "p999", "min", "max")
 """What may end the name of a metric that has many samples in a run."""
+
+
+SamplesKept = Literal["each", "histogram"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class WorkloadMetric:
     text: str
     statistics: tuple[str, ...] = ()
     """Those that may follow its name; the mean may always."""
+    samples: SamplesKept | None = None
+    """How records hold its samples, so that their distribution is known; None: they do not."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,9 @@ class Incast(Spec):
     words: ClassVar[MetricWords] = MetricWords(
         metrics={
             "completion_ms": WorkloadMetric(
-                "time from the first request to the last byte of one iteration", STATISTICS
+                "time from the first request to the last byte of one iteration",
+                STATISTICS,
+                samples="each",
             ),
             "goodput_mbps": WorkloadMetric("application bytes received, as a rate"),
             "drops_per_iteration": WorkloadMetric("frames that the switch dropped"),

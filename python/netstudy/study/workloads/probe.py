@@ -23,9 +23,11 @@ class Probe(Model):
 PROBE_WORDS: Final = MetricWords(
     metrics={
         "probe_idle_us": WorkloadMetric(
-            "latency of the probe before the workload began", STATISTICS
+            "latency of the probe before the workload began", STATISTICS, samples="histogram"
         ),
-        "probe_loaded_us": WorkloadMetric("latency of the probe beside the workload", STATISTICS),
+        "probe_loaded_us": WorkloadMetric(
+            "latency of the probe beside the workload", STATISTICS, samples="histogram"
+        ),
         "probe_increase_us": WorkloadMetric(
             "what the workload adds to the latency of the probe", ("p50", "p99")
         ),
@@ -45,7 +47,7 @@ PROBE_WORDS: Final = MetricWords(
 TCP_WORDS: Final = MetricWords(
     metrics={
         "srtt_us": WorkloadMetric(
-            "smoothed round-trip time of the connections, as sampled", STATISTICS
+            "smoothed round-trip time of the connections, as sampled", STATISTICS, samples="each"
         ),
         "min_rtt_us": WorkloadMetric(
             "smallest round-trip time of the connections, as sampled", ("min",)

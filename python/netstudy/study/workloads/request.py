@@ -36,7 +36,7 @@ class Request(Spec):
         metrics={
             "requests_per_s": WorkloadMetric("answered requests, as a rate"),
             "latency_us": WorkloadMetric(
-                "time from when a request was due to its answer", STATISTICS
+                "time from when a request was due to its answer", STATISTICS, samples="histogram"
             ),
             "unanswered_pct": WorkloadMetric("share of requests without an answer"),
             **LOSSES_PER_RUN,

@@ -55,7 +55,7 @@ class Transfer(Spec):
             "goodput_put_mbps": WorkloadMetric(
                 "application bytes to the servers, as a rate, where bytes go both ways"
             ),
-            "transfer_s": WorkloadMetric("time of one transfer", STATISTICS),
+            "transfer_s": WorkloadMetric("time of one transfer", STATISTICS, samples="each"),
             "fairness_index": WorkloadMetric(
                 "equality of the goodputs of the connections (Jain's index)"
             ),

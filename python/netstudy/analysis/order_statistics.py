@@ -1,0 +1,108 @@
+"""Intervals of percentiles and of shares that assume no distribution.
+
+The q-quantile of n samples lies between two of the ordered samples with a probability that follows
+from the binomial distribution alone (David & Nagaraja, Order Statistics, 7.1): the number of
+samples below it is Binomial(n, q). A percentile is carried by n samples where such a pair exists
+at 95 %. For a share, Wilson's interval (1927). Both take samples for independent; what differs
+between runs besides is for the runs to tell (`metrics.Percentile`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scipy.special import bdtr, bdtrik
+
+from netstudy.analysis.intervals import CONFIDENCE, Interval, normal_quantile
+
+_TAIL = (1 - CONFIDENCE) / 2
+_ROUNDING = 1e-12
+"""So much may a sum of probabilities be off."""
+
+
+def carries(q: float, samples: int) -> bool:
+    """Whether some pair of n ordered samples holds the q-quantile at 95 %: the smallest and the
+    largest do, if any."""
+    return samples > 0 and 1 - q**samples - (1 - q) ** samples >= CONFIDENCE
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Samples that are too few for a percentile."""
+
+    samples: int
+    needed: int
+    noun: str
+    """One of them: iteration, transfer, request."""
+
+
+@lru_cache(maxsize=256)
+def fewest(q: float) -> int:
+    """The smallest number of samples that carries the q-quantile: 6 for the median, 299 for the
+    99th percentile."""
+    far = max(q, 1 - q)
+    samples = max(1, math.floor(math.log(1 - CONFIDENCE) / math.log(far)))
+    while not carries(q, samples):
+        samples += 1
+    return samples
+
+
+def has_beyond(q: float, samples: int) -> bool:
+    """Whether at least one of n samples lies beyond the q-quantile, on either side: as many as the
+    percentile of one run among others needs."""
+    return samples * min(q, 1 - q) >= 1 - 1e-9
+
+
+@lru_cache(maxsize=65536)
+def ranks(q: float, samples: int) -> tuple[int, int] | None:
+    """Ranks of the two ordered samples, from 1, that hold the q-quantile at 95 %; None with too few
+    samples.
+
+    Tails are equal as far as ranks allow; at the end of the range the nearer tail is larger.
+    """
+    if not carries(q, samples):
+        return None
+    if q < 0.5:  # the same, seen from the other end
+        mirrored = ranks(1 - q, samples)
+        assert mirrored is not None, "both ends carry the same"
+        return samples + 1 - mirrored[1], samples + 1 - mirrored[0]
+    upper = min(samples, _least(1 - _TAIL, samples, q) + 1)
+    below = float(bdtr(upper - 1, samples, q)) - CONFIDENCE
+    return max(1, _least(below, samples, q, strictly=True)), upper
+
+
+def _least(probability: float, samples: int, q: float, *, strictly: bool = False) -> int:
+    """The smallest k that Binomial(n, q) does not exceed with this probability at least;
+    `strictly`: with more."""
+    k = 0 if probability <= 0 else max(0, math.floor(float(bdtrik(probability, samples, q))) - 1)
+
+    def enough(k: int) -> bool:
+        found = float(bdtr(k, samples, q))
+        return found > probability + _ROUNDING if strictly else found >= probability - _ROUNDING
+
+    while k > 0 and enough(k - 1):
+        k -= 1
+    while not enough(k):
+        k += 1
+    return k
+
+
+def wilson(share: float, samples: float) -> Interval | None:
+    """Wilson's 95 % interval of a share of n samples, both from 0 to 1; None without samples."""
+    if samples <= 0:
+        return None
+    z = normal_quantile(1 - _TAIL)
+    middle = (share + z**2 / (2 * samples)) / (1 + z**2 / samples)
+    half = z * math.sqrt(share * (1 - share) / samples + (z / (2 * samples)) ** 2)
+    half /= 1 + z**2 / samples
+    low = max(0.0, middle - half) if share > 0 else 0.0  # exact, whatever the rounding
+    return Interval(low, min(1.0, middle + half) if share < 1 else 1.0)
+
+
+def wider(a: Interval | None, b: Interval | None) -> Interval | None:
+    """The wider of two intervals, or the only one."""
+    if a is None or b is None:
+        return a or b
+    return b if b.high - b.low > a.high - a.low else a

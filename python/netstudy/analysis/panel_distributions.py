@@ -1,0 +1,229 @@
+"""The distributions of a panel: percentiles and quartiles of each cell, and its two humps.
+
+Cells with many samples are many; figures and tables show those at a few levels of x, chosen where
+the answer is decided. Whether a sample belongs to the hump of timeouts is told by its mark alone:
+nothing is guessed from the shape of a distribution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.distribution import Distribution, SampledQuantity, Values
+from netstudy.analysis.intervals import Estimate
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import Metric, Percentile, Share
+from netstudy.analysis.order_statistics import Lacking, carries, fewest
+from netstudy.analysis.samples import Floats, RunSample, Terms, each
+from netstudy.analysis.verdict import VerdictTable
+from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.wire import Level
+
+PERCENTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
+LEVELS_SHOWN = 3
+"""Levels of x at which cells are shown one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hump:
+    """The samples of a cell with a timeout, or those without."""
+
+    samples: Values
+    median: Estimate | None
+    """None: they are too few to carry it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Humps:
+    """The samples of a cell, parted by their marks; either part may be empty."""
+
+    waited: Hump | None
+    other: Hump | None
+    share: Estimate
+    """Of those with a timeout, in percent."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellSamples:
+    """All samples of a cell."""
+
+    x: Level | None
+    level: Level | None
+    cell: CellRow
+    found: Distribution
+    percentiles: Mapping[float, Estimate | Lacking]
+    """By quantile: its estimate, or what the samples lack for it."""
+    humps: Humps | None
+    """None: the samples have no marks."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs the samples are of."""
+        return len(self.cell.runs)
+
+    @property
+    def waits(self) -> bool:
+        """Whether some sample waited for a timeout."""
+        return self.humps is not None and self.humps.waited is not None
+
+
+@dataclass(frozen=True, eq=False)
+class PanelDistribution:
+    """The samples of one quantity in the cells of a panel."""
+
+    panel: Panel
+    mean: Metric
+    quantity: SampledQuantity
+    cells: tuple[CellSamples, ...]
+    """Those at the shown levels, in the order of x and then of the series."""
+    shown: tuple[Level | None, ...]
+    """Levels of x that are shown, ascending."""
+    focus: Level | None
+    """The level that says most of them."""
+
+    def all_cells(self) -> Iterator[tuple[Level | None, Level | None, Distribution]]:
+        """The samples at every level: x, level of the series, samples."""
+        for x in self.panel.x_levels:
+            for level in self.panel.series_levels:
+                cell = self.panel.cell(x, level)
+                found = self.quantity.of(cell.runs) if cell else None
+                if found is not None:
+                    yield x, level, found
+
+    def at_focus(self) -> tuple[CellSamples, ...]:
+        """The cells at the level that says most."""
+        return tuple(one for one in self.cells if one.x == self.focus)
+
+    @property
+    def has_humps(self) -> bool:
+        """Whether some shown cell has samples that waited for a timeout."""
+        return any(one.waits for one in self.cells)
+
+
+def distributions_of(
+    panel: Panel, workload: WorkloadAnalysis, verdicts: Sequence[VerdictTable]
+) -> tuple[PanelDistribution, ...]:
+    """The distribution of each quantity that the workload has samples of."""
+    return tuple(
+        found
+        for metric in workload.metrics
+        if metric.sampled is not None
+        and (found := _distribution(panel, metric, metric.sampled, verdicts)).cells
+    )
+
+
+def _distribution(
+    panel: Panel, metric: Metric, quantity: SampledQuantity, verdicts: Sequence[VerdictTable]
+) -> PanelDistribution:
+    ranked = tuple(_ranked(panel, metric, verdicts))
+    chosen = ranked[:LEVELS_SHOWN] if len(panel.x_levels) > LEVELS_SHOWN else panel.x_levels
+    shown = tuple(x for x in panel.x_levels if x in chosen)
+    cells = tuple(
+        samples
+        for x in shown
+        for level in panel.series_levels
+        if (samples := _samples(panel, x, level, quantity)) is not None
+    )
+    return PanelDistribution(panel, metric, quantity, cells, shown, ranked[0])
+
+
+def _ranked(
+    panel: Panel, metric: Metric, verdicts: Sequence[VerdictTable]
+) -> Iterator[Level | None]:
+    """Levels of x, each once: where the deciding verdict has its largest difference, where the lead
+    changes, then the last and the first level. Without a verdict the largest difference is that
+    between the means."""
+    decided = [row for row in (verdicts[0].rows if verdicts else ()) if row.outcome == "different"]
+    crossings = verdicts[0].crossovers if verdicts else ()
+    largest = max(decided, key=lambda row: _distance(row.value, row.base_value), default=None)
+    order = [
+        *([largest.x] if largest is not None else _by_spread(panel, metric)[:1]),
+        *(one.before for one in crossings),
+        panel.x_levels[-1],
+        panel.x_levels[0],
+        *panel.x_levels,
+    ]
+    yield from dict.fromkeys(order)
+
+
+def _distance(a: float | None, b: float | None) -> float:
+    if not a or not b:
+        return math.inf if a != b else 0.0
+    return abs(math.log(abs(a / b)))
+
+
+def _by_spread(panel: Panel, metric: Metric) -> list[Level | None]:
+    """Levels of x, that with the largest ratio between its cells first; the last one where there is
+    one cell each."""
+    if len(panel.series_levels) < 2:
+        return [panel.x_levels[-1]]
+
+    def spread(x: Level | None) -> float:
+        cells = [panel.cell(x, level) for level in panel.series_levels]
+        values = [value for cell in cells if cell and (value := cell.value(metric)) is not None]
+        return _distance(max(values), min(values)) if values else 0.0
+
+    return sorted(panel.x_levels, key=spread, reverse=True)
+
+
+def spread_of(panel: Panel, metric: Metric) -> float:
+    """The largest ratio between any two cells of a panel, as a logarithm."""
+    values = [value for cell in panel.cells.values() if (value := cell.value(metric)) is not None]
+    return _distance(max(values), min(values)) if values else 0.0
+
+
+def _samples(
+    panel: Panel, x: Level | None, level: Level | None, quantity: SampledQuantity
+) -> CellSamples | None:
+    cell = panel.cell(x, level)
+    found = quantity.of(cell.runs) if cell else None
+    if cell is None or found is None:
+        return None
+    percentiles: dict[float, Estimate | Lacking] = {}
+    for q in PERCENTILES:
+        estimate = Percentile(q, quantity).estimate(cell.runs)
+        percentiles[q] = estimate or Lacking(found.count, fewest(q), quantity.noun)
+    return CellSamples(x, level, cell, found, percentiles, _humps(cell.runs, quantity))
+
+
+def _humps(runs: Sequence[RunSample], quantity: SampledQuantity) -> Humps | None:
+    marks = quantity.timeouts
+
+    def terms(run: RunSample) -> Terms | None:
+        marked = marks(run) if marks is not None else None
+        return None if marked is None else each(np.where(marked, 100.0, 0.0))
+
+    share = Share(terms).estimate(runs)
+    if share is None:
+        return None
+    return Humps(_hump(runs, quantity, waited=True), _hump(runs, quantity, waited=False), share)
+
+
+def _hump(runs: Sequence[RunSample], quantity: SampledQuantity, *, waited: bool) -> Hump | None:
+    def values(run: RunSample) -> Floats | None:
+        return part_of(run, quantity, waited=waited)
+
+    def of(some: Sequence[RunSample]) -> Values | None:
+        return Values.of([found for run in some if (found := values(run)) is not None])
+
+    samples = of(runs)
+    if samples is None:
+        return None
+    part = SampledQuantity(quantity.noun, of)
+    median = Percentile(0.5, part).estimate(runs) if carries(0.5, samples.count) else None
+    return Hump(samples, median)
+
+
+def part_of(run: RunSample, quantity: SampledQuantity, *, waited: bool) -> Floats | None:
+    """The samples of a run that waited for a timeout, or those that did not; None where no marks
+    tell."""
+    values = None if quantity.values is None else quantity.values(run)
+    marks = None if quantity.timeouts is None else quantity.timeouts(run)
+    if values is None or marks is None:
+        return None
+    return np.asarray(values[marks == waited])

@@ -1,0 +1,501 @@
+"""Charts of distributions: ECDF, boxes, the two humps, and samples in the order of time.
+
+Each is a Vega-Lite specification as plain data, with its rows beside it. Points are thinned by
+rules that the captions state: a page must stay light, and the samples themselves are exported.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netstudy.analysis.distribution import Distribution, Values
+from netstudy.analysis.order_statistics import carries
+from netstudy.analysis.panel_distributions import CellSamples, PanelDistribution
+from netstudy.analysis.samples import Floats
+from netstudy.report.charts import COLOURS, DASHES, FAINT, FONT, INK, PAPER, Size
+from netstudy.report.numbers import full_level, level_text
+from netstudy.wire import Level
+
+Spec = dict[str, Any]
+
+WIDE_SPAN = 20
+"""Values whose largest is so many times their smallest stand on a logarithmic axis."""
+STEPS_A_LINE = 80
+"""Steps of an ECDF: at equal distances in rank; the largest samples all stand."""
+LARGEST_KEPT = 20
+POINTS_DRAWN = 360
+"""Samples over time in one chart, all panels together; of more, every n-th of a run is drawn."""
+BINS = 40
+BOX = (0.25, 0.5, 0.75)
+WHISKERS = (0.05, 0.95)
+TAIL = 0.99
+"""Drawn as a point beyond the whiskers, where the samples carry it."""
+WAITED, OTHER = "with a retransmission timeout", "without a timeout"
+_HUMP_COLOURS = {WAITED: "#D55E00", OTHER: "#56B4E9"}
+_HUMP_SHAPES = {WAITED: "triangle-up", OTHER: "circle"}
+_NUMBERS = ",~f"
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A chart of small panels that share their axes."""
+
+    title: str
+    subtitle: str
+    rows: Sequence[Mapping[str, Any]]
+    """`kind` tells which layer draws a row, `panel` where it stands."""
+    panels: tuple[str, ...]
+    layers: tuple[Spec, ...]
+    columns: int = 3
+    """Panels beside each other on a wide page."""
+
+    def spec(self, size: Size) -> Spec:
+        """The Vega-Lite specification."""
+        many = len(self.panels) > 1
+        columns = min(self.columns, len(self.panels)) if size.width > 400 else 1
+        width = (size.width - 44 * (columns - 1)) // columns
+        height = (
+            size.height if not many else max(110, size.height * 2 // (2 + len(self.panels) // 3))
+        )
+        body: Spec = {"width": width, "height": height, "layer": list(self.layers)}
+        whole: Spec = {
+            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+            "data": {"name": "values"},
+            "datasets": {"values": list(self.rows)},
+            "title": {
+                "text": _wrapped(self.title, size),
+                "subtitle": _wrapped(self.subtitle, size),
+                "anchor": "start",
+            },
+            "config": _config(size),
+        }
+        if not many:
+            return {**whole, **body}
+        header = {"title": None, "labelFontSize": size.font, "labelColor": INK}
+        facet = {"field": "panel", "sort": list(self.panels), "header": header}
+        del body["width"], body["height"]
+        return {
+            **whole,
+            "facet": {**facet, "type": "nominal"},
+            "columns": columns,
+            "spec": {"width": width, "height": height, **body},
+        }
+
+
+def svg(drawn: Plot, size: Size) -> str:
+    """The chart as SVG text, without a browser."""
+    import vl_convert
+
+    text: str = vl_convert.vegalite_to_svg(json.dumps(drawn.spec(size)))
+    return text
+
+
+def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
+    """The share of samples up to a value, one line for each level of the series."""
+    panel, unit = found.panel, found.mean.unit
+    names = _series(found)
+    rows: list[dict[str, Any]] = [
+        {"kind": "step", "panel": _place(found, one.x), "series": names[one.level], "x": x, "y": y}
+        for one in found.cells
+        for x, y in _steps(one.found)
+    ]
+    nouns = f"{found.quantity.noun}s"
+    scale = _scale([row["x"] for row in rows])
+    line = {
+        "transform": [{"filter": "datum.kind == 'step'"}],
+        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8, "clip": True},
+        "encoding": {
+            "x": _quantitative("x", f"{found.mean.label}, {unit}", scale),
+            "y": {
+                **_quantitative("y", f"% of {nouns}", {"domain": [0, 100]}),
+                "axis": {"values": [0, 25, 50, 75, 100], "format": _NUMBERS},
+            },
+            "stroke": _colour(names.values()),
+            "strokeDash": _dash(names.values()),
+        },
+    }
+    return Plot(
+        title=title or f"Distribution of the {found.mean.label}{_held(panel.fixed)}",
+        subtitle=f"share of {nouns} that take at most a time, all runs together",
+        rows=rows,
+        panels=_panels(found),
+        layers=(line,),
+    )
+
+
+def _steps(found: Distribution) -> Iterator[tuple[float, float]]:
+    """Points of an ECDF in %, from zero on."""
+    values, share = found.curve()
+    yield float(values[0]), 0.0
+    kept = _kept(values.size, STEPS_A_LINE, LARGEST_KEPT)
+    for value, part in zip(values[kept], share[kept], strict=True):
+        yield _short(float(value)), round(100 * float(part), 3)
+
+
+def _kept(size: int, even: int, last: int) -> Any:
+    """Places at equal distances, and the last ones."""
+    spaced = np.linspace(0, size - 1, min(size, even)).round().astype(int)
+    return np.union1d(spaced, np.arange(max(0, size - last), size))
+
+
+def _short(value: float) -> float:
+    """Six digits: more cannot be seen."""
+    return float(f"{value:.6g}")
+
+
+def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
+    """Boxes at every level of x: quartiles, and percentiles beyond them."""
+    panel, mean = found.panel, found.mean
+    names = _series(found)
+    rows: list[dict[str, Any]] = [
+        {"kind": "box", "panel": "", "x": _x_name(found, x, level), "series": names[level], **box}
+        for x, level, samples in found.all_cells()
+        for box in (_box(samples),)
+    ]
+    scale = _scale([row[end] for row in rows for end in ("low", "high", "tail") if row[end]])
+    order = list(dict.fromkeys(row["x"] for row in rows))
+    beside = {"field": "series", "sort": list(names.values())} if panel.x else None
+    x = {
+        "field": "x",
+        "type": "nominal",
+        "sort": order,
+        "title": panel.x or panel.series or "",
+        "axis": {"labelAngle": 0, "labelOverlap": True},
+    }
+    place = {"x": x} if beside is None else {"x": x, "xOffset": beside}
+    y = f"{mean.label}, {mean.unit}"
+    stroke = _colour(names.values())
+
+    def layer(mark: Spec, low: str, high: str | None, fill: bool = False) -> Spec:
+        encoding = {**place, "y": _quantitative(low, y, scale), "stroke": stroke}
+        if high:
+            encoding["y2"] = {"field": high}
+        if fill:
+            encoding["fill"] = {**stroke, "legend": None}
+        valid = [{"filter": f"isValid(datum.{low})"}]
+        return {"mark": mark, "encoding": encoding, "transform": valid}
+
+    return Plot(
+        title=title or f"Spread of the {mean.label}{_held(panel.fixed)}",
+        subtitle=(
+            f"box: quartiles and median; line: {_nth(WHISKERS[0])} to {_nth(WHISKERS[1])} "
+            f"percentile; point: {_nth(TAIL)}, where the {found.quantity.noun}s carry it"
+        ),
+        rows=rows,
+        panels=("",),
+        layers=(
+            layer({"type": "rule", "strokeWidth": 1.2}, "low", "high"),
+            layer(
+                {"type": "bar", "fillOpacity": 0.35, "strokeWidth": 1.2},
+                "first",
+                "third",
+                fill=True,
+            ),
+            layer({"type": "tick", "thickness": 2.5, "width": {"band": 1}}, "median", None, True),
+            layer({"type": "point", "size": 12, "filled": True}, "tail", None, fill=True),
+        ),
+    )
+
+
+def _box(samples: Distribution) -> dict[str, float | None]:
+    first, median, third = (_short(samples.quantile(q)) for q in BOX)
+    low, high = (_short(samples.quantile(q)) for q in WHISKERS)
+    tail = _short(samples.quantile(TAIL)) if carries(TAIL, samples.count) else None
+    return {
+        "low": low,
+        "first": first,
+        "median": median,
+        "third": third,
+        "high": high,
+        "tail": tail,
+    }
+
+
+def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
+    """Histograms, a panel a cell: of the samples with a timeout and of those without, stacked, in
+    the cells that have any; without such cells of all."""
+    cells = [one for one in found.cells if one.waits] or found.cells
+    edges = _edges([value for one in cells for value in _ends(one.found)])
+    rows = [row for one in cells for row in _bars(found, one, edges)]
+    nouns = f"{found.quantity.noun}s"
+    ink = _marks(_HUMP_COLOURS, "mark") if _is_marked(rows) else {"value": COLOURS[0]}
+    bar = {
+        "mark": {"type": "bar", "strokeWidth": 0.4, "stroke": INK, "binSpacing": 0},
+        "encoding": {
+            "x": _quantitative("x", f"{found.mean.label}, {found.mean.unit}", _scale(edges)),
+            "x2": {"field": "x2"},
+            "y": _quantitative("y", f"% of {nouns}", {"domainMin": 0}),
+            "y2": {"field": "y2"},
+            "fill": ink,
+        },
+    }
+    usual = f"{nouns.capitalize()} with and without a timeout"
+    if not _is_marked(rows):
+        usual = f"Histogram of the {found.mean.label}"
+    return Plot(
+        title=title or f"{usual}{_held(found.panel.fixed)}",
+        subtitle=f"share of {nouns} by {found.mean.label}, all runs together",
+        rows=rows,
+        panels=tuple(dict.fromkeys(row["panel"] for row in rows)),
+        layers=(bar,),
+        columns=2 if len(cells) in (2, 4) else 3,
+    )
+
+
+def _ends(found: Distribution) -> tuple[float, float]:
+    return found.at_rank(1), found.at_rank(found.count)
+
+
+def _edges(values: Sequence[float]) -> list[float]:
+    """Ends of the bins of all panels, at equal distances, on a logarithmic axis of logarithms."""
+    low, high = min(values), max(values)
+    if high == low:
+        return [low * 0.95, high * 1.05]
+    if _is_wide(values):
+        return [_short(float(edge)) for edge in np.geomspace(low * 0.999, high * 1.001, BINS + 1)]
+    return [_short(float(edge)) for edge in np.linspace(low * 0.999, high * 1.001, BINS + 1)]
+
+
+def _bars(
+    found: PanelDistribution, one: CellSamples, edges: Sequence[float]
+) -> Iterator[dict[str, Any]]:
+    base = np.zeros(len(edges) - 1)
+    for name, samples in _parts(one):
+        counts, _ = np.histogram(samples.ascending, bins=edges)
+        heights = 100 * counts / one.found.count
+        for k in map(int, np.flatnonzero(counts)):
+            yield {
+                "kind": "bar",
+                "panel": _cell_name(found, one),
+                "mark": name,
+                "x": edges[k],
+                "x2": edges[k + 1],
+                "y": round(float(base[k]), 4),
+                "y2": round(float(base[k] + heights[k]), 4),
+            }
+        base += heights
+
+
+def _parts(one: CellSamples) -> Iterator[tuple[str, Values]]:
+    """The samples of a cell by their mark, those at the bottom first."""
+    if one.humps is None:
+        assert isinstance(one.found, Values), "histograms are drawn of single samples"
+        yield OTHER, one.found
+        return
+    for name, hump in ((OTHER, one.humps.other), (WAITED, one.humps.waited)):
+        if hump is not None:
+            yield name, hump.samples
+
+
+def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
+    """The samples of the first run in order, at the level that says most, a panel a series."""
+    cells = found.at_focus()
+    noun = found.quantity.noun
+    sizes = [_values(found, one).size for one in cells]
+    step = max(1, math.ceil(sum(sizes) / POINTS_DRAWN))
+    rows = [row for one in cells for row in _course(found, one, step)]
+    warm = max((int(row["x2"]) for row in rows if row["kind"] == "warm-up"), default=0)
+    scale = _scale([row["y"] for row in rows if row["kind"] == "sample"])
+    thinned = f"every {_nth_number(step)} {noun}" if step > 1 else f"every {noun}"
+    x = _quantitative("x", f"{noun} of the run", {"domainMin": 0})
+    y = _quantitative("y", f"{found.mean.label}, {found.mean.unit}", scale)
+    shade = {
+        "transform": [{"filter": "datum.kind == 'warm-up'"}],
+        "mark": {"type": "rect", "color": FAINT, "opacity": 0.25},
+        "encoding": {"x": x, "x2": {"field": "x2"}},
+    }
+    points = {
+        "transform": [{"filter": "datum.kind == 'sample'"}],
+        "mark": {"type": "point", "size": 14, "opacity": 0.85, "strokeWidth": 1},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "stroke": _marks(_HUMP_COLOURS, "mark") if _is_marked(rows) else {"value": COLOURS[0]},
+            "fill": _marks(_HUMP_COLOURS, "mark") if _is_marked(rows) else {"value": COLOURS[0]},
+            "shape": _marks(_HUMP_SHAPES, "mark") if _is_marked(rows) else {"value": "circle"},
+        },
+    }
+    cut = f"; grey: {warm} of warm-up, not measured" if warm else ""
+    place = _place(found, found.focus)
+    return Plot(
+        title=title
+        or f"{noun.capitalize()}s over time{f' at {place}' if place else ''}"
+        f"{_held(found.panel.fixed)}",
+        subtitle=f"first run of a cell, {thinned}{cut}",
+        rows=rows,
+        panels=tuple(dict.fromkeys(row["panel"] for row in rows)),
+        layers=(shade, points) if warm else (points,),
+        columns=2,
+    )
+
+
+def _is_marked(rows: Iterable[Mapping[str, Any]]) -> bool:
+    return any(row.get("mark") == WAITED for row in rows)
+
+
+def _values(found: PanelDistribution, one: CellSamples) -> Floats:
+    assert found.quantity.values is not None, "only raw samples have an order"
+    values = found.quantity.values(one.cell.runs[0])
+    return np.empty(0) if values is None else values
+
+
+def _course(found: PanelDistribution, one: CellSamples, step: int) -> Iterator[dict[str, Any]]:
+    run = one.cell.runs[0]
+    values = _values(found, one)
+    marks = found.quantity.timeouts(run) if found.quantity.timeouts else None
+    warm, panel = run.planned.count("warm-up"), _series_name(found, one.level)
+    if warm:
+        yield {"kind": "warm-up", "panel": panel, "x": 0, "x2": warm}
+    for k in range(0, values.size, step):
+        waited = marks is not None and bool(marks[k])
+        yield {
+            "kind": "sample",
+            "panel": panel,
+            "x": warm + k + 1,
+            "y": _short(float(values[k])),
+            "mark": WAITED if waited else OTHER,
+        }
+
+
+def _panels(found: PanelDistribution) -> tuple[str, ...]:
+    return tuple(_place(found, x) for x in found.shown)
+
+
+def _place(found: PanelDistribution, x: Level | None) -> str:
+    return "" if found.panel.x is None else full_level(found.panel.x, x)
+
+
+def _x_name(found: PanelDistribution, x: Level | None, level: Level | None) -> str:
+    return level_text(x if found.panel.x else level)
+
+
+def _series_name(found: PanelDistribution, level: Level | None) -> str:
+    return "" if found.panel.series is None else full_level(found.panel.series, level)
+
+
+def _cell_name(found: PanelDistribution, one: CellSamples) -> str:
+    parts = (_series_name(found, one.level), _place(found, one.x))
+    return ", ".join(part for part in parts if part)
+
+
+def _series(found: PanelDistribution) -> dict[Level | None, str]:
+    return {level: _series_name(found, level) for level in found.panel.series_levels}
+
+
+def _held(fixed: Mapping[str, Level]) -> str:
+    held = ", ".join(f"{factor} {level_text(level)}" for factor, level in fixed.items())
+    return f" ({held})" if held else ""
+
+
+def _nth(q: float) -> str:
+    return _nth_number(round(100 * q))
+
+
+def _nth_number(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if 10 <= number % 100 <= 20 else ending}"
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    return min(values) > 0 and max(values) / min(values) >= WIDE_SPAN
+
+
+def _scale(values: Sequence[float]) -> Spec:
+    """A logarithmic axis where the range asks for it."""
+    if values and _is_wide(values):
+        return {"type": "log", "domain": [min(values) * 0.95, max(values) * 1.05], "nice": False}
+    return {"zero": False}
+
+
+def _quantitative(field: str, title: str, scale: Spec) -> Spec:
+    axis: Spec = {"format": _NUMBERS, "tickCount": 5, "labelOverlap": True}
+    if scale.get("type") == "log":
+        axis["values"] = _log_ticks(*scale["domain"])
+    return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 in each power of ten; over three of them the powers alone."""
+    digits = (1, 2, 5) if high / low < 1000 else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = (float(f"{digit}e{power}") for power in powers for digit in digits)
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def _colour(names: Iterable[str]) -> Spec:
+    found = list(names)
+    inks = [COLOURS[k % len(COLOURS)] for k in range(len(found))]
+    legend = {"title": None} if len(found) > 1 else None
+    return {
+        "field": "series",
+        "type": "nominal",
+        "scale": {"domain": found, "range": inks},
+        "legend": legend,
+    }
+
+
+def _dash(names: Iterable[str]) -> Spec:
+    found = list(names)
+    dashes = [DASHES[k % len(DASHES)] for k in range(len(found))]
+    return {**_colour(found), "scale": {"domain": found, "range": dashes}}
+
+
+def _marks(looks: Mapping[str, str], field: str) -> Spec:
+    return {
+        "field": field,
+        "type": "nominal",
+        "scale": {"domain": list(looks), "range": list(looks.values())},
+        "legend": {"title": None},
+    }
+
+
+def _wrapped(text: str, size: Size) -> list[str]:
+    """Lines that fit the chart, broken between words."""
+    fits = size.width // (size.font * 11 // 20)
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".strip()
+        lines = [*lines[:-1], longer] if len(longer) <= fits else [*lines, word]
+    return lines
+
+
+def _config(size: Size) -> Spec:
+    small = size.font - 1
+    return {
+        "font": FONT,
+        "background": PAPER,
+        "padding": 8,
+        "aria": False,
+        "view": {"stroke": None},
+        "title": {
+            "fontSize": size.font + 3,
+            "subtitleFontSize": size.font,
+            "color": INK,
+            "subtitleColor": FAINT,
+            "offset": 10,
+        },
+        "axis": {
+            "labelFontSize": small,
+            "titleFontSize": small,
+            "labelColor": INK,
+            "titleColor": INK,
+            "gridColor": "#dddddd",
+            "domainColor": FAINT,
+            "tickColor": FAINT,
+            "titleFontWeight": "normal",
+        },
+        "axisY": {"minExtent": size.font * 3},
+        "legend": {
+            "orient": "top",
+            "labelFontSize": size.font,
+            "labelLimit": size.width,
+            "symbolStrokeWidth": 1.5,
+            "offset": 4,
+        },
+    }

@@ -1,0 +1,316 @@
+"""The part of a report on distributions: figures, percentiles, and the hump of timeouts.
+
+It shows the cells at a few levels of x (`analysis.panel_distributions` says which); of several
+panels, figures stand in the one whose values differ most, tables in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from netstudy.analysis.intervals import Estimate
+from netstudy.analysis.order_statistics import Lacking
+from netstudy.analysis.panel_distributions import (
+    PERCENTILES,
+    CellSamples,
+    Hump,
+    PanelDistribution,
+    distributions_of,
+    spread_of,
+)
+from netstudy.analysis.study_result import CaseResult, DistributionFigure, PanelResult
+from netstudy.report.cellrefs import count, interval_text, plain, treatment_text
+from netstudy.report.distribution_charts import (
+    Plot,
+    box_chart,
+    course_chart,
+    ecdf_chart,
+    histogram_chart,
+)
+from netstudy.report.numbers import counted, level_text, number_text
+from netstudy.report.prose.words import at_level, in_panel, on_level
+from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.report.tables import Group, Table, Value, numeric_level
+from netstudy.study.outcome import DistributionKind
+
+_CHARTS = {
+    "ecdf": ecdf_chart,
+    "box": box_chart,
+    "histogram": histogram_chart,
+    "samples over time": course_chart,
+}
+_FROM_RUNS = "†"
+NAMES = {0.5: "median", 0.9: "90th", 0.95: "95th", 0.99: "99th", 0.999: "99.9th"}
+"""Percentiles as sentences and headings call them."""
+
+
+@dataclass(frozen=True)
+class DrawnDistribution:
+    """A figure: the end of its file's name, its words for those who cannot see it, its chart."""
+
+    name: str
+    alt: str
+    plot: Plot
+
+
+@dataclass(frozen=True)
+class DistributionPart:
+    """What is told of the samples of one quantity in a panel."""
+
+    sentences: tuple[Sentence, ...]
+    figures: tuple[DrawnDistribution, ...]
+    tables: tuple[Table, ...]
+
+
+def distribution_parts(
+    found: PanelResult, case: CaseResult, asked: Sequence[DistributionFigure], key: str
+) -> Iterator[DistributionPart]:
+    """The part of each sampled quantity of a panel; `asked` are the figures that the study names,
+    which take the place of the usual ones."""
+    own = [one for one in asked if one.case in (None, case.name)]
+    for one in distributions_of(found.panel, found.workload, found.verdicts):
+        most = max(case.panels, key=lambda panel: spread_of(panel.panel, one.mean))
+        figures = _figures(one, own) if found is most else iter(())
+        yield DistributionPart(
+            tuple(_sentences(one, alone=len(case.panels) == 1, is_drawn=found is most)),
+            tuple(figures),
+            tuple(_tables(one, f"{key}-{one.mean.figure}")),
+        )
+
+
+def _figures(
+    found: PanelDistribution, asked: Sequence[DistributionFigure]
+) -> Iterator[DrawnDistribution]:
+    kinds: list[tuple[DistributionKind, str | None]] = [
+        (one.kind, one.title) for one in asked if one.metric == found.mean
+    ]
+    for kind, title in kinds if asked else [(kind, None) for kind in _usual(found)]:
+        plot = _CHARTS[kind](found, title)
+        name = f"{found.mean.figure}-{kind.replace(' ', '-')}"
+        yield DrawnDistribution(name, _alt(found, plot), plot)
+
+
+def _usual(found: PanelDistribution) -> Iterator[DistributionKind]:
+    yield "ecdf"
+    yield "box"
+    if found.has_humps:
+        yield "histogram"
+    if found.quantity.values is not None:
+        yield "samples over time"
+
+
+def _alt(found: PanelDistribution, plot: Plot) -> str:
+    medians = [
+        f"{_where(found, one)}: median {number_text(one.found.quantile(0.5), found.mean.decimals)}"
+        f" {found.mean.unit}"
+        for one in found.cells
+    ]
+    return f"{plot.title}: {plot.subtitle}. {'; '.join(medians)}."
+
+
+def _where(found: PanelDistribution, one: CellSamples) -> str:
+    panel = found.panel
+    parts = [
+        level_text(one.level) if panel.series else "",
+        counted(panel.x, level_text(one.x)) if panel.x else "",
+    ]
+    return ", ".join(part for part in parts if part) or found.mean.label
+
+
+def _sentences(found: PanelDistribution, *, alone: bool, is_drawn: bool) -> Iterator[Sentence]:
+    if found.has_humps:
+        yield from (_humps(found, one) for one in found.at_focus() if one.humps is not None)
+    if len(found.shown) < len(found.panel.x_levels):
+        yield say(
+            "Shown at {x}: where the difference is largest, where the lead changes, and the ends "
+            "of the range. The samples of every level: {command}.",
+            x=join([Name(counted(found.panel.x or "", level_text(x))) for x in found.shown]),
+            command=Name(f"netstudy export --samples {found.quantity.noun}", code=True)
+            if found.quantity.values is not None
+            else Name("netstudy export --samples request", code=True),
+        )
+    if is_drawn and not alone:
+        yield say("Figures show this combination, in which the cells differ most.")
+
+
+def _humps(found: PanelDistribution, one: CellSamples) -> Sentence:
+    """Iterations with a retransmission timeout: 38 % (95 % CI 35 to 41 %), median 214 ms; without:
+    median 12.3 ms."""
+    assert one.humps is not None, "only cells with a timeout are told"
+    humps, place = one.humps, treatment_text(one.cell.treatment)
+    nouns = f"{found.quantity.noun}s"
+    return say(
+        "{nouns} with a retransmission timeout{on}{at}: {share}{ci}, {waited}; without: {other}.",
+        nouns=Name(nouns.capitalize()),
+        on=on_level(found.panel, one.level),
+        at=at_level(found.panel, one.x),
+        share=plain(humps.share.value, 1, "%", f"share of {nouns} with a timeout, {place}"),
+        ci=_ci(humps.share, 1, "%", place),
+        waited=_median(found, humps.waited, place),
+        other=_median(found, humps.other, place),
+    )
+
+
+def _ci(found: Estimate, decimals: int, unit: str, place: str) -> Sentence:
+    interval = found.interval
+    if interval is None:
+        return Sentence(())
+    text = f"{interval_text(interval, decimals)} {unit}"
+    middle = (interval.low + interval.high) / 2
+    number = Number(middle, text, f"95 % interval, {place}")
+    return say(" ({level} CI {interval})", level=Name("95 %"), interval=number)
+
+
+def _median(found: PanelDistribution, hump: Hump | None, place: str) -> Sentence:
+    if hump is None:
+        return say("none")
+    if hump.median is None:
+        n = count(hump.samples.count, f"samples, {place}")
+        return say("{n}, too few for a median", n=n)
+    value = plain(hump.median.value, found.mean.decimals, found.mean.unit, f"median, {place}")
+    return say("median {value}", value=value)
+
+
+def _tables(found: PanelDistribution, key: str) -> Iterator[Table]:
+    yield _percentiles_table(found, f"{key}-percentiles")
+    if found.has_humps:
+        yield _humps_table(found, f"{key}-timeouts")
+
+
+def _head(found: PanelDistribution) -> tuple[Group, ...]:
+    panel = found.panel
+    return tuple(Group(name) for name in (panel.x, panel.series) if name is not None)
+
+
+def _stub(found: PanelDistribution, one: CellSamples) -> tuple[Value, ...]:
+    panel = found.panel
+    pairs = ((panel.x, one.x), (panel.series, one.level))
+    return tuple(numeric_level(level, name) for name, level in pairs if name is not None)
+
+
+def _percentiles_table(found: PanelDistribution, key: str) -> Table:
+    nouns = f"{found.quantity.noun}s"
+    head = _head(found)
+    columns = ("value", "95 % interval")
+    groups = (
+        *head,
+        Group("n", nouns),
+        Group("Runs"),
+        *(Group(_heading(q), found.mean.unit, columns=columns) for q in PERCENTILES),
+    )
+    rows = tuple(
+        (
+            *_stub(found, one),
+            count(one.found.count, f"{nouns}, {treatment_text(one.cell.treatment)}"),
+            count(one.runs, f"runs, {treatment_text(one.cell.treatment)}"),
+            *(value for q in PERCENTILES for value in _percentile(found, one, q)),
+        )
+        for one in found.cells
+    )
+    caption = say(
+        "Percentiles of the {what}{held}", what=Name(found.mean.label), held=in_panel(found.panel)
+    )
+    return Table(key, caption, groups, rows, stub=len(head), notes=tuple(_notes(found)))
+
+
+def _heading(q: float) -> str:
+    return "Median" if q == 0.5 else f"p{100 * q:g}"
+
+
+def _percentile(found: PanelDistribution, one: CellSamples, q: float) -> tuple[Value, Value]:
+    estimate, decimals = one.percentiles[q], found.mean.decimals
+    if isinstance(estimate, Lacking):
+        return Name("too few"), None
+    source = f"{NAMES[q]} percentile, {treatment_text(one.cell.treatment)}"
+    value = plain(estimate.value, decimals, "", source)
+    interval = estimate.interval
+    if interval is None:
+        return value, None
+    text = interval_text(interval, decimals)
+    if estimate.from_samples:
+        return value, Number((interval.low + interval.high) / 2, text, f"{source}; of all samples")
+    text = f"{text} {_FROM_RUNS}"
+    return value, Number((interval.low + interval.high) / 2, text, f"{source}; over the runs")
+
+
+def _notes(found: PanelDistribution) -> Iterator[Sentence]:
+    noun = found.quantity.noun
+    yield say(
+        "n counts {nouns} of all runs. Intervals are those of order statistics, which take "
+        "{nouns} for independent; {mark}: Student’s over the runs, where these differ by more.",
+        nouns=Name(f"{noun}s"),
+        mark=Name(_FROM_RUNS),
+    )
+    lacking = [
+        (q, one.percentiles[q])
+        for q in PERCENTILES
+        for one in found.cells
+        if isinstance(one.percentiles[q], Lacking)
+    ]
+    for q in dict.fromkeys(q for q, _ in lacking):
+        lacks = [one for own, one in lacking if own == q and isinstance(one, Lacking)]
+        yield say(
+            "The {name} needs {needed} {nouns}; {cells} of these cells have fewer.",
+            name=Name("median" if q == 0.5 else f"{NAMES[q]} percentile"),
+            needed=count(lacks[0].needed, f"fewest {noun}s that carry it"),
+            nouns=Name(f"{noun}s"),
+            cells=count(len(lacks), "cells with fewer"),
+        )
+    if found.quantity.values is None:
+        yield say(
+            "Latencies are kept in histograms: a value is the highest of its bucket, exact to one "
+            "part in a thousand."
+        )
+
+
+def _humps_table(found: PanelDistribution, key: str) -> Table:
+    nouns = f"{found.quantity.noun}s"
+    head = _head(found)
+    columns = (nouns, "median", "95 % interval")
+    groups = (
+        *head,
+        Group("Share with a timeout", "%", columns=("share", "95 % interval")),
+        Group("With a retransmission timeout", found.mean.unit, columns=columns),
+        Group("Without one", found.mean.unit, columns=columns),
+    )
+    rows = tuple(_hump_row(found, one) for one in found.cells)
+    caption = say(
+        "{nouns} with and without a retransmission timeout{held}",
+        nouns=Name(nouns.capitalize()),
+        held=in_panel(found.panel),
+    )
+    return Table(key, caption, groups, rows, stub=len(head))
+
+
+def _hump_row(found: PanelDistribution, one: CellSamples) -> tuple[Value, ...]:
+    place = treatment_text(one.cell.treatment)
+    if one.humps is None:
+        return (*_stub(found, one), *(None,) * 8)
+    share = one.humps.share
+    return (
+        *_stub(found, one),
+        plain(share.value, 1, "", f"share with a timeout, {place}"),
+        _bare_interval(share, 1, place),
+        *_hump_values(found, one.humps.waited, f"with a timeout, {place}"),
+        *_hump_values(found, one.humps.other, f"without a timeout, {place}"),
+    )
+
+
+def _hump_values(found: PanelDistribution, hump: Hump | None, place: str) -> tuple[Value, ...]:
+    if hump is None:
+        return count(0, place), None, None
+    n = count(hump.samples.count, place)
+    if hump.median is None:
+        return n, Name("too few"), None
+    decimals = found.mean.decimals
+    value = plain(hump.median.value, decimals, "", f"median, {place}")
+    return n, value, _bare_interval(hump.median, decimals, f"median, {place}")
+
+
+def _bare_interval(found: Estimate, decimals: int, source: str) -> Number | None:
+    interval = found.interval
+    if interval is None:
+        return None
+    middle = (interval.low + interval.high) / 2
+    return Number(middle, interval_text(interval, decimals), f"95 % interval, {source}")

@@ -99,7 +99,13 @@ class TestValidate:
     def test_json(self, study: Path, netstudy: Netstudy) -> None:
         study.with_name("wrong.yaml").write_text("study: 1 2\nx: 1\n")
         checked = json.loads(netstudy("validate", study, "wrong.yaml", "--json").out)
-        assert checked[0] == {"path": str(study), "ok": True, "errors": [], "notes": []}
+        assert checked[0] == {
+            "path": str(study),
+            "ok": True,
+            "errors": [],
+            "notes": [],
+            "warnings": [],
+        }
         assert not checked[1]["ok"]
         assert all(re.match(r"wrong\.yaml:\d+:\d+: ", error) for error in checked[1]["errors"])
 

@@ -14,14 +14,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
-from netstudy.analysis.ideal import framing, group_of, host_of
+from netstudy.analysis.ideal import split
 from netstudy.analysis.samples import RunSample, dropped_at_ports
 from netstudy.analysis.settings import settings_of
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import marks, pauses, ring_drops
-from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes
 from netstudy.wire import (
     Buffer,
+    Group,
     IngressQueued,
     Level,
     Network,
@@ -131,17 +132,19 @@ class _Design:
         group = next(self.groups(factor), None)
         if group is None:
             return None
-        first, *others = (_settings(run) for run in group.values())
-        changed = {
-            key
-            for other in others
-            for key in first.keys() | other.keys()
-            if first.get(key) != other.get(key)
-        }
-        for kind, pattern in _KINDS.items():
-            if changed and all(pattern.search(key) for key in changed):
-                return kind
-        return None
+        first, *others = group.values()
+        base, kinds = _settings(first), dict(_KINDS)
+        for other in others:
+            settings = _settings(other)
+            changed = [
+                key for key in base.keys() | settings.keys() if base.get(key) != settings.get(key)
+            ]
+            kinds = {
+                kind: of for kind, of in kinds.items() if changed and all(map(of.search, changed))
+            }
+            if not kinds:
+                return None
+        return next(iter(kinds))
 
     def equal_levels(self, factor: str) -> Iterator[tuple[Level, ...]]:
         """Levels that set the same values wherever they occur beside each other."""
@@ -209,7 +212,7 @@ def _marking(design: _Design) -> Iterator[Untested]:
         return
     if hosts:
         dctcp = any(
-            group.tcp.congestion_control == "dctcp"
+            _is_dctcp(group)
             for run in design.runs
             for group in run.network.groups
             if group.name in hosts
@@ -221,18 +224,24 @@ def _marking(design: _Design) -> Iterator[Untested]:
 
 def _listening(run: Run) -> tuple[str, ...]:
     """Groups of senders that have ECN with the other end of their connections."""
-    found: dict[str, None] = {}
+    groups, found = _groups(run.network), dict[str, None]()
     for client, server in run.workload.connected:
-        ends = {"client": client, "server": server}
-        if all(_has_ecn(run.network, member) for member in ends.values()):
-            senders = (group_of(run.network, ends[role]).name for role in run.workload.sending)
-            found.update(dict.fromkeys(senders))
+        ends = {"client": groups[split(client)[0]], "server": groups[split(server)[0]]}
+        if all(group.tcp.ecn or _is_dctcp(group) for group in ends.values()):
+            found.update((ends[role].name, None) for role in run.workload.sending)
     return tuple(found)
 
 
-def _has_ecn(network: Network, member: str) -> bool:
-    tcp = group_of(network, member).tcp
-    return tcp.ecn or tcp.congestion_control == "dctcp"
+def _groups(network: Network) -> dict[str, Group]:
+    """Node -> its group; looked up for each connection."""
+    by_name = {group.name: group for group in network.groups}
+    return {
+        node.name: by_name[node.group] for node in network.nodes if not isinstance(node, Switch)
+    }
+
+
+def _is_dctcp(group: Group) -> bool:
+    return group.tcp.congestion_control == "dctcp"
 
 
 def _marking_switches(run: Run) -> tuple[str, ...]:
@@ -240,9 +249,10 @@ def _marking_switches(run: Run) -> tuple[str, ...]:
     marking = {s.name for s in run.network.switches if s.ecn_threshold_bytes is not None}
     if not marking:
         return ()
+    hosts = {node.name: node.host for node in run.network.zones}
     partners: dict[str, set[str]] = {}
-    for client, server in run.workload.connected:
-        here, there = (host_of(run.network, member)[0] for member in (client, server))
+    for ends in run.workload.connected:
+        here, there = (hosts.get(name, name) for name in (split(member)[0] for member in ends))
         partners.setdefault(here, set()).add(there)
     near = _neighbours(run.network)
     on_path = {name for here, there in partners.items() for name in _between(near, here, there)}
@@ -314,26 +324,23 @@ def queue_bytes(buffer: Buffer) -> int:
 
 
 def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
-    """Bytes of frames that all senders together can have under way; None: not known."""
+    """Bytes of frames that all senders together can have under way, at most; None: not known."""
     if workload.offered is None:
         return None
     total = 0.0
-    network = run.network
+    groups = _groups(run.network)
+    mtu = min(link.mtu_bytes for link in run.network.links)  # the smaller, the more headers
     for (client, server), offered in zip(
         run.workload.connected, workload.offered(run), strict=True
     ):
-        ends = {"client": client, "server": server}
+        ends = {"client": groups[split(client)[0]], "server": groups[split(server)[0]]}
         for role in run.workload.sending:
-            sender = ends[role]
-            (receiver,) = (member for name, member in ends.items() if name != role)
-            window = min(
-                group_of(network, sender).tcp.send_buffer_bytes,
-                group_of(network, receiver).tcp.receive_buffer_bytes,
-            )
-            full = framing(network, (sender, receiver), sender)
-            frame = full.mtu_bytes + ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
+            sender = ends[role].tcp
+            receiver = ends["server" if role == "client" else "client"].tcp
+            window = min(sender.send_buffer_bytes, receiver.receive_buffer_bytes)
             payload = window if offered is None else min(window, offered)
-            total += payload * frame / full.payload_bytes
+            full = mtu - header_bytes(timestamps=sender.timestamps)
+            total += payload * (mtu + ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES) / full
     return int(total)
 
 
@@ -425,11 +432,7 @@ def _unmarked(rows: Sequence[CellRow]) -> Iterator[Untested]:
     able = [row for row in rows if _listening(row.planned[0]) and _marking_switches(row.planned[0])]
     if able and all(_total(row, marks) == 0 for row in able):
         switches = dict.fromkeys(name for row in able for name in _marking_switches(row.planned[0]))
-        dctcp = any(
-            group.tcp.congestion_control == "dctcp"
-            for row in able
-            for group in row.planned[0].network.groups
-        )
+        dctcp = any(_is_dctcp(group) for row in able for group in row.planned[0].network.groups)
         yield Untested("no mark", nodes=tuple(switches), dctcp=dctcp)
 
 

@@ -109,7 +109,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     scale = _scale([row["x"] for row in rows])
     line = {
         "transform": [{"filter": "datum.kind == 'step'"}],
-        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8, "clip": True},
+        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8},
         "encoding": {
             "x": _quantitative("x", f"{found.mean.label}, {unit}", scale),
             "y": {

@@ -144,7 +144,7 @@ class Table(Model):
 DistributionKind = Literal["ecdf", "box", "histogram", "samples over time"]
 """Figures of the samples of one quantity."""
 DISTRIBUTION_KINDS: Final[tuple[DistributionKind, ...]] = get_args(DistributionKind)
-FigureKind = Literal["lines", "bars", "time series", "size law"] | DistributionKind
+FigureKind = Literal["lines", "bars", "time series", "size law", DistributionKind]
 Fit = Literal["linear", "amdahl", "usl", "latency + size/bandwidth"]
 
 

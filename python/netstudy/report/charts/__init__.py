@@ -1,0 +1,42 @@
+"""Charts: what is drawn (`Drawn`, `Lines`, `Grid`), and how it becomes SVG or can be looked into.
+
+`metric`, `curves` and `asked` make them of results; `multiples` joins those of several panels.
+"""
+
+from __future__ import annotations
+
+import json
+
+from netstudy.report.charts.curves import Lines, curves_chart
+from netstudy.report.charts.grid import Grid, GridCell
+from netstudy.report.charts.metric import metric_chart, overlay_chart
+from netstudy.report.charts.plot import Drawn
+from netstudy.report.charts.style import NARROW, WIDE, Size, Style
+from netstudy.report.charts.words import held
+
+__all__ = [
+    "NARROW",
+    "WIDE",
+    "Chart",
+    "Drawn",
+    "Grid",
+    "GridCell",
+    "Lines",
+    "Size",
+    "Style",
+    "curves_chart",
+    "held",
+    "metric_chart",
+    "overlay_chart",
+    "svg",
+]
+
+Chart = Drawn | Lines | Grid
+
+
+def svg(drawn: Chart, size: Size) -> str:
+    """The chart as SVG text, without a browser."""
+    import vl_convert
+
+    text: str = vl_convert.vegalite_to_svg(json.dumps(drawn.spec(size)))
+    return text

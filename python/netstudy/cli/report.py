@@ -30,6 +30,8 @@ def command(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Write there, not into the folder."),
     ] = None,
+    static: options.Static = False,
+    png: options.Png = False,
     results: options.Results = options.RESULTS,
     json: options.Json = False,
 ) -> None:
@@ -42,7 +44,11 @@ def command(
 
     folder = Results(results).resolve(run, done=True)
     with storage(output or folder.path):
-        result, files = _write_anew(folder) if output is None else _write_into(folder, output)
+        pages = Pages(static, png)
+        if output is None:
+            result, files = _write_anew(folder, pages)
+        else:
+            result, files = _write_into(folder, output, pages)
     if json:
         from netstudy.report.export import requirements_as_data
 
@@ -54,21 +60,41 @@ def command(
     raise typer.Exit(MISSED if result.missed else 0)
 
 
-def _write_anew(folder: Folder) -> tuple[StudyResult, ReportFiles]:
+@dataclass(frozen=True)
+class Pages:
+    """How the user wants the report."""
+
+    is_static: bool = False
+    with_png: bool = False
+
+
+PAGES = Pages()
+
+
+def _write_anew(folder: Folder, pages: Pages) -> tuple[StudyResult, ReportFiles]:
     with folder.writing(), phases() as on_phase:
-        published = publish(folder, on_phase)
+        published = publish(folder, on_phase, pages=pages)
     return published.result, published.report
 
 
-def _write_into(folder: Folder, output: Path) -> tuple[StudyResult, ReportFiles]:
+def _write_into(folder: Folder, output: Path, pages: Pages) -> tuple[StudyResult, ReportFiles]:
     from netstudy.analysis.study_result import analyse
-    from netstudy.report.pages import write_report
 
     output.mkdir(parents=True, exist_ok=True)
     with phases() as on_phase:
         on_phase("analysing")
         result = analyse(folder)
-        return result, write_report(folder, result, output, on_phase)
+        return result, _write(folder, result, output, on_phase, pages)
+
+
+def _write(
+    folder: Folder, result: StudyResult, into: Path | None, on_phase: OnPhase, pages: Pages
+) -> ReportFiles:
+    from netstudy.report.pages import write_report
+
+    return write_report(
+        folder, result, into, on_phase, is_static=pages.is_static, with_png=pages.with_png
+    )
 
 
 @dataclass(frozen=True)
@@ -80,7 +106,7 @@ class Published:
     cells: Path
 
 
-def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool) -> Published:
+def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool, pages: Pages = PAGES) -> Published:
     """Join the records, analyse them, write cells.csv and the report, and seal the folder.
     `on_phase` is told what is being done.
 
@@ -91,14 +117,15 @@ def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool) -> Published:
 
     with storage(folder.path):
         folder.write_records()
-        return publish(folder, on_phase, seals=is_final)
+        return publish(folder, on_phase, seals=is_final, pages=pages)
 
 
-def publish(folder: Folder, on_phase: OnPhase, *, seals: bool = True) -> Published:
+def publish(
+    folder: Folder, on_phase: OnPhase, *, seals: bool = True, pages: Pages = PAGES
+) -> Published:
     """Analyse the folder's records, write cells.csv and the report, and seal it (again)."""
     from netstudy.analysis.study_result import analyse
     from netstudy.report.export import to_csv
-    from netstudy.report.pages import write_report
     from netstudy.store import write_atomic
     from netstudy.store.environment import utc_now
 
@@ -106,7 +133,7 @@ def publish(folder: Folder, on_phase: OnPhase, *, seals: bool = True) -> Publish
     result = analyse(folder)
     cells = folder.path / _CELLS
     write_atomic(cells, to_csv(result.cells).encode())
-    report = write_report(folder, result, on_phase=on_phase)
+    report = _write(folder, result, None, on_phase, pages)
     if seals:
         folder.seal(utc_now())
     return Published(result, report, cells)

@@ -11,7 +11,6 @@ import numpy as np
 from netstudy.analysis.curves import Curves
 from netstudy.analysis.layout import Panel
 from netstudy.report.charts.facets import Facets, faceted
-from netstudy.report.charts.plot import zoom
 from netstudy.report.charts.style import (
     FAINT,
     NUMBERS,
@@ -24,6 +23,7 @@ from netstudy.report.charts.style import (
     only,
     titles,
     whole,
+    zoomed,
 )
 from netstudy.report.charts.words import held
 from netstudy.report.numbers import counted, level_text
@@ -73,16 +73,17 @@ class Lines:
 
     def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
         """Lines without points, ordered by x rather than by the data; see `Drawn.unit`."""
-        scale = {"type": "log"} if self.logarithmic else {"domainMin": 0}
+        kind: Spec = {"type": "log"} if self.logarithmic else {"domainMin": 0}
+        x_scale, y_scale = (kind | zoomed(axis, live=live) for axis in "xy")
         axis: Spec = {"format": NUMBERS, "tickCount": 6}
         legend = None if live else legend_of(self.series, size, room)
         encoding = {
             "x": {
-                **{"field": "x", "type": "quantitative", "title": self.x, "scale": scale},
+                **{"field": "x", "type": "quantitative", "title": self.x, "scale": x_scale},
                 "axis": axis | {"grid": self.logarithmic},
             },
             "y": {
-                **{"field": "y", "type": "quantitative", "title": self.y, "scale": scale},
+                **{"field": "y", "type": "quantitative", "title": self.y, "scale": y_scale},
                 "axis": axis,
             },
             "stroke": by_series(self.series, "ink", legend),
@@ -93,7 +94,6 @@ class Lines:
         layer: Spec = {"transform": only("point"), "mark": mark, "encoding": encoding}
         layers = [*self._rules(size), layer]
         if live:
-            layer["params"] = zoom(["x", "y"])
             near = {"type": "point", "size": 120, "opacity": 0, "tooltip": {"content": "data"}}
             place = {"x": encoding["x"], "y": encoding["y"]}
             layers.append({"transform": only("point"), "mark": near, "encoding": place})

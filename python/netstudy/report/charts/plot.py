@@ -26,12 +26,8 @@ from netstudy.report.charts.style import (
     only,
     titles,
     whole,
+    zoomed,
 )
-
-WHEEL = "wheel![event.ctrlKey || event.shiftKey || event.metaKey]"
-"""Turning the wheel alone scrolls the page."""
-DRAG = "[mousedown, window:mouseup] > window:mousemove!"
-"""Of the mouse alone: a finger scrolls the page."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,7 @@ class Drawn:
 
     # ---- axes
 
-    def _x(self, size: Size) -> Spec:
+    def _x(self, size: Size, *, live: bool) -> Spec:
         if not self.x_numeric:
             axis: Spec = {"labelAngle": 0, "labelLimit": max(60, size.width // 3)}
             return {"field": "x", "type": "nominal", "title": self.x, "sort": None, "axis": axis}
@@ -129,9 +125,10 @@ class Drawn:
         scale: Spec = {
             "domain": [levels[0] - span * 0.02, levels[-1] + span * 0.02],
             "nice": False,
+            **zoomed("x", live=live),
         }
         if self.x_log:
-            scale = {"type": "log", "domain": [levels[0] / 1.2, levels[-1] * 1.2], "nice": False}
+            scale |= {"type": "log", "domain": [levels[0] / 1.2, levels[-1] * 1.2]}
             axis |= {"labelExpr": f"({_names(self.points)})[datum.value] || datum.label"}
         return {"field": "x", "type": "quantitative", "title": self.x, "scale": scale, "axis": axis}
 
@@ -145,12 +142,14 @@ class Drawn:
             scale = {"type": "log", "clamp": not live}
         elif any((row["y"] or 0) < 0 for row in self.points):
             scale = {}
+        if self.y2 is None:
+            scale |= zoomed("y", live=live)
         return {"field": "y", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
 
     # ---- layers
 
     def _data(self, size: Size, kind: str, *, live: bool, legend: Spec | None) -> list[Spec]:
-        x, y = self._x(size), self._y(kind, live=live)
+        x, y = self._x(size, live=live), self._y(kind, live=live)
         stroke = by_series(self.series, "ink", legend)
         fill = by_series(self.series, "fill", legend)
         shape = by_series(self.series, "symbol", legend)
@@ -173,18 +172,14 @@ class Drawn:
             line = {"type": "line", "strokeWidth": 2, **clip}
             encoding = {"x": x, "y": y, "stroke": stroke, "strokeDash": dash}
             layers.append({"transform": only(kind), "mark": line, "encoding": encoding})
-        dots = {"type": "point", "size": 55, "opacity": 1, "strokeWidth": 1.5, **clip, **tip}
-        encoding = {"x": x, "y": y, "stroke": stroke, "fill": fill, "shape": shape, **shift}
-        valid = only(kind, also="isValid(datum.y)")
-        layers.append({"transform": valid, "mark": dots, "encoding": encoding})
         if self.runs and kind == "point":
             run = {"type": "point", "size": 10, "opacity": 0.6, **clip}
             small = {"x": x, "y": y, "stroke": stroke, "fill": fill, **shift}
             layers.append({"transform": only("run"), "mark": run, "encoding": small})
-        if live:
-            axes = ["x", "y"] if self.x_numeric and self.y2 is None else ["x"]
-            axes = axes if self.x_numeric else ["y"]
-            layers[-1]["params"] = zoom(axes) if kind == "point" else []
+        dots = {"type": "point", "size": 55, "opacity": 1, "strokeWidth": 1.5, **clip, **tip}
+        encoding = {"x": x, "y": y, "stroke": stroke, "fill": fill, "shape": shape, **shift}
+        valid = only(kind, also="isValid(datum.y)")
+        layers.append({"transform": valid, "mark": dots, "encoding": encoding})
         return layers
 
     def _shift(self) -> Spec:
@@ -298,12 +293,6 @@ _LABELLED_MAX = 6
 """Lines of a chart that bear their names at their ends; more have a legend."""
 _LABEL_GAP = 0.06
 """Share of the height between two names, so that they can be read."""
-
-
-def zoom(axes: Sequence[str]) -> list[Spec]:
-    """The parameter that moves and zooms these axes."""
-    select = {"type": "interval", "encodings": list(axes), "translate": DRAG, "zoom": WHEEL}
-    return [{"name": "zoom", "select": select, "bind": "scales"}]
 
 
 def _words(align: str, size: Size) -> Spec:

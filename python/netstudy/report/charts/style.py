@@ -87,8 +87,18 @@ DATA = {"name": "values"}
 """Where every layer finds its rows; the rows themselves stand in `datasets`."""
 
 
-PARAMETERS = ({"name": "hidden", "value": []}, {"name": "zoomed", "value": False})
-"""Series that the reader switched off, and whether the axes were moved."""
+PARAMETERS = (
+    {"name": "hidden", "value": []},
+    {"name": "zoomed", "value": False},
+    {"name": "zoom_x", "value": None},
+    {"name": "zoom_y", "value": None},
+)
+"""What a reader of the page changes: series that are switched off, and the ends of zoomed axes."""
+
+
+def zoomed(axis: str, *, live: bool) -> Spec:
+    """The part of a scale that zooming sets."""
+    return {"domainRaw": {"expr": f"zoom_{axis}"}} if live else {}
 
 
 def only(*kinds: str, also: str = "") -> list[Spec]:
@@ -137,7 +147,6 @@ def _wrapped(text: str, width: int, font: int) -> list[str]:
 def whole(spec: Spec, rows: Iterable[Row], size: Size) -> Spec:
     """A specification with its rows, its parameters and the look that all charts share."""
     return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "data": DATA,
         "datasets": {DATA["name"]: list(rows)},
         "config": _config(size),

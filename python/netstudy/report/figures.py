@@ -17,9 +17,11 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
 from netstudy.report import charts
 from netstudy.report.charts import live, multiples
+from netstudy.report.charts.asked import Asked
 from netstudy.report.effects_tables import EffectsSection
 from netstudy.report.numbers import level_text, listed
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.study import outcome
 
 PNG_SCALE = 2
 _TABLES = "the tables and cells.csv"
@@ -80,19 +82,26 @@ class FigureSet:
 
 def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
     """The figures of a test case: one for each metric, and the curves of its runs."""
-    asked = [one for one in result.figures if one.case in (None, case.name)]
-    figures: list[Figure] = []
+    found: list[tuple[int, Figure]] = []
     empty: list[str] = []
-    for shown in asked:
+    notes: list[str] = []
+    for shown in result.figures:
         figure = _metric_figure(case, shown, key, result.margin_pct)
-        if figure is None:
+        if figure is None or shown.case not in (None, case.name):
             continue
         if isinstance(figure.source, charts.Drawn) and figure.source.is_empty:
             empty.append(shown.metric.label)
         else:
-            figures.append(figure)
+            found.append((shown.place, figure))
+    for one in result.asked_figures:
+        if _is_of(one.figure, case):
+            asked = Asked(one.figure, case, result.cells)
+            found += ((one.place, f) for f in _asked_figures(asked, _file(key, ""), one.place))
+            notes += asked.notes
+    figures = [figure for _, figure in sorted(found, key=lambda pair: pair[0])]
     figures += _curve_figures(case, key)
-    notes = [] if not empty else [f"Not drawn, as every value is zero: {listed(empty)}."]
+    if empty:
+        notes.append(f"Not drawn, as every value is zero: {listed(empty)}.")
     return FigureSet(tuple(figures), tuple(say("{text}", text=Name(text)) for text in notes))
 
 
@@ -114,6 +123,30 @@ def _metric_figure(
     pairs = [(one.panel.fixed, part) for one, part in zip(measured, parts, strict=True)]
     drawn, left = multiples.multiples(pairs, title, subtitle, margin_pct)
     return Figure(name, _many_alt(title, subtitle, drawn), _left_out(left), drawn)
+
+
+def _is_of(figure: outcome.Figure, case: CaseResult) -> bool:
+    """Whether a test case has what the figure is drawn along."""
+    needed = {*figure.series, *((figure.x,) if figure.x else ())}
+    return figure.case in (None, case.name) and needed <= set(case.layout.factors)
+
+
+def _asked_figures(asked: Asked, prefix: str, place: int) -> Iterator[Figure]:
+    """A figure with the study's own axes: one for each unit of its metrics."""
+    units = list(asked.parts())
+    for number, (_, parts) in enumerate(units, start=1):
+        drawn, left = parts[0].drawn, None
+        told = [*parts[0].told]
+        if len(parts) > 1:
+            pairs = [(part.held, part.drawn) for part in parts]
+            drawn, left = multiples.multiples(pairs, asked.title, drawn.subtitle, None)
+            told = [text for part in parts for text in multiples.of_panel(part.held, part.told)]
+        told += multiples.told(left, _TABLES) if left else []
+        name = f"{prefix}figure-{place + 1}{f'-{number}' if len(units) > 1 else ''}"
+        caption = say("{text}", text=Name(" ".join(told))) if told else None
+        lines = ", ".join(drawn.series) or "one line"
+        alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
+        yield Figure(name, alt, caption, drawn)
 
 
 def _file(key: str, name: str) -> str:

@@ -28,7 +28,7 @@ _NAMED_MAX = 5
 _LOG_SPAN = 30
 """Panels whose largest values differ by more share a logarithmic axis."""
 
-Part = TypeVar("Part", Drawn, Lines)
+Part = TypeVar("Part", bound=Drawn | Lines)
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,12 @@ def _places(
     found = [_values(part) for part in parts]
     keys = list(dict.fromkeys(key for values in found for key in values))
     return np.array([[math.log1p(abs(values.get(key, 0.0))) for key in keys] for values in found])
+
+
+def of_panel(held: Treatment, texts: Sequence[str]) -> Iterator[str]:
+    """What is told of one panel, with its levels before it."""
+    label = _label(held, tuple(held))
+    return (f"{label}: {text}" if label else text for text in texts)
 
 
 def told(left: Left, where: str) -> Iterator[str]:

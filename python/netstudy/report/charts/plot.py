@@ -58,6 +58,8 @@ class Drawn:
     ideals: Sequence[Row] = ()
     """Ideal growth along x, a line a series."""
     mark: Literal["lines", "bars"] = "lines"
+    joins: bool = True
+    """Whether a line joins the points; a fitted law does without."""
     x_log: bool = False
     y_log: bool = False
     y2: str | None = None
@@ -142,6 +144,8 @@ class Drawn:
             scale = {"type": "log", "clamp": not live}
         elif any((row["y"] or 0) < 0 for row in self.points):
             scale = {}
+        if self.mark == "bars":  # room for the values above them
+            scale = {"domain": [0, _ABOVE * max(map(_top, self.points), default=1.0)]}
         if self.y2 is None:
             scale |= zoomed("y", live=live)
         return {"field": "y", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
@@ -168,7 +172,7 @@ class Drawn:
         if self.mark == "bars":
             return [*self._bars(size, kind, x, y, fill, tip), bars]
         layers: list[Spec] = [bars]
-        if self.x_numeric:
+        if self.x_numeric and self.joins:
             line = {"type": "line", "strokeWidth": 2, **clip}
             encoding = {"x": x, "y": y, "stroke": stroke, "strokeDash": dash}
             layers.append({"transform": only(kind), "mark": line, "encoding": encoding})
@@ -232,15 +236,15 @@ class Drawn:
                 yield {"transform": only("mark"), "mark": words, "encoding": told}
         if self.ideals:
             line = {"type": "line", "strokeWidth": 1.2, "strokeDash": [1, 3], "clip": True}
-            along = {"x": x, "y": y, "stroke": ink}
+            along = {"x": x, "y": y, "color": ink}
             yield {"transform": only("ideal"), "mark": line, "encoding": along}
         if self.fits:
             detail = {"field": "law", "type": "nominal"}
             area = {"type": "area", "opacity": 0.15, "clip": True}
-            shaded = {**span, "fill": ink, "detail": detail}
+            shaded = {**span, "color": ink, "detail": detail}
             yield {"transform": only("fit"), "mark": area, "encoding": shaded}
             line = {"type": "line", "strokeWidth": 1, "clip": True}
-            along = {"x": x, "y": y, "stroke": ink, "detail": detail}
+            along = {"x": x, "y": y, "color": ink, "detail": detail}
             yield {"transform": only("fit"), "mark": line, "encoding": along}
 
     # ---- names at the ends of lines
@@ -295,6 +299,14 @@ _LABEL_GAP = 0.06
 """Share of the height between two names, so that they can be read."""
 
 
+_ABOVE = 1.12
+"""An axis of bars by its highest end."""
+
+
+def _top(row: Row) -> float:
+    return float(row["high"] or row["y"] or 0.0)
+
+
 def _words(align: str, size: Size) -> Spec:
     return {"type": "text", "align": align, "baseline": "top", "fontSize": size.font - 2}
 
@@ -302,4 +314,4 @@ def _words(align: str, size: Size) -> Spec:
 def _names(points: Sequence[Row]) -> str:
     """The levels by their values, as an object of Vega's expressions."""
     found = {row["x"]: row["level"] for row in points if "level" in row}
-    return "{" + ", ".join(f"'{value:g}': '{level}'" for value, level in found.items()) + "}"
+    return "{" + ", ".join(f"'{value:.15g}': '{level}'" for value, level in found.items()) + "}"

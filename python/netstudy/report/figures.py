@@ -67,6 +67,11 @@ class Figure:
         return None if isinstance(self.source, str) else live.payload(self.source)
 
     @property
+    def is_chart(self) -> bool:
+        """Whether it shows values, and is no drawing."""
+        return not isinstance(self.source, str)
+
+    @property
     def is_broad(self) -> bool:
         """Whether it takes the width of the page: it has panels side by side."""
         return getattr(self.source, "facets", None) is not None

@@ -101,7 +101,7 @@ class Asked:
         return None if name is None else metric_named(name, self.cells.vocabulary)
 
     def _panels(self) -> Iterator[tuple[Treatment, list[CellRow]]]:
-        placed = {*self.figure.series, self.figure.x}
+        placed = {*self.figure.series, self.figure.x} - {self.figure.panel}
         cells = list(self.cells.of_case(self.case.name))
         grown = {loop.loop.factor.name for loop in self.case.loops} - placed
         if grown:
@@ -131,7 +131,7 @@ class Asked:
             others = [f for f in self.case.layout.factors if f not in (name, *found)]
             places = {tuple(level_text(cell.treatment.get(f)) for f in others) for cell in cells}
             varies = len({level_text(cell.treatment.get(name)) for cell in cells}) > 1
-            if name not in placed and varies and len(places) == len(cells):
+            if name not in (*placed, self.figure.panel) and varies and len(places) == len(cells):
                 found.append(name)
         return found
 

@@ -103,7 +103,7 @@ class Drawn:
         is_told = live or bool(self._end_labels())
         legend = None if is_told else legend_of(self.series, size, room)
         layers = [
-            *self._behind(size),
+            *self._behind(size, legend),
             *self._data(size, "point", live=live, legend=legend),
             *self._labels(size),
         ]
@@ -212,12 +212,12 @@ class Drawn:
             },
         ]
 
-    def _behind(self, size: Size) -> Iterator[Spec]:
+    def _behind(self, size: Size, legend: Spec | None) -> Iterator[Spec]:
         """What stands behind the data: margin, rules, changes of the lead, ideals and fits."""
         x = {"field": "x", "type": "quantitative"}
         y = {"field": "y", "type": "quantitative"}
         span = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
-        ink = by_series(self.series, "ink", None)
+        ink = by_series(self.series, "ink", legend)
         if self.band:
             area = {"type": "area", "color": FAINT, "opacity": 0.18}
             yield {"transform": only("band"), "mark": area, "encoding": span}

@@ -190,6 +190,7 @@ def _config(size: Size) -> Spec:
             "symbolStrokeWidth": 1.5,
             "symbolDash": [1, 0],
             "symbolSize": 90,
+            "symbolOpacity": 1,
             "offset": 4,
         },
     }

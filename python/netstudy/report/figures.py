@@ -61,10 +61,10 @@ class Figure:
         image: bytes = vl_convert.svg_to_png(self.wide, scale=PNG_SCALE)
         return image
 
-    @property
+    @cached_property
     def live(self) -> str | None:
         """What the page makes a chart of that can be looked into, as JSON; None for a drawing."""
-        return None if isinstance(self.source, str) else live.payload(self.source)
+        return live.payload(self.source) if isinstance(self.source, charts.Chart) else None
 
     @property
     def is_chart(self) -> bool:

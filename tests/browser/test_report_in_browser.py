@@ -27,6 +27,9 @@ ARGUMENTS = [
 ]
 DESK, TELEPHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 
+DRAWING = ".still svg:visible, .live svg:visible"
+"""The one drawing of a figure, beside the samples of its series."""
+
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(
@@ -97,7 +100,7 @@ def test_every_figure_is_drawn(page: Page, viewport: dict[str, int]) -> None:
     figures = page.locator("figure").all()
     assert len(figures) == 11
     for figure in figures:
-        drawn = figure.locator("svg:visible")
+        drawn = figure.locator(DRAWING)
         assert drawn.count() == 1
         box = drawn.bounding_box()
         assert box is not None
@@ -110,7 +113,7 @@ def test_every_chart_holds_its_points(page: Page) -> None:
     charts = page.locator("figure:has(.narrow)").all()
     assert len(charts) == 9
     for chart in charts:
-        points = chart.locator("svg:visible .mark-symbol.role-mark path").all()
+        points = chart.locator(f":is({DRAWING}) .mark-symbol.role-mark path").all()
         assert len(points) >= 7
         boxes = [point.bounding_box() for point in points]
         assert all(box is not None and box["width"] > 0 for box in boxes)

@@ -142,7 +142,7 @@ def test_a_short_form_and_a_choice_of_levels_leave_rows_out(netstudy: Netstudy, 
 
 def test_repetitions_are_replicates(netstudy: Netstudy, here: Path) -> None:
     """Files by FTP from RAM disk to RAM disk: no other testbed carries that out yet."""
-    parts = ("figures[0]", "conclude.compare", "conclude.bypasses the wire")
+    parts = ("conclude.compare", "conclude.bypasses the wire")
     assert run_without(netstudy, "zones", *parts, "conclude.first repetition").code == 0
     folder = Folder.at(here / "results" / "zones" / "latest")
     assert folder is not None
@@ -164,7 +164,7 @@ def test_a_workload_that_is_not_carried_out_yet_has_its_published_tables(
 ) -> None:
     """One treatment stands in two tables, each with a base row of its own for its rates."""
     conclusions = ("equivalent", "substitution", "knee", "loss against ideal")
-    parts = ("figures", *(f"conclude.{kind}" for kind in conclusions))
+    parts = [f"conclude.{kind}" for kind in conclusions]
     outcome = run_without(netstudy, "trade", *parts)
     assert outcome.code == 0, outcome.err
     found = rows((here / "results" / "trade" / "latest" / "cells.csv").read_text())

@@ -12,8 +12,8 @@ import pytest
 from netstudy.analysis.panel_distributions import PanelDistribution, distributions_of
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.errors import StudyError
-from netstudy.report.charts import NARROW, WIDE
-from netstudy.report.distribution_charts import (
+from netstudy.report.charts import NARROW, WIDE, svg
+from netstudy.report.charts.distributions import (
     OTHER,
     POINTS_DRAWN,
     WAITED,
@@ -21,7 +21,6 @@ from netstudy.report.distribution_charts import (
     course_chart,
     ecdf_chart,
     histogram_chart,
-    svg,
 )
 from netstudy.report.document import DistributionSection, document
 from netstudy.report.numbers import NO_BREAK

@@ -236,7 +236,7 @@ def test_published_values_that_are_no_numbers_are_warned_of(tmp_path: Path) -> N
 
 
 def test_a_figure_that_cannot_be_drawn_is_warned_of(tmp_path: Path) -> None:
-    figure = "{kind: bars, x: servers, y: goodput_mbps}"
+    figure = "{kind: time series, y: completion_ms_mean}"
     more = f"factors: {{servers: [1, 2]}}\nreport: {{figures: [{figure}]}}\n"
     folder = from_text(tmp_path, study_text(more, servers='"${servers}"'))
     found = [str(s) for s in warnings(analyse(folder))]

@@ -38,9 +38,10 @@ def ethernet(tmp_path_factory: pytest.TempPathFactory) -> Document:
 
 def test_a_metric_that_no_cell_of_a_panel_has_is_not_drawn(ethernet: Document) -> None:
     (case,) = ethernet.cases
-    slow, fast = ([figure.name for figure in panel.figures] for panel in case.panels)
-    assert not any("segments_retransmitted" in name for name in slow)
-    assert any("segments_retransmitted" in name for name in fast)
+    assert len(case.panels) == 2
+    (figure,) = (one for one in case.drawn.figures if "segments_retransmitted" in one.name)
+    assert not figure.is_broad
+    assert "rate 600" in figure.alt
 
 
 def test_without_a_link_of_the_causal_chain_nothing_is_said_of_one(ethernet: Document) -> None:

@@ -30,7 +30,7 @@ from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verd
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
 from netstudy.study.not_reported import not_reported
-from netstudy.study.outcome import DistributionKind, Table
+from netstudy.study.outcome import DistributionKind, Figure, Table
 from netstudy.study.treatments import reasoned_holes
 from netstudy.wire import Level, Plan, RunRecord, Treatment
 
@@ -91,6 +91,17 @@ class ShownFigure:
     """Its heading; None: the report writes one."""
     case: str | None = None
     """The test case that it shows; None: all of them."""
+    place: int = 0
+    """Its position among the figures of the study."""
+
+
+@dataclass(frozen=True)
+class AskedFigure:
+    """A figure with axes of the study's own."""
+
+    figure: Figure
+    place: int
+    """Its position among the figures of the study."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +186,7 @@ class StudyResult:
     figures: tuple[ShownFigure, ...]
     distributions: tuple[DistributionFigure, ...]
     """The figures of samples that it asks for; if none, the report chooses."""
+    asked_figures: tuple[AskedFigure, ...]
     requirements: tuple[CheckedRequirement, ...]
     """The study's requirements of its outcome, with their results."""
     expectations: tuple[CheckedExpectation, ...]
@@ -248,6 +260,11 @@ def analyse(folder: Folder) -> StudyResult:
         tables=study.report.tables,
         figures=figures,
         distributions=tuple(_distribution_figures(study, cells)),
+        asked_figures=tuple(
+            AskedFigure(one, place)
+            for place, one in enumerate(study.report.figures)
+            if one.name is None and not one.is_distribution
+        ),
         requirements=check(study, cells),
         expectations=check_expectations(study, cells),
         concluded=concluded(study, cells),
@@ -336,10 +353,10 @@ def _figures(
         return tuple(map(ShownFigure, figures_of(plan))), ()
     known: list[ShownFigure] = []
     unknown: list[str] = []
-    for one in study.report.figures:
+    for place, one in enumerate(study.report.figures):
         metric = None if one.name is None else figure_named(one.name, cells.metrics)
         if metric is not None:
-            known.append(ShownFigure(metric, one.title, one.case))
+            known.append(ShownFigure(metric, one.title, one.case, place))
         elif one.name is not None:
             unknown.append(one.name)
     return tuple(known), tuple(unknown)

@@ -30,6 +30,8 @@ def command(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Write there, not into the folder."),
     ] = None,
+    static: options.Static = False,
+    png: options.Png = False,
     pdf: Annotated[
         bool, typer.Option("--pdf", help="Write report.pdf too (needs the optional package typst).")
     ] = False,
@@ -45,10 +47,11 @@ def command(
 
     folder = Results(results).resolve(run, done=True)
     with storage(output or folder.path):
+        pages = Pages(static, png, pdf)
         if output is None:
-            result, files = _write_anew(folder, with_pdf=pdf)
+            result, files = _write_anew(folder, pages)
         else:
-            result, files = _write_into(folder, output, with_pdf=pdf)
+            result, files = _write_into(folder, output, pages)
     if json:
         from netstudy.report.expectation_table import expectations_as_data
         from netstudy.report.export import requirements_as_data
@@ -70,21 +73,48 @@ def command(
     raise typer.Exit(MISSED if result.missed else 0)
 
 
-def _write_anew(folder: Folder, *, with_pdf: bool) -> tuple[StudyResult, ReportFiles]:
+@dataclass(frozen=True)
+class Pages:
+    """How the user wants the report."""
+
+    is_static: bool = False
+    with_png: bool = False
+    with_pdf: bool = False
+
+
+PAGES = Pages()
+
+
+def _write_anew(folder: Folder, pages: Pages) -> tuple[StudyResult, ReportFiles]:
     with folder.writing(), phases() as on_phase:
-        published = publish(folder, on_phase, with_pdf=with_pdf)
+        published = publish(folder, on_phase, pages=pages)
     return published.result, published.report
 
 
-def _write_into(folder: Folder, output: Path, *, with_pdf: bool) -> tuple[StudyResult, ReportFiles]:
+def _write_into(folder: Folder, output: Path, pages: Pages) -> tuple[StudyResult, ReportFiles]:
     from netstudy.analysis.study_result import analyse
-    from netstudy.report.pages import write_report
 
     output.mkdir(parents=True, exist_ok=True)
     with phases() as on_phase:
         on_phase("analysing")
         result = analyse(folder)
-        return result, write_report(folder, result, output, on_phase, with_pdf=with_pdf)
+        return result, _write(folder, result, output, on_phase, pages)
+
+
+def _write(
+    folder: Folder, result: StudyResult, into: Path | None, on_phase: OnPhase, pages: Pages
+) -> ReportFiles:
+    from netstudy.report.pages import write_report
+
+    return write_report(
+        folder,
+        result,
+        into,
+        on_phase,
+        is_static=pages.is_static,
+        with_png=pages.with_png,
+        with_pdf=pages.with_pdf,
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +126,7 @@ class Published:
     cells: Path
 
 
-def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool) -> Published:
+def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool, pages: Pages = PAGES) -> Published:
     """Join the records, analyse them, write cells.csv and the report, and seal the folder.
     `on_phase` is told what is being done.
 
@@ -107,16 +137,15 @@ def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool) -> Published:
 
     with storage(folder.path):
         folder.write_records()
-        return publish(folder, on_phase, seals=is_final)
+        return publish(folder, on_phase, seals=is_final, pages=pages)
 
 
 def publish(
-    folder: Folder, on_phase: OnPhase, *, seals: bool = True, with_pdf: bool = False
+    folder: Folder, on_phase: OnPhase, *, seals: bool = True, pages: Pages = PAGES
 ) -> Published:
     """Analyse the folder's records, write cells.csv and the report, and seal it (again)."""
     from netstudy.analysis.study_result import analyse
     from netstudy.report.export import to_csv
-    from netstudy.report.pages import write_report
     from netstudy.store import write_atomic
     from netstudy.store.environment import utc_now
 
@@ -124,7 +153,7 @@ def publish(
     result = analyse(folder)
     cells = folder.path / _CELLS
     write_atomic(cells, to_csv(result.cells).encode())
-    report = write_report(folder, result, on_phase=on_phase, with_pdf=with_pdf)
+    report = _write(folder, result, None, on_phase, pages)
     if seals:
         folder.seal(utc_now())
     return Published(result, report, cells)

@@ -25,6 +25,7 @@ from netstudy.cli._terminal import (
     runs_left,
     say,
 )
+from netstudy.cli.report import PAGES, Pages
 from netstudy.errors import MISSED, NetstudyError, StudyError, TestbedError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Manner:
     results: Path
     threads: int | None
     json: bool
+    pages: Pages = PAGES
 
 
 def command(
@@ -74,6 +76,8 @@ def command(
     max_time: Annotated[
         str, typer.Option("--max-time", help="Refuse a plan estimated to take longer.")
     ] = "24h",
+    static: options.Static = False,
+    png: options.Png = False,
     json: options.Json = False,
 ) -> None:
     """Carry out a study and end with its answer, its tables and the path of its report.
@@ -93,7 +97,7 @@ def command(
 
         show_plan(prepare(asked), threads, json=json)
         return
-    manner = Manner(results, threads, json)
+    manner = Manner(results, threads, json, Pages(static, png))
     raise typer.Exit(_resume(asked, manner) if resume else _begin(asked, manner, max_time))
 
 
@@ -184,7 +188,9 @@ def _carry_out(
             folder.set_aside(made_again(folder, testbed))
             _run_missing(folder, testbed, manner.threads, machine)
             with phases() as on_phase:
-                published = finish(folder, on_phase, is_final=is_final(folder, testbed))
+                published = finish(
+                    folder, on_phase, is_final=is_final(folder, testbed), pages=manner.pages
+                )
     except Interrupted as stopped:
         say(f"netstudy: stopped by {stopped}; {_kept(folder)}")
         return stopped.exit_code

@@ -16,7 +16,7 @@ from netstudy.analysis.intervals import decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.study_result import CaseResult, StudyResult
-from netstudy.report.cellrefs import cell_number, treatment_text, with_margin
+from netstudy.report.cellrefs import cell_number, column_decimals, treatment_text, with_margin
 from netstudy.report.numbers import level_text, number_text, significant_text
 from netstudy.report.prose.words import held_levels
 from netstudy.report.refs import Name, Number, say
@@ -258,6 +258,11 @@ class _Layout:
 
     # ---- cells
 
+    @cached_property
+    def _digits(self) -> Mapping[Metric, int]:
+        """Decimals of columns for which the study asks for none."""
+        return {metric: column_decimals(self.cells, metric) for metric in self._metrics.values()}
+
     def _values(self, row: Levels, replicate: int | None) -> Iterator[Value]:
         if self.asked.cell:
             for name in self.asked.cell:
@@ -308,7 +313,7 @@ class _Layout:
         if name in self.asked.significant:
             text = significant_text(found.value, self.asked.significant[name])
         else:
-            digits = self.asked.decimals.get(name, metric.decimals)
+            digits = self.asked.decimals.get(name, self._digits[metric])
             estimate = cell.estimate(metric)
             if estimate is not None and estimate.rounding is not None:
                 digits = min(digits, decimals_of(estimate.rounding))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Estimate, Interval, decimals_of
@@ -15,6 +16,7 @@ from netstudy.report.numbers import (
     level_text,
     number_text,
     p_text,
+    telling_decimals,
     with_unit,
 )
 from netstudy.report.refs import Name, Number
@@ -31,12 +33,15 @@ def treatment_text(treatment: Treatment) -> str:
     return ", ".join(f"{factor}={level_text(level)}" for factor, level in treatment.items())
 
 
-def cell_number(cell: CellRow | None, metric: Metric, *, unit: bool = False) -> Number | None:
-    """The value of a metric in a cell; None when it was not measured."""
+def cell_number(
+    cell: CellRow | None, metric: Metric, *, unit: bool = False, decimals: int | None = None
+) -> Number | None:
+    """The value of a metric in a cell; None when it was not measured. `decimals` are those of its
+    column (`column_decimals`), if not the metric's own."""
     estimate = cell.estimate(metric) if cell else None
     if cell is None or estimate is None:
         return None
-    text = number_text(estimate.value, _decimals(estimate, metric))
+    text = number_text(estimate.value, _decimals(estimate, metric, decimals))
     source = f"{metric.name}, {treatment_text(cell.treatment)}; {_basis(cell, estimate, metric)}"
     return Number(estimate.value, with_unit(text, metric.unit) if unit else text, source)
 
@@ -64,11 +69,22 @@ def with_margin(found: Number, cell: CellRow, metric: Metric, *, may_refine: boo
     return Number(found.value, f"{text}{MARGIN}{margin}", found.source)
 
 
-def _decimals(estimate: Estimate, metric: Metric) -> int:
-    """The metric's decimals, but no more than the value has."""
-    if estimate.rounding is None:
-        return metric.decimals
-    return min(metric.decimals, decimals_of(estimate.rounding))
+def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
+    """Decimals with which values of a metric that differ beyond their intervals differ in print;
+    at least the metric's own. Values without an interval ask for no more."""
+    estimates = (cell.estimate(metric) for cell in cells if cell is not None)
+    spans = [
+        (one.value, one.interval.low, one.interval.high)
+        for one in estimates
+        if one is not None and one.interval is not None
+    ]
+    return telling_decimals(spans, metric.decimals)
+
+
+def _decimals(estimate: Estimate, metric: Metric, decimals: int | None) -> int:
+    """The column's decimals or else the metric's, but no more than the value has."""
+    wanted = metric.decimals if decimals is None else decimals
+    return wanted if estimate.rounding is None else min(wanted, decimals_of(estimate.rounding))
 
 
 def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:

@@ -21,7 +21,7 @@ from netstudy.analysis.panel_distributions import (
 )
 from netstudy.analysis.study_result import CaseResult, DistributionFigure, PanelResult
 from netstudy.report.cellrefs import count, interval_text, plain, treatment_text
-from netstudy.report.distribution_charts import (
+from netstudy.report.charts.distributions import (
     Plot,
     box_chart,
     course_chart,

@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netstudy.analysis.cells import CellRow
-from netstudy.analysis.curves import Curves, curves_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
-from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
+from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.analysis.testbed import Here
 from netstudy.analysis.verdict import VerdictTable
-from netstudy.report import charts
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.cellrefs import level_name, treatment_text
-from netstudy.report.distribution_charts import Plot
-from netstudy.report.distribution_charts import svg as plot_svg
 from netstudy.report.distribution_section import distribution_parts
 from netstudy.report.drawings import test_bed, test_bed_alt
-from netstudy.report.effects_tables import EffectsSection, effects_section
+from netstudy.report.effects_tables import effects_section
 from netstudy.report.expectation_table import expectations_table
+from netstudy.report.figures import (
+    Figure,
+    FigureSet,
+    case_figures,
+    effect_figures,
+    reference_figures,
+)
 from netstudy.report.methods import methods, samples_of
 from netstudy.report.numbers import level_text
 from netstudy.report.prose.conclude import conclusions
@@ -60,37 +61,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A chart in a wide and a narrow size, or a drawing in a single one.
-
-    A chart is rendered on first use.
-    """
-
-    name: str
-    """Name of its file, without the ending."""
-    alt: str
-    caption: Sentence | None
-    source: charts.Chart | Plot | str
-    """The data of a chart, or the SVG text of a drawing."""
-
-    @cached_property
-    def wide(self) -> str:
-        """SVG text for a wide page."""
-        source = self.source
-        return source if isinstance(source, str) else _svg(source, charts.WIDE)
-
-    @cached_property
-    def narrow(self) -> str | None:
-        """SVG text of a chart for a narrow page; None for a drawing."""
-        source = self.source
-        return None if isinstance(source, str) else _svg(source, charts.NARROW)
-
-
-def _svg(source: charts.Chart | Plot, size: charts.Size) -> str:
-    return plot_svg(source, size) if isinstance(source, Plot) else charts.svg(source, size)
-
-
-@dataclass(frozen=True)
 class DistributionSection:
     """The samples of one quantity in a panel."""
 
@@ -109,7 +79,6 @@ class PanelSection:
     """None: the study's own tables show it."""
     detail: Table | None
     """The metrics that `results` leaves out, if there are any."""
-    figures: tuple[Figure, ...]
     distributions: tuple[DistributionSection, ...]
     """One for each quantity that has samples."""
     observations: tuple[Sentence, ...]
@@ -123,7 +92,6 @@ class PanelSection:
     agreement: tuple[Table, ...]
     """Agreement of the study's own and published values: by metric, and by ratio."""
     references: tuple[Table, ...]
-    reference_figures: tuple[Figure, ...]
     reference_text: tuple[Sentence, ...]
 
 
@@ -141,6 +109,9 @@ class CaseSection:
     effects: tuple[Table, ...]
     """The effects of its factors; empty where the verdicts tell all of it."""
     effect_figures: tuple[Figure, ...]
+    drawn: FigureSet
+    """The metrics against x, in all of its panels, and the curves of its runs."""
+    reference_figures: tuple[Figure, ...]
     panels: tuple[PanelSection, ...]
 
     @property
@@ -195,10 +166,10 @@ class Document:
         yield from (figure for figure in (self.bed, self.workload) if figure is not None)
         for case in self.cases:
             yield from case.effect_figures
+            yield from case.drawn.figures
             for panel in case.panels:
-                yield from panel.figures
                 yield from (one for part in panel.distributions for one in part.figures)
-                yield from panel.reference_figures
+            yield from case.reference_figures
 
 
 def document(folder: Folder, result: StudyResult) -> Document:
@@ -294,9 +265,8 @@ def _when(environment: Mapping[str, Any]) -> Name:
 
 
 def _key_figure(cases: Sequence[CaseSection]) -> Figure | None:
-    """The figure that the summary shows: the first of the first panel."""
-    figures = (figure for case in cases for panel in case.panels for figure in panel.figures)
-    return next(figures, None)
+    """The figure that the summary shows: the first of the first case."""
+    return next((figure for case in cases for figure in case.drawn.figures), None)
 
 
 def _problems(result: StudyResult) -> Table | None:
@@ -330,27 +300,20 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
         tables=tables,
         growth=_growth(case, prefix, result.margin_pct) if case.loops else None,
         effects=section.tables if section else (),
-        effect_figures=tuple(_effect_figures(section, prefix)),
+        effect_figures=tuple(effect_figures(section, prefix)),
+        drawn=case_figures(case, result, prefix),
+        reference_figures=tuple(reference_figures(case, prefix)),
         panels=tuple(
             _panel(
                 found,
+                case,
                 f"{prefix}-{number}" if len(case.panels) > 1 else prefix,
                 result,
-                case.name,
                 is_tabled=bool(tables),
             )
             for number, found in enumerate(case.panels, start=1)
         ),
     )
-
-
-def _effect_figures(section: EffectsSection | None, key: str) -> Iterator[Figure]:
-    for name, grid in section.grids if section else ():
-        told = "; ".join(
-            f"{grid.x} {one.x}, {grid.y} {one.y}{', ' * bool(one.facet)}{one.facet}: {one.text}"
-            for one in grid.cells
-        )
-        yield Figure(f"{key}-{name}", f"{grid.title}. {told}.", None, grid)
 
 
 def _growth(case: CaseResult, key: str, margin_pct: float | None) -> Evidence:
@@ -359,7 +322,7 @@ def _growth(case: CaseResult, key: str, margin_pct: float | None) -> Evidence:
 
 
 def _panel(
-    found: PanelResult, key: str, result: StudyResult, case: str, *, is_tabled: bool
+    found: PanelResult, case: CaseResult, key: str, result: StudyResult, *, is_tabled: bool
 ) -> PanelSection:
     panel = found.panel
     held = in_panel(panel)
@@ -373,15 +336,7 @@ def _panel(
         detail=results_table(panel, rest, f"{key}-detail", _caption("All other metrics", panel))
         if rest
         else None,
-        figures=(
-            *(
-                _figure(found, one, key)
-                for one in result.figures
-                if one.case in (None, case) and _is_measured(panel, one.metric)
-            ),
-            *(_curves(panel, one, key) for one in curves_of(panel, found.workload)),
-        ),
-        distributions=tuple(_distributions(found, key, result, case)),
+        distributions=tuple(_distributions(found, case, key, result)),
         observations=tuple(observations(found)),
         verdicts=unrepeated(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
@@ -393,24 +348,17 @@ def _panel(
         conclusion=tuple(conclusions(found)),
         agreement=tuple(_agreement_tables(found, key)),
         references=tuple(_references(found, key)),
-        reference_figures=tuple(_reference_figures(found, key)),
         reference_text=tuple(against_published(found)),
     )
 
 
 def _distributions(
-    found: PanelResult, key: str, result: StudyResult, case: str
+    found: PanelResult, case: CaseResult, key: str, result: StudyResult
 ) -> Iterator[DistributionSection]:
-    whole = next(one for one in result.cases if one.name == case)
     prefix = "" if key == "results" else f"{key}-"
-    for part in distribution_parts(found, whole, result.distributions, key):
+    for part in distribution_parts(found, case, result.distributions, key):
         figures = (Figure(f"{prefix}{one.name}", one.alt, None, one.plot) for one in part.figures)
         yield DistributionSection(part.sentences, tuple(figures), part.tables)
-
-
-def _is_measured(panel: Panel, metric: Metric) -> bool:
-    """Whether any cell has a value to draw."""
-    return any(cell.value(metric) is not None for cell in panel.cells.values())
 
 
 def _causes(found: PanelResult, key: str, held: Sentence) -> Table | None:
@@ -450,41 +398,6 @@ def _verdict_caption(table: VerdictTable, held: Sentence) -> Sentence:
     )
 
 
-def _figure(found: PanelResult, shown: ShownFigure, key: str) -> Figure:
-    panel, metric = found.panel, shown.metric
-    verdicts = [table for table in found.verdicts if table.metric == metric]
-    drawn = charts.metric_chart(panel, metric, found.workload, shown.title, verdicts)
-    name = f"{metric.figure}" if key == "results" else f"{key}-{metric.figure}"
-    return Figure(name, _alt(panel, metric), None, drawn)
-
-
-def _curves(panel: Panel, found: Curves, key: str) -> Figure:
-    drawn = charts.curves_chart(panel, found)
-    name = found.kind if key == "results" else f"{key}-{found.kind}"
-    lines = ", ".join(drawn.series) or "one line"
-    alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
-    return Figure(name, alt, None, drawn)
-
-
-def _alt(panel: Panel, metric: Metric) -> str:
-    """A figure in words: metric, axes, and the ends of each line."""
-    lines = [
-        f"{level_text(level) or metric.title}: {_ends(panel.along_x(level), metric)}"
-        for level in panel.series_levels
-    ]
-    against = f" against {panel.x}" if panel.x else ""
-    unit = f" in {metric.unit}" if metric.unit else ""
-    better = f", {metric.better}" if metric.better else ""
-    return f"{metric.title}{unit}{against}{better}. {'; '.join(lines)}."
-
-
-def _ends(cells: Sequence[CellRow], metric: Metric) -> str:
-    values = [value for cell in cells if (value := cell.value(metric)) is not None]
-    if not values:
-        return "not measured"
-    return f"from {values[0]:.{metric.decimals}f} to {values[-1]:.{metric.decimals}f}"
-
-
 def _agreement_tables(found: PanelResult, key: str) -> Iterator[Table]:
     if found.reference is not None:
         yield agreement_table(found.panel, found.reference, f"{key}-agreement")
@@ -507,17 +420,6 @@ def _references(found: PanelResult, key: str) -> Iterator[Table]:
         )
         table_id = f"{key}-published-{metric.figure}"
         yield reference_table(found.panel, reference, metric, table_id, caption)
-
-
-def _reference_figures(found: PanelResult, key: str) -> Iterator[Figure]:
-    reference = found.reference
-    if reference is None:
-        return
-    for metric in _reference_metrics(reference, found.workload.deciding):
-        drawn = charts.overlay_chart(found.panel, metric, reference)
-        alt = f"{metric.title}: published and {reference.here}; the table has all values."
-        prefix = "" if key == "results" else f"{key}-"
-        yield Figure(f"{prefix}published-{metric.figure}", alt, None, drawn)
 
 
 def _reference_metrics(reference: PanelReference, deciding: Metric) -> list[Metric]:

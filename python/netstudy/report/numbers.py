@@ -31,6 +31,35 @@ def number_text(value: float, decimals: int) -> str:
     return text.replace("-", "−")
 
 
+MOST = 6
+"""Decimals beyond which values are not told apart."""
+
+
+def telling_decimals(spans: Sequence[tuple[float, float, float]], least: int) -> int:
+    """Decimals of values in one column: `least`, or as many more as it takes that values that
+    differ beyond their noise differ in print. Each span is a value with the ends of its interval;
+    of one value that was not repeated, both ends are the value."""
+    ordered = sorted(spans)
+    apart = [
+        (one, other)
+        for place, (one, _, high) in enumerate(ordered)
+        for other, low, _ in ordered[place + 1 : place + 1 + _NEIGHBOURS]
+        if high < low
+    ]
+    return next(
+        (
+            decimals
+            for decimals in range(least, MOST)
+            if all(f"{one:.{decimals}f}" != f"{other:.{decimals}f}" for one, other in apart)
+        ),
+        MOST if apart else least,
+    )
+
+
+_NEIGHBOURS = 3
+"""Next larger values that each value is held against: those are the ones that may look equal."""
+
+
 def significant_text(value: float, digits: int) -> str:
     """A value with this many significant digits, never in powers of ten."""
     if value == 0:

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from netstudy.report import typst
+from netstudy.report.charts.live import library
 from netstudy.report.document import Document, document
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.refs import Number
@@ -46,10 +47,13 @@ def write_report(
     into: Path | None = None,
     on_phase: Callable[[str], object] = lambda _phase: None,
     *,
+    is_static: bool = False,
+    with_png: bool = False,
     with_pdf: bool = False,
 ) -> ReportFiles:
-    """Write report.html, report.md and figures/*.svg into the folder, or into another one, and
-    `with_pdf` report.pdf; `on_phase` is told what is being done.
+    """Write report.html, report.md and figures/*.svg into the folder, or into another one;
+    `on_phase` is told what is being done. `is_static` leaves the drawing library out of the page,
+    `with_png` writes each figure as PNG too, `with_pdf` report.pdf.
 
     The same folder gives the same bytes; each file is written completely or not at all. Raises
     OSError when a file cannot be written, MissingPackageError without what makes a PDF.
@@ -60,9 +64,9 @@ def write_report(
     doc = document(folder, result)
     to = into or folder.path
     html, md = to / _HTML, to / _MARKDOWN
-    figures = _write_figures(to / _FIGURES, doc)
+    figures = _write_figures(to / _FIGURES, doc, with_png=with_png)
     on_phase("writing")
-    write_atomic(html, render_html(doc).encode())
+    write_atomic(html, render_html(doc, is_static=is_static).encode())
     write_atomic(md, render_markdown(doc).encode())
     if not with_pdf:
         return ReportFiles(html, md, figures)
@@ -72,25 +76,30 @@ def write_report(
     return ReportFiles(html, md, figures, pdf)
 
 
-def _write_figures(folder: Path, doc: Document) -> tuple[Path, ...]:
+def _write_figures(folder: Path, doc: Document, *, with_png: bool) -> tuple[Path, ...]:
     folder.mkdir(exist_ok=True)
     paths = []
     for figure in doc.figures():
         path = folder / f"{figure.name}.svg"
         write_atomic(path, figure.wide.encode())
         paths.append(path)
+        if with_png:
+            write_atomic(path.with_suffix(".png"), figure.png())
     return tuple(paths)
 
 
-def render_html(doc: Document) -> str:
-    """The whole page, with its style, script and figures."""
+def render_html(doc: Document, *, is_static: bool = False) -> str:
+    """The whole page, with its style, script and figures; unless it is static, with the library
+    that makes figures ones to look into."""
     environment = _templates(escapes=True)
     environment.tests["number"] = lambda value: isinstance(value, Number)
     environment.filters["inline"] = _inline_svg
+    scripts = ("report.js",) if is_static else ("report.js", "figures.js")
     return environment.get_template("report.html.j2").render(
         doc=doc,
         css=_source(environment, "report.css"),
-        script=_source(environment, "report.js"),
+        script="".join(_source(environment, name) for name in scripts),
+        library="" if is_static else library(),
     )
 
 

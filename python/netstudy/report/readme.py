@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netstudy.errors import StudyError, exit_code
-from netstudy.report.document import Document, Figure, document
+from netstudy.report.document import Document, document
+from netstudy.report.figures import Figure
 from netstudy.report.markdown import pipe_table, replace_between, text
 from netstudy.store import write_atomic
 
@@ -40,7 +41,7 @@ def update_readme(study: Path, results: Path) -> Path:
     folder = Results(results).resolve(str(results), done=True)
     path = study / README
     doc = document(folder, analyse(folder))
-    figure = next((f for c in doc.cases for p in c.panels for f in p.figures), None)
+    figure = next((f for c in doc.cases for f in c.drawn.figures), None)
     replace_between(path, BEGIN, END, "\n\n".join(_sections(doc, figure)))
     if figure is not None:
         write_atomic(study / _file_of(figure), figure.wide.encode())

@@ -28,7 +28,7 @@ from netstudy.report.cellrefs import (
     ratio_source,
     where,
 )
-from netstudy.report.numbers import NO_BREAK, level_text, number_text
+from netstudy.report.numbers import NO_BREAK, level_text, number_text, telling_decimals
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.wire import Level
 
@@ -127,11 +127,12 @@ def results_table(
     subs = () if panel.series is None else tuple(level_text(level) for level in levels)
     head = Group(panel.x or panel.series or "", note="")
     groups = [Group(m.title, m.unit, m.better, subs) for m in metrics]
+    digits = {metric: cellrefs.column_decimals(panel.cells.values(), metric) for metric in metrics}
     rows = tuple(
         (
             numeric_level(x, panel.x),
             *(
-                _cell_value(panel.cell(x, level), metric, with_margin=with_margins)
+                _cell_value(panel.cell(x, level), metric, digits[metric], with_margin=with_margins)
                 for metric in metrics
                 for level in levels
             ),
@@ -143,8 +144,10 @@ def results_table(
     return Table(table_id, caption, (head, *groups), rows)
 
 
-def _cell_value(cell: CellRow | None, metric: Metric, *, with_margin: bool) -> Number | None:
-    found = cell_number(cell, metric)
+def _cell_value(
+    cell: CellRow | None, metric: Metric, decimals: int, *, with_margin: bool
+) -> Number | None:
+    found = cell_number(cell, metric, decimals=decimals)
     if found is None or cell is None or not with_margin:
         return found
     return cellrefs.with_margin(found, cell, metric)
@@ -170,17 +173,26 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
         Group("A/A noise", "%"),
         Group("Verdict"),
     )
-    rows = tuple(_verdict_row(row, verdicts) for row in verdicts.rows)
+    digits = max((_apart_decimals(row, metric) for row in verdicts.rows), default=metric.decimals)
+    rows = tuple(_verdict_row(row, verdicts, digits) for row in verdicts.rows)
     return Table(table_id, caption, groups, rows, stub=len(head))
 
 
-def _verdict_row(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
+def _apart_decimals(row: Comparison, metric: Metric) -> int:
+    """Decimals with which two values that are found to differ differ in print."""
+    if row.outcome != "different" or row.value is None or row.base_value is None:
+        return metric.decimals
+    spans = [(value, value, value) for value in (row.value, row.base_value)]
+    return telling_decimals(spans, metric.decimals)
+
+
+def _verdict_row(row: Comparison, table: VerdictTable, decimals: int) -> tuple[Value, ...]:
     head = () if table.x is None else (numeric_level(row.x, table.x),)
     source = ratio_source(row, table)
     return (
         *head,
-        bare(row.value, table.metric, f"{table.factor}={level_text(table.level)}"),
-        bare(row.base_value, table.metric, f"{table.factor}={level_text(table.base)}"),
+        bare(row.value, table.metric, f"{table.factor}={level_text(table.level)}", decimals),
+        bare(row.base_value, table.metric, f"{table.factor}={level_text(table.base)}", decimals),
         *(_in_points(row, table) if table.metric.unit == "%" else _in_percent(row, table)),
         None if row.p_different is None else p_number(row.p_different, f"p of equality, {source}"),
         None if row.p_same is None else p_number(row.p_same, f"p beyond the noise band, {source}"),
@@ -235,11 +247,15 @@ def lacking_text(found: Lacking) -> str:
     return f"too few {found.noun}s: {found.samples:,} of {found.needed:,}"
 
 
-def bare(value: float | None, metric: Metric, what: str) -> Number | None:
-    """A value under a heading that has its unit; None for a missing one."""
+def bare(
+    value: float | None, metric: Metric, what: str, decimals: int | None = None
+) -> Number | None:
+    """A value under a heading that has its unit; None for a missing one. `decimals`: of its column,
+    if not the metric's own."""
     if value is None:
         return None
-    return Number(value, number_text(value, metric.decimals), f"{metric.name}, {what}")
+    digits = metric.decimals if decimals is None else decimals
+    return Number(value, number_text(value, digits), f"{metric.name}, {what}")
 
 
 def bare_percent(value: float, source: str) -> Number:

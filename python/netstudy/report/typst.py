@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from netstudy.packages import package
-from netstudy.report.document import Figure
+from netstudy.report.figures import Figure
 from netstudy.report.refs import Name, Number, Sentence
 from netstudy.report.tables import Group, Table, Value, Verdict
 

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 
 from netstudy.documents.problems import Path
 from netstudy.study.model import Study
-from netstudy.study.outcome import Bottleneck, BypassesTheWire, Conclusion, Extrapolation
+from netstudy.study.outcome import (
+    Bottleneck,
+    BypassesTheWire,
+    Conclusion,
+    Extrapolation,
+    Figure,
+)
+from netstudy.study.vocabulary import split_metric
 
 NOT_DRAWN = (Bottleneck, BypassesTheWire, Extrapolation)
 """Kinds of conclusions that this version does not draw."""
@@ -21,14 +28,20 @@ def not_reported(study: Study) -> tuple[str, ...]:
 
 
 def _parts(study: Study) -> Iterator[Path]:
-    for path, figure in study.figures:
-        if figure.name is None and not figure.is_distribution:
-            yield path
+    yield from (path for path, figure in study.figures if not _is_drawn(figure))
     yield from (
         ("conclude", kind_of(conclusion))
         for conclusion in study.conclude
         if isinstance(conclusion, NOT_DRAWN)
     )
+
+
+def _is_drawn(figure: Figure) -> bool:
+    """A course over time is that of nodes: samplers read them, and not what a workload counts."""
+    if figure.name is not None or figure.kind != "time series":
+        return True
+    names = (*figure.y, *((figure.beside,) if figure.beside else ()))
+    return figure.y2 is None and all(split_metric(name).scope is not None for name in names)
 
 
 def kind_of(conclusion: Conclusion) -> str:

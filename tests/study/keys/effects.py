@@ -221,9 +221,9 @@ def report_of(text: str, variant: str | None = None) -> str:
     """The report of made-up records, without the appendix, which has hashes of what was asked."""
     made = results(written(text), written(text) / "study.yaml", variant=variant)
     found = document(made, analyse(made))
-    titles = [one.source.title for one in found.figures() if isinstance(one.source, Chart)]
+    drawn = [repr(one.source) for one in found.figures() if isinstance(one.source, Chart)]
     page = render_markdown(found).partition("\n## Appendix")[0]
-    return "\n".join([page, *titles])
+    return "\n".join([page, *drawn])
 
 
 @cache

@@ -26,6 +26,23 @@
       button.addEventListener("click", () => sort(table, button));
     });
   });
+  if ("ResizeObserver" in window) {
+    const sized = new ResizeObserver((entries) => entries.forEach(({ target }) => {
+      const wide = target.scrollWidth > target.clientWidth + 1;
+      target.previousElementSibling.classList.toggle("is-wide", wide);
+    }));
+    document.querySelectorAll(".scroll").forEach((box) => sized.observe(box));
+  }
+  const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.hash.slice(1), a]));
+  if ("IntersectionObserver" in window) {
+    const reading = new IntersectionObserver((entries) => {
+      const seen = entries.filter((entry) => entry.isIntersecting);
+      if (!seen.length) return;
+      links.forEach((link) => link.removeAttribute("aria-current"));
+      links.get(seen[0].target.id)?.setAttribute("aria-current", "true");
+    }, { rootMargin: "-15% 0px -75% 0px" });
+    document.querySelectorAll("main > section").forEach((section) => reading.observe(section));
+  }
   addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach((details) => { details.open = true; });
   });

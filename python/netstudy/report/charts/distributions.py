@@ -6,7 +6,6 @@ rules that the captions state: a page must stay light, and the samples themselve
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +17,19 @@ from netstudy.analysis.distribution import Distribution, Values
 from netstudy.analysis.order_statistics import carries
 from netstudy.analysis.panel_distributions import CellSamples, PanelDistribution
 from netstudy.analysis.samples import Floats
-from netstudy.report.charts import COLOURS, DASHES, FAINT, FONT, INK, PAPER, Size
+from netstudy.report.charts.style import (
+    COLOURS,
+    DASHES,
+    FAINT,
+    INK,
+    NUMBERS,
+    Size,
+    Spec,
+    titles,
+    whole,
+)
 from netstudy.report.numbers import full_level, level_text
 from netstudy.wire import Level
-
-Spec = dict[str, Any]
 
 WIDE_SPAN = 20
 """Values whose largest is so many times their smallest stand on a logarithmic axis."""
@@ -39,7 +46,6 @@ TAIL = 0.99
 WAITED, OTHER = "with a retransmission timeout", "without a timeout"
 _HUMP_COLOURS = {WAITED: "#D55E00", OTHER: "#56B4E9"}
 _HUMP_SHAPES = {WAITED: "triangle-up", OTHER: "circle"}
-_NUMBERS = ",~f"
 
 
 @dataclass(frozen=True)
@@ -64,36 +70,19 @@ class Plot:
             size.height if not many else max(110, size.height * 2 // (2 + len(self.panels) // 3))
         )
         body: Spec = {"width": width, "height": height, "layer": list(self.layers)}
-        whole: Spec = {
-            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-            "data": {"name": "values"},
-            "datasets": {"values": list(self.rows)},
-            "title": {
-                "text": _wrapped(self.title, size),
-                "subtitle": _wrapped(self.subtitle, size),
-                "anchor": "start",
-            },
-            "config": _config(size),
-        }
+        title = titles(self.title, self.subtitle, size)
         if not many:
-            return {**whole, **body}
+            return whole({"title": title, **body}, self.rows, size)
         header = {"title": None, "labelFontSize": size.font, "labelColor": INK}
         facet = {"field": "panel", "sort": list(self.panels), "header": header}
         del body["width"], body["height"]
-        return {
-            **whole,
+        panels: Spec = {
+            "title": title,
             "facet": {**facet, "type": "nominal"},
             "columns": columns,
             "spec": {"width": width, "height": height, **body},
         }
-
-
-def svg(drawn: Plot, size: Size) -> str:
-    """The chart as SVG text, without a browser."""
-    import vl_convert
-
-    text: str = vl_convert.vegalite_to_svg(json.dumps(drawn.spec(size)))
-    return text
+        return whole(panels, self.rows, size)
 
 
 def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
@@ -114,7 +103,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
             "x": _quantitative("x", f"{found.mean.label}, {unit}", scale),
             "y": {
                 **_quantitative("y", f"% of {nouns}", {"domain": [0, 100]}),
-                "axis": {"values": [0, 25, 50, 75, 100], "format": _NUMBERS},
+                "axis": {"values": [0, 25, 50, 75, 100], "format": NUMBERS},
             },
             "stroke": _colour(names.values()),
             "strokeDash": _dash(names.values()),
@@ -414,7 +403,7 @@ def _scale(values: Sequence[float]) -> Spec:
 
 
 def _quantitative(field: str, title: str, scale: Spec) -> Spec:
-    axis: Spec = {"format": _NUMBERS, "tickCount": 5, "labelOverlap": True}
+    axis: Spec = {"format": NUMBERS, "tickCount": 5, "labelOverlap": True}
     if scale.get("type") == "log":
         axis["values"] = _log_ticks(*scale["domain"])
     return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
@@ -452,50 +441,4 @@ def _marks(looks: Mapping[str, str], field: str) -> Spec:
         "type": "nominal",
         "scale": {"domain": list(looks), "range": list(looks.values())},
         "legend": {"title": None},
-    }
-
-
-def _wrapped(text: str, size: Size) -> list[str]:
-    """Lines that fit the chart, broken between words."""
-    fits = size.width // (size.font * 11 // 20)
-    lines = [""]
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}".strip()
-        lines = [*lines[:-1], longer] if len(longer) <= fits else [*lines, word]
-    return lines
-
-
-def _config(size: Size) -> Spec:
-    small = size.font - 1
-    return {
-        "font": FONT,
-        "background": PAPER,
-        "padding": 8,
-        "aria": False,
-        "view": {"stroke": None},
-        "title": {
-            "fontSize": size.font + 3,
-            "subtitleFontSize": size.font,
-            "color": INK,
-            "subtitleColor": FAINT,
-            "offset": 10,
-        },
-        "axis": {
-            "labelFontSize": small,
-            "titleFontSize": small,
-            "labelColor": INK,
-            "titleColor": INK,
-            "gridColor": "#dddddd",
-            "domainColor": FAINT,
-            "tickColor": FAINT,
-            "titleFontWeight": "normal",
-        },
-        "axisY": {"minExtent": size.font * 3},
-        "legend": {
-            "orient": "top",
-            "labelFontSize": size.font,
-            "labelLimit": size.width,
-            "symbolStrokeWidth": 1.5,
-            "offset": 4,
-        },
     }

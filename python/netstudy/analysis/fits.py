@@ -1,0 +1,154 @@
+"""Laws fitted to the points of a figure: linear, Amdahl, USL, and latency + size/bandwidth.
+
+Parameters are those of least squares over the single runs; their 95 % intervals, and that of the
+curve, follow from the linearised law (Seber & Wild, Nonlinear Regression, 5.1). Amdahl's law and
+the universal scalability law are Gunther's (Guerrilla Capacity Planning, 4 and 5).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import OptimizeWarning, curve_fit
+
+from netstudy.analysis.intervals import CONFIDENCE, Interval, student_quantile
+from netstudy.analysis.samples import Floats
+
+CURVE_POINTS = 60
+"""Points of a fitted curve between its ends."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law of y along x, and its parameters by name."""
+
+    name: str
+    parameters: tuple[str, ...]
+    of: Callable[..., Floats]
+    start: Callable[[Floats, Floats], Sequence[float]]
+    """Where the search for the parameters begins, given the points."""
+    is_relative: bool = False
+    """Whether errors count by their share of the value, as on logarithmic axes."""
+
+
+def _line(x: Floats, y: Floats) -> tuple[float, float]:
+    slope = float((y[-1] - y[0]) / (x[-1] - x[0]))
+    return float(y[0] - slope * x[0]), slope
+
+
+LAWS = {
+    "linear": Law("linear", ("intercept", "slope"), lambda x, a, b: a + b * x, _line),
+    "amdahl": Law(
+        "Amdahl",
+        ("rate of one", "serial share"),
+        lambda n, one, serial: one * n / (1 + serial * (n - 1)),
+        lambda n, y: (float(y[0] / n[0]), 0.05),
+    ),
+    "usl": Law(
+        "USL",
+        ("rate of one", "contention", "coherence"),
+        lambda n, one, sigma, kappa: one * n / (1 + sigma * (n - 1) + kappa * n * (n - 1)),
+        lambda n, y: (float(y[0] / n[0]), 0.05, 0.001),
+    ),
+    "latency + size/bandwidth": Law(
+        "latency + size/bandwidth",
+        ("latency", "time a byte"),
+        lambda size, latency, each: latency + each * size,
+        _line,
+        is_relative=True,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a fitted law."""
+
+    name: str
+    value: float
+    interval: Interval | None
+    """None: as many parameters as points."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A law with its parameters, and its course with the 95 % interval of the mean."""
+
+    law: Law
+    parameters: tuple[Parameter, ...]
+    at: Floats
+    values: Floats
+    low: Floats | None
+    high: Floats | None
+
+
+def fit(name: str, x: Sequence[float], y: Sequence[float]) -> Fitted | None:
+    """The law through the points; None for fewer different x than parameters, or where the search
+    finds none."""
+    law = LAWS[name]
+    order = np.argsort(np.asarray(x, dtype=float), kind="stable")
+    at, values = np.asarray(x, dtype=float)[order], np.asarray(y, dtype=float)[order]
+    if len(set(at)) < len(law.parameters) or (law.is_relative and values.min() <= 0):
+        return None
+    found = _least_squares(law, at, values)
+    if found is None:
+        return None
+    best, spread = found
+    free = at.size - best.size
+    quantile = student_quantile(0.5 + CONFIDENCE / 2, free) if free > 0 else None
+    course = _course(law, at)
+    parameters = tuple(
+        Parameter(name, float(value), _about(float(value), float(error), quantile))
+        for name, value, error in zip(law.parameters, best, np.sqrt(np.diag(spread)), strict=True)
+    )
+    low, high = _band(law, course, best, spread, quantile)
+    return Fitted(law, parameters, course, law.of(course, *best), low, high)
+
+
+def _least_squares(law: Law, at: Floats, values: Floats) -> tuple[Floats, Floats] | None:
+    """Parameters and their covariance."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OptimizeWarning)  # no covariance: as many as points
+        try:
+            best, spread = curve_fit(
+                law.of,
+                at,
+                values,
+                p0=law.start(at, values),
+                sigma=values if law.is_relative else None,
+            )
+        except RuntimeError:
+            return None
+    return best, spread
+
+
+def _course(law: Law, at: Floats) -> Floats:
+    space = np.geomspace if law.is_relative else np.linspace
+    found: Floats = space(at[0], at[-1], CURVE_POINTS)
+    return found
+
+
+def _about(value: float, error: float, quantile: float | None) -> Interval | None:
+    if quantile is None or not np.isfinite(error):
+        return None
+    return Interval(value - quantile * error, value + quantile * error)
+
+
+def _band(
+    law: Law, course: Floats, best: Floats, spread: Floats, quantile: float | None
+) -> tuple[Floats | None, Floats | None]:
+    """The interval of the mean along the course, by the delta method."""
+    if quantile is None or not np.all(np.isfinite(spread)):
+        return None, None
+    middle = law.of(course, *best)
+    slopes = np.empty((course.size, best.size))
+    for number, value in enumerate(best):
+        step = 1e-6 * max(abs(float(value)), 1e-12)
+        moved = best.copy()
+        moved[number] += step
+        slopes[:, number] = (law.of(course, *moved) - middle) / step
+    error = np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", slopes, spread, slopes)))
+    return middle - quantile * error, middle + quantile * error

@@ -1,0 +1,44 @@
+"""Charts: what is drawn (`Drawn`, `Lines`, `Grid`, `Plot`), and how it becomes SVG or is looked into.
+
+`metric`, `curves` and `asked` make them of results; `multiples` joins those of several panels.
+"""
+
+from __future__ import annotations
+
+import json
+
+from netstudy.report.charts.curves import Lines, curves_chart
+from netstudy.report.charts.distributions import Plot
+from netstudy.report.charts.grid import Grid, GridCell
+from netstudy.report.charts.metric import metric_chart, overlay_chart
+from netstudy.report.charts.plot import Drawn
+from netstudy.report.charts.style import NARROW, WIDE, Size, Style
+from netstudy.report.charts.words import held
+
+__all__ = [
+    "NARROW",
+    "WIDE",
+    "Chart",
+    "Drawn",
+    "Grid",
+    "GridCell",
+    "Lines",
+    "Plot",
+    "Size",
+    "Style",
+    "curves_chart",
+    "held",
+    "metric_chart",
+    "overlay_chart",
+    "svg",
+]
+
+Chart = Drawn | Lines | Grid | Plot
+
+
+def svg(drawn: Chart, size: Size) -> str:
+    """The chart as SVG text, without a browser."""
+    import vl_convert
+
+    text: str = vl_convert.vegalite_to_svg(json.dumps(drawn.spec(size)))
+    return text

@@ -1,0 +1,409 @@
+"""Figures as a study says them: axes, series and panels of its own, a second axis, bars, courses
+over time, fitted laws, ideal growth and the line rate.
+
+A factor that is placed nowhere makes panels too; one that grows stands at its best level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.fits import LAWS, Fitted, Parameter, fit
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
+from netstudy.analysis.nodes import course
+from netstudy.analysis.samples import Floats
+from netstudy.analysis.study_result import CaseResult
+from netstudy.report.charts.curves import Lines, thinned
+from netstudy.report.charts.plot import Drawn
+from netstudy.report.charts.style import Row, Style
+from netstudy.report.charts.words import axis, held, subtitle
+from netstudy.report.numbers import full_level, level_text, listed, number_text, significant_text
+from netstudy.study import outcome
+from netstudy.study.levels import is_numeric
+from netstudy.units import format_rate, quantity
+from netstudy.wire import Level, Treatment
+
+SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
+"""Units of times that a size law may have."""
+_LOG_SPAN = 50
+"""Sizes that span more stand on a logarithmic axis."""
+
+
+@dataclass(frozen=True)
+class AskedPart:
+    """One panel of a figure."""
+
+    held: Treatment
+    drawn: Drawn | Lines
+    told: tuple[str, ...]
+    """What its fits say, and what could not be drawn."""
+
+
+@dataclass(eq=False)
+class Asked:
+    """A figure of a study in one of its test cases."""
+
+    figure: outcome.Figure
+    case: CaseResult
+    cells: CellTable
+    notes: list[str] = field(default_factory=list)
+    """Why parts of it are not drawn."""
+
+    def parts(self) -> Iterator[tuple[str, list[AskedPart]]]:
+        """The panels, for each unit of y: values of two units share no axis."""
+        if not self._metrics:
+            return
+        found = sorted(self._metrics, key=lambda metric: axis(metric) != axis(self._metrics[0]))
+        for unit, metrics in groupby(found, key=axis):
+            alike = list(metrics)
+            panels = [
+                part
+                for levels, cells in self._panels()
+                if (part := self._part(levels, cells, alike)) is not None
+            ]
+            if panels:
+                yield unit, panels
+            else:
+                names = listed([metric.label for metric in alike])
+                self.notes.append(f"Not drawn, as nothing was measured of it: {names}.")
+
+    @property
+    def title(self) -> str:
+        """The study's own title, else the metrics against x."""
+        if self.figure.title:
+            return self.figure.title
+        names = listed([metric.title for metric in self._metrics])
+        return f"{names} over time" if self._is_course else f"{names} against {self.figure.x}"
+
+    # ---- which cells
+
+    @property
+    def _is_course(self) -> bool:
+        return self.figure.kind == "time series"
+
+    @cached_property
+    def _metrics(self) -> list[Metric]:
+        names = (*self.figure.y, *((self.figure.beside,) if self.figure.beside else ()))
+        found = (metric_named(name, self.cells.vocabulary) for name in names)
+        return [metric for metric in found if metric is not None]
+
+    @cached_property
+    def _right(self) -> Metric | None:
+        name = self.figure.y2
+        return None if name is None else metric_named(name, self.cells.vocabulary)
+
+    def _panels(self) -> Iterator[tuple[Treatment, list[CellRow]]]:
+        placed = {*self.figure.series, self.figure.x} - {self.figure.panel}
+        cells = list(self.cells.of_case(self.case.name))
+        grown = {loop.loop.factor.name for loop in self.case.loops} - placed
+        if grown:
+            best = [loop.best_row for loop in self.case.loops]
+            cells = [cell for cell in cells if any(cell is one for one in best)]
+        follows = self._following(cells, placed)
+        if follows:
+            where = self.figure.x or listed(self.figure.series)
+            self.notes.append(f"{listed(follows)} varies along {where}, as in the table.")
+        grown |= set(follows)
+        groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
+        for cell in cells:
+            levels = ((f, cell.treatment.get(f)) for f in self.case.layout.factors)
+            fixed = tuple(
+                (f, level)
+                for f, level in levels
+                if level is not None and f not in placed and f not in grown
+            )
+            groups.setdefault(fixed, []).append(cell)
+        for fixed, own in groups.items():
+            yield dict(fixed), own
+
+    def _following(self, cells: Sequence[CellRow], placed: set[str | None]) -> list[str]:
+        """Factors with one level at each place of the figure: they make no panels."""
+        found: list[str] = []
+        for name in self.case.layout.factors:
+            others = [f for f in self.case.layout.factors if f not in (name, *found)]
+            places = {tuple(level_text(cell.treatment.get(f)) for f in others) for cell in cells}
+            varies = len({level_text(cell.treatment.get(name)) for cell in cells}) > 1
+            if name not in (*placed, self.figure.panel) and varies and len(places) == len(cells):
+                found.append(name)
+        return found
+
+    def _part(
+        self, levels: Treatment, cells: Sequence[CellRow], metrics: Sequence[Metric]
+    ) -> AskedPart | None:
+        if self._is_course:
+            return self._courses(levels, cells, metrics)
+        if not any(cell.value(metric) is not None for cell in cells for metric in metrics):
+            return None
+        return self._against(levels, cells, metrics)
+
+    def _series(self, cell: CellRow, metric: Metric, metrics: Sequence[Metric]) -> str:
+        names = [
+            full_level(f, cell.treatment[f]) for f in self.figure.series if f in cell.treatment
+        ]
+        if len(metrics) > 1 or self._right is not None:
+            names.append(metric.label)
+        return ", ".join(names)
+
+    def _style(self, number: int, metric: Metric, metrics: Sequence[Metric]) -> Style:
+        """Levels differ in colour, metrics in dash and shape; each in both where one is alone."""
+        place = len(metrics) if metric not in metrics else list(metrics).index(metric)
+        is_beside = self.figure.beside is not None and metric == self._metrics[-1]
+        alone = len(metrics) == 1 and self._right is None
+        if alone:
+            return Style(number, number, number)
+        colour = number if self.figure.series and self.figure.kind != "bars" else place
+        if self.figure.kind == "bars":
+            colour = number * len(metrics) + place
+        return Style(colour, place, place, filled=not is_beside)
+
+    # ---- against a factor
+
+    @cached_property
+    def _x_values(self) -> dict[Level, float]:
+        """Levels along x as numbers: numbers, or quantities of one kind; empty if they are names,
+        or stand below bars."""
+        assert self.figure.x is not None, "a study file says so"
+        levels = self.case.layout.factors.get(self.figure.x, ())
+        if self.figure.kind == "bars" or not levels:
+            return {}
+        if is_numeric(levels):
+            return {level: float(level) for level in levels}
+        found = {level: quantity(str(level)) for level in levels}
+        kinds = {None if one is None else one[0] for one in found.values()}
+        if len(kinds) != 1 or None in kinds:
+            return {}
+        return {level: float(one[1]) for level, one in found.items() if one is not None}
+
+    @property
+    def _is_log(self) -> bool:
+        values = list(self._x_values.values())
+        quantities = not is_numeric(self._x_values)
+        wide = bool(values) and min(values) > 0 and max(values) > _LOG_SPAN * min(values)
+        return bool(values) and (self.figure.kind == "size law" or (quantities and wide))
+
+    def _point(self, cell: CellRow, metric: Metric, series: str) -> dict[str, Any]:
+        assert self.figure.x is not None, "a study file says so"
+        level = cell.treatment[self.figure.x]
+        estimate = cell.estimate(metric)
+        interval = estimate.interval if estimate else None
+        numeric = bool(self._x_values)
+        value = estimate.value if estimate else None
+        return {
+            "x": self._x_values[level] if numeric else level_text(level),
+            "series": series,
+            "y": value,
+            "low": interval.low if interval else None,
+            "high": interval.high if interval else None,
+            **({"level": level_text(level)} if numeric and not is_numeric([level]) else {}),
+            **({"n": estimate.n} if estimate and estimate.unit == "run" else {}),
+            **(
+                {"text": number_text(value, metric.decimals)}
+                if value is not None and self.figure.kind == "bars"
+                else {}
+            ),
+        }
+
+    def _against(
+        self, levels: Treatment, cells: Sequence[CellRow], metrics: Sequence[Metric]
+    ) -> AskedPart:
+        series: dict[str, Style] = {}
+        points: list[Row] = []
+        of_series: dict[str, tuple[Metric, list[CellRow]]] = {}
+        right = [] if self._right is None else [self._right]
+        for metric in (*metrics, *right):
+            for cell in cells:
+                name = self._series(cell, metric, (*metrics, *right))
+                _, own = of_series.setdefault(name, (metric, []))
+                own.append(cell)
+                point = self._point(cell, metric, name)
+                points.append(point if metric in metrics else {**point, "right": True})
+                point["unit"] = axis(metric)
+        combos = list(dict.fromkeys(self._combo(cell) for cell in cells))
+        for name, (metric, own) in of_series.items():
+            series[name] = self._style(combos.index(self._combo(own[0])), metric, metrics)
+        told: list[str] = []
+        fits = [
+            row
+            for name, (metric, own) in of_series.items()
+            for row in self._fits(name, metric, own, told)
+        ]
+        first = metrics[0]
+        told_of = ["bars: 95 % interval"] if any(p["low"] is not None for p in points) else []
+        told_of += ["lines: fits with their 95 % intervals"] if fits else []
+        told_of += ["dotted: ideal"] if self.figure.ideal and self._x_values else []
+        return AskedPart(
+            levels,
+            Drawn(
+                title=held(self.title, levels),
+                subtitle=subtitle(first, "; ".join(told_of)),
+                x=self.figure.x or "",
+                x_numeric=bool(self._x_values),
+                y=axis(first),
+                series=series,
+                points=sorted(points, key=lambda p: p["x"]) if self._x_values else points,
+                rules=self._line_rate(first, cells, told),
+                fits=fits,
+                ideals=[
+                    row
+                    for name, (metric, own) in of_series.items()
+                    if metric in metrics
+                    for row in self._ideal(name, metric, own)
+                ],
+                mark="bars" if self.figure.kind == "bars" else "lines",
+                joins=not fits,
+                x_log=self._is_log,
+                y_log=self.figure.kind == "size law",
+                y2=None if self._right is None else f"{self._right.title}, {axis(self._right)}",
+                decimals=max(metric.decimals for metric in metrics),
+            ),
+            tuple(told),
+        )
+
+    def _combo(self, cell: CellRow) -> tuple[Level | None, ...]:
+        return tuple(cell.treatment.get(name) for name in self.figure.series)
+
+    # ---- laws, ideals, bounds
+
+    def _fits(
+        self, name: str, metric: Metric, cells: Sequence[CellRow], told: list[str]
+    ) -> Iterator[Row]:
+        """The laws through the runs of a series."""
+        x_of = self._x_values
+        for law in self.figure.fit:
+            pairs = [
+                (x_of[cell.treatment[self.figure.x or ""]], value)
+                for cell in cells
+                if x_of
+                for value in _values(cell, metric)
+            ]
+            found = fit(law, *zip(*pairs, strict=True)) if pairs else None
+            who = f"{name}: " if name else ""
+            if found is None:
+                told.append(
+                    f"{who}no fit of {LAWS[law].name}, too few points along {self.figure.x}."
+                )
+                continue
+            told.append(f"{who}{LAWS[law].name} fit: {_parameters(found, metric)}.")
+            for number, at in enumerate(found.at):
+                yield {
+                    "x": float(at),
+                    "y": float(found.values[number]),
+                    "low": None if found.low is None else float(found.low[number]),
+                    "high": None if found.high is None else float(found.high[number]),
+                    "series": name,
+                    "law": found.law.name,
+                }
+
+    def _ideal(self, name: str, metric: Metric, cells: Sequence[CellRow]) -> Iterator[Row]:
+        """Growth in proportion to x, from the first point on."""
+        found = [
+            (self._x_values[cell.treatment[self.figure.x or ""]], value)
+            for cell in cells
+            if self.figure.ideal and self._x_values
+            if (value := cell.value(metric)) is not None
+        ]
+        if not found or min(found)[0] <= 0:
+            return
+        first, value = min(found)
+        for x, _ in sorted(found):
+            yield {"x": x, "y": value * x / first, "series": name}
+
+    def _line_rate(
+        self, metric: Metric, cells: Sequence[CellRow], told: list[str]
+    ) -> list[dict[str, Any]]:
+        if not self.figure.line_rate:
+            return []
+        bounds = [self.cells.workload.bound(cell.planned[0]) for cell in cells if cell.planned]
+        rates = {bound.line_rate_bps for bound in bounds if bound is not None}
+        if metric.unit != "Mbit/s" or not rates:
+            told.append(f"The line rate is not drawn: {metric.label} has none to be held against.")
+            return []
+        return [{"y": r / 1e6, "text": f"line rate {format_rate(r)}"} for r in sorted(rates)]
+
+    # ---- over time
+
+    def _courses(
+        self, levels: Treatment, cells: Sequence[CellRow], metrics: Sequence[Metric]
+    ) -> AskedPart | None:
+        series: dict[str, Style] = {}
+        points: list[Row] = []
+        combos = list(dict.fromkeys(self._combo(cell) for cell in cells))
+        for metric in metrics:
+            for cell in cells:
+                found = _mean_course(cell, metric)
+                if found is None:
+                    continue
+                name = self._series(cell, metric, metrics)
+                series[name] = self._style(combos.index(self._combo(cell)), metric, metrics)
+                points += thinned(*found, name)
+        if not points:
+            return None
+        told: list[str] = []
+        drawn = Lines(
+            title=held(self.title, levels),
+            subtitle=f"{axis(metrics[0])}; mean over the runs of each cell",
+            x="s from the start of the run",
+            y=axis(metrics[0]),
+            series=series,
+            points=points,
+            logarithmic=False,
+            rules=self._line_rate(metrics[0], cells, told),
+        )
+        return AskedPart(levels, drawn, tuple(told))
+
+
+def _values(cell: CellRow, metric: Metric) -> list[float]:
+    """The values of the runs; where they have none of their own, the cell's."""
+    runs = [value for run in cell.runs if (value := metric.reading.of_run(run)) is not None]
+    whole = cell.value(metric)
+    return runs or ([] if whole is None else [whole])
+
+
+def _mean_course(cell: CellRow, metric: Metric) -> tuple[Floats, Floats] | None:
+    """Mean over the runs at each sample, up to the end of the shortest run."""
+    found = [one for run in cell.runs if (one := course(run, metric.figure)) is not None]
+    if not found:
+        return None
+    length = min(values.size for _, values in found)
+    mean: Floats = np.mean([values[:length] for _, values in found], axis=0)
+    return found[0][0][:length], mean
+
+
+def _parameters(found: Fitted, metric: Metric) -> str:
+    """The parameters of a law in words, with their 95 % intervals."""
+    scale = SECONDS.get(metric.unit)
+    parts = []
+    for one in found.parameters:
+        if one.name == "time a byte" and scale and one.value > 0:
+            parts.append(_bandwidth(one, scale))
+        else:
+            unit = f" {metric.unit}" if one.name in ("latency", "intercept") else ""
+            parts.append(f"{one.name} {significant_text(one.value, 3)}{unit}{_ci(one, unit)}")
+    return ", ".join(parts)
+
+
+def _ci(one: Parameter, unit: str) -> str:
+    if one.interval is None:
+        return ""
+    low, high = (significant_text(end, 3) for end in (one.interval.low, one.interval.high))
+    return f" (95 % CI {low} to {high}{unit})"
+
+
+def _bandwidth(one: Parameter, scale: float) -> str:
+    """The bandwidth that a time for each byte means."""
+
+    def mbps(each: float) -> str:
+        return significant_text(8 / (each * scale) / 1e6, 3)
+
+    text = f"bandwidth {mbps(one.value)} Mbit/s"
+    if one.interval is None or one.interval.low <= 0:
+        return text
+    return f"{text} (95 % CI {mbps(one.interval.high)} to {mbps(one.interval.low)})"

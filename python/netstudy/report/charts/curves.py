@@ -1,0 +1,145 @@
+"""Curves with many points on each line: courses over time, and distributions of latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netstudy.analysis.curves import Curves
+from netstudy.analysis.layout import Panel
+from netstudy.report.charts.facets import Facets, faceted
+from netstudy.report.charts.style import (
+    FAINT,
+    NUMBERS,
+    Row,
+    Size,
+    Spec,
+    Style,
+    by_series,
+    legend_of,
+    only,
+    titles,
+    whole,
+    zoomed,
+)
+from netstudy.report.charts.words import held
+from netstudy.report.numbers import counted, level_text
+
+_CURVES = {
+    "over-time": ("Goodput over time", "s from the start of the measuring phase", "Mbit/s"),
+    "latency": ("Latencies", "latency, µs", "% of requests that take longer"),
+    "srtt": ("Round-trip time over time", "s from the start of the measuring phase", "srtt, µs"),
+}
+"""Title, x and y."""
+POINTS_A_LINE = 1_000
+"""Lines with more points are thinned out."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The data of a chart of curves: many points on each line, without marks."""
+
+    title: str
+    subtitle: str
+    x: str
+    y: str
+    series: Mapping[str, Style]
+    points: Sequence[Row]
+    logarithmic: bool
+    """Whether both axes are logarithmic; otherwise both begin at zero."""
+    rules: Sequence[Row] = ()
+    """Values of y with a name, such as the line rate."""
+    facets: Facets | None = None
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Every row, with the kind of its layer."""
+        for kind, rows in (("point", self.points), ("rule", self.rules)):
+            yield from ({"kind": kind, **row} for row in rows)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every value is zero."""
+        return not any(row["y"] for row in self.points)
+
+    def spec(self, size: Size, *, live: bool = False) -> Spec:
+        """The curves in Vega-Lite."""
+        if self.facets is not None:
+            return faceted(self, self.facets, size, live=live)
+        title = titles(self.title, self.subtitle, size)
+        return whole({**self.unit(size, live=live), "title": title}, self.rows(), size)
+
+    def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
+        """Lines without points, ordered by x rather than by the data; see `Drawn.unit`."""
+        kind: Spec = {"type": "log"} if self.logarithmic else {"domainMin": 0}
+        x_scale, y_scale = (kind | zoomed(axis, live=live) for axis in "xy")
+        axis: Spec = {"format": NUMBERS, "tickCount": 6}
+        legend = None if live else legend_of(self.series, size, room)
+        encoding = {
+            "x": {
+                **{"field": "x", "type": "quantitative", "title": self.x, "scale": x_scale},
+                "axis": axis | {"grid": self.logarithmic},
+            },
+            "y": {
+                **{"field": "y", "type": "quantitative", "title": self.y, "scale": y_scale},
+                "axis": axis,
+            },
+            "stroke": by_series(self.series, "ink", legend),
+            "strokeDash": by_series(self.series, "dashes", legend),
+        }
+        step = "step-after" if self.logarithmic else "linear"
+        mark = {"type": "line", "strokeWidth": 1.8, "interpolate": step, "clip": True}
+        layer: Spec = {"transform": only("point"), "mark": mark, "encoding": encoding}
+        layers = [*self._rules(size), layer]
+        if live:
+            near = {"type": "point", "size": 120, "opacity": 0, "tooltip": {"content": "data"}}
+            place = {"x": encoding["x"], "y": encoding["y"]}
+            layers.append({"transform": only("point"), "mark": near, "encoding": place})
+        return {"width": size.width, "height": size.height, "layer": layers}
+
+    def _rules(self, size: Size) -> Iterator[Spec]:
+        if self.rules:
+            y = {"field": "y", "type": "quantitative"}
+            rule = {"type": "rule", "color": FAINT, "strokeDash": [3, 3]}
+            yield {"transform": only("rule"), "mark": rule, "encoding": {"y": y}}
+            told = {"y": y, "x": {"value": size.width}, "text": {"field": "text"}}
+            words = {"type": "text", "align": "right", "baseline": "top", "color": FAINT, "dy": 4}
+            mark = {**words, "fontSize": size.font - 2}
+            yield {"transform": only("rule"), "mark": mark, "encoding": told}
+
+
+def thinned(at: Any, values: Any, series: str) -> Iterator[Row]:
+    """The points of a line, thinned out where there are too many to be seen."""
+    step = max(1, at.size // POINTS_A_LINE)
+    for x, y in zip(np.asarray(at)[::step], np.asarray(values)[::step], strict=True):
+        yield {"x": float(f"{x:.6g}"), "y": float(f"{y:.6g}"), "series": series}
+
+
+def curves_chart(panel: Panel, found: Curves) -> Lines:
+    """The curves of one chart: one colour for each series, one dash for each kind of line."""
+    title, x, y = _CURVES[found.kind]
+    labels = list(dict.fromkeys(curve.label for curve in found.curves))
+    series: dict[str, Style] = {}
+    points: list[Row] = []
+    for curve in found.curves:
+        name = ", ".join(text for text in (level_text(curve.level), curve.label) if text)
+        index = panel.series_levels.index(curve.level)
+        alone = len(panel.series_levels) == 1
+        dash = labels.index(curve.label)
+        series[name] = Style(dash if alone else index, dash if len(labels) > 1 else index, index)
+        points += thinned(curve.at, curve.values, name)
+    where = f" at {counted(panel.x, level_text(found.x))}" if panel.x else ""
+    of = "all runs together" if found.replicate is None else "first run, mean over connections"
+    if found.kind == "over-time":
+        of = "mean over the runs, all connections together"
+    return Lines(
+        title=f"{held(title, panel.fixed)}{where}",
+        subtitle=of,
+        x=x,
+        y=y,
+        series=series,
+        points=points,
+        logarithmic=found.kind == "latency",
+    )

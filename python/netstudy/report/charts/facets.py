@@ -1,0 +1,121 @@
+"""Panels on shared axes: a chart drawn once for each combination of held levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from netstudy.report.charts.style import Row, Size, Spec, titles, whole
+
+_PAGE = 900
+"""Inner width of a row of panels on a wide page."""
+_COLUMNS = (4, 3, 5)
+"""Panels beside each other, from the most legible number on."""
+_BETWEEN = 20
+"""Gap between panels."""
+_NARROW_PANEL = Size(270, 120, 12)
+
+
+@dataclass(frozen=True)
+class PanelName:
+    """The levels of one panel."""
+
+    levels: tuple[str, ...]
+    """In the order of the factors."""
+    label: str
+    is_shown: bool = True
+    """False: only a reader who asks for its levels sees it."""
+
+
+@dataclass(frozen=True)
+class Facets:
+    """The panels of a chart, in their order."""
+
+    factors: tuple[str, ...]
+    panels: tuple[PanelName, ...]
+
+    def named(self, index: int) -> dict[str, Any]:
+        """What a row of a panel bears."""
+        panel = self.panels[index]
+        levels = {f"f{number}": level for number, level in enumerate(panel.levels)}
+        return {"panel": panel.label, "shown": panel.is_shown, **levels}
+
+    @property
+    def shown(self) -> tuple[PanelName, ...]:
+        """The panels that are seen first."""
+        return tuple(panel for panel in self.panels if panel.is_shown)
+
+    def levels(self, number: int) -> tuple[str, ...]:
+        """The levels of a factor, each once."""
+        return tuple(dict.fromkeys(panel.levels[number] for panel in self.panels))
+
+
+class Faceted(Protocol):
+    """A chart that can be drawn as one of several panels."""
+
+    @property
+    def title(self) -> str:
+        """Its heading."""
+
+    @property
+    def subtitle(self) -> str:
+        """The line below it."""
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Every row."""
+
+    def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
+        """The layers of one panel."""
+
+
+def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
+    """The panels of a chart, wrapped into rows; on a phone one below the other."""
+    count = len(facets.shown)
+    columns = _columns(count) if size.is_wide else 1
+    panel = _panel_size(columns) if size.is_wide else _NARROW_PANEL
+    labels = [one.label for one in (facets.panels if live else facets.shown)]
+    field = {"field": "panel", "type": "nominal", "title": None, "sort": labels}
+    rows = drawn.rows()
+    unit = drawn.unit(panel, live=live, room=_PAGE if size.is_wide else None)
+    spec: Spec = {
+        "title": titles(drawn.title, drawn.subtitle, size, _PAGE if size.is_wide else None),
+        "facet": field,
+        "columns": columns,
+        "bounds": "flush",
+        "spacing": {"row": 70 if count % columns else 40, "column": _BETWEEN},
+        "spec": unit,
+    }
+    if count % columns:  # below the gap in the last row there would be an axis of nothing
+        spec["resolve"] = {"axis": {"x": "independent"}}
+    if live:
+        spec |= {"transform": [{"filter": _chosen(facets)}]}
+        spec["params"] = [{"name": f"f{n}", "value": ""} for n in range(len(facets.factors))]
+        return whole(spec, rows, size)
+    return whole(spec, (row for row in rows if row.get("shown", True)), size)
+
+
+def _columns(count: int) -> int:
+    """Panels beside each other: a number that leaves the fewest places empty."""
+    if count < min(_COLUMNS):
+        return max(1, count)
+    return min(_COLUMNS, key=lambda columns: (-count % columns, _COLUMNS.index(columns)))
+
+
+def _panel_size(columns: int) -> Size:
+    width = min(420, _PAGE // columns - _BETWEEN)
+    return Size(width, max(130, min(220, width * 2 // 3)), 13)
+
+
+def _chosen(facets: Facets) -> str:
+    """The panels seen first; once a level is chosen, all that have it."""
+    names = [f"f{number}" for number in range(len(facets.factors))]
+    nothing = " && ".join(f"{name} == ''" for name in names)
+    match = " && ".join(f"({name} == '' || datum.{name} == {name})" for name in names)
+    return f"({nothing}) ? datum.shown : ({match})"
+
+
+def placed(rows: tuple[Row, ...], facets: Facets, index: int) -> Iterator[dict[str, Any]]:
+    """Rows of a chart as those of one of the panels."""
+    for row in rows:
+        yield {**row, **facets.named(index)}

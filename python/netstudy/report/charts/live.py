@@ -1,0 +1,85 @@
+"""What the page needs to make a figure one that can be looked into.
+
+The drawing library stands in the page once, compressed: Vega-Embed with Vega and Vega-Lite, as
+vl-convert bundles them, in the release that draws the static SVG too. It is written by
+`python -m tools.figure_library`.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any
+
+from netstudy.report.charts.curves import Lines
+from netstudy.report.charts.facets import Facets
+from netstudy.report.charts.grid import Grid
+from netstudy.report.charts.plot import Drawn
+from netstudy.report.charts.style import DATA, NARROW, WIDE, Row, Style
+
+LIBRARY = "vega.js.gz"
+SNIPPET = "window.netstudyEmbed = vegaEmbed;"
+"""What the bundle exports."""
+_DIGITS = 7
+"""Significant digits of values in the page; cells.csv has all of them."""
+
+
+def library() -> str:
+    """The library as base64 of gzip."""
+    return b64encode((files(__package__) / LIBRARY).read_bytes()).decode()
+
+
+def payload(drawn: Drawn | Lines | Grid) -> str:
+    """A figure as JSON: its specification for a wide and for a narrow page, its rows, and what a
+    reader may change. Safe inside a script element."""
+    wide, narrow = (drawn.spec(size, live=True) for size in (WIDE, NARROW))
+    rows = wide.pop("datasets")[DATA["name"]]
+    del narrow["datasets"]
+    series = {} if isinstance(drawn, Grid) else drawn.series
+    facets = None if isinstance(drawn, Grid) else drawn.facets
+    found = {
+        "wide": wide,
+        "narrow": narrow,
+        "rows": [dict(_brief(row)) for row in rows],
+        "series": [_look(name, style) for name, style in series.items()],
+        "filters": [] if facets is None else list(_filters(facets)),
+        "axes": _axes(drawn),
+        "x": drawn.x,
+        "y": drawn.y,
+        "decimals": drawn.decimals if isinstance(drawn, Drawn) else 2,
+    }
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _axes(drawn: Drawn | Lines | Grid) -> list[str]:
+    """The axes that can be zoomed."""
+    if isinstance(drawn, Grid):
+        return []
+    if isinstance(drawn, Drawn) and not drawn.x_numeric:
+        return []
+    return ["x"] if isinstance(drawn, Drawn) and drawn.y2 is not None else ["x", "y"]
+
+
+def _brief(row: Row) -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if isinstance(value, float):
+            yield key, float(f"{value:.{_DIGITS}g}")
+        elif value is not None:
+            yield key, value
+
+
+def _look(name: str, style: Style) -> Mapping[str, Any]:
+    looks = {"ink": style.ink, "fill": style.fill, "symbol": style.symbol}
+    return {"name": name, **looks, "dash": style.dashes}
+
+
+def _filters(facets: Facets) -> Iterator[Mapping[str, Any]]:
+    """A choice for each factor; a grid of panels is left where nothing is chosen."""
+    every = len(facets.shown) == len(facets.panels)
+    for number, factor in enumerate(facets.factors):
+        first = "all" if every else f"the {len(facets.shown)} drawn"
+        levels = facets.levels(number)
+        yield {"factor": factor, "signal": f"f{number}", "levels": levels, "first": first}

@@ -1,0 +1,317 @@
+"""Charts of values against x: points with their intervals joined by lines, or bars, in one panel
+or in several on shared axes.
+
+Intervals, fits and bands are computed beforehand; a missing value leaves a gap. Everything drawn
+is a row of one table, because the panels of a facet share one: `kind` tells the layers apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from netstudy.report.charts.facets import Facets, faceted
+from netstudy.report.charts.style import (
+    FAINT,
+    INK,
+    NUMBERS,
+    Row,
+    Size,
+    Spec,
+    Style,
+    by_series,
+    legend_of,
+    only,
+    titles,
+    whole,
+    zoomed,
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The data of one chart: its points in x order, its title, axes and legend.
+
+    Rows of a chart with panels name theirs (`panel`) and its levels (`f0`, `f1`, …).
+    """
+
+    title: str
+    subtitle: str
+    x: str
+    x_numeric: bool
+    y: str
+    series: Mapping[str, Style]
+    points: Sequence[Row]
+    """x, series, y, the ends of its interval (low, high) and its runs (n); on the right axis where
+    `right` is true."""
+    runs: Sequence[Row] = ()
+    rules: Sequence[Row] = ()
+    """Values of y with a name, such as the line rate."""
+    marks: Sequence[Row] = ()
+    """Values of x at which the lead changes, each with its words."""
+    band: Sequence[Row] = ()
+    """The equivalence margin about the base level, along x."""
+    fits: Sequence[Row] = ()
+    """Laws along x, each a line with its series; low and high are the ends of their interval."""
+    ideals: Sequence[Row] = ()
+    """Ideal growth along x, a line a series."""
+    mark: Literal["lines", "bars"] = "lines"
+    joins: bool = True
+    """Whether a line joins the points; a fitted law does without."""
+    x_log: bool = False
+    y_log: bool = False
+    y2: str | None = None
+    """The unit of the right axis; None: there is none."""
+    decimals: int = 1
+    """Of values in tooltips."""
+    facets: Facets | None = None
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Every row, with the kind of its layer."""
+        parts = {
+            "band": self.band,
+            "rule": self.rules,
+            "mark": self.marks,
+            "fit": self.fits,
+            "ideal": self.ideals,
+            "run": self.runs,
+            "label": self._end_labels(),
+        }
+        for row in self.points:
+            yield {"kind": "right" if row.get("right") else "point", **row}
+        for kind, rows in parts.items():
+            for row in rows:
+                yield {"kind": kind, **row}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every value is zero or missing, so that there is nothing to see."""
+        return not any(row["y"] for row in self.points)
+
+    def spec(self, size: Size, *, live: bool = False) -> Spec:
+        """The chart in Vega-Lite; `live`: to be looked into, with tooltips and zoom."""
+        if self.facets is not None:
+            return faceted(self, self.facets, size, live=live)
+        unit = self.unit(size, live=live)
+        title = titles(self.title, self.subtitle, size)
+        return whole({**unit, "title": title}, self.rows(), size)
+
+    def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
+        """The layers of one panel; `room`: the width of all panels beside each other."""
+        is_told = live or bool(self._end_labels())
+        legend = None if is_told else legend_of(self.series, size, room)
+        layers = [
+            *self._behind(size, legend),
+            *self._data(size, "point", live=live, legend=legend),
+            *self._labels(size),
+        ]
+        inner = {"width": size.width, "height": size.height}
+        if self.y2 is None:
+            return {**inner, "layer": layers}
+        right = self._data(size, "right", live=live, legend=None)
+        independent = {"scale": {"y": "independent"}}
+        return {**inner, "layer": [{"layer": layers}, {"layer": right}], "resolve": independent}
+
+    # ---- axes
+
+    def _x(self, size: Size, *, live: bool) -> Spec:
+        if not self.x_numeric:
+            axis: Spec = {"labelAngle": 0, "labelLimit": max(60, size.width // 3)}
+            return {"field": "x", "type": "nominal", "title": self.x, "sort": None, "axis": axis}
+        levels = sorted({row["x"] for row in self.points})
+        step = max(1, -(-len(levels) // (size.width // 28)))
+        span = levels[-1] - levels[0] or 1
+        axis = {"values": levels[::-1][::step][::-1], "format": NUMBERS, "grid": False}
+        scale: Spec = {
+            "domain": [levels[0] - span * 0.02, levels[-1] + span * 0.02],
+            "nice": False,
+            **zoomed("x", live=live),
+        }
+        if self.x_log:
+            scale |= {"type": "log", "domain": [levels[0] / 1.2, levels[-1] * 1.2]}
+            axis |= {"labelExpr": f"({_names(self.points)})[datum.value] || datum.label"}
+        return {"field": "x", "type": "quantitative", "title": self.x, "scale": scale, "axis": axis}
+
+    def _y(self, kind: str, *, live: bool) -> Spec:
+        title = self.y2 if kind == "right" else self.y
+        axis: Spec = {"format": NUMBERS, "tickCount": 6}
+        if kind == "right":
+            axis |= {"orient": "right", "grid": False}
+        scale: Spec = {"domainMin": 0, "clamp": not live}
+        if self.y_log:
+            scale = {"type": "log", "clamp": not live}
+        elif any((row["y"] or 0) < 0 for row in self.points):
+            scale = {}
+        if self.mark == "bars":  # room for the values above them
+            scale = {"domain": [0, _ABOVE * max(map(_top, self.points), default=1.0)]}
+        if self.y2 is None:
+            scale |= zoomed("y", live=live)
+        return {"field": "y", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
+
+    # ---- layers
+
+    def _data(self, size: Size, kind: str, *, live: bool, legend: Spec | None) -> list[Spec]:
+        x, y = self._x(size, live=live), self._y(kind, live=live)
+        stroke = by_series(self.series, "ink", legend)
+        fill = by_series(self.series, "fill", legend)
+        shape = by_series(self.series, "symbol", legend)
+        dash = by_series(self.series, "dashes", None)
+        shift = self._shift()
+        tip = {"tooltip": {"content": "data"}} if live else {}
+        clip = {"clip": {"expr": "zoomed"}} if live else {}
+        whisker = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "stroke": stroke}
+        if self.mark == "bars":
+            whisker["stroke"] = {"value": INK}
+        bars: Spec = {
+            "transform": only(kind, also="isValid(datum.low)"),
+            "mark": {"type": "rule", "strokeWidth": 1.5, **clip},
+            "encoding": {**whisker, **shift},
+        }
+        if self.mark == "bars":
+            return [*self._bars(size, kind, x, y, fill, tip), bars]
+        layers: list[Spec] = [bars]
+        if self.x_numeric and self.joins:
+            line = {"type": "line", "strokeWidth": 2, **clip}
+            encoding = {"x": x, "y": y, "stroke": stroke, "strokeDash": dash}
+            layers.append({"transform": only(kind), "mark": line, "encoding": encoding})
+        if self.runs and kind == "point":
+            run = {"type": "point", "size": 10, "opacity": 0.6, **clip}
+            small = {"x": x, "y": y, "stroke": stroke, "fill": fill, **shift}
+            layers.append({"transform": only("run"), "mark": run, "encoding": small})
+        dots = {"type": "point", "size": 55, "opacity": 1, "strokeWidth": 1.5, **clip, **tip}
+        encoding = {"x": x, "y": y, "stroke": stroke, "fill": fill, "shape": shape, **shift}
+        valid = only(kind, also="isValid(datum.y)")
+        layers.append({"transform": valid, "mark": dots, "encoding": encoding})
+        return layers
+
+    def _shift(self) -> Spec:
+        """Series stand beside each other where x has names."""
+        if self.x_numeric or len(self.series) < 2:
+            return {}
+        names = {"domain": list(self.series)}
+        return {"xOffset": {"field": "series", "type": "nominal", "scale": names}}
+
+    def _bars(self, size: Size, kind: str, x: Spec, y: Spec, fill: Spec, tip: Spec) -> list[Spec]:
+        """Bars, each with its value above it, as the axis alone is read badly."""
+        place = {"x": x, "y": y, **self._shift()}
+        bar = {"type": "bar", "stroke": INK, "strokeWidth": 0.8, **tip}
+        above = {"field": "high", "type": "quantitative"}
+        text = {"type": "text", "baseline": "bottom", "dy": -4, "color": INK}
+        valid = only(kind, also="isValid(datum.y)")
+        return [
+            {"transform": valid, "mark": bar, "encoding": {**place, "fill": fill}},
+            {
+                "transform": [
+                    *valid,
+                    {"calculate": "isValid(datum.high) ? datum.high : datum.y", "as": "high"},
+                ],
+                "mark": {**text, "fontSize": size.font - 2},
+                "encoding": {**place, "y": {**y, **above}, "text": {"field": "text"}},
+            },
+        ]
+
+    def _behind(self, size: Size, legend: Spec | None) -> Iterator[Spec]:
+        """What stands behind the data: margin, rules, changes of the lead, ideals and fits."""
+        x = {"field": "x", "type": "quantitative"}
+        y = {"field": "y", "type": "quantitative"}
+        span = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+        ink = by_series(self.series, "ink", legend)
+        if self.band:
+            area = {"type": "area", "color": FAINT, "opacity": 0.18}
+            yield {"transform": only("band"), "mark": area, "encoding": span}
+        if self.rules:
+            rule = {"type": "rule", "color": FAINT, "strokeDash": [3, 3]}
+            yield {"transform": only("rule"), "mark": rule, "encoding": {"y": y}}
+            told = {"y": y, "x": {"value": size.width}, "text": {"field": "text"}}
+            words = {**_words("right", size), "color": FAINT, "dy": 10}
+            yield {"transform": only("rule"), "mark": words, "encoding": told}
+        if self.marks:
+            rule = {"type": "rule", "color": INK, "strokeDash": [2, 3]}
+            yield {"transform": only("mark"), "mark": rule, "encoding": {"x": x}}
+            told = {"x": x, "y": {"value": 2}, "text": {"field": "text"}}
+            words = {**_words("left", size), "color": INK, "dx": 5}
+            if self.facets is None:
+                yield {"transform": only("mark"), "mark": words, "encoding": told}
+        if self.ideals:
+            line = {"type": "line", "strokeWidth": 1.2, "strokeDash": [1, 3], "clip": True}
+            along = {"x": x, "y": y, "color": ink}
+            yield {"transform": only("ideal"), "mark": line, "encoding": along}
+        if self.fits:
+            detail = {"field": "law", "type": "nominal"}
+            area = {"type": "area", "opacity": 0.15, "clip": True}
+            shaded = {**span, "color": ink, "detail": detail}
+            yield {"transform": only("fit"), "mark": area, "encoding": shaded}
+            line = {"type": "line", "strokeWidth": 1, "clip": True}
+            along = {"x": x, "y": y, "color": ink, "detail": detail}
+            yield {"transform": only("fit"), "mark": line, "encoding": along}
+
+    # ---- names at the ends of lines
+
+    def _labels(self, size: Size) -> list[Spec]:
+        if not self._end_labels():
+            return []
+        text = {"type": "text", "align": "left", "dx": 10, "fontWeight": "bold"}
+        encoding = {
+            "x": {"field": "x", "type": "quantitative"},
+            "y": {"field": "y", "type": "quantitative"},
+            "text": {"field": "series", "type": "nominal"},
+            "color": by_series(self.series, "ink", None),
+        }
+        mark = {**text, "fontSize": size.font - 1}
+        return [{"transform": only("label"), "mark": mark, "encoding": encoding}]
+
+    def _end_labels(self) -> list[dict[str, Any]]:
+        """Where the name of each line stands: at its last point, moved away from the others'."""
+        if not self._is_labelled:
+            return []
+        ends = []
+        for name in self.series:
+            own = [one for one in self.points if one["series"] == name and one["y"] is not None]
+            if not own:
+                return []
+            last = max(own, key=lambda one: float(one["x"]))
+            ends.append({"x": last["x"], "y": float(last["y"]), "series": name})
+        if len({one["x"] for one in ends}) > 1:
+            return []
+        top = max(max(float(p["high"] or p["y"] or 0) for p in self.points), 1e-12)
+        ends.sort(key=lambda one: one["y"])
+        for below, above in pairwise(ends):
+            above["y"] = max(above["y"], below["y"] + _LABEL_GAP * top)
+        return ends
+
+    @property
+    def _is_labelled(self) -> bool:
+        return (
+            self.x_numeric
+            and self.facets is None
+            and self.y2 is None
+            and not self.y_log
+            and self.mark == "lines"
+            and 2 <= len(self.series) <= _LABELLED_MAX
+        )
+
+
+_LABELLED_MAX = 6
+"""Lines of a chart that bear their names at their ends; more have a legend."""
+_LABEL_GAP = 0.06
+"""Share of the height between two names, so that they can be read."""
+
+
+_ABOVE = 1.12
+"""An axis of bars by its highest end."""
+
+
+def _top(row: Row) -> float:
+    return float(row["high"] or row["y"] or 0.0)
+
+
+def _words(align: str, size: Size) -> Spec:
+    return {"type": "text", "align": align, "baseline": "top", "fontSize": size.font - 2}
+
+
+def _names(points: Sequence[Row]) -> str:
+    """The levels by their values, as an object of Vega's expressions."""
+    found = {row["x"]: row["level"] for row in points if "level" in row}
+    return "{" + ", ".join(f"'{value:.15g}': '{level}'" for value, level in found.items()) + "}"

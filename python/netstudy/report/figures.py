@@ -1,0 +1,249 @@
+"""The figures of a report: which there are, what each shows, and what is left out of them.
+
+A metric has one figure a test case: where several panels hold different levels, they stand in it
+as small multiples. A figure whose every value is zero is not drawn; a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.curves import curves_of
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
+from netstudy.report import charts
+from netstudy.report.charts import live, multiples
+from netstudy.report.charts.asked import Asked
+from netstudy.report.effects_tables import EffectsSection
+from netstudy.report.numbers import level_text, listed
+from netstudy.report.refs import Name, Sentence, say
+from netstudy.study import outcome
+
+PNG_SCALE = 2
+_TABLES = "the tables and cells.csv"
+"""Where the values of figures stand."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart in a wide and a narrow size, or a drawing in a single one.
+
+    A chart is rendered on first use.
+    """
+
+    name: str
+    """Name of its file, without the ending."""
+    alt: str
+    caption: Sentence | None
+    source: charts.Chart | str
+    """The data of a chart, or the SVG text of a drawing."""
+
+    @cached_property
+    def wide(self) -> str:
+        """SVG text for a wide page."""
+        source = self.source
+        return source if isinstance(source, str) else charts.svg(source, charts.WIDE)
+
+    @cached_property
+    def narrow(self) -> str | None:
+        """SVG text of a chart for a narrow page; None for a drawing."""
+        source = self.source
+        return None if isinstance(source, str) else charts.svg(source, charts.NARROW)
+
+    def png(self) -> bytes:
+        """The wide drawing as PNG, in twice its size for screens and slides."""
+        import vl_convert
+
+        image: bytes = vl_convert.svg_to_png(self.wide, scale=PNG_SCALE)
+        return image
+
+    @cached_property
+    def live(self) -> str | None:
+        """What the page makes a chart of that can be looked into, as JSON; None for a drawing."""
+        source = self.source
+        return None if isinstance(source, str | charts.Plot) else live.payload(source)
+
+    @property
+    def is_chart(self) -> bool:
+        """Whether it shows values, and is no drawing."""
+        return not isinstance(self.source, str)
+
+    @property
+    def is_broad(self) -> bool:
+        """Whether it takes the width of the page: it has panels side by side."""
+        return getattr(self.source, "facets", None) is not None
+
+
+@dataclass(frozen=True)
+class FigureSet:
+    """Figures that stand together, and what is said of those that are not drawn."""
+
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[Sentence, ...] = ()
+
+
+def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
+    """The figures of a test case: one for each metric, and the curves of its runs."""
+    found: list[tuple[int, Figure]] = []
+    empty: list[str] = []
+    notes: list[str] = []
+    for shown in result.figures:
+        figure = _metric_figure(case, shown, key, result.margin_pct)
+        if figure is None or shown.case not in (None, case.name):
+            continue
+        if isinstance(figure.source, charts.Drawn) and figure.source.is_empty:
+            empty.append(shown.metric.label)
+        else:
+            found.append((shown.place, figure))
+    for one in result.asked_figures:
+        if _is_of(one.figure, case):
+            asked = Asked(one.figure, case, result.cells)
+            found += ((one.place, f) for f in _asked_figures(asked, _file(key, ""), one.place))
+            notes += asked.notes
+    figures = [figure for _, figure in sorted(found, key=lambda pair: pair[0])]
+    figures += _curve_figures(case, key)
+    if empty:
+        notes.append(f"Not drawn, as every value is zero: {listed(empty)}.")
+    return FigureSet(tuple(figures), tuple(say("{text}", text=Name(text)) for text in notes))
+
+
+def _metric_figure(
+    case: CaseResult, shown: ShownFigure, key: str, margin_pct: float | None
+) -> Figure | None:
+    """A metric against x in each panel that has it; None where nothing was measured."""
+    metric = shown.metric
+    measured = [found for found in case.panels if _is_measured(found.panel, metric)]
+    if not measured:
+        return None
+    parts = [_metric_chart(found, shown) for found in measured]
+    name = _file(key, metric.figure)
+    if len(parts) == 1:
+        return Figure(name, _alt(measured[0].panel, metric), None, parts[0])
+    x = measured[0].panel.x
+    title = shown.title or (f"{metric.title} against {x}" if x else metric.title)
+    subtitle = max((part.subtitle for part in parts), key=len)
+    pairs = [(one.panel.fixed, part) for one, part in zip(measured, parts, strict=True)]
+    drawn, left = multiples.multiples(pairs, title, subtitle, margin_pct)
+    return Figure(name, _many_alt(title, subtitle, drawn), _left_out(left), drawn)
+
+
+def _is_of(figure: outcome.Figure, case: CaseResult) -> bool:
+    """Whether a test case has what the figure is drawn along."""
+    needed = {*figure.series, *((figure.x,) if figure.x else ())}
+    return figure.case in (None, case.name) and needed <= set(case.layout.factors)
+
+
+def _asked_figures(asked: Asked, prefix: str, place: int) -> Iterator[Figure]:
+    """A figure with the study's own axes: one for each unit of its metrics."""
+    units = list(asked.parts())
+    for number, (_, parts) in enumerate(units, start=1):
+        drawn, left = parts[0].drawn, None
+        told = [*parts[0].told]
+        if len(parts) > 1:
+            pairs = [(part.held, part.drawn) for part in parts]
+            drawn, left = multiples.multiples(pairs, asked.title, drawn.subtitle, None)
+            told = [text for part in parts for text in multiples.of_panel(part.held, part.told)]
+        told += multiples.told(left, _TABLES) if left else []
+        name = f"{prefix}figure-{place + 1}{f'-{number}' if len(units) > 1 else ''}"
+        caption = say("{text}", text=Name(" ".join(told))) if told else None
+        lines = ", ".join(drawn.series) or "one line"
+        alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
+        yield Figure(name, alt, caption, drawn)
+
+
+def _file(key: str, name: str) -> str:
+    return name if key == "results" else f"{key}-{name}"
+
+
+def _left_out(left: multiples.Left) -> Sentence | None:
+    told = " ".join(multiples.told(left, _TABLES))
+    return say("{text}", text=Name(told)) if told else None
+
+
+def _metric_chart(found: PanelResult, shown: ShownFigure) -> charts.Drawn:
+    verdicts = [table for table in found.verdicts if table.metric == shown.metric]
+    return charts.metric_chart(found.panel, shown.metric, found.workload, shown.title, verdicts)
+
+
+def _is_measured(panel: Panel, metric: Metric) -> bool:
+    """Whether any cell has a value to draw."""
+    return any(cell.value(metric) is not None for cell in panel.cells.values())
+
+
+def _curve_figures(case: CaseResult, key: str) -> Iterator[Figure]:
+    """The curves that the runs of a case have samples for, one figure for each kind."""
+    by_kind: dict[str, list[tuple[Panel, charts.Lines]]] = {}
+    for found in case.panels:
+        for curves in curves_of(found.panel, found.workload):
+            drawn = charts.curves_chart(found.panel, curves)
+            by_kind.setdefault(curves.kind, []).append((found.panel, drawn))
+    for kind, parts in by_kind.items():
+        (panel, drawn), *others = parts
+        left = None
+        if others:
+            title = drawn.title.replace(charts.held("", panel.fixed), "")
+            pairs = [(panel.fixed, part) for panel, part in parts]
+            drawn, left = multiples.multiples(pairs, title, drawn.subtitle, None)
+            drawn = multiples.without_others(drawn)
+        lines = ", ".join(drawn.series) or "one line"
+        alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
+        yield Figure(_file(key, kind), alt, _left_out(left) if left else None, drawn)
+
+
+def _alt(panel: Panel, metric: Metric) -> str:
+    """A figure in words: metric, axes, and the ends of each line."""
+    lines = [
+        f"{level_text(level) or metric.title}: {_ends(panel.along_x(level), metric)}"
+        for level in panel.series_levels
+    ]
+    against = f" against {panel.x}" if panel.x else ""
+    unit = f" in {metric.unit}" if metric.unit else ""
+    better = f", {metric.better}" if metric.better else ""
+    return f"{metric.title}{unit}{against}{better}. {'; '.join(lines)}."
+
+
+def _ends(cells: Sequence[CellRow], metric: Metric) -> str:
+    values = [value for cell in cells if (value := cell.value(metric)) is not None]
+    if not values:
+        return "not measured"
+    return f"from {values[0]:.{metric.decimals}f} to {values[-1]:.{metric.decimals}f}"
+
+
+def _many_alt(title: str, subtitle: str, drawn: charts.Drawn) -> str:
+    """A figure of several panels in words; the values stand in tables."""
+    panels = [panel.label for panel in drawn.facets.shown] if drawn.facets else []
+    lines = ", ".join(drawn.series)
+    return f"{title}, {subtitle}{f'; {lines}' if lines else ''}. Panels: {'; '.join(panels)}."
+
+
+def effect_figures(section: EffectsSection | None, key: str) -> Iterator[Figure]:
+    """The heat map and the matrices of winners of a case."""
+    for name, grid in section.grids if section else ():
+        told = "; ".join(
+            f"{grid.x} {one.x}, {grid.y} {one.y}{', ' * bool(one.facet)}{one.facet}: {one.text}"
+            for one in grid.cells
+        )
+        yield Figure(f"{key}-{name}", f"{grid.title}. {told}.", None, grid)
+
+
+def reference_figures(case: CaseResult, key: str) -> Iterator[Figure]:
+    """Published values beside the study's own, a figure for each metric that has them."""
+    by_metric: dict[Metric, list[tuple[PanelResult, charts.Drawn]]] = {}
+    for found in case.panels:
+        if found.reference is not None:
+            for metric in dict.fromkeys(a.metric for a in found.reference.agreements):
+                drawn = charts.overlay_chart(found.panel, metric, found.reference)
+                by_metric.setdefault(metric, []).append((found, drawn))
+    for metric in sorted(by_metric, key=lambda m: m != case.panels[0].workload.deciding):
+        (found, drawn), *others = by_metric[metric]
+        left = None
+        if others:
+            pairs = [(one.panel.fixed, part) for one, part in by_metric[metric]]
+            drawn, left = multiples.multiples(pairs, drawn.title, drawn.subtitle, None)
+        alt = f"{drawn.title}; the table has all values."
+        name = _file(key, f"published-{metric.figure}")
+        yield Figure(name, alt, _left_out(left) if left else None, drawn)

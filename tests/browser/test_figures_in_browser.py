@@ -1,0 +1,219 @@
+"""Figures to look into: tooltips, series on and off, panels by level, zoom, dark mode; and what is
+seen without a script, on paper and on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, sync_playwright
+
+from netstudy.analysis.study_result import analyse
+from netstudy.report.pages import write_report
+from tests.browser.test_report_in_browser import ARGUMENTS, CHROMIUM
+from tests.report.results import from_text
+from tests.report.test_answer import RTO, planted, records
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not CHROMIUM.exists(), reason="needs Chromium; install it: apt-get install chromium"
+    ),
+]
+FIGURE = "#figure-completion"
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of two minimum RTOs, three buffers (a panel each) and three numbers of servers."""
+    made = from_text(tmp_path_factory.mktemp("rto"), RTO, records(planted))
+    write_report(made, analyse(made))
+    static = made.path / "static"
+    static.mkdir()
+    write_report(made, analyse(made), static, is_static=True)
+    return made.path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, headless=True)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, folder: Path) -> Iterator[Open]:
+    """Opens the report, without a network; a message of the page fails the test."""
+    pages: list[tuple[Page, list[str]]] = []
+
+    def visit(name: str = "report.html", width: int = 1280, **context: Any) -> Page:
+        size = ViewportSize(width=width, height=900)
+        page = browser.new_context(viewport=size, offline=True, **context).new_page()
+        page.set_default_timeout(5_000)
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto((folder / name).as_uri())
+        pages.append((page, said))
+        return page
+
+    yield visit
+    for page, said in pages:
+        page.context.close()
+        assert said == []
+
+
+def live(page: Page, figure: str = FIGURE) -> Locator:
+    """The figure once it can be looked into."""
+    page.locator(figure).scroll_into_view_if_needed()
+    found = page.locator(f"{figure}.is-live")
+    found.wait_for()
+    return found
+
+
+def points(figure: Locator) -> Locator:
+    return figure.locator(".live .mark-symbol.role-mark path[stroke-width='1.5']")
+
+
+def test_a_figure_is_still_until_it_is_looked_at(opened: Open) -> None:
+    page = opened()
+    last = page.locator("figure[data-chart]").last
+    assert last.locator(".live").count() == 0
+    assert last.locator(".still svg:visible").count() == 1
+    assert live(page).locator(".still svg:visible").count() == 0
+
+
+def test_a_point_tells_its_value_interval_and_runs(opened: Open) -> None:
+    page = opened()
+    points(live(page)).first.hover()
+    told = page.locator(".tip")
+    told.wait_for()
+    text = told.inner_text()
+    for part in ("min_rto", "servers: 4", "ms: ", "95 % interval: ", "runs: 5"):
+        assert part in text
+    page.mouse.move(2, 2)
+    told.wait_for(state="hidden")
+
+
+def test_a_series_is_switched_off_and_on_from_the_keyboard_too(opened: Open) -> None:
+    page = opened()
+    figure = live(page)
+    before = points(figure).count()
+    button = figure.get_by_role("button", name="min_rto").first
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert points(figure).count() == before / 2
+    button.press("Enter")
+    assert button.get_attribute("aria-pressed") == "true"
+    assert points(figure).count() == before
+
+
+def test_panels_are_filtered_by_a_level(opened: Open) -> None:
+    page = opened()
+    figure = live(page)
+    before = points(figure).count()
+    figure.locator("select[name=buffer]").select_option("512 kB")
+    page.wait_for_timeout(200)
+    assert "512" in figure.locator(".live svg").text_content()  # type: ignore[operator]
+    assert "2 MB" not in (figure.locator(".live svg").text_content() or "")
+    assert points(figure).count() < before
+
+
+def labels(figure: Locator) -> list[str]:
+    return sorted(figure.locator(".live .role-axis-label text").all_text_contents())
+
+
+def test_axes_zoom_by_buttons_and_by_the_wheel_and_come_back(opened: Open) -> None:
+    page = opened()
+    figure = live(page)
+    before = labels(figure)
+    figure.get_by_role("button", name="zoom in").click()
+    page.wait_for_timeout(200)
+    assert labels(figure) != before
+    figure.get_by_role("button", name="Reset").click()
+    page.wait_for_timeout(200)
+    assert labels(figure) == before
+    points(figure).first.hover()
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    page.wait_for_timeout(200)
+    assert labels(figure) != before
+
+
+def luminance(colour: str) -> float:
+    return sum(float(part) for part in colour.partition("(")[2].strip(")").split(",")[:3]) / 765
+
+
+@pytest.mark.parametrize("where", [".still .wide", ".live"])
+def test_figures_are_dark_in_dark_mode(opened: Open, where: str) -> None:
+    page = opened(color_scheme="dark")
+    if where == ".live":
+        live(page)
+    chart = page.locator(f"{FIGURE} {where}")
+    of = "(e, name) => getComputedStyle(e)[name]"
+    title = chart.locator(".role-title-text text, .role-title text").first
+    assert luminance(title.evaluate(of, "fill")) > 0.8
+    ground = chart.locator("svg").evaluate_all(
+        "(all) => getComputedStyle(all[0].parentElement).backgroundColor"
+    )
+    assert luminance(ground) < 0.2 or where != ".live"
+    line = chart.locator(".mark-line.role-mark path").first
+    assert line.evaluate(of, "stroke") == "rgb(77, 166, 232)"
+
+
+def test_without_a_script_every_figure_is_seen(opened: Open) -> None:
+    page = opened(java_script_enabled=False)
+    for figure in page.locator("figure").all():
+        assert figure.locator(".still svg:visible").count() == 1
+
+
+def test_the_static_report_leaves_the_library_out(opened: Open, folder: Path) -> None:
+    page = opened("static/report.html")
+    assert page.locator("figure .still svg:visible").count() == page.locator("figure").count()
+    assert page.locator("#library").count() == 0
+    saved = (folder / "report.html").stat().st_size - (folder / "static/report.html").stat().st_size
+    assert saved > 300_000
+
+
+def test_paper_gets_the_light_drawing(opened: Open) -> None:
+    page = opened(color_scheme="dark")
+    figure = live(page)
+    page.emulate_media(media="print")
+    assert figure.locator(".live").is_hidden()
+    assert figure.locator(".tools").is_hidden()
+    title = figure.locator(".still .wide .role-title text").first
+    assert title.evaluate("(e) => getComputedStyle(e).fill") == "rgb(34, 34, 34)"
+
+
+def test_a_phone_needs_no_sideways_scrolling_and_has_one_panel_a_row(opened: Open) -> None:
+    page = opened(width=390)
+    figure = live(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    lefts = {
+        round(mark.bounding_box()["x"])  # type: ignore[index]
+        for mark in figure.locator(".live .mark-line.role-mark").all()
+    }
+    assert len(lefts) == 1
+
+
+def test_contents_stay_in_view_on_a_desk(opened: Open) -> None:
+    page = opened()
+    page.locator("#appendix").scroll_into_view_if_needed()
+    assert page.locator("nav a").first.is_visible()
+    box = page.locator("nav a").first.bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < 900
+
+
+def test_a_wide_table_says_that_it_scrolls(opened: Open) -> None:
+    page = opened(width=390)
+    table = page.locator(".scroll:has(#results-table), .scroll:has(table)").first
+    assert table.evaluate("(e) => e.scrollWidth > e.clientWidth") == table.evaluate(
+        "(e) => e.previousElementSibling.classList.contains('is-wide')"
+    )
+    assert page.locator(".more:visible").count() > 0

@@ -1,0 +1,130 @@
+"""Figures as a study says them: bars, a second axis, panels, fits, ideal growth, the line rate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from netstudy.analysis.study_result import analyse
+from netstudy.report import charts
+from netstudy.report.charts import Drawn
+from netstudy.report.document import Document, document
+from netstudy.report.figures import Figure
+from netstudy.study.not_reported import not_reported
+from tests.report.results import from_text, study_text
+from tests.report.test_answer import records
+
+
+def drawn(folder: Path, figure: str, factors: str = "") -> Document:
+    """A study of servers (and more factors) with one figure; times are 10 ms a server and 5 ms."""
+    text = study_text(
+        f"factors: {{servers: [1, 2, 4, 8]{factors}}}\nreplicates: 3\nfigures: [{figure}]\n",
+        servers='"${servers}"',
+        **({"switch": '"${switch}"'} if "switch" in factors else {}),
+        **({"block": '"${block}"'} if "block" in factors else {}),
+    )
+    made = from_text(folder, text, records(lambda servers, **_: 10.0 * servers + 5.0))
+    assert not_reported(made.study()) == ()
+    return document(made, analyse(made))
+
+
+def only(doc: Document) -> tuple[Figure, Drawn]:
+    (figure,) = doc.cases[0].drawn.figures
+    assert isinstance(figure.source, Drawn)
+    for size in (charts.WIDE, charts.NARROW):
+        ElementTree.fromstring(charts.svg(figure.source, size))
+    return figure, figure.source
+
+
+BLOCKS = ", block: [1 MB, 4 MB]"
+SWITCHES = ", switch: [arista-7124s, nexus-5010]"
+
+
+def values(rows: Any, key: str) -> set[Any]:
+    return {row[key] for row in rows}
+
+
+def test_bars_stand_beside_each_other_with_their_values(tmp_path: Path) -> None:
+    _, found = only(
+        drawn(tmp_path, "{kind: bars, x: servers, y: completion_ms_mean, series: switch}", SWITCHES)
+    )
+    assert found.mark == "bars"
+    assert len(found.points) == 8
+    assert values(found.points, "series") == {"arista-7124s", "nexus-5010"}
+    assert all(row["text"] for row in found.points)
+
+
+def test_a_second_metric_has_its_axis_on_the_right(tmp_path: Path) -> None:
+    _, found = only(drawn(tmp_path, "{x: servers, y: completion_ms_mean, y2: goodput_mbps}"))
+    assert found.y2 is not None
+    assert found.y2.endswith("Mbit/s")
+    assert sum("right" in row for row in found.points) == 4
+    assert len(found.series) == 2
+
+
+def test_a_factor_of_panels_makes_panels_on_shared_axes(tmp_path: Path) -> None:
+    _, found = only(
+        drawn(
+            tmp_path, "{x: servers, y: completion_ms_mean, panel: block}", ", block: [1 MB, 4 MB]"
+        )
+    )
+    assert found.facets is not None
+    assert found.facets.factors == ("block",)
+
+
+def test_metrics_of_two_units_are_two_figures(tmp_path: Path) -> None:
+    doc = drawn(tmp_path, "{x: servers, y: [completion_ms_mean, goodput_mbps]}")
+    names = [figure.name for figure in doc.cases[0].drawn.figures]
+    assert names == ["figure-1-1", "figure-1-2"]
+
+
+def test_laws_are_drawn_with_their_intervals_and_told(tmp_path: Path) -> None:
+    figure, found = only(drawn(tmp_path, "{x: servers, y: completion_ms_mean, fit: [linear, usl]}"))
+    assert values(found.fits, "law") == {"linear", "USL"}
+    assert all(row["low"] <= row["y"] <= row["high"] for row in found.fits)
+    assert "linear fit: intercept" in str(figure.caption)
+    assert "95 % CI" in str(figure.caption)
+
+
+def test_ideal_growth_starts_at_the_first_point(tmp_path: Path) -> None:
+    _, found = only(drawn(tmp_path, "{x: servers, y: goodput_mbps, ideal: linear}"))
+    first = min(found.points, key=lambda row: row["x"])
+    assert [row["y"] / first["y"] for row in found.ideals] == pytest.approx([1, 2, 4, 8])
+
+
+def test_the_line_rate_is_drawn_where_there_is_one(tmp_path: Path) -> None:
+    _, found = only(drawn(tmp_path, "{x: servers, y: goodput_mbps, line rate: true}"))
+    assert [row["text"] for row in found.rules] == ["line rate 10 Gbit/s"]
+    figure, other = only(drawn(tmp_path, "{x: servers, y: completion_ms_mean, line rate: true}"))
+    assert other.rules == []
+    assert "line rate is not drawn" in str(figure.caption)
+
+
+def test_a_size_law_stands_on_logarithmic_axes_with_its_levels(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {block: [1 MB, 3 MB, 1 GB]}\nreplicates: 3\n"
+        "figures: [{kind: size law, x: block, y: completion_ms_mean,"
+        " fit: latency + size/bandwidth}]\n",
+        block='"${block}"',
+    )
+    times = {"1 MB": 3.0, "3 MB": 5.0, "1 GB": 1002.0}
+    made = from_text(tmp_path, text, records(lambda block: times[block]))
+    figure, found = only(document(made, analyse(made)))
+    assert found.x_log
+    assert found.y_log
+    assert [row["level"] for row in found.points] == ["1 MB", "3 MB", "1 GB"]
+    assert "1 GB" in charts.svg(found, charts.WIDE).replace("\u00a0", " ")
+    # 2 ms and 1 µs a kB: 8 Gbit/s; runs differ by about 1 %
+    assert "bandwidth 8" in str(figure.caption) or "bandwidth 7.9" in str(figure.caption)
+
+
+def test_a_course_of_what_no_sampler_reads_is_refused_by_name(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {servers: [1, 2]}\nfigures: [{kind: time series, y: completion_ms_mean}]\n",
+        servers='"${servers}"',
+    )
+    made = from_text(tmp_path, text, records(lambda servers: 10.0 * servers))
+    assert not_reported(made.study()) == ("figures[0]",)

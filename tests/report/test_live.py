@@ -1,0 +1,45 @@
+"""Figures to look into: the library that the page carries, and what it draws from."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+
+from netstudy.analysis.study_result import analyse
+from netstudy.report.document import document
+from netstudy.report.pages import render_html
+from netstudy.store import Folder
+from tools.figure_library import PATH, bundled
+
+
+def test_the_library_is_the_one_that_draws_the_static_figures() -> None:
+    """Written by `python -m tools.figure_library`, to be called after a change of vl-convert."""
+    assert gzip.decompress(PATH.read_bytes()).decode() == bundled()
+
+
+def test_the_page_carries_library_and_figures_once(page: str) -> None:
+    assert page.count('id="library"') == 1
+    names = re.findall(r'<script type="application/json" id="chart-([^"]+)">', page)
+    assert len(names) == len(set(names))
+    assert set(re.findall(r'data-chart="([^"]+)"', page)) == set(names)
+
+
+def test_what_a_figure_is_drawn_from_is_json_that_ends_no_script(page: str) -> None:
+    for text in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.S):
+        found = json.loads(text)
+        assert found["rows"]
+        assert "datasets" not in found["wide"]
+        assert found["narrow"]["width"] < found["wide"]["width"]
+        assert "<" not in text
+
+
+def test_a_static_page_has_neither_library_nor_script_for_figures(incast: Folder) -> None:
+    static = render_html(document(incast, analyse(incast)), is_static=True)
+    assert 'id="library"' not in static
+    assert "data-chart" not in static
+    assert "DecompressionStream" not in static
+
+
+def test_the_incast_report_is_at_most_2_mb(page: str) -> None:
+    assert len(page.encode()) < 2_000_000

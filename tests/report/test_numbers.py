@@ -1,0 +1,32 @@
+"""Numbers as text: decimals with which values that differ differ in print."""
+
+from __future__ import annotations
+
+import pytest
+
+from netstudy.report.numbers import telling_decimals
+
+
+def about(value: float, half: float) -> tuple[float, float, float]:
+    return value, value - half, value + half
+
+
+@pytest.mark.parametrize(
+    ("spans", "decimals"),
+    [
+        ([about(0.21, 0.01), about(0.24, 0.01)], 2),  # not 0.2 and 0.2
+        ([about(0.21, 0.05), about(0.24, 0.05)], 1),  # no difference beyond the noise
+        ([about(0.2104, 0.0001), about(0.2109, 0.0001), about(7.0, 0.1)], 3),
+        ([about(200.0, 1.0), about(300.0, 1.0)], 1),
+        ([about(0.2, 0.0), about(0.2, 0.0)], 1),
+        ([], 1),
+    ],
+)
+def test_decimals_tell_apart_what_differs_beyond_its_noise(
+    spans: list[tuple[float, float, float]], decimals: int
+) -> None:
+    assert telling_decimals(spans, 1) == decimals
+
+
+def test_no_column_has_more_than_six_decimals() -> None:
+    assert telling_decimals([about(1e-9, 0.0), about(2e-9, 0.0)], 1) == 6

@@ -1,0 +1,32 @@
+"""Writes the drawing library that reports carry, from the release of vl-convert in use.
+
+usage: python -m tools.figure_library
+
+To be called after a change of vl-convert's release; a test names a library that is out of date.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import vl_convert
+
+from netstudy.report.charts.live import LIBRARY, SNIPPET
+
+PATH = Path(__file__).parents[1] / "python/netstudy/report/charts" / LIBRARY
+
+
+def bundled() -> str:
+    """Vega and Vega-Lite in one script, without what reports do not use."""
+    script: str = vl_convert.javascript_bundle(SNIPPET)
+    return script
+
+
+def main() -> None:
+    """Write it."""
+    PATH.write_bytes(gzip.compress(bundled().encode(), 9, mtime=0))
+
+
+if __name__ == "__main__":
+    main()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from pathlib import Path
 
 from netstudy.analysis.study_result import analyse
 from netstudy.report.document import document
-from netstudy.report.pages import render_html
+from netstudy.report.pages import render_html, write_report
 from netstudy.store import Folder
 from tools.figure_library import PATH, bundled
 
@@ -43,3 +44,9 @@ def test_a_static_page_has_neither_library_nor_script_for_figures(incast: Folder
 
 def test_the_incast_report_is_at_most_2_mb(page: str) -> None:
     assert len(page.encode()) < 2_000_000
+
+
+def test_each_figure_is_a_png_too_where_asked(incast: Folder, tmp_path: Path) -> None:
+    files = write_report(incast, analyse(incast), tmp_path, with_png=True)
+    for drawing in files.figures:
+        assert drawing.with_suffix(".png").read_bytes().startswith(b"\x89PNG")

@@ -177,15 +177,17 @@
   const draw = async (chart) => {
     const embed = await load();
     const spec = { ...(phone.matches ? chart.narrow : chart.wide), datasets: { values: chart.rows } };
-    chart.view?.finalize();
-    const { view } = await embed(chart.box, spec, {
+    const fresh = make("div");
+    const { view } = await embed(fresh, spec, {
       mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, hover: false,
       tooltip: (_handler, event, _item, value) => show(chart, event, value),
     });
     view.signal("hidden", [...chart.hidden]);
     Object.entries(chart.chosen).forEach(([name, value]) => view.signal(name, value));
     await view.runAsync();
+    chart.view?.finalize();
     chart.view = view;
+    chart.box.replaceChildren(fresh);
     const drawing = chart.box.querySelector("svg");
     drawing.setAttribute("role", "img");
     drawing.setAttribute("aria-label", chart.label);

@@ -1,4 +1,4 @@
-"""Charts: what is drawn (`Drawn`, `Lines`, `Grid`, `Plot`), and how it becomes SVG or is looked into.
+"""Charts: what is drawn (`Drawn`, `Lines`, `Grid`, `Plot`), as SVG or as what can be looked into.
 
 `metric`, `curves` and `asked` make them of results; `multiples` joins those of several panels.
 """

@@ -41,7 +41,8 @@ def test_a_metric_that_no_cell_of_a_panel_has_is_not_drawn(ethernet: Document) -
     assert len(case.panels) == 2
     (figure,) = (one for one in case.drawn.figures if "segments_retransmitted" in one.name)
     assert not figure.is_broad
-    assert "rate 600" in figure.alt
+    assert not isinstance(figure.source, str)
+    assert "rate 600" in figure.source.title
 
 
 def test_without_a_link_of_the_causal_chain_nothing_is_said_of_one(ethernet: Document) -> None:
@@ -51,7 +52,7 @@ def test_without_a_link_of_the_causal_chain_nothing_is_said_of_one(ethernet: Doc
 
 def test_what_was_observed_is_said_of_each_held_level_in_turn(ethernet: Document) -> None:
     said = [str(one).replace("\u00a0", " ") for one in ethernet.summary[0].sentences]
-    assert said[0].startswith("At rate 500: Network traffic at app@client: from 746 Mbit/s")
+    assert said[0].startswith("At rate 500: Network traffic at app@client from 31 to 64 bits: 746")
     assert said[1].startswith("At rate 600: Network traffic at app@client: from 770 Mbit/s")
 
 

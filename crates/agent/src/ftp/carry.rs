@@ -21,9 +21,9 @@ use crate::pattern::{Cursor, Mismatch};
 use crate::tcp_info;
 
 /// Bytes that are read from a connection at once, and from a file: the buffer stays in a CPU's cache.
-const BUFFER_BYTES: usize = 128 * 1024;
+const BUFFER_BYTES: usize = 64 * 1024;
 /// Bytes that the kernel is asked to send at once: how often the bytes sent are told.
-const SENDFILE_BYTES: usize = 1 << 20;
+const SENDFILE_BYTES: usize = 8 << 20;
 /// How often it is looked whether all bytes have been acknowledged, if the other end does not close the
 /// connection.
 const LOOK: Duration = Duration::from_millis(100);
@@ -110,7 +110,8 @@ impl Trip<'_> {
         let mut cursor = Cursor::default();
         while cursor.passed() < bytes {
             let piece = cursor.piece(bytes - cursor.passed());
-            match send(self.stream.as_raw_fd(), &self.random[piece], MsgFlags::MSG_NOSIGNAL) {
+            let flags = flags(cursor.passed() + (piece.len() as u64) < bytes);
+            match send(self.stream.as_raw_fd(), &self.random[piece], flags) {
                 Ok(count) => {
                     cursor.advance(count);
                     self.note_sent(count, first_byte);
@@ -160,8 +161,9 @@ impl Trip<'_> {
                 return Err(shrunk(sent, bytes));
             }
             let mut rest = &buffer[..count];
+            let flags = flags(sent + (count as u64) < bytes);
             while !rest.is_empty() {
-                match send(self.stream.as_raw_fd(), rest, MsgFlags::MSG_NOSIGNAL) {
+                match send(self.stream.as_raw_fd(), rest, flags) {
                     Ok(written) => {
                         self.note_sent(written, first_byte);
                         rest = &rest[written..];
@@ -230,6 +232,12 @@ impl Trip<'_> {
         }
         Ok(Stored { bytes, first_byte, ended: self.clock.now() })
     }
+}
+
+/// The end of a piece within a file is not the end of a segment.
+fn flags(more_follows: bool) -> MsgFlags {
+    let more = if more_follows { libc::MSG_MORE } else { 0 };
+    MsgFlags::MSG_NOSIGNAL | MsgFlags::from_bits_retain(more)
 }
 
 fn shrunk(sent: u64, bytes: u64) -> FileTrouble {

@@ -86,6 +86,8 @@ def file_folders(needed: Collection[str], captures: Path | None) -> Iterator[Non
     /run is a RAM disk of the sandbox. The folder on a disk lies beside the captures, so that it is
     found and cleaned up with the results of a run that was killed.
     """
+    if captures is not None:
+        captures.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="netstudy-files-", dir=captures or "/var/tmp") as on_disk:
         for folder in needed:
             Path(folder).mkdir(exist_ok=True)

@@ -43,6 +43,11 @@ class Traffic(ABC, Generic[WireT]):
         """The folders that agents need, of RAM_FOLDER and DISK_FOLDER."""
         return frozenset()
 
+    def is_all_payload(self, work: WireT) -> bool:  # noqa: ARG002
+        """Whether its connections are open before the measuring phase, and carry nothing but what
+        the applications count: then payload and TCP's bytes are the same."""
+        return True
+
     @abstractmethod
     def counted(self, work: WireT) -> int:
         """Samples of all clients together for a count of one."""

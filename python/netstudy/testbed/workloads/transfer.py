@@ -97,14 +97,21 @@ class TransferTraffic(Traffic[wire.Transfer]):
         stores = (_store(work.ftp, sends) for sends in (True, False))
         return frozenset(one.folder for one in stores if one.kind == "folder")
 
+    def is_all_payload(self, work: wire.Transfer) -> bool:
+        """See Traffic.is_all_payload: sessions carry commands and replies too, and open connections
+        for their files."""
+        return work.ftp is None
+
     def counted(self, work: wire.Transfer) -> int:
         """See Traffic.counted: a transfer of each connection."""
         return sum(1 for _ in work.connected)
 
     def resized(self, work: wire.Transfer, share: float) -> wire.Transfer:
-        """See Traffic.resized."""
+        """See Traffic.resized. Files are made in memory and discarded: a disk is no limit of the
+        network."""
         size = work.size_bytes and max(round(work.size_bytes * share), 1)
-        return work.model_copy(update={"size_bytes": size, "pause_ns": 0})
+        ftp = work.ftp and wire.Ftp()
+        return work.model_copy(update={"size_bytes": size, "pause_ns": 0, "ftp": ftp})
 
     def longest_wait_ns(self, work: wire.Transfer) -> int:
         """See Traffic.longest_wait_ns: the pause between transfers."""
@@ -319,7 +326,8 @@ def _first_bytes(evidence: Evidence, rows: list[_Transfer]) -> tuple[int, ...] |
 
 def _places(evidence: Evidence, ftp: wire.Ftp) -> Iterator[wire.Check]:
     """That files were read from where the plan has them, and written to it, by what the kernel
-    charges to the processes (/proc/pid/io): nothing of the page cache and of a RAM disk."""
+    charges to the processes (/proc/pid/io): nothing of the page cache and of a RAM disk. A file
+    of which the kernel has dropped pages meanwhile was not in the page cache."""
     sends = "server" in evidence.sending
     senders, receivers = evidence.servers, evidence.clients
     if not sends:

@@ -27,7 +27,7 @@ set_up = @$(call missing,$(1)); [ -z "$$missing" ] || $(MAKE) -j2 $$missing
 say = @printf '  %s\n' "$(1)"
 
 .PHONY: engine run-packages dev-packages rust-checks
-.PHONY: help build run test check check-slow accuracy conformance bench bench-peers bench-iperf3 profile docs lock clean lint
+.PHONY: help build run test check check-slow accuracy conformance bench bench-peers bench-iperf3 bench-ftp profile docs lock clean lint
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -99,6 +99,9 @@ bench-peers: build ## speed and agreement beside ns-2 and ns-3, from Debian's pa
 
 bench-iperf3: build ## speed and processor time of real traffic beside iperf3
 	@.venv/bin/python -m tools.bench.iperf3 $(ARGS)
+
+bench-ftp: build ## speed and processor time of files by FTP beside vsftpd and curl
+	@.venv/bin/python -m tools.bench.ftp $(ARGS)
 
 profile: build ## record what the engine is optimised by, after a change to its packet path
 	@tools/profile

@@ -456,6 +456,19 @@ class Incast(Wire):
         return ("server",)
 
 
+class Ftp(Wire):
+    """Transfers are files by FTP: each flow is a session, each transfer has a data connection."""
+
+    source: Literal["memory", "ram", "cache", "disk"] = "memory"
+    """Where the sender has the file: nowhere, its bytes are made; on a RAM disk; in the page cache;
+    on a disk, from which each transfer reads it."""
+    sink: Literal["null", "ram", "disk", "synced disk"] = "null"
+    """What the receiver does with the bytes: discard them; write them to a RAM disk or to a disk;
+    have them on the disk before the transfer ends (fsync)."""
+    data_path: Literal["copying", "sendfile"] = "copying"
+    """How the server sends the file: by reads and writes, or without a copy (sendfile(2))."""
+
+
 class Transfer(Wire):
     """Each pair of client and server moves bytes, one transfer after the other.
 
@@ -474,6 +487,8 @@ class Transfer(Wire):
     """Size of the request that asks for a transfer, and of the answer that confirms one."""
     pause_ns: int = Field(default=0, ge=0)
     """Time between the end of a transfer and the next of the same flow."""
+    ftp: Ftp | None = None
+    """By FTP; None: the bytes follow their request on the same connection."""
 
     @property
     def connected(self) -> Iterator[tuple[str, str]]:
@@ -763,6 +778,10 @@ class ConnectionSamples(Wire):
     client's where they send, both where both do."""
     timeouts: tuple[int, ...]
     """Expiries of those ends' retransmission timers."""
+    connect_ns: tuple[int, ...] | None = None
+    """Of sessions: time until the control connection was open."""
+    login_ns: tuple[int, ...] | None = None
+    """Of sessions: time from there until the session was ready for transfers."""
 
 
 class TransferSamples(Wire):
@@ -778,6 +797,8 @@ class TransferSamples(Wire):
     """Application bytes that the client received."""
     bytes_sent: tuple[int, ...]
     """Application bytes of the client that the server received."""
+    first_byte_ns: tuple[int, ...] | None = None
+    """Of files: when the first byte of data came to the client, or left it."""
 
 
 class RequestHistogram(Wire):

@@ -13,7 +13,8 @@ LISTS_ARE_STALE = '[ "$1" = update ] && touch updated; [ -e updated ]'
 
 
 class TestPrograms:
-    """`tools/programs`: Chromium to open reports, iperf3 and iproute2 for real traffic."""
+    """`tools/programs`: Chromium to open reports, iperf3, iproute2, curl and vsftpd for real
+    traffic."""
 
     def test_root_gets_it_from_debians_packages(self, computer: Machine) -> None:
         computer.install("id", ROOT)
@@ -48,7 +49,7 @@ class TestPrograms:
         assert not [call for call in computer.calls() if call.startswith("apt-get")]
 
     def test_it_is_not_installed_twice(self, computer: Machine) -> None:
-        for program in ("chromium", "iperf3", "ip"):
+        for program in ("chromium", "iperf3", "ip", "curl", "vsftpd"):
             computer.install(program, "")
         computer.install("apt-get", "exit 100")
 

@@ -25,9 +25,8 @@ def held(text: str) -> tuple[str, str]:
     ("fixed", "workload", "said"),
     [
         ("p: ftp", 'transfer: {size: 1 MB, protocol: "${p}"}',
-         "A transfer with protocol: ftp is not carried out yet."),
-        ("s: disk", 'transfer: {size: 1 MB, from: "${s}"}',
-         "A transfer with from: disk is not carried out yet."),
+         "A transfer with protocol: ftp needs a testbed of real hosts, such as netns: the "
+         "simulator carries no files."),
         ("n: true", 'request: {requests: 9, new connections: "${n}"}',
          "A request's new connections are not carried out yet; leave them out."),
     ],

@@ -383,9 +383,8 @@ def test_every_testbed_that_studies_can_name_is_there() -> None:
     [
         ("ethernet", "The workload transactions is not carried out yet; incast, transfer and "
                      "request are."),
-        ("zones", "A transfer with protocol: ftp is not carried out yet."),
-        ("zones", "A transfer with to: ram is not carried out yet."),
-        ("gigabit", "A transfer with data path: copying or sendfile is not carried out yet."),
+        ("zones", "A transfer with protocol: ftp needs a testbed of real hosts, such as netns: the "
+                  "simulator carries no files."),
         ("gigabit", "The instrument snmp cannot be read yet; ports reads a switch's own "
                     "counters."),
         ("trade", "The cpus of host app cannot be simulated yet."),
@@ -396,7 +395,7 @@ def test_what_this_version_cannot_carry_out_is_named(name: str, part: str) -> No
     assert part in unsupported(study, "sim")
 
 
-@pytest.mark.parametrize("name", ["ethernet", "zones", "gigabit", "trade"])
+@pytest.mark.parametrize("name", ["ethernet", "gigabit", "trade"])
 def test_a_study_that_cannot_run_can_be_laid_out(name: str) -> None:
     planned = make_plan(load(ROOT / "studies" / name))
     assert planned.cells
@@ -405,13 +404,41 @@ def test_a_study_that_cannot_run_can_be_laid_out(name: str) -> None:
         planned.plan  # noqa: B018 - reading it is what is refused
 
 
-def test_a_sink_that_discards_is_carried_out_and_a_disk_is_named(small: Small) -> None:
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("from: ram", "is of files, and protocol tcp has none"),
+        ("data path: copying", "is of files, and protocol tcp has none"),
+        ("protocol: ftp, direction: both", "ftp carries a file one way"),
+        ("protocol: ftp, request: 64 B", "ftp has requests of its own"),
+        ("protocol: ftp, data path: sendfile", "sendfile sends a file; write from"),
+        ("protocol: ftp, from: ram, direction: put, data path: sendfile", "it receives a put"),
+    ],
+)
+def test_what_ftp_cannot_do_is_refused(keys: str, said: str, small: Small) -> None:
+    work = f"transfer: {{size: 1 MB, {keys}}}"
+    with pytest.raises(StudyError, match=said):
+        make_plan(small(('incast: {block: "${block}", iterations: 10}', work)))
+
+
+def test_files_of_a_study_are_in_its_plan(small: Small) -> None:
+    work = (
+        "transfer: {size: 1 MB, protocol: ftp, from: cache, to: synced disk, data path: sendfile}"
+    )
+    planned = make_plan(small(('incast: {block: "${block}", iterations: 10}', work)))
+    lowered = planned.plan.runs[0].workload
+    assert isinstance(lowered, wire.Transfer)
+    assert lowered.ftp == wire.Ftp(source="cache", sink="synced disk", data_path="sendfile")
+
+
+def test_a_sink_of_files_is_refused_where_there_are_none(small: Small) -> None:
     """What a factor says decides level by level."""
     study = small(
         ("  servers: 1..3", "  servers: [1]\n  sink: ['null', disk]"),
         ('incast: {block: "${block}", iterations: 10}', 'transfer: {size: 1 MB, to: "${sink}"}'),
     )
-    assert unsupported(study, "sim") == ["A transfer with to: disk is not carried out yet."]
+    with pytest.raises(StudyError, match="is of files, and protocol tcp has none"):
+        make_plan(study)
 
 
 def test_a_growing_factor_is_planned_up_to_its_first_level(small: Small) -> None:

@@ -58,6 +58,16 @@ def test_what_takes_long_is_made_smaller_for_a_trial() -> None:
     assert tried.count("measure") == 3
 
 
+def test_no_disk_takes_part_in_a_trial() -> None:
+    asked = run(100 * _MEGABIT)
+    files = wire.Ftp(source="disk", sink="synced disk")
+    work = wire.Transfer(roles=asked.workload.roles, size_bytes=1_000_000, ftp=files)
+    tried = trial_run(asked.model_copy(update={"workload": work}), 100 * _MEGABIT)
+
+    assert isinstance(tried.workload, wire.Transfer)
+    assert tried.workload.ftp == wire.Ftp()
+
+
 def test_a_trial_ends_however_much_is_asked_for() -> None:
     asked = run(10**13)
     work = wire.Transfer(roles=asked.workload.roles, size_bytes=10**12)

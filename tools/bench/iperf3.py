@@ -128,6 +128,11 @@ class Process:
         assert self._popen.stdout is not None
         return self._popen.stdout
 
+    def terminate(self) -> None:
+        """Ends a program that ends by itself never, and waits for it."""
+        with self._popen:
+            self._popen.terminate()
+
     def end(self) -> float:
         """Waits for its end; the CPU time that it took."""
         _, status, usage = os.wait4(self._popen.pid, 0)

@@ -329,7 +329,8 @@ impl<'a> Driver<'a> {
         let connection = &mut self.connections[number as usize];
         connection.state = State::Open;
         self.agent.output.write(&socket::describe(number, connection.stream())?)?;
-        self.agent.tallies.add(Arc::clone(connection.tally()));
+        let tally = Arc::clone(connection.tally());
+        self.agent.tallies.add(tally);
         self.told = self.clock.now();
         self.application.opened(self.told, number);
         self.flush(number)

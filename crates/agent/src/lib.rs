@@ -12,6 +12,7 @@ mod control;
 mod door;
 mod driver;
 mod failure;
+mod ftp;
 mod greeting;
 mod input;
 mod lateness;
@@ -40,6 +41,7 @@ use crate::input::Lines;
 use crate::output::Output;
 use crate::sampling::Snapshots;
 use crate::tallies::{SeriesSampler, Tallies};
+use crate::workloads::Task;
 
 /// The parts of the traffic thread.
 struct Agent<'a> {
@@ -79,19 +81,22 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     let mut lines = Lines::of_stdin().map_err(Failure::run("standard input"))?;
     let line = lines.wait().map_err(Failure::run("standard input"))?;
     let line = line.ok_or_else(|| Failure::Plan("there is none".to_owned()))?;
-    let plan::Checked { plan, application, workload_connections } = plan::read(&line)?;
+    let plan::Checked { plan, task, workload_connections } = plan::read(&line)?;
     if let Some(cpu) = plan.cpu {
         stay_on(cpu)?;
     }
     tcp_info::check_kernel()?;
     clock::make_sleeps_exact().map_err(Failure::run("PR_SET_TIMERSLACK"))?;
     let tallies = Arc::new(Tallies::default());
-    let snapshots = Snapshots::new(&plan.instruments, Arc::clone(&tallies));
+    let snapshots = Snapshots::new(&plan.instruments, Arc::clone(&tallies), task.uses_files());
     let events = Control::start(lines, plan.time_limit_ms, Arc::clone(output), snapshots)?;
     let sampler = sampling::start(&plan)?;
     let series = start_series(&plan, &tallies)?;
     let agent = Agent { plan: &plan, output: Arc::clone(output), events, tallies };
-    driver::run(&agent, application, workload_connections)?;
+    match task {
+        Task::Application(application) => driver::run(&agent, application, workload_connections)?,
+        Task::Ftp(task) => task.run(&agent)?,
+    }
     for record in series.map(SeriesSampler::stop).into_iter().flatten() {
         output.write(&record)?;
     }

@@ -1,16 +1,15 @@
 //! Checks of a plan beyond its schema.
 
 use netstudy_records::{AgentPlan, ConnectionPlan, ProbePlan};
-use netstudy_workload::Application;
 
 use crate::application;
 use crate::failure::Failure;
-use crate::workloads::{self, Role};
+use crate::workloads::{self, Role, Task};
 
-/// A plan that can be carried out, and the application that it asks for.
+/// A plan that can be carried out, and the task that it asks for.
 pub(crate) struct Checked {
     pub(crate) plan: AgentPlan,
-    pub(crate) application: Box<dyn Application>,
+    pub(crate) task: Task,
     /// How many of the connections are the workload's.
     pub(crate) workload_connections: u32,
 }
@@ -39,10 +38,10 @@ fn check(plan: AgentPlan) -> Result<Checked, String> {
     let role = workloads::of(&plan.workload);
     role.check(workload_connections as usize)?;
     check_directions(&plan, role.as_ref(), workload_connections as usize)?;
-    let application = role.application(&plan, workload_connections);
-    let application = application.map_err(|why| format!("workload: {why}"))?;
+    let task = role.task(&plan, workload_connections);
+    let task = task.map_err(|why| format!("workload: {why}"))?;
     drop(role);
-    Ok(Checked { plan, application, workload_connections })
+    Ok(Checked { plan, task, workload_connections })
 }
 
 /// Clients open connections, servers accept them.
@@ -133,9 +132,35 @@ mod tests {
                 plan["connections"] = serde_json::json!([]);
                 plan["probe"] = serde_json::Value::Null;
             }
+            if workload.contains("ftp") {
+                plan["probe"] = serde_json::Value::Null;
+            }
             let checked = read(plan.to_string().as_bytes());
             assert!(checked.is_ok(), "{workload}: {}", checked.err().expect("a reason"));
         }
+    }
+
+    #[test]
+    fn files_by_ftp_that_cannot_be_carried_are_refused() {
+        let server = r#"{"kind": "ftp-server", "direction": "get", "size_bytes": 5,
+            "store": {"kind": "memory"}, "data_path": "copying", "login": null, "verify": true}"#;
+        for (from, to, says) in [
+            ("copying", "sendfile", "data_path: data that are made in memory"),
+            ("\"get\"", "\"both\"", "direction: a file goes one way"),
+            ("5", "0", "size_bytes: a file has at least one byte"),
+        ] {
+            let mut plan: serde_json::Value =
+                serde_json::from_str(&example("agent-server.json")).expect("JSON");
+            plan["workload"] = serde_json::from_str(&server.replacen(from, to, 1)).expect("JSON");
+            plan["probe"] = serde_json::Value::Null;
+            let failure = read(plan.to_string().as_bytes()).err().expect("a bad plan");
+            assert!(failure.to_string().contains(says), "{failure}");
+        }
+        let mut probed: serde_json::Value =
+            serde_json::from_str(&example("agent-server.json")).expect("JSON");
+        probed["workload"] = serde_json::from_str(server).expect("JSON");
+        let failure = read(probed.to_string().as_bytes()).err().expect("a bad plan");
+        assert!(failure.to_string().contains("no probe beside files"), "{failure}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Counters of the host as records.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +20,13 @@ fn sources(plan: &InstrumentPlan) -> Sources {
 pub(crate) struct Snapshots {
     host: Probe,
     connections: Arc<Tallies>,
+    /// What this process has the disk do is counted too.
+    own_files: bool,
 }
 
 impl Snapshots {
-    pub(crate) fn new(plan: &InstrumentPlan, connections: Arc<Tallies>) -> Self {
-        Self { host: Probe::open(sources(plan)), connections }
+    pub(crate) fn new(plan: &InstrumentPlan, connections: Arc<Tallies>, own_files: bool) -> Self {
+        Self { host: Probe::open(sources(plan)), connections, own_files }
     }
 
     /// All counters now, under the name `name`.
@@ -33,15 +36,41 @@ impl Snapshots {
         let taken = self.host.take();
         let of_host = taken.missing.iter();
         missing.extend(of_host.map(|(source, why)| (source.to_string(), why.clone())));
+        let mut counters = taken.counters();
+        if self.own_files {
+            add_own_files(&mut counters, &mut missing);
+        }
         Snapshot {
             name,
             at_ns: taken.at_ns,
-            counters: taken.counters(),
+            counters,
             gauges: taken.gauges(),
             missing,
             connections,
             cost_ns: taken.cost_ns,
             raw: taken.raw(),
+        }
+    }
+}
+
+/// Bytes that this process has had the disk read, and that it has made the disk write: none of a file
+/// that is in the page cache, or on a RAM disk. /proc/pid/io, proc(5).
+fn add_own_files(counters: &mut BTreeMap<String, u64>, missing: &mut BTreeMap<String, String>) {
+    const PLACE: &str = "/proc/self/io";
+    let text = match fs::read_to_string(PLACE) {
+        Ok(text) => text,
+        Err(error) => {
+            missing.insert(PLACE.to_owned(), error.to_string());
+            return;
+        }
+    };
+    for (field, name) in
+        [("read_bytes", "process_bytes_read"), ("write_bytes", "process_bytes_written")]
+    {
+        let value = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(": "));
+        match value.and_then(|value| value.parse().ok()) {
+            Some(value) => counters.insert(name.to_owned(), value).map_or((), drop),
+            None => missing.insert(format!("{PLACE} {field}"), text.clone()).map_or((), drop),
         }
     }
 }

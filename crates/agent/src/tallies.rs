@@ -1,6 +1,7 @@
 //! Counters of each connection, readable by threads other than the traffic's.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,22 +40,33 @@ impl Tally {
     pub(crate) fn set_sent(&self, bytes: u64) {
         self.sent.store(bytes, Ordering::Relaxed);
     }
+}
 
-    fn bytes(&self) -> [u64; 2] {
-        [&self.received, &self.sent].map(|bytes| bytes.load(Ordering::Relaxed))
-    }
+/// Something that is counted as one connection of the plan.
+pub(crate) trait Tallied: Debug + Send + Sync {
+    /// Its number.
+    fn connection(&self) -> u32;
+
+    /// Bytes received and handed to the kernel.
+    fn bytes(&self) -> [u64; 2];
+
+    /// Values by [`tcp_info::NAMES`]; none: the kernel does not tell them.
+    fn values(&self) -> Option<[u64; tcp_info::NAMES.len()]>;
+
+    /// All its counters. Adds to `missing` why there are none of the kernel's.
+    fn counters(&self, missing: &mut BTreeMap<String, String>) -> ConnectionCounters;
 }
 
 /// The connections that have been opened, in that order.
 #[derive(Debug, Default)]
-pub(crate) struct Tallies(Mutex<Vec<Arc<Tally>>>);
+pub(crate) struct Tallies(Mutex<Vec<Arc<dyn Tallied>>>);
 
 impl Tallies {
-    pub(crate) fn add(&self, tally: Arc<Tally>) {
+    pub(crate) fn add(&self, tally: Arc<dyn Tallied>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(tally);
     }
 
-    fn all(&self) -> Vec<Arc<Tally>> {
+    fn all(&self) -> Vec<Arc<dyn Tallied>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -70,7 +82,19 @@ impl Tallies {
     }
 }
 
-impl Tally {
+impl Tallied for Tally {
+    fn connection(&self) -> u32 {
+        self.connection
+    }
+
+    fn bytes(&self) -> [u64; 2] {
+        [&self.received, &self.sent].map(|bytes| bytes.load(Ordering::Relaxed))
+    }
+
+    fn values(&self) -> Option<[u64; tcp_info::NAMES.len()]> {
+        tcp_info::values(&self.stream).ok()
+    }
+
     fn counters(&self, missing: &mut BTreeMap<String, String>) -> ConnectionCounters {
         let [bytes_received, bytes_sent] = self.bytes();
         let tcp = tcp_info::by_name(&self.stream).unwrap_or_else(|error| {
@@ -130,8 +154,8 @@ impl SeriesSampler {
 
 fn sample(tallies: &Tallies, series: &mut BTreeMap<u32, Series>) {
     for tally in tallies.all() {
-        if let Ok(values) = tcp_info::values(&tally.stream) {
-            let own = series.entry(tally.connection).or_default();
+        if let Some(values) = tally.values() {
+            let own = series.entry(tally.connection()).or_default();
             own.at_ns.push(monotonic_ns());
             own.bytes.push(tally.bytes());
             own.values.push(values);

@@ -24,6 +24,9 @@ getsockopt_impl!(Head, libc::IPPROTO_TCP, libc::TCP_INFO, HeadBytes, sockopt::Ge
 /// `tcpi_total_rto` exists since Linux 6.7.
 const KERNEL_MIN: (u32, u32) = (6, 7);
 
+/// How many of [`NAMES`] are states; those behind them are counters.
+pub(crate) const STATES: usize = 7;
+
 /// Names of ours, and the kernel's without its `tcpi_`.
 pub(crate) const NAMES: [(&str, &str); 12] = [
     ("srtt_us", "rtt"),
@@ -88,8 +91,12 @@ pub(crate) fn values(connection: &impl AsFd) -> Result<[u64; NAMES.len()], Errno
 
 /// Values by name.
 pub(crate) fn by_name(connection: &impl AsFd) -> Result<BTreeMap<String, u64>, Errno> {
-    let names = NAMES.iter().map(|(name, _)| (*name).to_owned());
-    Ok(names.zip(values(connection)?).collect())
+    values(connection).map(named)
+}
+
+/// Values in the order of [`NAMES`], by name.
+pub(crate) fn named(values: [u64; NAMES.len()]) -> BTreeMap<String, u64> {
+    NAMES.iter().map(|(name, _)| (*name).to_owned()).zip(values).collect()
 }
 
 fn read(connection: &impl AsFd) -> Result<TcpInfo, Errno> {

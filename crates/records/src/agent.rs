@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Direction, Jitter, PhaseKind, Until, spans};
+use crate::{DataPath, Direction, Jitter, PhaseKind, Until, spans};
 
 /// The schema of the plan that an agent reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,6 +180,51 @@ pub enum TransferSize {
     },
 }
 
+/// Where the data of a file come from, or go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FileStore {
+    /// They are made in memory, or discarded.
+    Memory,
+    /// They are in a file.
+    Folder {
+        /// Its folder, which is there.
+        folder: String,
+        /// What the folder is on, and what is done about the page cache.
+        place: FilePlace,
+        /// Whether a received file is on the disk before its transfer has ended (fsync(2)).
+        synced: bool,
+    },
+}
+
+/// Where a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FilePlace {
+    /// On a RAM disk.
+    Ram,
+    /// On a disk, and in the page cache.
+    Cache,
+    /// On a disk; before each transfer it is taken out of the page cache.
+    Disk,
+}
+
+/// A user of an FTP server.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FtpLogin {
+    /// Its name.
+    pub user: String,
+    /// Its password. It is never shown.
+    pub password: String,
+}
+
+impl fmt::Debug for FtpLogin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FtpLogin({}, …)", self.user)
+    }
+}
+
 /// A part in the traffic of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -229,6 +274,44 @@ pub enum AgentWorkload {
         /// Size of a request, and of a confirmation.
         request_bytes: u64,
         /// Time from the end of a transfer to the start of the next one on the same connection.
+        #[serde(deserialize_with = "spans::ns")]
+        pause_ns: u64,
+        /// How long the warm-up lasts.
+        warmup: Until,
+        /// How long the measuring phase lasts.
+        measure: Until,
+    },
+    /// Sends a file by FTP to its clients, or takes files from them.
+    FtpServer {
+        /// Which way files go: `get` or `put`.
+        direction: Direction,
+        /// Size of the file that it sends.
+        size_bytes: u64,
+        /// Where the data come from, or go.
+        store: FileStore,
+        /// How it sends a file of a folder.
+        data_path: DataPath,
+        /// Who may log in: from any of the accepted addresses, as one connection after the other; none:
+        /// the agents of the run, by its token.
+        login: Option<FtpLogin>,
+        /// Whether each byte that it receives is verified.
+        verify: bool,
+    },
+    /// Fetches a file by FTP, or sends it, again and again: a session a connection.
+    FtpClient {
+        /// Which way files go: `get` or `put`.
+        direction: Direction,
+        /// Size of the file.
+        size_bytes: u64,
+        /// Its name at the server; of a put, the connection's number is added to it.
+        path: String,
+        /// Where the data come from, or go.
+        store: FileStore,
+        /// By which name it logs in; none: as an agent of the run, by its token.
+        login: Option<FtpLogin>,
+        /// Whether each byte that it receives is verified.
+        verify: bool,
+        /// Time from the end of a transfer to the start of the next one of the same session.
         #[serde(deserialize_with = "spans::ns")]
         pause_ns: u64,
         /// How long the warm-up lasts.
@@ -449,6 +532,18 @@ pub enum AgentRecord {
         started_ns: Vec<u64>,
         /// When its last byte was there, or was confirmed; of a stream: the end of the phase's time.
         ended_ns: Vec<u64>,
+        /// Of files: when the first byte of its data came, or left.
+        #[serde(default)]
+        first_byte_ns: Option<Vec<u64>>,
+    },
+    /// Log-ins of the sessions of a client of FTP, in the order in which they were complete.
+    Sessions {
+        /// Connection of each.
+        connection: Vec<u32>,
+        /// Time until the control connection was open.
+        connect_ns: Vec<u64>,
+        /// Time from there until the session was ready for transfers.
+        login_ns: Vec<u64>,
     },
     /// Bytes of each connection of the workload in each second from the start of the client's measuring
     /// phase until the agent was stopped. Of clients of transfers and requests.
@@ -612,7 +707,7 @@ mod tests {
         let workloads: Vec<AgentWorkload> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             workloads.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 7);
+        assert_eq!(kinds.len(), 9);
     }
 
     #[test]
@@ -621,7 +716,7 @@ mod tests {
         let records: Vec<AgentRecord> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             records.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 17);
+        assert_eq!(kinds.len(), 18);
     }
 
     #[test]

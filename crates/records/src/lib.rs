@@ -14,15 +14,16 @@ mod switch_plan;
 
 pub use agent::{
     AgentPlan, AgentRecord, AgentRecordSchema, AgentSchema, AgentWorkload, Command,
-    ConnectionCounters, ConnectionPlan, Endpoint, InTime, InstrumentPlan, ProbePlan,
-    RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token, TransferSize,
+    ConnectionCounters, ConnectionPlan, Endpoint, FilePlace, FileStore, FtpLogin, InTime,
+    InstrumentPlan, ProbePlan, RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token,
+    TransferSize,
 };
 pub use latencies::{Answers, Latencies};
 pub use plan::{
-    Buffer, CongestionControl, Direction, Forwarding, Group, Host, Incast, Instrument,
-    InstrumentKind, Jitter, Link, Network, Nic, Node, OffloadRule, Phase, PhaseKind, Plan,
-    PlanSchema, Port, Probe, Recovery, Request, Roles, RtoRule, Run, Switch, Tcp, Transfer,
-    Treatment, Until, Workload, Zone,
+    Buffer, CongestionControl, DataPath, Direction, FileSink, FileSource, Forwarding, Ftp, Group,
+    Host, Incast, Instrument, InstrumentKind, Jitter, Link, Network, Nic, Node, OffloadRule, Phase,
+    PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles, RtoRule, Run, Switch, Tcp,
+    Transfer, Treatment, Until, Workload, Zone,
 };
 pub use record::{
     Check, ConnectionSamples, Edge, IterationSamples, Mode, PhaseTimes, Readings, Reconciliation,

@@ -477,6 +477,60 @@ pub struct Transfer {
     /// Time between the end of a transfer and the next of the same flow.
     #[serde(deserialize_with = "spans::ns")]
     pub pause_ns: u64,
+    /// By FTP; none: the bytes follow their request on the same connection.
+    #[serde(default)]
+    pub ftp: Option<Ftp>,
+}
+
+/// Transfers are files by FTP: each flow is a session, each transfer has a data connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ftp {
+    /// Where the sender has the file.
+    pub source: FileSource,
+    /// What the receiver does with the bytes.
+    pub sink: FileSink,
+    /// How the server sends the file.
+    pub data_path: DataPath,
+}
+
+/// Where the sender of a file has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileSource {
+    /// Nowhere: its bytes are made.
+    Memory,
+    /// On a RAM disk.
+    Ram,
+    /// In the page cache.
+    Cache,
+    /// On a disk, from which each transfer reads it.
+    Disk,
+}
+
+/// What the receiver of a file does with its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileSink {
+    /// It discards them.
+    Null,
+    /// It writes them to a RAM disk.
+    Ram,
+    /// It writes them to a disk.
+    Disk,
+    /// It has them on the disk before the transfer ends (fsync(2)).
+    #[serde(rename = "synced disk")]
+    SyncedDisk,
+}
+
+/// How a server sends a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DataPath {
+    /// It reads the file and writes to the socket.
+    Copying,
+    /// The kernel sends it without a copy through user space (sendfile(2)).
+    Sendfile,
 }
 
 /// Each pair of client and server exchanges requests and responses. Phases count the requests of each

@@ -178,6 +178,12 @@ pub struct ConnectionSamples {
     pub retransmissions: Vec<u64>,
     /// Expiries of those ends' retransmission timers.
     pub timeouts: Vec<u64>,
+    /// Of sessions: time until the control connection was open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_ns: Option<Vec<u64>>,
+    /// Of sessions: time from there until the session was ready for transfers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login_ns: Option<Vec<u64>>,
 }
 
 /// One value a transfer that ended in the measuring phase.
@@ -193,6 +199,9 @@ pub struct TransferSamples {
     pub bytes_received: Vec<u64>,
     /// Application bytes that the client sent.
     pub bytes_sent: Vec<u64>,
+    /// Of files: when the first byte of data came to the client, or left it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte_ns: Option<Vec<u64>>,
 }
 
 /// Latencies of the requests of one client: a log-linear histogram (`HdrHistogram`).

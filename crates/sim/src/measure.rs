@@ -689,7 +689,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             Sample::Iteration { started, ended } => {
                 self.measure().sample_iteration(at, started, ended);
             }
-            Sample::Transfer { connection, bytes_received, bytes_sent, started, ended }
+            Sample::Transfer { connection, bytes_received, bytes_sent, started, ended, .. }
                 if is_measured =>
             {
                 let connection = self.end_of(host, connection).connection() as u32;

@@ -170,6 +170,8 @@ fn connections(
         busy_ns: workloads::of(run).busy_ns(cast, outcome),
         retransmissions: of_senders(|end| end.segments_retransmitted),
         timeouts: of_senders(|end| end.timeouts),
+        connect_ns: None,
+        login_ns: None,
     }
 }
 

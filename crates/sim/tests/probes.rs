@@ -23,6 +23,7 @@ fn probed(size_bytes: Option<u64>, phases: &[(PhaseKind, Option<u64>)]) -> Run {
         flows: 1,
         request_bytes: 64,
         pause_ns: MS,
+        ftp: None,
     });
     run.probe =
         Some(Probe { every_ns: 10 * MS, request_bytes: PROBE_BYTES, response_bytes: PROBE_BYTES });

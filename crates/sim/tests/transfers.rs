@@ -35,6 +35,7 @@ fn transfers(clients: u32, servers: u32, direction: Direction, size_bytes: u64) 
         flows: 1,
         request_bytes: 64,
         pause_ns: 1_000_000,
+        ftp: None,
     });
     run
 }

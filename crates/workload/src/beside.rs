@@ -142,11 +142,18 @@ impl Action {
                 bytes_received,
                 bytes_sent,
                 started,
+                first_byte,
                 ended,
             }) => {
                 let connection = connection + shift;
-                let sample =
-                    Sample::Transfer { connection, bytes_received, bytes_sent, started, ended };
+                let sample = Sample::Transfer {
+                    connection,
+                    bytes_received,
+                    bytes_sent,
+                    started,
+                    first_byte,
+                    ended,
+                };
                 Self::Sample(sample)
             }
             Self::Sample(Sample::Iteration { .. })

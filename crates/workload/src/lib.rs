@@ -7,6 +7,7 @@ extern crate alloc;
 mod application;
 mod beside;
 mod client_or_server;
+pub mod ftp;
 mod incast;
 mod outbox;
 mod phases;

@@ -58,6 +58,8 @@ pub enum Sample {
         bytes_sent: u64,
         /// When it was due.
         started: Time,
+        /// When the first byte of its data came, or left; none: that is not observed.
+        first_byte: Option<Time>,
         /// When its last byte was there, or was confirmed by the receiving application.
         ended: Time,
     },

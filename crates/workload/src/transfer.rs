@@ -370,6 +370,7 @@ impl TransferClient {
                 .payload_sent(total.acknowledged)
                 .saturating_sub(shape.payload_sent(before.acknowledged)),
             started,
+            first_byte: None,
             ended: now,
         };
         self.outbox.push(now, Action::Sample(sample));
@@ -399,6 +400,7 @@ impl TransferClient {
             bytes_received: shape.payload_received(shape.answered()),
             bytes_sent: shape.payload_sent(shape.asked()),
             started,
+            first_byte: None,
             ended: now,
         };
         self.outbox.push(now, Action::Sample(sample));

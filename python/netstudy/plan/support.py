@@ -43,6 +43,9 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
     for name, host in study.topology.groups.items():
         if testbed == "sim" and host.cpu_quota is not None:
             yield f"The cpu_quota of host {name} needs a testbed of real hosts, such as netns."
+    workload = study.workload
+    if testbed == "sim" and (lowering := lowering_of_spec(workload.spec)):
+        yield from lowering.not_simulated(workload.spec, study, ("workload", workload.kind))
 
 
 def _not_reported(study: Study) -> Iterator[str]:

@@ -18,7 +18,6 @@ from tests.study.keys.effects import (
     examples,
     in_plan,
     nonsense_in,
-    not_carried_out,
     refused,
 )
 
@@ -26,6 +25,9 @@ _PROBED = changed(INCAST, {"workload.probe": {"every": "10 ms"}})
 _APPLICATION = nonsense_in("The workload transactions is not carried out yet")
 _OWN_MIX = changed(TRANSACTIONS, {"workload.transactions.mix": {"home": "50 %", "quotes": "50 %"}})
 _SHARES = ("home", "quotes", "logout", "register", "account", "portfolio", "buy", "sell", "update")
+_BY_FTP = changed(
+    TRANSFER, {"workload.transfer": {"size": "1 MB", "protocol": "ftp", "from": "ram"}}
+)
 _OTHER = changed(TRANSFER, {"topology.hosts.more": {"profile": "host-10g"}})
 
 
@@ -90,11 +92,12 @@ LOAD = {
             },
         ),
         **examples(refused, AT_LENGTH, "workload.transfer", {"placement": "elsewhere"}),
+        **examples(in_plan, TRANSFER, "workload.transfer", {"protocol": "ftp"}),
         **examples(
-            not_carried_out,
-            TRANSFER,
+            in_plan,
+            _BY_FTP,
             "workload.transfer",
-            {"protocol": "ftp", "from": "disk", "to": "disk", "data path": "sendfile"},
+            {"from": "disk", "to": "disk", "data path": "sendfile"},
         ),
     },
     "Request": {

@@ -1,6 +1,7 @@
 //! The agent's roles in workloads, one file a workload. The rest of this crate asks the traits here and names
 //! no workload.
 
+mod ftp;
 mod incast;
 mod observer;
 mod request;
@@ -13,7 +14,23 @@ use netstudy_workload::{Application, Phases, Sample, Until};
 
 use crate::application::HOLD;
 use crate::clock::Clock;
+use crate::ftp::FtpTask;
 use crate::tcp_info::Losses;
+
+/// What an agent carries out.
+pub(crate) enum Task {
+    /// An application over the connections of the plan.
+    Application(Box<dyn Application>),
+    /// Sessions of FTP.
+    Ftp(FtpTask),
+}
+
+impl Task {
+    /// Whether it reads or writes files, so that what the process has the disk do is counted.
+    pub(crate) const fn uses_files(&self) -> bool {
+        matches!(self, Self::Ftp(_))
+    }
+}
 
 /// A role of a workload, as a plan asks for it.
 pub(crate) trait Role {
@@ -33,15 +50,25 @@ pub(crate) trait Role {
     /// Whether the agent opens the connections (a client) or accepts them (a server).
     fn opens(&self) -> bool;
 
+    /// Its task: by default the application.
+    ///
+    /// # Errors
+    /// Says why there can be none.
+    fn task(&self, plan: &AgentPlan, connections: u32) -> Result<Task, String> {
+        self.application(plan, connections).map(Task::Application)
+    }
+
     /// Its application, with the probe of the plan beside it.
     ///
     /// # Errors
     /// Says why there can be none.
     fn application(
         &self,
-        plan: &AgentPlan,
-        connections: u32,
-    ) -> Result<Box<dyn Application>, String>;
+        _plan: &AgentPlan,
+        _connections: u32,
+    ) -> Result<Box<dyn Application>, String> {
+        unreachable!("a role without an application has another task")
+    }
 
     /// Records of its traffic; `connections` are the workload's.
     fn recording(&self, _connections: u32) -> Box<dyn Recording> {
@@ -144,6 +171,29 @@ pub(crate) fn of(workload: &AgentWorkload) -> Box<dyn Role + '_> {
             pause: Duration::from_ns(pause_ns),
             phases: phases(warmup, measure),
         }),
+        AgentWorkload::FtpServer { direction, size_bytes, store, data_path, login, verify } => {
+            Box::new(ftp::Server {
+                file: ftp::file(*direction, *size_bytes, store, login.as_ref(), *verify),
+                data_path: *data_path,
+            })
+        }
+        AgentWorkload::FtpClient {
+            direction,
+            size_bytes,
+            path,
+            store,
+            login,
+            verify,
+            pause_ns,
+            warmup,
+            measure,
+        } => Box::new(ftp::Client {
+            file: ftp::file(*direction, *size_bytes, store, login.as_ref(), *verify),
+            path,
+            pause_ns: *pause_ns,
+            warmup: *warmup,
+            measure: *measure,
+        }),
         &AgentWorkload::RequestServer { request_bytes, response_bytes } => {
             Box::new(request::Server { shape: request::shape(request_bytes, response_bytes) })
         }
@@ -176,7 +226,7 @@ impl Spans {
     }
 }
 
-fn phases(warmup: records::Until, measure: records::Until) -> Phases {
+pub(crate) fn phases(warmup: records::Until, measure: records::Until) -> Phases {
     let until = |until| match until {
         records::Until::Count { count } => Until::Count(u64::from(count)),
         records::Until::Time { ns } => Until::Time(Duration::from_ns(ns)),

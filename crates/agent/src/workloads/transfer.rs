@@ -85,16 +85,18 @@ pub(super) fn shape(
 
 /// Transfers of a client.
 #[derive(Default)]
-struct Transfers {
+pub(super) struct Transfers {
     connection: Vec<u32>,
     bytes_received: Vec<u64>,
     bytes_sent: Vec<u64>,
     spans: Spans,
+    first_byte_ns: Vec<u64>,
 }
 
 impl Recording for Transfers {
     fn sample(&mut self, clock: Clock, sample: Sample, over: Option<Time>) {
-        let Sample::Transfer { connection, bytes_received, bytes_sent, started, ended } = sample
+        let Sample::Transfer { connection, bytes_received, bytes_sent, started, first_byte, ended } =
+            sample
         else {
             unreachable!("the samples of transfers are transfers")
         };
@@ -104,11 +106,12 @@ impl Recording for Transfers {
             self.bytes_received.push(bytes_received);
             self.bytes_sent.push(bytes_sent);
             self.spans.add(clock, started, ended);
+            self.first_byte_ns.extend(first_byte.map(|at| clock.as_ns(at)));
         }
     }
 
     fn into_records(self: Box<Self>) -> Vec<AgentRecord> {
-        let Self { connection, bytes_received, bytes_sent, spans } = *self;
+        let Self { connection, bytes_received, bytes_sent, spans, first_byte_ns } = *self;
         let Spans { started_ns, ended_ns } = spans;
         vec![AgentRecord::Transfers {
             connection,
@@ -116,6 +119,7 @@ impl Recording for Transfers {
             bytes_sent,
             started_ns,
             ended_ns,
+            first_byte_ns: (!first_byte_ns.is_empty()).then_some(first_byte_ns),
         }]
     }
 }

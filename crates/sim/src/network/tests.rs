@@ -335,6 +335,7 @@ fn any_to_any() -> impl Strategy<Value = Run> {
                     flows,
                     request_bytes: 64,
                     pause_ns,
+                    ftp: None,
                 })
             } else {
                 Workload::Request(Request {

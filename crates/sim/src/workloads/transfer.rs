@@ -58,6 +58,9 @@ impl Applications for Transfer {
         cast: &Cast,
         wiring: &Wiring,
     ) -> Result<Vec<Self::Application>, String> {
+        if self.ftp.is_some() {
+            return Err("the simulator carries no files by FTP".to_owned());
+        }
         let shape = TransferShape {
             direction: match self.direction {
                 records::Direction::Get => Direction::Get,

@@ -13,6 +13,7 @@ from netstudy.analysis.metrics import CLIENT_CLOCK, SOCKETS, Metric, Percentile,
 from netstudy.analysis.samples import (
     BITS_PER_MEGABIT,
     BYTES_PER_GB,
+    NS_PER_MS,
     NS_PER_S,
     Floats,
     RunSample,
@@ -206,6 +207,103 @@ TRANSFER_P99 = _transfer_time(
     "99th percentile of the times of all transfers of a fixed size",
     Percentile(0.99, TIMES),
 )
+
+
+def _first_bytes(run: RunSample) -> Floats | None:
+    """Times from the command for each file to its first byte, in ms."""
+    starts, firsts = run.column("transfer", "start_ns"), run.column("transfer", "first_byte_ns")
+    if starts is None or firsts is None:
+        return None
+    return np.asarray((firsts - starts) / NS_PER_MS)
+
+
+FIRST_BYTES = raw("transfer", _first_bytes)
+
+
+def _mean_first_byte(run: RunSample) -> Terms | None:
+    times = _first_bytes(run)
+    return None if times is None else each(times)
+
+
+def _first_byte(
+    statistic: str,
+    label: str,
+    formula: str,
+    reading: RatioOfSums | Percentile,
+    sampled: SampledQuantity | None = None,
+) -> Metric:
+    return Metric(
+        name=f"first_byte_ms_{statistic}",
+        label=label,
+        unit="ms",
+        formula=formula,
+        direction="lower",
+        instruments=(CLIENT_CLOCK,),
+        decimals=3,
+        title=f"{label[:1].upper()}{label[1:]}",
+        figure="first_byte" if statistic == "mean" else f"first_byte_{statistic}",
+        reading=reading,
+        sampled=sampled,
+    )
+
+
+_FIRST_BYTE = "times from the first command for a file to its first byte of data, by FTP"
+FIRST_BYTE = _first_byte(
+    "mean",
+    "time to the first byte",
+    f"sum of the {_FIRST_BYTE} ÷ their number",
+    RatioOfSums(_mean_first_byte),
+    FIRST_BYTES,
+)
+FIRST_BYTE_P50 = _first_byte(
+    "p50",
+    "median time to the first byte",
+    f"50th percentile of the {_FIRST_BYTE}",
+    Percentile(0.50, FIRST_BYTES),
+)
+FIRST_BYTE_P99 = _first_byte(
+    "p99",
+    "99th percentile of the time to the first byte",
+    f"99th percentile of the {_FIRST_BYTE}",
+    Percentile(0.99, FIRST_BYTES),
+)
+
+
+def _part_of_session(column: str) -> RatioOfSums:
+    def of(run: RunSample) -> Terms | None:
+        times = run.column("connection", column)
+        return None if times is None else each(np.asarray(times / NS_PER_MS))
+
+    return RatioOfSums(of)
+
+
+def _session_time(part: str, label: str, formula: str) -> Metric:
+    return Metric(
+        name=f"{part}_ms_mean",
+        label=label,
+        unit="ms",
+        formula=formula,
+        direction="lower",
+        instruments=(CLIENT_CLOCK,),
+        decimals=3,
+        title=f"{label[:1].upper()}{label[1:]}",
+        figure=part,
+        reading=_part_of_session(f"{part}_ns"),
+    )
+
+
+CONNECT = _session_time(
+    "connect",
+    "time to connect",
+    "sum of the times in which the control connections of the sessions were opened, by FTP ÷ their "
+    "number",
+)
+LOGIN = _session_time(
+    "login",
+    "time to log in",
+    "sum of the times from an open control connection until the session was ready for transfers, "
+    "by FTP ÷ their number",
+)
 FAIRNESS = Metric(
     name="fairness_index",
     label="fairness index",
@@ -284,6 +382,11 @@ TRANSFERS = WorkloadAnalysis(
         TRANSFER,
         TRANSFER_P50,
         TRANSFER_P99,
+        FIRST_BYTE,
+        FIRST_BYTE_P50,
+        FIRST_BYTE_P99,
+        CONNECT,
+        LOGIN,
         FAIRNESS,
         MOVED,
         DROPS,
@@ -304,7 +407,10 @@ TRANSFERS = WorkloadAnalysis(
     ),
     counted=Counted("transfer", _transfers),
     is_sampled=_is_sampled,
-    further=tuple(further(TRANSFER, ("p50", "p99"))),
+    further=(
+        *further(TRANSFER, ("p50", "p99")),
+        *further(FIRST_BYTE, ("p50", "p99")),
+    ),
     drops=DROPS,
     retransmissions=RETRANSMISSIONS,
     timeouts=TIMEOUTS,

@@ -94,6 +94,10 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         """Parts that a plan holds but no testbed of this version carries out, one sentence each."""
         yield from ()
 
+    def not_simulated(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
+        """Parts that only real hosts carry out, one sentence each."""
+        yield from ()
+
     @abstractmethod
     def roles(self, spec: SpecT, topology: Topology, path: Path) -> Roles:
         """Client and server; `path` is the workload's place in the study."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from netstudy import wire
 from netstudy.documents.problems import Path
 from netstudy.plan.network import Refuse
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads.base import Counts, Load, Lowering, Roles
-from netstudy.study import Study, level_text
+from netstudy.study import Study
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
 from netstudy.study.workloads.transfer import Transfer
@@ -21,15 +21,6 @@ _TRANSFER_BYTES = 60
 _SECOND_BYTES = 40
 """Size of a second of a connection in a record."""
 
-_CARRIED_OUT: Mapping[str, tuple[str, ...]] = {
-    "protocol": ("tcp",),
-    "from": (),
-    "to": ("null",),
-    "data path": (),
-}
-"""Key -> the supported levels: data are generated in memory, sent by TCP, and discarded."""
-_FIELDS = {"from": "from_", "data path": "data_path"}
-
 
 class TransferLowering(Lowering[Transfer, wire.Transfer]):
     """Transfers of each flow, one after the other."""
@@ -38,14 +29,14 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
     wired = wire.Transfer
     unit = "transfers"
 
-    def left_out(self, spec: Transfer, study: Study, path: Path) -> Iterator[str]:
-        """Other protocols than plain TCP, files, and the servers' ways to read them."""
-        for key, levels in _CARRIED_OUT.items():
-            value = getattr(spec, _FIELDS.get(key, key))
-            found = [level_text(level) for _, level in study.levels_at((*path, key), value)]
-            other = list(dict.fromkeys(level for level in found if level not in levels))
-            if other:
-                yield f"A transfer with {key}: {' or '.join(other)} is not carried out yet."
+    def not_simulated(self, spec: Transfer, study: Study, path: Path) -> Iterator[str]:
+        """Files by FTP."""
+        levels = study.levels_at((*path, "protocol"), spec.protocol)
+        if any(level == "ftp" for _, level in levels):
+            yield (
+                "A transfer with protocol: ftp needs a testbed of real hosts, such as netns: the "
+                "simulator carries no files."
+            )
 
     def roles(self, spec: Transfer, topology: Topology, path: Path) -> Roles:
         """Named hosts, or those of a placement: the receiver of a get is the client."""
@@ -64,10 +55,13 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         self,
         spec: Transfer,
         roles: wire.Roles,
-        path: Path,  # noqa: ARG002
-        refuse: Refuse,  # noqa: ARG002
+        path: Path,
+        refuse: Refuse,
     ) -> wire.Transfer:
-        """Every value of the study fits the wire."""
+        """Refuses files where there are none, and what FTP cannot do."""
+        by_ftp = concrete(spec.protocol) == "ftp"
+        for key, why in _ftp_problems(spec) if by_ftp else _tcp_problems(spec):
+            refuse((*path, key), why)
         return wire.Transfer(
             roles=roles,
             direction=concrete(spec.direction),
@@ -75,6 +69,7 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
             flows=concrete(spec.flows),
             request_bytes=concrete(spec.request),
             pause_ns=concrete(spec.pause),
+            ftp=_ftp(spec) if by_ftp else None,
         )
 
     def counts(self, spec: Transfer) -> Counts:
@@ -98,3 +93,40 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         """A row for each transfer, and one for each connection and second."""
         transfers = count if work.size_bytes is not None else 1
         return len(list(work.connected)) * (transfers * _TRANSFER_BYTES + seconds * _SECOND_BYTES)
+
+
+def _ftp(spec: Transfer) -> wire.Ftp:
+    source, data_path = concrete(spec.from_), concrete(spec.data_path)
+    return wire.Ftp(
+        source="memory" if source is None else source,
+        sink=concrete(spec.to),
+        data_path="copying" if data_path is None else data_path,
+    )
+
+
+def _tcp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
+    """Key and reason of what only files have."""
+    given = {"from": spec.from_, "data path": spec.data_path}
+    for key, value in given.items():
+        if concrete(value) is not None:
+            yield (
+                key,
+                "is of files, and protocol tcp has none; write protocol: ftp, or leave it out",
+            )
+    if concrete(spec.to) != "null":
+        yield "to", "is of files, and protocol tcp has none; write protocol: ftp, or to: 'null'"
+
+
+def _ftp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
+    """Key and reason of what FTP cannot do."""
+    if concrete(spec.size) is None:
+        yield "protocol", "ftp carries files, which have a size; write one"
+    if concrete(spec.direction) == "both":
+        yield "direction", "ftp carries a file one way; write get or put"
+    if "request" in spec.model_fields_set:
+        yield "request", "ftp has requests of its own; leave it out"
+    if concrete(spec.data_path) == "sendfile":
+        if concrete(spec.from_) is None:
+            yield "data path", "sendfile sends a file; write from: ram, cache or disk"
+        if concrete(spec.direction) == "put":
+            yield "data path", "says how the server sends, and it receives a put; leave it out"

@@ -48,8 +48,9 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
     )
     return [
         say(
-            "{measured}: {clients} {move} bytes {ways} {servers}, over {flows} for each pair; a "
-            "flow carries {what}{pause}.",
+            "{measured}: {clients} {move} bytes {ways} {servers}{protocol}, over {flows} for each "
+            "pair; a flow carries {what}{pause}.",
+            protocol=_protocol(works),
             measured=measured(runs, "transfer"),
             clients=clients,
             move=Name("moves" if str(clients).startswith("1 ") else "move"),
@@ -58,6 +59,48 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
             flows=things(flows, "flow"),
             what=what,
             pause=_pause(works),
+        ),
+        *_files(works),
+    ]
+
+
+def _protocol(works: Sequence[Transfer]) -> Sentence:
+    by_ftp = {work.ftp is not None for work in works}
+    if by_ftp == {True}:
+        return say(" by FTP")
+    return say(" by FTP or plain TCP") if by_ftp == {True, False} else say("")
+
+
+_SOURCES = {
+    "memory": "makes its bytes in memory",
+    "ram": "has it on a RAM disk",
+    "cache": "has it in the page cache",
+    "disk": "reads it from a disk",
+}
+_SINKS = {
+    "null": "discards it",
+    "ram": "keeps it on a RAM disk",
+    "disk": "writes it to a disk",
+    "synced disk": "has it on a disk before the transfer ends",
+}
+_DATA_PATHS = {"copying": "by reads and writes", "sendfile": "by sendfile(2), without a copy"}
+
+
+def _files(works: Sequence[Transfer]) -> list[Sentence]:
+    """Where the files of FTP come from and go, and how the server sends them."""
+    ftp = [work.ftp for work in works if work.ftp is not None]
+    if not ftp:
+        return []
+    gets = {work.direction for work in works if work.ftp is not None} == {"get"}
+    paths = texts(_DATA_PATHS[one.data_path] for one in ftp)
+    return [
+        say(
+            "The sender of a file {source}{path}; the receiver {sink}. A session logs in before "
+            "the warm-up, and each file has a passive data connection of its own. A transfer lasts "
+            "from its first command to its last byte stored.",
+            source=Name(texts(_SOURCES[one.source] for one in ftp)),
+            path=say(", and sends it {how}", how=Name(paths)) if gets else say(""),
+            sink=Name(texts(_SINKS[one.sink] for one in ftp)),
         )
     ]
 

@@ -36,15 +36,21 @@ Direction = Annotated[
     Literal["get", "put", "both"] | Ref, Typed(Choice(("get", "put", "both"), "a direction"))
 ]
 Source = Annotated[
-    str | Ref, Typed(Choice(("ram", "cache", "disk"), "a place that data come from"))
+    Literal["ram", "cache", "disk"] | Ref,
+    Typed(Choice(("ram", "cache", "disk"), "a place that data come from")),
 ]
-Sink = Annotated[str | Ref, Typed(Choice(("ram", "disk", "null"), "a place that data go to"))]
-DataPath = Annotated[str | Ref, Typed(Choice(("copying", "sendfile"), "a data path"))]
+Sink = Annotated[
+    Literal["ram", "disk", "synced disk", "null"] | Ref,
+    Typed(Choice(("ram", "disk", "synced disk", "null"), "a place that data go to")),
+]
+DataPath = Annotated[
+    Literal["copying", "sendfile"] | Ref, Typed(Choice(("copying", "sendfile"), "a data path"))
+]
 
 
 class Transfer(Spec):
     """Each pair of client and server moves bytes, one transfer after the other, on connections that
-    stay open."""
+    stay open; files by FTP, on a data connection each."""
 
     words: ClassVar[MetricWords] = MetricWords(
         metrics={
@@ -56,6 +62,13 @@ class Transfer(Spec):
                 "application bytes to the servers, as a rate, where bytes go both ways"
             ),
             "transfer_s": WorkloadMetric("time of one transfer", STATISTICS, samples="each"),
+            "first_byte_ms": WorkloadMetric(
+                "time from the command for a file to its first byte, by FTP",
+                STATISTICS,
+                samples="each",
+            ),
+            "connect_ms": WorkloadMetric("time to open a control connection, by FTP", ("mean",)),
+            "login_ms": WorkloadMetric("time to log in, by FTP", ("mean",)),
             "fairness_index": WorkloadMetric(
                 "equality of the goodputs of the connections (Jain's index)"
             ),
@@ -74,6 +87,11 @@ class Transfer(Spec):
             "transfer": "mean transfer time",
             "transfer_p50": "median transfer time",
             "transfer_p99": "99th percentile of the transfer time",
+            "first_byte": "mean time to the first byte of a file",
+            "first_byte_p50": "median time to the first byte of a file",
+            "first_byte_p99": "99th percentile of the time to the first byte of a file",
+            "connect": "mean time to open a control connection",
+            "login": "mean time to log in",
             "fairness": "fairness index of the connections",
             "moved": "bytes moved in a run",
             "drops": "dropped packets a GB",
@@ -96,7 +114,8 @@ class Transfer(Spec):
     """A placement of the topology that names both ends, in place of `clients` and `servers`."""
     protocol: Protocol = "tcp"
     """`tcp`: a request of some bytes, then the data, on a connection of its own that stays open.
-    `ftp`: the file transfer protocol."""
+    `ftp`: files by the file transfer protocol; each flow is a session that logs in before the
+    warm-up, and each transfer has a passive data connection of its own."""
     direction: Direction = "get"
     """`get`: from the server; `put`: to the server; `both` ways at once on the same connection."""
     size: PositiveSize | None = None
@@ -112,14 +131,18 @@ class Transfer(Spec):
     pause: Pause = 0
     """Time between the end of a transfer and the next of the same flow."""
     request: PositiveSize = 64
-    """Size of the request for a transfer, and of the answer that confirms one."""
+    """Size of the request for a transfer, and of the answer that confirms one; FTP has its own."""
     from_: Source | None = Field(default=None, alias="from")
-    """Where the sender has the data: RAM disk, page cache, or disk; without it, made in memory."""
+    """Where the sender of an FTP transfer has the file: on a RAM disk; on a disk and in the page
+    cache, which is checked; on a disk, from which each transfer reads it. Without it its bytes are
+    made in memory."""
     to: Sink = "null"
-    """What the receiver does with them: keep them in a RAM disk, write them to disk, discard
-    them."""
+    """What the receiver of an FTP transfer does with the file: keep it on a RAM disk; write it to a
+    disk; have it on the disk before the transfer ends (fsync), which makes it last longer; discard
+    it."""
     data_path: DataPath | None = Field(default=None, alias="data path")
-    """Whether the server copies the data through user space."""
+    """How an FTP server sends a file: `copying` reads it and writes it to the socket, `sendfile`
+    has the kernel send it; without it, `copying`."""
 
     @property
     def places(self) -> Mapping[str, Place]:

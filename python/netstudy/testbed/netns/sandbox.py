@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import NoReturn
 
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns.namespaces import FOLDER, program, run_program
+from netstudy.testbed.workloads.base import DISK_FOLDER
 
 _NEEDED = (1 << 12) | (1 << 21)  # CAP_NET_ADMIN, CAP_SYS_ADMIN: linux/capability.h
 
@@ -74,6 +77,23 @@ def enter() -> None:
     FOLDER.mkdir()
     _mount_proc()
     run_program("ip", "link", "set", "lo", "up")
+
+
+@contextmanager
+def file_folders(needed: Collection[str], captures: Path | None) -> Iterator[None]:
+    """Make the folders that agents need for files, and empty them in the end.
+
+    /run is a RAM disk of the sandbox. The folder on a disk lies beside the captures, so that it is
+    found and cleaned up with the results of a run that was killed.
+    """
+    if captures is not None:
+        captures.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="netstudy-files-", dir=captures or "/var/tmp") as on_disk:
+        for folder in needed:
+            Path(folder).mkdir(exist_ok=True)
+            if folder == DISK_FOLDER:
+                run_program("mount", "--bind", on_disk, folder)
+        yield
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

@@ -9,6 +9,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import NAMES, Switching, make_layout
 from netstudy.testbed.netns.network import network
 from netstudy.testbed.netns.runner import OnProgress, carry_out
+from netstudy.testbed.netns.sandbox import file_folders
 from netstudy.testbed.netns.setting import SILENCE_S, Setting, cpu_pinning
 from netstudy.testbed.netns.tuning import prefer_this_process
 from netstudy.testbed.netns.unsupported import notes
@@ -37,6 +39,7 @@ from netstudy.testbed.real.assemble import failed_record, interference, run_reco
 from netstudy.testbed.real.captures import keep, set_aside
 from netstudy.testbed.real.processes import NodeError, Transcript
 from netstudy.testbed.real.progress import Progress
+from netstudy.testbed.workloads import traffic_of
 
 _DISTURBED = "disturbed"
 """In the name of the capture of an attempt that does not count, with a number."""
@@ -86,14 +89,17 @@ def supervise(
     below = machine(machine_sysctls or {})
     keeping = _Keeping(captures, below, (preferred,)) if captures else None
     progress = Progress(plan)
-    for done, run in enumerate(plan.runs):
-        layout = make_layout(run.network, kernel, switching=switching, receive_cpu=own.hosts)
-        setting = Setting(run, layout, engine, own, silence_s)
-        transcripts = captures / f"{run.id}{CAPTURE}" if captures else None
-        tell = partial(_tell, progress, done)
-        attempt = partial(_record, setting, kernel, keeping, transcripts, tell)
-        _write(undisturbed(attempt, transcripts))
-        _write(progress.between(done + 1))
+    works = [run.workload for run in plan.runs]
+    needed = {folder for work in works for folder in traffic_of(work).folders(work)}
+    with file_folders(needed, captures) if needed else nullcontext():
+        for done, run in enumerate(plan.runs):
+            layout = make_layout(run.network, kernel, switching=switching, receive_cpu=own.hosts)
+            setting = Setting(run, layout, engine, own, silence_s)
+            transcripts = captures / f"{run.id}{CAPTURE}" if captures else None
+            tell = partial(_tell, progress, done)
+            attempt = partial(_record, setting, kernel, keeping, transcripts, tell)
+            _write(undisturbed(attempt, transcripts))
+            _write(progress.between(done + 1))
     _write(wire.EndRecord(runs=len(plan.runs)))
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from netstudy.testbed.real.counters import growth, summed
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.laws import port_growth
+from netstudy.testbed.workloads import traffic_of
 from netstudy.units import (
     CHECK_SEQUENCE_BYTES,
     ETHERNET_HEADER_BYTES,
@@ -114,7 +115,10 @@ def _growth_of(agent: AgentEvidence, number: int) -> Mapping[str, int]:
 def reconciliation(evidence: Evidence) -> tuple[Reconciliation, ...]:
     """Every check whose counters exist, whether it holds or not."""
     found = _Counted(evidence)
-    checks = (_payload, _forwarded, _frame_bytes, _wire, _losses, _flows, _timeouts, _into_switch)
+    checks = [_forwarded, _frame_bytes, _losses, _flows, _timeouts, _into_switch]
+    work = evidence.run.workload
+    if traffic_of(work).is_all_payload(work):
+        checks = [_payload, _forwarded, _frame_bytes, _wire, *checks[2:]]
     return tuple(one for check in checks for one in check(found))
 
 

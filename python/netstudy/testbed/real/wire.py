@@ -184,6 +184,73 @@ class TransferClient(Wire):
     """A time, or at least one transfer; a stream takes a time."""
 
 
+class MemoryStore(Wire):
+    """The data of files are made in memory, or discarded."""
+
+    kind: Literal["memory"] = "memory"
+
+
+class FolderStore(Wire):
+    """The data of files are in a file."""
+
+    kind: Literal["folder"] = "folder"
+    folder: str
+    """Its folder, which is there."""
+    place: Literal["ram", "cache", "disk"]
+    """What the folder is on, and what is done about the page cache: `ram` is a RAM disk; `cache` a
+    disk whose file is in the page cache; `disk` one whose file is taken out of the page cache
+    before each transfer."""
+    synced: bool = False
+    """Whether a received file is on the disk before its transfer has ended (fsync(2))."""
+
+
+FileStore = Annotated[MemoryStore | FolderStore, Field(discriminator="kind")]
+DataPath = Literal["copying", "sendfile"]
+"""How a server sends a file: by reading it and writing to the socket, or by sendfile(2)."""
+
+
+class FtpLogin(Wire):
+    """A user of an FTP server."""
+
+    user: str
+    password: str = Field(repr=False)
+
+
+class FtpServer(Wire):
+    """Sends a file by FTP to its clients, or takes files from them."""
+
+    kind: Literal["ftp-server"] = "ftp-server"
+    direction: Literal["get", "put"]
+    size_bytes: int = Field(gt=0)
+    """Size of the file that it sends."""
+    store: FileStore = MemoryStore()
+    data_path: DataPath = "copying"
+    login: FtpLogin | None = None
+    """Who may log in, from any of the accepted addresses; None: the agents of the run, by its
+    token."""
+    verify: bool = True
+    """Whether each byte that it receives is verified."""
+
+
+class FtpClient(Wire):
+    """Fetches a file by FTP, or sends it, again and again: a session a connection."""
+
+    kind: Literal["ftp-client"] = "ftp-client"
+    direction: Literal["get", "put"]
+    size_bytes: int = Field(gt=0)
+    path: str = "data"
+    """Name of the file at the server; of a put, the connection's number there is added to it."""
+    store: FileStore = MemoryStore()
+    login: FtpLogin | None = None
+    """By which name it logs in; None: as an agent of the run, by its token."""
+    verify: bool = True
+    """Whether each byte that it receives is verified."""
+    pause_ns: int = Field(default=0, ge=0)
+    """Time from the end of a transfer to the start of the next one of the same session."""
+    warmup: Until
+    measure: Until
+
+
 class RequestServer(Wire):
     """Answers each whole request at once."""
 
@@ -215,6 +282,8 @@ AgentWorkload = Annotated[
     | IncastClient
     | TransferServer
     | TransferClient
+    | FtpServer
+    | FtpClient
     | RequestServer
     | RequestClient
     | Observer,
@@ -472,6 +541,19 @@ class TransfersRecord(Wire):
     ended_ns: Times
     """Arrival of its last byte, or of the confirmation; of a stream: the end of the phase's
     time."""
+    first_byte_ns: Times | None = None
+    """Of files: when the first byte of its data came, or left."""
+
+
+class SessionsRecord(Wire):
+    """Log-ins of the sessions of a client of FTP, in the order in which they were complete."""
+
+    kind: Literal["sessions"] = "sessions"
+    connection: tuple[int, ...]
+    connect_ns: Times
+    """Time until the control connection was open."""
+    login_ns: Times
+    """Time from there until the session was ready for transfers."""
 
 
 class SecondsRecord(Wire):
@@ -586,6 +668,7 @@ AgentRecord = Annotated[
     | RequestsRecord
     | ServedRecord
     | TransfersRecord
+    | SessionsRecord
     | SecondsRecord
     | ResponseTimesRecord
     | SamplesRecord

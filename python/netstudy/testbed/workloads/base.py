@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
@@ -12,6 +12,12 @@ from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 
 WireT = TypeVar("WireT", bound=wire.Traffic)
+
+
+RAM_FOLDER: Final = "/run/files"
+"""Where agents have files on a RAM disk."""
+DISK_FOLDER: Final = "/run/disk"
+"""Where agents have files on a disk."""
 
 
 class Traffic(ABC, Generic[WireT]):
@@ -32,6 +38,15 @@ class Traffic(ABC, Generic[WireT]):
     def unsupported(self, run: wire.Run) -> Iterator[str]:  # noqa: ARG002
         """Parts of the workload that agents cannot carry out, one sentence each."""
         yield from ()
+
+    def folders(self, work: WireT) -> frozenset[str]:  # noqa: ARG002
+        """The folders that agents need, of RAM_FOLDER and DISK_FOLDER."""
+        return frozenset()
+
+    def is_all_payload(self, work: WireT) -> bool:  # noqa: ARG002
+        """Whether its connections are open before the measuring phase, and carry nothing but what
+        the applications count: then payload and TCP's bytes are the same."""
+        return True
 
     @abstractmethod
     def counted(self, work: WireT) -> int:

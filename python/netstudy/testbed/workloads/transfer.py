@@ -1,9 +1,11 @@
-"""Plain TCP transfers on real hosts: from the server, to it, or in both directions at once."""
+"""Transfers on real hosts: over plain TCP, from the server, to it or both ways at once; and files
+by FTP."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from statistics import median
+from typing import Literal
 
 from netstudy import wire
 from netstudy.plan.paths import Route, Routes
@@ -11,6 +13,8 @@ from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.workloads.base import (
+    DISK_FOLDER,
+    RAM_FOLDER,
     Traffic,
     connection_samples,
     histograms,
@@ -34,9 +38,23 @@ class TransferTraffic(Traffic[wire.Transfer]):
 
     wired = wire.Transfer
 
-    def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.TransferClient:  # noqa: ARG002
+    def client(
+        self,
+        run: wire.Run,
+        spec: AgentSpec,  # noqa: ARG002
+    ) -> agent_wire.TransferClient | agent_wire.FtpClient:
         """See Traffic.client."""
         work = _work(run)
+        if work.ftp is not None:
+            return agent_wire.FtpClient(
+                direction=_way(work),
+                size_bytes=_file_bytes(work),
+                path="data" if work.direction == "get" else "upload",
+                store=_store(work.ftp, "client" in work.sending),
+                pause_ns=work.pause_ns,
+                warmup=until(run, "warm-up"),
+                measure=until(run, "measure"),
+            )
         return agent_wire.TransferClient(
             direction=work.direction,
             size=_size(run),
@@ -46,27 +64,54 @@ class TransferTraffic(Traffic[wire.Transfer]):
             measure=until(run, "measure"),
         )
 
-    def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.TransferServer:  # noqa: ARG002
+    def server(
+        self,
+        run: wire.Run,
+        spec: AgentSpec,  # noqa: ARG002
+    ) -> agent_wire.TransferServer | agent_wire.FtpServer:
         """See Traffic.server."""
         work = _work(run)
+        if work.ftp is not None:
+            return agent_wire.FtpServer(
+                direction=_way(work),
+                size_bytes=_file_bytes(work),
+                store=_store(work.ftp, "server" in work.sending),
+                data_path=work.ftp.data_path,
+            )
         return agent_wire.TransferServer(
             direction=work.direction, size=_size(run), request_bytes=work.request_bytes
         )
 
     def unsupported(self, run: wire.Run) -> Iterator[str]:
         """See Traffic.unsupported."""
+        if _work(run).ftp is not None and run.probe is not None:
+            yield "There is no probe beside files by FTP; leave out the instrument."
         timed = isinstance(run.until("measure"), wire.UntilTime)
         if _work(run).size_bytes is None and (not timed or run.count("warm-up")):
             yield "A transfer without a size lasts for the time of its phases: give them times."
+
+    def folders(self, work: wire.Transfer) -> frozenset[str]:
+        """See Traffic.folders."""
+        if work.ftp is None:
+            return frozenset()
+        stores = (_store(work.ftp, sends) for sends in (True, False))
+        return frozenset(one.folder for one in stores if one.kind == "folder")
+
+    def is_all_payload(self, work: wire.Transfer) -> bool:
+        """See Traffic.is_all_payload: sessions carry commands and replies too, and open connections
+        for their files."""
+        return work.ftp is None
 
     def counted(self, work: wire.Transfer) -> int:
         """See Traffic.counted: a transfer of each connection."""
         return sum(1 for _ in work.connected)
 
     def resized(self, work: wire.Transfer, share: float) -> wire.Transfer:
-        """See Traffic.resized."""
+        """See Traffic.resized. Files are made in memory and discarded: a disk is no limit of the
+        network."""
         size = work.size_bytes and max(round(work.size_bytes * share), 1)
-        return work.model_copy(update={"size_bytes": size, "pause_ns": 0})
+        ftp = work.ftp and wire.Ftp()
+        return work.model_copy(update={"size_bytes": size, "pause_ns": 0, "ftp": ftp})
 
     def longest_wait_ns(self, work: wire.Transfer) -> int:
         """See Traffic.longest_wait_ns: the pause between transfers."""
@@ -81,13 +126,14 @@ class TransferTraffic(Traffic[wire.Transfer]):
         """See Traffic.samples."""
         rows = sorted(_transfers(evidence), key=lambda one: (one[3], one[1]))
         return wire.Samples(
-            connection=connection_samples(evidence, _busy_ns(evidence)),
+            connection=_connections(evidence),
             transfer=wire.TransferSamples(
                 connection=tuple(row for _, row, _, _, _, _ in rows),
                 start_ns=tuple(start for _, _, start, _, _, _ in rows),
                 end_ns=tuple(end for _, _, _, end, _, _ in rows),
                 bytes_received=tuple(received for _, _, _, _, received, _ in rows),
                 bytes_sent=tuple(sent for _, _, _, _, _, sent in rows),
+                first_byte_ns=_first_bytes(evidence, rows),
             ),
             request=histograms(evidence),
             second=seconds(evidence),
@@ -99,8 +145,12 @@ class TransferTraffic(Traffic[wire.Transfer]):
         if work.size_bytes is not None:
             yield _whole(evidence, work.size_bytes, work)
         yield _arrived(evidence, work)
+        if work.ftp is not None:
+            yield from _places(evidence, work.ftp)
 
 
+_READ, _WRITTEN = "process_bytes_read", "process_bytes_written"
+"""Counters of an agent: bytes that it had a disk read, and made a disk write."""
 _INSIDE_BPS = 100_000_000_000
 """Rate assumed for a path inside a host."""
 _Transfer = tuple[AgentEvidence, int, int, int, int, int]
@@ -208,9 +258,107 @@ def _arrived(evidence: Evidence, work: wire.Transfer) -> wire.Check:
         other_got, other_gave, _ = evidence.connection_growth(row, "server")
         sent, received = sent + gave + other_gave, received + got + other_got
     payload = sum(one[4] + one[5] for one in _transfers(evidence))
-    least = payload if work.size_bytes is None or work.direction == "both" else payload + 1
+    has_requests = work.ftp is None and work.size_bytes is not None and work.direction != "both"
+    least = payload + 1 if has_requests else payload
     return wire.Check(
         law="every byte that one application sends the other one receives and verifies",
         holds=sent == received and received >= least,
         detail=f"sent {sent} B, verified {received} B, of which {payload} B in transfers",
+    )
+
+
+def _way(work: wire.Transfer) -> Literal["get", "put"]:
+    assert work.direction != "both", "a plan of files by FTP has one way"
+    return work.direction
+
+
+def _file_bytes(work: wire.Transfer) -> int:
+    assert work.size_bytes is not None, "a plan of files by FTP has their size"
+    return work.size_bytes
+
+
+def _store(ftp: wire.Ftp, sends: bool) -> agent_wire.FileStore:
+    """Where one end has its file, or puts it."""
+    if sends:
+        if ftp.source == "memory":
+            return agent_wire.MemoryStore()
+        folder = RAM_FOLDER if ftp.source == "ram" else DISK_FOLDER
+        return agent_wire.FolderStore(folder=folder, place=ftp.source)
+    if ftp.sink == "null":
+        return agent_wire.MemoryStore()
+    if ftp.sink == "ram":
+        return agent_wire.FolderStore(folder=RAM_FOLDER, place="ram")
+    synced = ftp.sink == "synced disk"
+    return agent_wire.FolderStore(folder=DISK_FOLDER, place="cache", synced=synced)
+
+
+def _connections(evidence: Evidence) -> wire.ConnectionSamples:
+    table = connection_samples(evidence, _busy_ns(evidence))
+    if _work(evidence.run).ftp is None:
+        return table
+    parts: dict[int, tuple[int, int]] = {}
+    for client in evidence.clients:
+        done = client.one(agent_wire.SessionsRecord)
+        columns = zip(done.connection, done.connect_ns, done.login_ns, strict=True)
+        for number, connect_ns, login_ns in columns:
+            parts[client.spec.rows[number]] = (connect_ns, login_ns)
+    missing = [row for row in evidence.specs.workload if row not in parts]
+    if missing:
+        raise LookupError(f"the log-ins of connections {missing} were not recorded")
+    each = [parts[row] for row in evidence.specs.workload]
+    connect, login = zip(*each, strict=True)
+    return table.model_copy(update={"connect_ns": connect, "login_ns": login})
+
+
+def _first_bytes(evidence: Evidence, rows: list[_Transfer]) -> tuple[int, ...] | None:
+    """When the first byte of each transfer came, in the order of the rows; None: not of files."""
+    if _work(evidence.run).ftp is None:
+        return None
+    found: dict[tuple[int, int], int] = {}
+    for client in evidence.clients:
+        done = client.one(agent_wire.TransfersRecord)
+        firsts = done.first_byte_ns or ()
+        columns = zip(done.connection, done.started_ns, firsts, strict=True)
+        for number, started_ns, first_ns in columns:
+            found[client.spec.rows[number], started_ns] = first_ns
+    return tuple(found[one[1], one[2]] for one in rows)
+
+
+def _places(evidence: Evidence, ftp: wire.Ftp) -> Iterator[wire.Check]:
+    """That files were read from where the plan has them, and written to it, by what the kernel
+    charges to the processes (/proc/pid/io): nothing of the page cache and of a RAM disk. A file
+    of which the kernel has dropped pages meanwhile was not in the page cache."""
+    sends = "server" in evidence.sending
+    senders, receivers = evidence.servers, evidence.clients
+    if not sends:
+        senders, receivers = receivers, senders
+    moved = sum(one[4] + one[5] for one in _transfers(evidence))
+    read, written = _grown(senders, _READ), _grown(receivers, _WRITTEN)
+    if ftp.source == "disk":
+        yield _place("every file is read from the disk", read, least=moved)
+    elif ftp.source != "memory":
+        yield _place("no file is read from a disk", read, most=0)
+    if ftp.sink in ("disk", "synced disk"):
+        yield _place("every file is written to the disk", written, least=moved)
+    else:
+        yield _place("no file is written to a disk", written, most=0)
+
+
+def _grown(agents: list[AgentEvidence], name: str) -> int:
+    """Growth of a counter of these agents' processes in the measuring phase."""
+    total = 0
+    for agent in agents:
+        edges = [agent.snapshots[edge].counters for edge in (wire.MEASURE_START, wire.MEASURE_END)]
+        if any(name not in edge for edge in edges):
+            raise LookupError(f"{agent.host}: the kernel does not tell {name} (/proc/pid/io)")
+        total += edges[1][name] - edges[0][name]
+    return total
+
+
+def _place(law: str, found: int, *, least: int = 0, most: int | None = None) -> wire.Check:
+    bound = f"at least {least}" if most is None else f"at most {most}"
+    return wire.Check(
+        law=law,
+        holds=found >= least and (most is None or found <= most),
+        detail=f"{found} B by what the kernel charges to the processes, {bound} B",
     )

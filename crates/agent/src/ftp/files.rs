@@ -1,0 +1,304 @@
+//! Files of a run: where their data come from, and where they go.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use netstudy_records::{DataPath, FilePlace, FileStore};
+use netstudy_workload::ftp::FileTrouble;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, PosixFadviseAdvice, ResolveFlag, openat2, posix_fadvise};
+use nix::sys::stat::Mode;
+use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
+
+use crate::failure::Failure;
+use crate::pattern::Cursor;
+
+/// Bytes that a file is filled with and read with at once.
+const BLOCK_BYTES: u64 = 1 << 20;
+
+/// Where the data of one transfer come from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// The pattern, as it is in memory.
+    Made {
+        /// How many bytes of it.
+        bytes: u64,
+    },
+    /// A file.
+    File {
+        /// At its beginning.
+        file: File,
+        /// Its size.
+        bytes: u64,
+        /// How it is sent.
+        path: DataPath,
+        /// Whether it is to be taken out of the page cache first.
+        is_cold: bool,
+    },
+}
+
+/// Where the data of one transfer go.
+#[derive(Debug)]
+pub(super) enum Sink {
+    /// They are discarded.
+    Nothing,
+    /// A file.
+    File {
+        /// Empty.
+        file: File,
+        /// Whether it is on the disk before the transfer has ended.
+        is_synced: bool,
+    },
+}
+
+/// The files of an agent.
+#[derive(Debug)]
+pub(super) struct Files {
+    store: FileStore,
+    size_bytes: u64,
+    /// The folder, opened once; none: data are made and discarded.
+    folder: Option<Arc<File>>,
+    data_path: DataPath,
+    /// What was made here and goes with the agent.
+    made: Vec<PathBuf>,
+}
+
+impl Files {
+    /// The files of a store. The folder must be on what the store says.
+    pub(super) fn open(
+        store: &FileStore,
+        size_bytes: u64,
+        data_path: DataPath,
+    ) -> Result<Self, Failure> {
+        let mut folder = None;
+        if let FileStore::Folder { folder: path, place, .. } = store {
+            let opened = File::open(path).map_err(Failure::run(format!("the folder {path}")))?;
+            check_place(&opened, path, *place)?;
+            folder = Some(Arc::new(opened));
+        }
+        Ok(Self { store: store.clone(), size_bytes, folder, data_path, made: Vec::new() })
+    }
+
+    /// Makes the file that is to be sent, with the pattern in it.
+    pub(super) fn make(&mut self, name: &str, random: &[u8]) -> Result<(), Failure> {
+        let FileStore::Folder { folder, place, .. } = &self.store else { return Ok(()) };
+        let path = Path::new(folder).join(name);
+        let failed = format!("making the file {}", path.display());
+        fill(&path, self.size_bytes, random, *place).map_err(Failure::run(failed))?;
+        self.made.push(path);
+        Ok(())
+    }
+
+    /// A file that goes with the agent.
+    pub(super) fn is_made(&mut self, name: &str) {
+        if let FileStore::Folder { folder, .. } = &self.store {
+            let path = Path::new(folder).join(name);
+            if !self.made.contains(&path) {
+                self.made.push(path);
+            }
+        }
+    }
+
+    /// The size of a file; none: none of this name is served.
+    pub(super) fn size(&self, path: &str) -> Option<u64> {
+        match self.source(path) {
+            Ok(Source::Made { bytes } | Source::File { bytes, .. }) => Some(bytes),
+            Err(_) => None,
+        }
+    }
+
+    /// Opens the file of a transfer that sends it.
+    pub(super) fn source(&self, path: &str) -> Result<Source, FileTrouble> {
+        let FileStore::Folder { place, .. } = &self.store else {
+            let is_it = path == super::FILE_NAME;
+            let made = Source::Made { bytes: self.size_bytes };
+            return is_it.then_some(made).ok_or(FileTrouble::NotServed);
+        };
+        // Without waiting for the other end of a pipe.
+        let file = self.beneath(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK)?;
+        let about = file.metadata().map_err(|error| local(&error))?;
+        if !about.is_file() {
+            return Err(FileTrouble::NotServed);
+        }
+        let is_cold = *place == FilePlace::Disk;
+        Ok(Source::File { file, bytes: about.len(), path: self.data_path, is_cold })
+    }
+
+    /// Opens the file of a transfer that receives it.
+    pub(super) fn sink(&self, path: &str) -> Result<Sink, FileTrouble> {
+        let FileStore::Folder { synced, .. } = &self.store else { return Ok(Sink::Nothing) };
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC | OFlag::O_NONBLOCK;
+        let file = self.beneath(path, flags)?;
+        Ok(Sink::File { file, is_synced: *synced })
+    }
+
+    /// Opens a path in the folder. The kernel refuses what leads out of it, and symbolic links.
+    fn beneath(&self, path: &str, flags: OFlag) -> Result<File, FileTrouble> {
+        let folder = self.folder.as_ref().expect("a folder is open");
+        let mode = if flags.contains(OFlag::O_CREAT) {
+            Mode::S_IRUSR | Mode::S_IWUSR
+        } else {
+            Mode::empty()
+        };
+        let how = OpenHow::new()
+            .flags(flags | OFlag::O_CLOEXEC)
+            .mode(mode)
+            .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
+        openat2(folder.as_fd(), path, how).map(File::from).map_err(|error| match error {
+            Errno::ENOSPC | Errno::EDQUOT => FileTrouble::NoRoom,
+            Errno::EIO | Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM => {
+                FileTrouble::Local(error.desc().to_owned())
+            }
+            _ => FileTrouble::NotServed,
+        })
+    }
+}
+
+/// What was made for the run goes with it.
+impl Drop for Files {
+    fn drop(&mut self) {
+        for path in &self.made {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A trouble with a file that is the file's.
+pub(super) fn local(error: &io::Error) -> FileTrouble {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::ENOSPC | Errno::EDQUOT) => FileTrouble::NoRoom,
+        _ => FileTrouble::Local(error.to_string()),
+    }
+}
+
+/// Takes a file out of the page cache: its next reader waits for the disk.
+pub(super) fn cool(file: &File) -> io::Result<()> {
+    posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).map_err(io::Error::from)
+}
+
+fn check_place(folder: &File, path: &str, place: FilePlace) -> Result<(), Failure> {
+    let system = fstatfs(folder).map_err(Failure::run(format!("the file system of {path}")))?;
+    let is_ram = system.filesystem_type() == TMPFS_MAGIC;
+    match (place, is_ram) {
+        (FilePlace::Ram, false) => {
+            Err(Failure::Run(format!("{path} is not on a RAM disk (tmpfs)")))
+        }
+        (FilePlace::Cache | FilePlace::Disk, true) => {
+            Err(Failure::Run(format!("{path} is on a RAM disk (tmpfs), not on a disk")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file of the pattern onto the disk; in the end it is in the page cache unless it is to be
+/// read from the disk.
+fn fill(path: &Path, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+    let mut cursor = Cursor::default();
+    while cursor.passed() < bytes {
+        let piece = &random[cursor.piece(bytes - cursor.passed())];
+        file.write_all(piece)?;
+        cursor.advance(piece.len());
+    }
+    file.sync_all()?;
+    match place {
+        FilePlace::Ram => Ok(()),
+        FilePlace::Disk => cool(&file),
+        FilePlace::Cache => prime(path),
+    }
+}
+
+/// Reads a file once.
+fn prime(path: &Path) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut block = vec![0; BLOCK_BYTES as usize];
+    while file.read(&mut block)? > 0 {}
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::pattern::random_bytes;
+
+    fn folder(name: &str) -> PathBuf {
+        let path =
+            std::env::temp_dir().join(format!("netstudy-files-{name}-{}", std::process::id()));
+        fs::create_dir_all(path.join("served")).expect("a folder");
+        path
+    }
+
+    fn files(path: &Path, synced: bool) -> Files {
+        let folder = path.join("served").to_str().expect("text").to_owned();
+        let opened = File::open(&folder).expect("it is there");
+        let is_ram = fstatfs(&opened).expect("it tells").filesystem_type() == TMPFS_MAGIC;
+        let place = if is_ram { FilePlace::Ram } else { FilePlace::Cache };
+        let store = FileStore::Folder { folder, place, synced };
+        Files::open(&store, 300_000, DataPath::Copying).expect("it is there")
+    }
+
+    #[test]
+    fn a_file_that_was_made_has_the_pattern_and_goes_with_its_agent() {
+        let path = folder("made");
+        let random = random_bytes();
+        let mut files = files(&path, false);
+        files.make("data", &random).expect("there is room");
+        let bytes = fs::read(path.join("served/data")).expect("it is there");
+        assert_eq!(bytes.len(), 300_000);
+        assert_eq!(Cursor::default().verify(&random, &bytes), Ok(()));
+        assert_eq!(files.size("data"), Some(300_000));
+        drop(files);
+        assert!(!path.join("served/data").exists());
+        fs::remove_dir_all(path).expect("it is ours");
+    }
+
+    #[test]
+    fn nothing_outside_of_the_folder_is_opened() {
+        let path = folder("outside");
+        fs::write(path.join("secret"), "secret").expect("there is room");
+        fs::write(path.join("served/file"), "seen").expect("there is room");
+        fs::create_dir_all(path.join("served/folder")).expect("there is room");
+        symlink(path.join("secret"), path.join("served/link")).expect("it can be made");
+        symlink("..", path.join("served/up")).expect("it can be made");
+        let files = files(&path, false);
+        let secret = path.join("secret");
+        for name in
+            ["../secret", "link", "up/secret", secret.to_str().expect("text"), "folder", "none"]
+        {
+            assert!(matches!(files.source(name), Err(FileTrouble::NotServed)), "{name}");
+        }
+        for name in ["../new", "link", "up/new", "/tmp/netstudy-new", "folder"] {
+            assert!(matches!(files.sink(name), Err(FileTrouble::NotServed)), "{name}");
+        }
+        assert!(files.source("file").is_ok());
+        assert!(!path.join("new").exists());
+        assert_eq!(fs::read(path.join("secret")).expect("it is there"), b"secret");
+        fs::remove_dir_all(path).expect("it is ours");
+    }
+
+    #[test]
+    fn a_store_in_memory_serves_one_name() {
+        let files = Files::open(&FileStore::Memory, 9, DataPath::Copying).expect("nothing to open");
+        assert_eq!(files.size("data"), Some(9));
+        assert_eq!(files.size("other"), None);
+        assert!(matches!(files.sink("anything"), Ok(Sink::Nothing)));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_where_the_plan_says_is_refused() {
+        for (folder, place, says) in [
+            ("/proc", FilePlace::Ram, "/proc is not on a RAM disk"),
+            ("/dev/shm", FilePlace::Cache, "/dev/shm is on a RAM disk"),
+            ("/none", FilePlace::Ram, "the folder /none: No such file"),
+        ] {
+            let store = FileStore::Folder { folder: folder.to_owned(), place, synced: false };
+            let why = Files::open(&store, 9, DataPath::Copying).expect_err("it is another place");
+            assert!(why.to_string().contains(says), "{why}");
+        }
+    }
+}

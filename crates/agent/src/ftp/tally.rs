@@ -1,0 +1,210 @@
+//! Counters of a session: of its control connection, and of all data connections so far.
+
+use std::collections::BTreeMap;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use netstudy_records::ConnectionCounters;
+
+use crate::seconds;
+use crate::tallies::Tallied;
+use crate::tcp_info::{self, NAMES, STATES};
+
+/// Values by [`NAMES`].
+type Values = [u64; NAMES.len()];
+
+/// A session and its bytes: the data of its files, not its commands.
+#[derive(Debug)]
+pub(super) struct SessionTally {
+    connection: u32,
+    received: AtomicU64,
+    sent: AtomicU64,
+    connections: Mutex<Connections>,
+}
+
+#[derive(Debug, Default)]
+struct Connections {
+    control: Option<Arc<TcpStream>>,
+    /// The data connection of the transfer under way, and what it had sent and had acknowledged before
+    /// its first byte.
+    data: Option<(Arc<TcpStream>, u64)>,
+    /// Sums of what connections counted that are closed, and the last states.
+    closed: Values,
+    /// Data acknowledged on closed data connections.
+    acknowledged: u64,
+    /// Data sent on them.
+    sent: u64,
+}
+
+impl SessionTally {
+    pub(super) fn new(connection: u32) -> Self {
+        Self {
+            connection,
+            received: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            connections: Mutex::default(),
+        }
+    }
+
+    fn connections(&self) -> MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A control connection is open.
+    pub(super) fn open_control(&self, stream: &Arc<TcpStream>) {
+        self.connections().control = Some(Arc::clone(stream));
+    }
+
+    /// The control connection is to be closed.
+    pub(super) fn close_control(&self) {
+        let mut own = self.connections();
+        if let Some(stream) = own.control.take() {
+            own.close(&stream);
+        }
+    }
+
+    /// A data connection is open, and has carried nothing.
+    pub(super) fn open_data(&self, stream: &Arc<TcpStream>) {
+        let before = tcp_info::bytes_acknowledged(stream).unwrap_or_default();
+        self.connections().data = Some((Arc::clone(stream), before));
+    }
+
+    /// The data connection is to be closed, with nothing under way on it any more.
+    pub(super) fn close_data(&self) {
+        let sent = self.sent.load(Ordering::Relaxed);
+        let mut own = self.connections();
+        if let Some((stream, before)) = own.data.take() {
+            let under_way = sent - own.sent;
+            let acknowledged = tcp_info::bytes_acknowledged(&stream).unwrap_or_default();
+            own.acknowledged += under_way.min(acknowledged.saturating_sub(before));
+            own.sent = sent;
+            own.close(&stream);
+        }
+    }
+
+    /// So many more bytes of a file have been received.
+    pub(super) fn add_received(&self, bytes: usize) {
+        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// So many more bytes of a file have been handed to the kernel.
+    pub(super) fn add_sent(&self, bytes: usize) {
+        self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes of files received and sent so far.
+    pub(super) fn bytes(&self) -> [u64; 2] {
+        [&self.received, &self.sent].map(|bytes| bytes.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of files that have been received here, and acknowledged by the other end's TCP.
+    pub(super) fn carried(&self) -> seconds::Carried {
+        let own = self.connections();
+        let [received, sent] = self.bytes();
+        let mut acknowledged = own.acknowledged;
+        if let Some((stream, before)) = &own.data {
+            let now = tcp_info::bytes_acknowledged(stream).unwrap_or_default();
+            acknowledged += (sent - own.sent).min(now.saturating_sub(*before));
+        }
+        seconds::Carried { received, acknowledged }
+    }
+
+    /// The kernel's counters of all connections together; the states are those of the newest one.
+    fn sum(&self) -> Option<Values> {
+        let own = self.connections();
+        let streams = own.control.iter().chain(own.data.iter().map(|(stream, _)| stream));
+        let mut sum = own.closed;
+        let mut is_known = sum.iter().any(|&value| value > 0);
+        for stream in streams {
+            if let Ok(values) = tcp_info::values(stream) {
+                add(&mut sum, &values);
+                is_known = true;
+            }
+        }
+        is_known.then_some(sum)
+    }
+}
+
+impl Connections {
+    fn close(&mut self, stream: &TcpStream) {
+        // The kernel forgets them with the connection when that is reset.
+        if let Ok(values) = tcp_info::values(stream) {
+            add(&mut self.closed, &values);
+        }
+    }
+}
+
+/// Adds counters; states take the place of earlier ones.
+fn add(sum: &mut Values, values: &Values) {
+    for (place, (sum, value)) in sum.iter_mut().zip(values).enumerate() {
+        *sum = if place < STATES { *value } else { *sum + value };
+    }
+}
+
+impl Tallied for SessionTally {
+    fn connection(&self) -> u32 {
+        self.connection
+    }
+
+    fn bytes(&self) -> [u64; 2] {
+        Self::bytes(self)
+    }
+
+    fn values(&self) -> Option<Values> {
+        self.sum()
+    }
+
+    fn counters(&self, missing: &mut BTreeMap<String, String>) -> ConnectionCounters {
+        let [bytes_received, bytes_sent] = self.bytes();
+        let tcp = self.sum().map(tcp_info::named).unwrap_or_default();
+        if tcp.is_empty() {
+            let source = format!("TCP_INFO of connection {}", self.connection);
+            missing.insert(source, "the session has not begun".to_owned());
+        }
+        ConnectionCounters { connection: self.connection, bytes_received, bytes_sent, tcp }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn pair() -> (Arc<TcpStream>, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let ours = TcpStream::connect(listener.local_addr().expect("an address")).expect("open");
+        (Arc::new(ours), listener.accept().expect("it comes").0)
+    }
+
+    #[test]
+    fn counters_add_up_over_the_data_connections() {
+        let tally = SessionTally::new(3);
+        let (control, _other) = pair();
+        tally.open_control(&control);
+        for number in 1..=3 {
+            let (data, mut other) = pair();
+            tally.open_data(&data);
+            (&*data).write_all(&[0; 5000]).expect("it takes them");
+            tally.add_sent(5000);
+            other.read_exact(&mut [0; 5000]).expect("they come");
+            while tally.carried().acknowledged < number * 5000 {}
+            tally.close_data();
+            assert_eq!(tally.carried().acknowledged, number * 5000);
+        }
+        let counted = tally.counters(&mut BTreeMap::new());
+        assert_eq!((counted.connection, counted.bytes_sent), (3, 15_000));
+        assert_eq!(counted.tcp["tcp_bytes_sent"], 15_000);
+        tally.close_control();
+        assert_eq!(tally.counters(&mut BTreeMap::new()).tcp["tcp_bytes_sent"], 15_000);
+    }
+
+    #[test]
+    fn a_session_that_has_not_begun_has_no_counters() {
+        let mut missing = BTreeMap::new();
+        assert!(SessionTally::new(0).counters(&mut missing).tcp.is_empty());
+        assert!(missing["TCP_INFO of connection 0"].contains("not begun"));
+    }
+}

@@ -1,0 +1,86 @@
+//! Files by FTP.
+
+use netstudy_records::{AgentPlan, DataPath, Direction, FileStore, FtpLogin, Until};
+use netstudy_units::Duration;
+use netstudy_workload::ftp::FtpConfig;
+
+use super::transfer::Transfers;
+use super::{Recording, Role, Task, phases};
+use crate::ftp::{ClientTask, FileTask, FtpTask, ServerTask};
+
+/// Sends files, or takes them.
+pub(super) struct Server {
+    pub(super) file: FileTask,
+    pub(super) data_path: DataPath,
+}
+
+/// Fetches or sends files, a session a connection.
+pub(super) struct Client<'a> {
+    pub(super) file: FileTask,
+    pub(super) path: &'a str,
+    pub(super) pause_ns: u64,
+    pub(super) warmup: Until,
+    pub(super) measure: Until,
+}
+
+impl Role for Server {
+    fn opens(&self) -> bool {
+        false
+    }
+
+    fn task(&self, plan: &AgentPlan, _connections: u32) -> Result<Task, String> {
+        check(plan, &self.file)?;
+        let file = self.file.clone();
+        let is_made = file.store == FileStore::Memory;
+        if is_made && self.data_path == DataPath::Sendfile {
+            return Err("data_path: data that are made in memory have no file to send".to_owned());
+        }
+        Ok(Task::Ftp(FtpTask::Server(ServerTask { file, data_path: self.data_path })))
+    }
+}
+
+impl Role for Client<'_> {
+    fn opens(&self) -> bool {
+        true
+    }
+
+    fn task(&self, plan: &AgentPlan, _connections: u32) -> Result<Task, String> {
+        check(plan, &self.file)?;
+        let phases = phases(self.warmup, self.measure);
+        let config = FtpConfig { pause: Duration::from_ns(self.pause_ns), phases };
+        config.check()?;
+        let file = self.file.clone();
+        Ok(Task::Ftp(FtpTask::Client(ClientTask { file, path: self.path.to_owned(), config })))
+    }
+
+    fn recording(&self, _connections: u32) -> Box<dyn Recording> {
+        Box::new(Transfers::default())
+    }
+
+    fn records_seconds(&self) -> bool {
+        true
+    }
+}
+
+fn check(plan: &AgentPlan, file: &FileTask) -> Result<(), String> {
+    if plan.probe.is_some() {
+        return Err("there is no probe beside files by FTP".to_owned());
+    }
+    if file.direction == Direction::Both {
+        return Err("direction: a file goes one way".to_owned());
+    }
+    if file.size_bytes == 0 {
+        return Err("size_bytes: a file has at least one byte".to_owned());
+    }
+    Ok(())
+}
+
+pub(super) fn file(
+    direction: Direction,
+    size_bytes: u64,
+    store: &FileStore,
+    login: Option<&FtpLogin>,
+    verify: bool,
+) -> FileTask {
+    FileTask { direction, size_bytes, store: store.clone(), login: login.cloned(), verify }
+}

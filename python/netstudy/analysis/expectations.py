@@ -16,6 +16,7 @@ from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.intervals import CONFIDENCE, Estimate, Interval, student_interval
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
+from netstudy.analysis.order_statistics import wider
 from netstudy.analysis.requirements import cells_at
 from netstudy.analysis.verdict import Comparison, Pair, verdict_table
 from netstudy.study.levels import level_text
@@ -84,7 +85,8 @@ def _checked(study: Study, expected: Expectation, table: CellTable) -> CheckedEx
 def _against(bound: Bound, row: CellRow, metric: Metric, cells: int) -> Place:
     """A cell and a condition: the interval that refutes it is the wider one of several cells."""
     estimate = row.estimate(metric)
-    confirms, refutes = _interval(estimate), _interval(estimate, 1 - (1 - CONFIDENCE) / cells)
+    confirms = _interval(estimate)
+    refutes = _interval(estimate, 1 - (1 - CONFIDENCE) / cells)
     finding: Finding = "undecided"
     if confirms is not None and all(map(bound.holds, (confirms.low, confirms.high))):
         finding = "confirmed"
@@ -94,7 +96,8 @@ def _against(bound: Bound, row: CellRow, metric: Metric, cells: int) -> Place:
 
 
 def _interval(estimate: Estimate | None, confidence: float = CONFIDENCE) -> Interval | None:
-    """None where the variation between runs is unknown; of a published value, its rounding."""
+    """None where the variation between runs is unknown; of a published value, its rounding. That of
+    a percentile is no narrower than its samples allow."""
     if estimate is None:
         return None
     if estimate.unit == "rounding":
@@ -102,7 +105,8 @@ def _interval(estimate: Estimate | None, confidence: float = CONFIDENCE) -> Inte
         return Interval(estimate.value - half, estimate.value + half)
     if estimate.unit != "run":
         return None
-    return student_interval(estimate.value, estimate.variance, estimate.df, confidence)
+    found = student_interval(estimate.value, estimate.variance, estimate.df, confidence)
+    return wider(found, estimate.interval)
 
 
 def _compared(

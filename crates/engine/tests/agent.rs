@@ -757,7 +757,14 @@ fn transfer_client(
 /// Connection, bytes received, bytes sent, start and end of each transfer.
 fn transfers(records: &[AgentRecord]) -> Vec<(u32, u64, u64, u64, u64)> {
     let found = records.iter().find_map(|record| match record {
-        AgentRecord::Transfers { connection, bytes_received, bytes_sent, started_ns, ended_ns } => {
+        AgentRecord::Transfers {
+            connection,
+            bytes_received,
+            bytes_sent,
+            started_ns,
+            ended_ns,
+            ..
+        } => {
             let row = |at: usize| {
                 (connection[at], bytes_received[at], bytes_sent[at], started_ns[at], ended_ns[at])
             };

@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -402,6 +403,10 @@ class Peer:
         return wire.Endpoint(address=HERE, port=self.port)
 
     def serve(self) -> None:
+        with suppress(ConnectionError):  # a client that refuses what it hears leaves at once
+            self._answer()
+
+    def _answer(self) -> None:
         with self.listener:
             control, _ = self.listener.accept()
         with (

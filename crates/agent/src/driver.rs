@@ -541,7 +541,7 @@ impl<'a> Driver<'a> {
         self.application.owed(number, self.connections[number as usize].received())
     }
 
-    /// Whether the peer must act next: send data, or read data that this agent still holds.
+    /// True while the agent waits for its peer, which must send data or read data that is still buffered.
     fn is_waited_for(&self, number: u32) -> bool {
         let connection = &self.connections[number as usize];
         match connection.state {

@@ -46,7 +46,7 @@ pub(super) enum Way {
     In {
         /// Where to.
         sink: Sink,
-        /// Whether each byte must be the pattern's.
+        /// True: every received byte is compared with the expected pattern.
         verify: bool,
         /// More bytes than these are not received.
         most: u64,

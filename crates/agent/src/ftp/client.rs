@@ -95,7 +95,7 @@ struct Client<'a> {
     holds: bool,
 }
 
-/// What a descriptor of the poll loop is.
+/// The source of an event that the client polls for.
 #[derive(Clone, Copy)]
 enum Waited {
     Controller,

@@ -35,7 +35,7 @@ pub(super) enum Source {
         bytes: u64,
         /// How it is sent.
         path: DataPath,
-        /// Whether it is to be taken out of the page cache first.
+        /// True: the file is removed from the page cache before the run.
         is_cold: bool,
     },
 }
@@ -49,7 +49,7 @@ pub(super) enum Sink {
     File {
         /// Empty.
         file: File,
-        /// Whether it is on the disk before the transfer has ended.
+        /// True: the file is synced to the disk (fsync) before the transfer counts as ended.
         is_synced: bool,
     },
 }
@@ -62,7 +62,7 @@ pub(super) struct Files {
     /// The folder, opened once; none: data are made and discarded.
     folder: Option<Arc<File>>,
     data_path: DataPath,
-    /// What was made here and goes with the agent.
+    /// The files that this agent made; it deletes them when it ends.
     made: Vec<PathBuf>,
 }
 
@@ -157,7 +157,7 @@ impl Files {
     }
 }
 
-/// What was made for the run goes with it.
+/// Deletes the files that were made for the run.
 impl Drop for Files {
     fn drop(&mut self) {
         for path in &self.made {

@@ -36,7 +36,7 @@ const USER_PREFIX: &str = "netstudy-";
 /// Most bytes that are read of a control connection at once.
 const CONTROL_BYTES: usize = 4096;
 
-/// What an agent does by FTP.
+/// The FTP task of an agent: server or client.
 pub(crate) enum FtpTask {
     /// Fetches or sends files.
     Client(ClientTask),
@@ -57,7 +57,7 @@ pub(crate) struct ServerTask {
     pub(crate) data_path: DataPath,
 }
 
-/// What both ends know of a file.
+/// The file's properties that client and server share.
 #[derive(Clone)]
 pub(crate) struct FileTask {
     pub(crate) direction: Direction,

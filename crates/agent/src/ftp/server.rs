@@ -94,7 +94,7 @@ struct Server<'a> {
     wrong_login: u64,
 }
 
-/// What a descriptor of the poll loop is.
+/// The source of an event that the server polls for.
 #[derive(Clone, Copy)]
 enum Waited {
     Controller,

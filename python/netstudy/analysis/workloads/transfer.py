@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -166,26 +167,33 @@ GOODPUT_GET = _goodput_one_way("get", "from the servers")
 GOODPUT_PUT = _goodput_one_way("put", "to the servers")
 
 
-def _transfer_time(
+def _time_of_transfers(  # one argument for each field that differs
+    quantity: str,
+    unit: str,
     statistic: str,
     label: str,
     formula: str,
     reading: RatioOfSums | Percentile,
     sampled: SampledQuantity | None = None,
 ) -> Metric:
+    """A statistic of a time that each transfer has: `quantity` names metric and figure."""
     return Metric(
-        name=f"transfer_s_{statistic}",
+        name=f"{quantity}_{unit}_{statistic}",
         label=label,
-        unit="s",
+        unit=unit,
         formula=formula,
         direction="lower",
         instruments=(CLIENT_CLOCK,),
         decimals=3,
         title=f"{label[:1].upper()}{label[1:]}",
-        figure="transfer" if statistic == "mean" else f"transfer_{statistic}",
+        figure=quantity if statistic == "mean" else f"{quantity}_{statistic}",
         reading=reading,
         sampled=sampled,
     )
+
+
+_transfer_time = partial(_time_of_transfers, "transfer", "s")
+_first_byte = partial(_time_of_transfers, "first_byte", "ms")
 
 
 TRANSFER = _transfer_time(
@@ -223,28 +231,6 @@ FIRST_BYTES = raw("transfer", _first_bytes)
 def _mean_first_byte(run: RunSample) -> Terms | None:
     times = _first_bytes(run)
     return None if times is None else each(times)
-
-
-def _first_byte(
-    statistic: str,
-    label: str,
-    formula: str,
-    reading: RatioOfSums | Percentile,
-    sampled: SampledQuantity | None = None,
-) -> Metric:
-    return Metric(
-        name=f"first_byte_ms_{statistic}",
-        label=label,
-        unit="ms",
-        formula=formula,
-        direction="lower",
-        instruments=(CLIENT_CLOCK,),
-        decimals=3,
-        title=f"{label[:1].upper()}{label[1:]}",
-        figure="first_byte" if statistic == "mean" else f"first_byte_{statistic}",
-        reading=reading,
-        sampled=sampled,
-    )
 
 
 _FIRST_BYTE = "times from the first command for a file to its first byte of data, by FTP"

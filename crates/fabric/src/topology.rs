@@ -334,6 +334,8 @@ pub struct Side {
     pub node: usize,
     /// The interface that holds its address, if the connection is bound to one.
     pub interface: Option<usize>,
+    /// True for a zone with a network stack apart from its host's and from other zones'.
+    pub has_own_stack: bool,
 }
 
 /// How the packets of a connection go.
@@ -469,14 +471,15 @@ impl Topology {
     ///
     /// They leave and arrive by the interfaces that the sides are bound to. An unbound side takes the
     /// interface from which the path has the fewest links; among equals the interface whose link comes
-    /// first, the peer's before its own.
+    /// first, the peer's before its own. Packets from one side to another of the same host stay inside,
+    /// unless both have network stacks of their own, at two interfaces.
     ///
     /// # Errors
     /// A side is a switch, or no path connects them.
     pub fn route(&self, from: Side, to: Side) -> Result<Route, TopologyError> {
         let (own, peer) = (self.host_of(from.node)?, self.host_of(to.node)?);
-        let is_pinned = matches!((from.interface, to.interface), (Some(a), Some(b)) if a != b);
-        if own == peer && !is_pinned {
+        let at_two = matches!((from.interface, to.interface), (Some(a), Some(b)) if a != b);
+        if own == peer && !(at_two && from.has_own_stack && to.has_own_stack) {
             return Ok(Route::Inside { host: own });
         }
         let candidates = |side: Side, host: usize| -> Vec<usize> {

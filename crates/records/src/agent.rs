@@ -307,6 +307,8 @@ pub enum AgentWorkload {
         path: String,
         /// Where the data come from, or go.
         store: FileStore,
+        /// How it sends a file of a folder.
+        data_path: DataPath,
         /// By which name it logs in; none: as an agent of the run, by its token.
         login: Option<FtpLogin>,
         /// Whether each byte that it receives is verified.

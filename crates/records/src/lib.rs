@@ -9,7 +9,10 @@ mod buffer;
 mod latencies;
 mod plan;
 mod record;
+mod secret;
+mod snmp_plan;
 mod spans;
+mod stations;
 mod switch_plan;
 
 pub use agent::{
@@ -21,17 +24,25 @@ pub use agent::{
 pub use latencies::{Answers, Latencies};
 pub use plan::{
     Buffer, CongestionControl, DataPath, Direction, FileSink, FileSource, Forwarding, Ftp, Group,
-    Host, Incast, Instrument, InstrumentKind, Jitter, Link, Network, Nic, Node, OffloadRule, Phase,
-    PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles, RtoRule, Run, Switch, Tcp,
-    Transfer, Treatment, Until, Workload, Zone,
+    Host, Incast, Instrument, InstrumentKind, Jitter, Link, LocalPath, Network, Nic, Node,
+    OffloadRule, Phase, PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles,
+    RtoRule, Run, SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until,
+    Workload, Zone,
 };
 pub use record::{
     Check, ConnectionSamples, Edge, IterationSamples, Mode, PhaseTimes, Readings, Reconciliation,
     Record, RecordNode, RecordSchema, RequestHistogram, RunRecord, RunUnderWay, Samples,
     SecondSamples, Series, Status, TestbedLimit, TransferSamples,
 };
+pub use secret::Secret;
+pub use snmp_plan::{
+    Authentication, Cipher, Privacy, SnmpCredentials, SnmpPlan, SnmpPlanSchema, SnmpPort,
+    SnmpRecord, SnmpRecordSchema,
+};
 pub use spans::SPAN_MAX_NS;
+pub use stations::{Bus, Cpu, Disk, Service};
 pub use switch_plan::{
-    SwitchClock, SwitchElement, SwitchHost, SwitchLink, SwitchLinkEnd, SwitchPlan,
-    SwitchPlanSchema, SwitchPortCounters, SwitchRecord, SwitchRecordSchema, SwitchSampling,
+    FRAMES_RECEIVED_BY_SIZE, Management, SwitchClock, SwitchElement, SwitchHost, SwitchLink,
+    SwitchLinkEnd, SwitchPlan, SwitchPlanSchema, SwitchPortCounters, SwitchRecord,
+    SwitchRecordSchema, SwitchSampling,
 };

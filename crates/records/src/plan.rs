@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::spans;
+use crate::{Authentication, Cipher, spans};
 
 /// The schema that this engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +85,32 @@ pub struct Group {
     /// simulator is not asked for it.
     #[serde(default)]
     pub cpu_quota_pct: Option<f64>,
+    /// How packets go from one endpoint of a simulated host to another without leaving it; none: with the
+    /// latencies and the CPU time of its first interface.
+    #[serde(default)]
+    pub local_path: Option<LocalPath>,
+    /// Simulated CPUs and the costs of work; none: work takes no CPU time beyond [`Group::nic`]'s.
+    #[serde(default)]
+    pub cpu: Option<crate::Cpu>,
+    /// Simulated buses; none: they are never the limit.
+    #[serde(default)]
+    pub bus: Option<crate::Bus>,
+    /// A simulated disk; none: the host has none.
+    #[serde(default)]
+    pub disk: Option<crate::Disk>,
+}
+
+/// The path of packets from one endpoint of a host to another that do not leave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalPath {
+    /// From the socket of one endpoint to that of the other.
+    #[serde(deserialize_with = "spans::ns")]
+    pub latency_ns: u64,
+    /// Rate at which the host copies packets from one to the other; none: at once.
+    pub rate_bps: Option<u64>,
+    /// Largest IP packet.
+    pub mtu_bytes: u32,
 }
 
 /// A node of the network.
@@ -136,6 +162,21 @@ pub struct Zone {
     pub host: String,
     /// The host's interface that its address belongs to.
     pub interface: String,
+    /// `shared`: the zone's address is in its host's network stack. `own`: the zone has a stack apart.
+    #[serde(default)]
+    pub stack: Stack,
+}
+
+/// Whose network stack a zone has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stack {
+    /// One of its own, at a virtual interface on its host's interface: data to a zone at another
+    /// interface go over the wire.
+    Own,
+    /// That of its host: data to any other zone of the host stay inside.
+    #[default]
+    Shared,
 }
 
 /// Congestion controls by name.
@@ -656,6 +697,37 @@ pub struct Instrument {
     /// The node that asks; none: the node itself.
     #[serde(default)]
     pub from: Option<String>,
+    /// How it shows who it is; none: nobody asks by SNMP.
+    #[serde(default)]
+    pub access: Option<SnmpAccess>,
+}
+
+/// How a poller shows who it is: by a community (`SNMPv2c`), or as a user (`SNMPv3`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnmpAccess {
+    /// Where the community is; none: that of an emulated switch, which the testbed makes up.
+    pub community: Option<SecretSource>,
+    /// The user of `SNMPv3`; none: `SNMPv2c`.
+    pub user: Option<String>,
+    /// How messages are signed.
+    pub authentication: Authentication,
+    /// Where the password of signatures is.
+    pub authentication_password: Option<SecretSource>,
+    /// How messages are encrypted; none: not.
+    pub privacy: Option<Cipher>,
+    /// Where the password of the encryption is.
+    pub privacy_password: Option<SecretSource>,
+}
+
+/// Where a community or a password is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecretSource {
+    /// An environment variable.
+    pub env: Option<String>,
+    /// A file whose first line it is.
+    pub file: Option<String>,
 }
 
 /// A random delay.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Buffer, Forwarding, spans};
+use crate::{Buffer, Forwarding, Secret, spans};
 
 /// The schema of [`SwitchPlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,21 @@ pub struct SwitchElement {
     pub latency_ns: u64,
     /// Frames that meet a longer queue are marked, if they are subject to it; none: no marks.
     pub ecn_threshold_bytes: Option<u64>,
+    /// Its own address, at which it answers SNMP; none: it has none.
+    #[serde(default)]
+    pub management: Option<Management>,
+}
+
+/// How a switch is reached by who reads its counters: `SNMPv2c` over IPv4, at port 161.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Management {
+    /// Its Ethernet address.
+    pub mac: String,
+    /// Its IPv4 address.
+    pub ip: String,
+    /// Requests with another one are not answered.
+    pub community: Secret,
 }
 
 /// A full-duplex link.
@@ -106,8 +121,8 @@ pub struct SwitchLinkEnd {
 pub struct SwitchHost {
     /// The network interface, in the network namespace of the process, behind which it is.
     pub interface: String,
-    /// Its Ethernet address there: frames for it leave by this link.
-    pub mac: String,
+    /// Its Ethernet addresses there, its zones' included: frames for them leave by this link.
+    pub macs: Vec<String>,
 }
 
 /// A switch whose ports are read at intervals, from when it is ready.
@@ -204,7 +219,25 @@ pub struct SwitchPortCounters {
     pub queue_bytes_max: u64,
     /// Frames that came by this port for an address that is behind no other one; they go nowhere.
     pub frames_unaddressed: u64,
+    /// Frames that came by this port for the switch itself: polls.
+    pub frames_consumed: u64,
+    /// Frames that the switch itself sent by this port, which are among those forwarded.
+    pub frames_originated: u64,
+    /// Frames that came by this port, by size: see [`FRAMES_RECEIVED_BY_SIZE`].
+    pub frames_received_by_size: [u64; FRAMES_RECEIVED_BY_SIZE.len()],
 }
+
+/// Names of counters of received frames by size, check sequence included: the classes of RMON's
+/// etherStatsTable (RFC 2819, 5), and longer frames.
+pub const FRAMES_RECEIVED_BY_SIZE: [&str; 7] = [
+    "frames_received_64",
+    "frames_received_65_127",
+    "frames_received_128_255",
+    "frames_received_256_511",
+    "frames_received_512_1023",
+    "frames_received_1024_1518",
+    "frames_received_over_1518",
+];
 
 /// The switch's timing. Where it was poor, the run measured something else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

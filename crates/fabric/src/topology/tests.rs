@@ -47,7 +47,7 @@ fn number(topology: &Topology, name: &str) -> usize {
 fn side(topology: &Topology, name: &str, port: Option<&str>) -> Side {
     let node = number(topology, name);
     let interface = port.map(|port| topology.interface_named(node, port).expect("it has the port"));
-    Side { node, interface }
+    Side { node, interface, has_own_stack: topology.nodes()[node].name.contains("/own") }
 }
 
 /// The nodes that packets from one side to another pass, both included.
@@ -112,17 +112,21 @@ fn of_equal_ways_the_first_link_is_taken() {
 }
 
 #[test]
-fn zones_of_one_host_talk_inside_unless_pinned_to_two_interfaces() {
+fn zones_of_one_host_talk_inside_unless_they_have_own_stacks_at_two_interfaces() {
     let mut graph = graph(&["a sw1", "a sw1", "b sw1"]);
     let host = node(&mut graph, "a");
-    for zone in ["a/web", "a/db"] {
+    for zone in ["a/web", "a/db", "a/own1", "a/own2"] {
         graph.add_zone(zone, host).expect("it is on a host");
     }
     let topology = graph.build().expect("it is a network");
     assert_eq!(way(&topology, ("a/web", None), ("a/db", None)), ["inside"]);
     assert_eq!(way(&topology, ("a/web", None), ("a", None)), ["inside"]);
     assert_eq!(way(&topology, ("a/web", Some("p0")), ("a/db", Some("p0"))), ["inside"]);
-    assert_eq!(way(&topology, ("a/web", Some("p0")), ("a/db", Some("p1"))), ["a", "sw1", "a"]);
+    let between = |one, other| way(&topology, (one, Some("p0")), (other, Some("p1")));
+    assert_eq!(between("a/web", "a/db"), ["inside"]);
+    assert_eq!(between("a/own1", "a/db"), ["inside"]);
+    assert_eq!(between("a/own1", "a/own2"), ["a", "sw1", "a"]);
+    assert_eq!(way(&topology, ("a/own1", Some("p1")), ("a/own2", Some("p1"))), ["inside"]);
     assert_eq!(way(&topology, ("a/web", None), ("b", None)), ["a", "sw1", "b"]);
 }
 

@@ -1,0 +1,72 @@
+//! Frames counted by size, in the classes of RMON's etherStatsTable (RFC 2819, 5).
+
+/// Frames by size, check sequence included: of 64 bytes, to 127, to 255, to 511, to 1023, to 1518, and
+/// longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameSizes([u64; FrameSizes::CLASSES]);
+
+impl FrameSizes {
+    /// The number of classes.
+    pub const CLASSES: usize = 7;
+    /// The longest frame of the last class but one: a full frame without a VLAN tag (IEEE 802.3, 3.2.7).
+    const LONGEST: u32 = 1518;
+
+    /// One more frame.
+    #[inline(always)]
+    pub const fn count(&mut self, frame_bytes: u32) {
+        self.0[Self::class(frame_bytes)] += 1;
+    }
+
+    /// All but the frames of these sizes, which are among them.
+    #[must_use]
+    pub fn without(mut self, sizes: impl Iterator<Item = u32>) -> Self {
+        sizes.for_each(|frame_bytes| self.0[Self::class(frame_bytes)] -= 1);
+        self
+    }
+
+    /// Frames of each class, the shortest frames first.
+    #[must_use]
+    pub const fn frames(&self) -> [u64; Self::CLASSES] {
+        self.0
+    }
+
+    /// Beyond 64 bytes, the bounds of the classes are powers of two: no class is searched for.
+    #[inline(always)]
+    const fn class(frame_bytes: u32) -> usize {
+        if frame_bytes <= 64 {
+            0
+        } else if frame_bytes > Self::LONGEST {
+            Self::CLASSES - 1
+        } else {
+            frame_bytes.ilog2() as usize - 5
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_size_counts_in_the_class_that_names_it() {
+        let classes = [(60, 64), (65, 127), (128, 255), (256, 511), (512, 1023), (1024, 1518)];
+        for (class, (least, most)) in classes.into_iter().enumerate() {
+            for frame_bytes in least..=most {
+                let mut sizes = FrameSizes::default();
+                sizes.count(frame_bytes);
+                let mut expected = [0; FrameSizes::CLASSES];
+                expected[class] = 1;
+                assert_eq!(sizes.frames(), expected, "{frame_bytes} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn longer_frames_have_a_class_of_their_own() {
+        let mut sizes = FrameSizes::default();
+        for frame_bytes in [1519, 1522, 2048, 9018, 65_553] {
+            sizes.count(frame_bytes);
+        }
+        assert_eq!(sizes.frames(), [0, 0, 0, 0, 0, 0, 5]);
+    }
+}

@@ -1,0 +1,220 @@
+//! Messages to and from the process that polls one switch by SNMP: one line of JSON each. Commands are
+//! those of [`crate::Command`].
+//!
+//! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Secret, spans};
+
+/// The schema of [`SnmpPlan`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SnmpPlanSchema {
+    /// One switch, some of its ports.
+    #[serde(rename = "netstudy/snmp/1")]
+    V1,
+}
+
+/// The schema of [`SnmpRecord`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SnmpRecordSchema {
+    /// Counters as the switch shows them.
+    #[serde(rename = "netstudy/snmp-record/1")]
+    V1,
+}
+
+/// The switch that the poller reads, its ports and the access to it: the first line of standard input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnmpPlan {
+    /// Version of this contract.
+    pub schema: SnmpPlanSchema,
+    /// Identifier of the run.
+    pub run: String,
+    /// The switch, for messages.
+    pub switch: String,
+    /// Its agent: address and UDP port.
+    pub agent: String,
+    /// How the poller shows who it is.
+    pub credentials: SnmpCredentials,
+    /// The ports whose counters are read, each by a request of its own.
+    pub ports: Vec<SnmpPort>,
+    /// Time from one poll to the next.
+    #[serde(deserialize_with = "spans::ns")]
+    pub every_ns: u64,
+    /// Time after which a request counts as not answered; shorter than the interval.
+    #[serde(deserialize_with = "spans::ns")]
+    pub timeout_ns: u64,
+    /// After that time the process ends by itself, with an error.
+    pub time_limit_ms: u64,
+}
+
+/// A port that is polled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnmpPort {
+    /// Its name in records.
+    pub port: String,
+    /// Its ifName, or its ifDescr, at the switch.
+    pub name: String,
+}
+
+/// How a poller shows who it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "version", deny_unknown_fields)]
+pub enum SnmpCredentials {
+    /// `SNMPv2c` (RFC 1901): whoever knows the community may read.
+    #[serde(rename = "2c")]
+    Community {
+        /// The community.
+        community: Secret,
+    },
+    /// `SNMPv3` with the user-based security model (RFC 3414). A user without authentication cannot be
+    /// expressed.
+    #[serde(rename = "3")]
+    User {
+        /// The user.
+        user: String,
+        /// How messages are signed.
+        authentication: Authentication,
+        /// Their password.
+        authentication_password: Secret,
+        /// How messages are encrypted; none: they are signed alone.
+        privacy: Option<Privacy>,
+    },
+}
+
+/// Encryption of messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Privacy {
+    /// The cipher.
+    pub cipher: Cipher,
+    /// Its password.
+    pub password: Secret,
+}
+
+/// Signature of messages: RFC 3414 (7), RFC 7860.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Authentication {
+    /// HMAC-SHA-96.
+    #[serde(rename = "SHA")]
+    Sha1,
+    /// HMAC-SHA-224.
+    #[serde(rename = "SHA-224")]
+    Sha224,
+    /// HMAC-SHA-256.
+    #[serde(rename = "SHA-256")]
+    Sha256,
+    /// HMAC-SHA-384.
+    #[serde(rename = "SHA-384")]
+    Sha384,
+    /// HMAC-SHA-512.
+    #[serde(rename = "SHA-512")]
+    Sha512,
+}
+
+/// Encryption of messages: RFC 3826.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cipher {
+    /// AES with a key of 128 bits.
+    #[serde(rename = "AES")]
+    Aes128,
+}
+
+/// One line of the poller's standard output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SnmpRecord {
+    /// The switch has answered, and has the ports: the first record.
+    Ready {
+        /// Version of this contract.
+        schema: SnmpRecordSchema,
+        /// Version of the engine.
+        version: String,
+        /// Identifier of the run.
+        run: String,
+        /// Its process.
+        pid: u32,
+        /// The switch's sysDescr.
+        description: String,
+        /// The switch's sysName.
+        name: String,
+    },
+    /// A poll of all ports beside those at intervals, as asked for. The next one is made with the
+    /// command to go on.
+    Snapshot {
+        /// The name given by the command.
+        name: String,
+        /// When it ended.
+        at_ns: u64,
+        /// True when the switch answered for every port of the poll.
+        answered: bool,
+    },
+    /// All polls of a port, in the order of time.
+    Samples {
+        /// The port.
+        port: String,
+        /// When each request was sent.
+        sent_ns: Vec<u64>,
+        /// When its answer came; none: it did not.
+        received_ns: Vec<Option<u64>>,
+        /// Why a poll has no values; none: it has.
+        why: Vec<Option<String>>,
+        /// The values of each poll by the object's name in its MIB, as the switch gave them.
+        values: BTreeMap<String, Vec<Option<u64>>>,
+    },
+    /// Why the poller ended before its time: the last record then.
+    Error {
+        /// For people.
+        message: String,
+    },
+    /// The stream came to its end: the last record.
+    End {},
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    const PLANS: &str = include_str!("../../../schema/examples/snmp-plans.jsonl");
+    const RECORDS: &str = include_str!("../../../schema/examples/snmp-records.jsonl");
+
+    #[test]
+    fn the_example_plans_are_read_and_written_without_loss() {
+        for line in PLANS.lines() {
+            let plan: SnmpPlan = serde_json::from_str(line).expect("a line is a plan");
+            let again = serde_json::to_value(&plan).expect("a plan is JSON");
+            assert_eq!(again, serde_json::from_str::<Value>(line).expect("it is JSON"));
+        }
+    }
+
+    #[test]
+    fn the_example_records_are_read_and_written_without_loss() {
+        for line in RECORDS.lines() {
+            let record: SnmpRecord = serde_json::from_str(line).expect("a line is a record");
+            let again = serde_json::to_value(&record).expect("a record is JSON");
+            assert_eq!(again, serde_json::from_str::<Value>(line).expect("it is JSON"));
+        }
+    }
+
+    #[test]
+    fn a_plan_as_text_for_people_has_no_secret() {
+        for line in PLANS.lines() {
+            let plan: SnmpPlan = serde_json::from_str(line).expect("a line is a plan");
+            let shown = format!("{plan:?}");
+            assert!(shown.contains("(secret)") && !shown.contains("hush"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_user_without_authentication_is_refused() {
+        let plan = PLANS.lines().nth(1).expect("the second one is of SNMPv3");
+        let without = plan.replace(r#""authentication":"SHA","#, "");
+        let error = serde_json::from_str::<SnmpPlan>(&without).expect_err("it has no signature");
+        assert!(error.to_string().contains("missing field `authentication`"), "{error}");
+    }
+}

@@ -1,0 +1,95 @@
+//! CPUs, buses and the disk of a simulated host, with what work costs at each.
+
+use serde::{Deserialize, Serialize};
+
+use crate::spans;
+
+/// How long a piece of work takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Service {
+    /// As long as its cost says.
+    Fixed,
+    /// As long on average; each piece draws its own time.
+    Exponential,
+}
+
+/// CPUs of a host, and the CPU time that work takes at a speed of 100 %.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// Their speed; twice as fast: half of each cost.
+    pub speed_pct: u32,
+    /// How long a piece of work takes.
+    pub service: Service,
+    /// CPU time of a packet that is sent.
+    #[serde(deserialize_with = "spans::ns")]
+    pub send_packet_ns: u64,
+    /// CPU time of a packet that is received.
+    #[serde(deserialize_with = "spans::ns")]
+    pub receive_packet_ns: u64,
+    /// CPU time of a byte copied from the application to its socket.
+    pub send_ps_per_byte: u64,
+    /// CPU time of a byte copied from the socket to its application.
+    pub receive_ps_per_byte: u64,
+    /// CPU time of a byte of a file that is sent without a copy.
+    pub sendfile_ps_per_byte: u64,
+    /// CPU time of a byte copied from the page cache to the application.
+    pub file_read_ps_per_byte: u64,
+    /// CPU time of a byte copied from the application to the page cache.
+    pub file_write_ps_per_byte: u64,
+    /// CPU time of a system call that moves bytes.
+    #[serde(deserialize_with = "spans::ns")]
+    pub call_ns: u64,
+    /// Bytes that a call moves at most.
+    pub call_bytes: u64,
+}
+
+impl Cpu {
+    /// One CPU at which nothing costs time.
+    pub const FREE: Self = Self {
+        cpus: 1,
+        speed_pct: 100,
+        service: Service::Fixed,
+        send_packet_ns: 0,
+        receive_packet_ns: 0,
+        send_ps_per_byte: 0,
+        receive_ps_per_byte: 0,
+        sendfile_ps_per_byte: 0,
+        file_read_ps_per_byte: 0,
+        file_write_ps_per_byte: 0,
+        call_ns: 0,
+        call_bytes: 65_536,
+    };
+}
+
+/// Buses of a host, each the sum of its channels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bus {
+    /// Number of memory channels.
+    pub memory_channels: u32,
+    /// Rate of a memory channel; none: memory is never the limit.
+    pub memory_channel_bps: Option<u64>,
+    /// Number of I/O channels.
+    pub io_channels: u32,
+    /// Rate of an I/O channel; none: I/O is never the limit.
+    pub io_channel_bps: Option<u64>,
+}
+
+/// Disk of a host, and its page cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// Rate of sequential reading and writing.
+    pub disk_rate_bps: u64,
+    /// Time to position where a request does not follow the one before.
+    #[serde(deserialize_with = "spans::ns")]
+    pub access_ns: u64,
+    /// Written bytes that wait for the disk before writers wait.
+    pub write_cache_bytes: u64,
+    /// Largest file that stays in the page cache.
+    pub page_cache_bytes: u64,
+}

@@ -28,9 +28,8 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
-    /// Host n has the n-th of `macs`.
-    pub(crate) fn new(macs: &[Mac]) -> Self {
-        let mut hosts: Vec<_> = macs.iter().copied().zip(0..).collect();
+    /// Each address with the number of its host; a host may have several.
+    pub(crate) fn new(mut hosts: Vec<(Mac, u32)>) -> Self {
         hosts.sort_unstable();
         Self { hosts }
     }
@@ -58,8 +57,11 @@ mod tests {
 
     #[test]
     fn an_address_is_that_of_one_host_or_of_none() {
-        let addresses = Addresses::new(&[[2, 0, 0, 0, 0, 9], [2, 0, 0, 0, 0, 1]]);
+        let zone = [2, 0, 0, 1, 0, 1];
+        let addresses =
+            Addresses::new(vec![([2, 0, 0, 0, 0, 9], 0), (zone, 0), ([2, 0, 0, 0, 0, 1], 1)]);
         assert_eq!(addresses.host([2, 0, 0, 0, 0, 9]), Some(0));
+        assert_eq!(addresses.host(zone), Some(0), "a zone is behind its host's link");
         assert_eq!(addresses.host([2, 0, 0, 0, 0, 1]), Some(1));
         assert_eq!(addresses.host([255; 6]), None, "a broadcast is for nobody");
     }

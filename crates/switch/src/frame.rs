@@ -19,6 +19,9 @@ const IPV6_ECN: u8 = 0b0011_0000;
 /// Where the header checksum of IPv4 is, from the start of the frame.
 const IPV4_CHECKSUM: usize = HEADER_BYTES + 10;
 
+/// The destination of a frame for the switch that it arrives at.
+pub(crate) const ITSELF: u32 = u32::MAX;
+
 /// A frame in the switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Frame {
@@ -26,7 +29,7 @@ pub(crate) struct Frame {
     pub(crate) slot: u32,
     /// Its bytes there.
     pub(crate) bytes: u32,
-    /// The destination host's number.
+    /// The destination host's number, or [`ITSELF`].
     pub(crate) to: u32,
     /// Whether its sender understands marks.
     pub(crate) subject_to_marks: bool,
@@ -39,6 +42,14 @@ impl Mark for Frame {
         self.marked = self.subject_to_marks;
         self.marked
     }
+}
+
+/// Whether a frame is for all, or for a group that is not all; neither if it is for one address (IEEE
+/// 802, 8.2.2).
+pub(crate) fn is_to_group(frame: &[u8]) -> (bool, bool) {
+    let Some(to) = frame.first_chunk::<6>() else { return (false, false) };
+    let for_all = *to == [0xff; 6];
+    (for_all, to[0] & 1 == 1 && !for_all)
 }
 
 /// The size on the wire, check sequence included, of a frame of `bytes` at a packet socket.

@@ -17,6 +17,7 @@ mod frame;
 mod interfaces;
 mod lateness;
 mod losses;
+mod management;
 mod outbox;
 mod plan;
 mod pool;

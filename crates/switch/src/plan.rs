@@ -8,12 +8,14 @@ use netstudy_fabric::topology::{
 };
 use netstudy_fabric::{CUT_THROUGH_BYTES, Link, ethernet};
 use netstudy_records::{Buffer, Forwarding, SwitchElement, SwitchLinkEnd, SwitchPlan};
+use netstudy_snmp::Agent;
 use netstudy_units::{Duration, Rate};
 
 use crate::Failure;
 use crate::addresses::{self, Addresses, Mac};
 use crate::control::Control;
 use crate::frame;
+use crate::management::Management;
 
 /// IP packets that Ethernet may have to carry (RFC 791) and that an IP header can speak of.
 const MTU_BYTES: std::ops::RangeInclusive<u32> = 576..=65_535;
@@ -26,6 +28,8 @@ pub(crate) struct Checked {
     pub(crate) topology: Topology,
     pub(crate) hosts: Vec<HostEnd>,
     pub(crate) addresses: Addresses,
+    /// By switch: its own address, if it has one.
+    pub(crate) management: Vec<Option<Management>>,
     /// By [`CableEnd::number`]: the time from the first bit of an arriving frame to the switch's
     /// decision on it, for cut-through ports, which need only the start of the frame.
     judges_after: Vec<Option<Duration>>,
@@ -81,6 +85,14 @@ impl Checked {
         }
     }
 
+    /// Whether a frame that arrives at an end is for the switch there itself.
+    pub(crate) fn is_for_switch(&self, at: CableEnd, frame: &[u8]) -> bool {
+        let Attachment::SwitchPort { switch, .. } = self.topology.attachment(at) else {
+            return false;
+        };
+        self.management[switch].as_ref().is_some_and(|own| own.is_meant(frame))
+    }
+
     /// Buffer space reserved on arrival by `port`: a maximum-size frame on cut-through ports, 0 (the
     /// frame's own size) otherwise.
     pub(crate) fn reserved_bytes(&self, switch: usize, port: u32) -> u32 {
@@ -110,8 +122,10 @@ fn check(plan: SwitchPlan) -> Result<Checked, String> {
     check_sampled(&plan)?;
     let topology = topology(&plan).map_err(|error| format!("links: {error}"))?;
     let (hosts, macs) = hosts(&plan, &topology)?;
+    let management = managements(&plan, &macs)?;
     let judges_after = judges_after(&plan, &topology);
-    Ok(Checked { plan, topology, hosts, addresses: Addresses::new(&macs), judges_after })
+    let addresses = Addresses::new(macs);
+    Ok(Checked { plan, topology, hosts, addresses, management, judges_after })
 }
 
 fn check_switches(switches: &[SwitchElement]) -> Result<(), String> {
@@ -204,8 +218,10 @@ fn topology(plan: &SwitchPlan) -> Result<Topology, TopologyError> {
     graph.build()
 }
 
-/// The hosts' ends, and the address at each.
-fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<(Vec<HostEnd>, Vec<Mac>), String> {
+/// The hosts' ends, and each address with the number of the end that it is at.
+type HostEnds = (Vec<HostEnd>, Vec<(Mac, u32)>);
+
+fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<HostEnds, String> {
     let (mut hosts, mut macs) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     for interface in topology.interfaces() {
@@ -216,16 +232,17 @@ fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<(Vec<HostEnd>, Vec<Ma
             let side = if at.end == 0 { "a" } else { "b" };
             format!("links[{}].{side}.host.{name}", at.cable)
         };
-        for (name, value) in [("interface", &host.interface), ("mac", &host.mac)] {
+        let of_host = host.macs.iter().map(|mac| ("macs", mac));
+        for (name, value) in std::iter::once(("interface", &host.interface)).chain(of_host) {
             if !seen.insert((name, value)) {
                 return Err(format!("{}: {value:?} is that of an earlier end", field(name)));
             }
         }
-        macs.push(
-            addresses::parse(&host.mac).ok_or_else(|| {
-                format!("{}: {:?} is no Ethernet address", field("mac"), host.mac)
-            })?,
-        );
+        for mac in &host.macs {
+            let parsed = addresses::parse(mac)
+                .ok_or_else(|| format!("{}: {mac:?} is no Ethernet address", field("macs")))?;
+            macs.push((parsed, hosts.len() as u32));
+        }
         hosts.push(HostEnd {
             at,
             interface: host.interface.clone(),
@@ -234,6 +251,27 @@ fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<(Vec<HostEnd>, Vec<Ma
         });
     }
     Ok((hosts, macs))
+}
+
+/// The addresses of switches, none of which a host has.
+fn managements(plan: &SwitchPlan, hosts: &[(Mac, u32)]) -> Result<Vec<Option<Management>>, String> {
+    let mut taken: BTreeSet<Mac> = hosts.iter().map(|&(mac, _)| mac).collect();
+    let mut one = |(place, switch): (usize, &SwitchElement)| {
+        let Some(own) = &switch.management else { return Ok(None) };
+        let field = |name: &str| format!("switches[{place}].management.{name}");
+        let mac = addresses::parse(&own.mac)
+            .ok_or_else(|| format!("{}: {:?} is no Ethernet address", field("mac"), own.mac))?;
+        if !taken.insert(mac) {
+            return Err(format!("{}: {:?} is that of another node", field("mac"), own.mac));
+        }
+        let ip = own.ip.parse();
+        let ip = ip.map_err(|_| format!("{}: {:?} is no IPv4 address", field("ip"), own.ip))?;
+        let version = env!("CARGO_PKG_VERSION");
+        let description = format!("netstudy user-space switch {version}");
+        let agent = Agent::new(own.community.exposed(), &switch.name, &description);
+        Ok(Some(Management::new(mac, ip, agent)))
+    };
+    plan.switches.iter().enumerate().map(&mut one).collect()
 }
 
 /// A switch that cuts through judges a frame by its header, where it comes as fast as any egress sends:

@@ -28,12 +28,23 @@ impl Pool {
 
     /// Stores a frame: exchanges `buffer` for a free one. Returns its slot; none if all are in use.
     pub(crate) fn take(&mut self, buffer: &mut Box<[u8]>) -> Option<u32> {
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None => self.grow()?,
-        };
+        let slot = self.slot()?;
         std::mem::swap(buffer, &mut self.buffers[slot as usize]);
         Some(slot)
+    }
+
+    /// Stores a copy of a frame that fits into a buffer. Returns its slot; none if all are in use.
+    pub(crate) fn put(&mut self, frame: &[u8]) -> Option<u32> {
+        let slot = self.slot()?;
+        self.buffers[slot as usize][..frame.len()].copy_from_slice(frame);
+        Some(slot)
+    }
+
+    fn slot(&mut self) -> Option<u32> {
+        match self.free.pop() {
+            Some(slot) => Some(slot),
+            None => self.grow(),
+        }
     }
 
     fn grow(&mut self) -> Option<u32> {

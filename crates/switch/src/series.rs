@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use netstudy_fabric::topology::CableEnd;
-use netstudy_records::{SwitchPortCounters, SwitchRecord};
+use netstudy_records::{FRAMES_RECEIVED_BY_SIZE, SwitchPortCounters, SwitchRecord};
 use netstudy_units::{Duration, Time};
 
 use crate::plan::Checked;
 
 /// A column of a port's samples.
 type Column = (&'static str, fn(&SwitchPortCounters) -> u64);
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 15] = [
     ("frames_received", |counted| counted.frames_received),
     ("bytes_received", |counted| counted.bytes_received),
     ("frames_forwarded", |counted| counted.frames_forwarded),
@@ -19,6 +19,13 @@ const COLUMNS: [Column; 8] = [
     ("bytes_dropped", |counted| counted.bytes_dropped),
     ("frames_marked", |counted| counted.frames_marked),
     ("queue_bytes_max", |counted| counted.queue_bytes_max),
+    (FRAMES_RECEIVED_BY_SIZE[0], |counted| counted.frames_received_by_size[0]),
+    (FRAMES_RECEIVED_BY_SIZE[1], |counted| counted.frames_received_by_size[1]),
+    (FRAMES_RECEIVED_BY_SIZE[2], |counted| counted.frames_received_by_size[2]),
+    (FRAMES_RECEIVED_BY_SIZE[3], |counted| counted.frames_received_by_size[3]),
+    (FRAMES_RECEIVED_BY_SIZE[4], |counted| counted.frames_received_by_size[4]),
+    (FRAMES_RECEIVED_BY_SIZE[5], |counted| counted.frames_received_by_size[5]),
+    (FRAMES_RECEIVED_BY_SIZE[6], |counted| counted.frames_received_by_size[6]),
 ];
 
 /// One switch's ports that are read at an interval.

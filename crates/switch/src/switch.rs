@@ -8,17 +8,18 @@ use std::os::fd::OwnedFd;
 use netstudy_fabric::stepped::{Departure, PausePolicy, Sent, Stepped};
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::topology::{Attachment, CableEnd};
-use netstudy_fabric::{AnyArchitecture, Link, Schedule, SwitchSetup, ethernet};
+use netstudy_fabric::{AnyArchitecture, FrameSizes, Link, Schedule, SwitchSetup, ethernet};
 use netstudy_random::Stream;
 use netstudy_records::{
     Command, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
 };
+use netstudy_snmp::{Direction, PortView, View};
 use netstudy_units::{Duration, Time};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;
 use nix::unistd::Pid;
 
-use crate::addresses;
+use crate::addresses::{self, Mac};
 use crate::clock::{self, Clock, RealtimeOffset};
 use crate::control::Control;
 use crate::frame::{self, Frame};
@@ -44,6 +45,8 @@ const QUIET_ROUNDS: u32 = 1000;
 /// How long counted frames may take until they can be read.
 const SETTLING: std::time::Duration = std::time::Duration::from_millis(1);
 const SETTLING_ROUNDS: usize = 20;
+/// Nanoseconds of a hundredth of a second, the unit of sysUpTime (RFC 3418, 2).
+const NS_PER_CS: u64 = 10_000_000;
 /// A frame may always be this late. Interfaces delay interrupts for received frames as long (drivers
 /// begin with 20 to 100 us), so hosts cannot tell the difference.
 const INTERRUPT_MODERATION: Duration = Duration::from_us(50);
@@ -86,7 +89,21 @@ struct Arrived {
 struct Came {
     frames: u64,
     bytes: u64,
+    sizes: FrameSizes,
+    broadcast: u64,
+    multicast: u64,
     unaddressed: u64,
+    /// For the switch itself.
+    consumed: u64,
+}
+
+/// Counters of frames that leave by a port: those whose first bit is on the wire.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    frames: u64,
+    bytes: u64,
+    /// Frames of the switch itself, also those that wait or were dropped.
+    originated: u64,
 }
 
 /// The switch of the plan with that number.
@@ -131,8 +148,9 @@ struct Switches<'a> {
     allowed: Vec<Duration>,
     lateness: Lateness,
     losses: Losses,
-    /// By end.
+    /// By end, as below.
     came: Vec<Came>,
+    left: Vec<Left>,
     /// By switch: when, and the egress.
     drops: Vec<Vec<(Time, u32)>>,
     series: Vec<Series>,
@@ -175,6 +193,7 @@ impl<'a> Switches<'a> {
             lateness: Lateness::new(),
             losses: Losses::begin(Vec::new()),
             came: vec![Came::default(); 2 * plan.links.len()],
+            left: vec![Left::default(); 2 * plan.links.len()],
             drops: vec![Vec::with_capacity(DROPS_READY); plan.switches.len()],
             series: Series::all(checked),
         };
@@ -297,10 +316,17 @@ impl<'a> Switches<'a> {
         let buffer = self.receiver.buffer(place);
         let to = addresses::destination(&buffer[..bytes])
             .and_then(|mac| self.checked.addresses.host(mac))
-            .filter(|&to| self.checked.leads(from, to as usize));
+            .filter(|&to| self.checked.leads(from, to as usize))
+            .or_else(|| {
+                self.checked.is_for_switch(from.far(), &buffer[..bytes]).then_some(frame::ITSELF)
+            });
         let Some(to) = to else {
+            let (broadcast, multicast) = frame::is_to_group(&buffer[..bytes]);
             self.note_came(from.far(), bytes as u32);
-            self.came[from.far().number()].unaddressed += 1;
+            let came = &mut self.came[from.far().number()];
+            came.unaddressed += 1;
+            came.broadcast += u64::from(broadcast);
+            came.multicast += u64::from(multicast);
             return;
         };
         if cut_off || bytes > socket_bytes_max {
@@ -326,6 +352,7 @@ impl<'a> Switches<'a> {
         let came = &mut self.came[end.number()];
         came.frames += 1;
         came.bytes += u64::from(frame::wire_bytes(bytes));
+        came.sizes.count(frame::wire_bytes(bytes));
     }
 
     /// When the first and the last bit leave of a frame that a host handed over at `sent`: at once, or
@@ -388,6 +415,9 @@ impl<'a> Switches<'a> {
             let from = self.checked.topology.switches()[switch].ports[egress as usize];
             let link = self.checked.topology.link(from);
             let takes = link.serialization(frame::wire_bytes(frame.bytes));
+            let left = &mut self.left[from.number()];
+            left.frames += 1;
+            left.bytes += u64::from(frame::wire_bytes(frame.bytes));
             self.send_over(from, departs.saturating_sub(takes), departs, frame);
         }
         self.steps.set(switch, self.fabrics[switch].next_step());
@@ -399,11 +429,20 @@ impl<'a> Switches<'a> {
         let Attachment::SwitchPort { switch, port: ingress } = topology.attachment(end) else {
             return;
         };
-        let egress = topology.switches()[switch].egress(frame.to as usize);
-        let egress = egress.expect("there is a way to whom a frame was taken in for");
-        let frame_bytes = frame::wire_bytes(frame.bytes);
         // A host hands frames over before its line has carried them: they count on arrival.
         self.note_came(end, frame.bytes);
+        if frame.to == frame::ITSELF {
+            self.answer(switch, end, frame);
+            return;
+        }
+        let egress = topology.switches()[switch].egress(frame.to as usize);
+        let egress = egress.expect("there is a way to whom a frame was taken in for");
+        self.admit(switch, ingress, egress, frame);
+    }
+
+    /// A frame is judged by the buffer of its egress.
+    fn admit(&mut self, switch: usize, ingress: u32, egress: u32, frame: Frame) {
+        let frame_bytes = frame::wire_bytes(frame.bytes);
         let latency = Duration::from_ns(self.checked.plan.switches[switch].latency_ns);
         let arrival =
             Arrival { now: self.now, ready: self.now + latency, ingress, egress, frame_bytes };
@@ -412,6 +451,66 @@ impl<'a> Switches<'a> {
             self.pool.give_back(frame.slot);
         }
         self.steps.set(switch, self.fabrics[switch].next_step());
+    }
+
+    /// A frame for the switch itself came by `end`. Its answer waits for the port that leads to the
+    /// asking host as if it came from there.
+    fn answer(&mut self, switch: usize, end: CableEnd, frame: Frame) {
+        let checked = self.checked;
+        let asked = &self.pool.get(frame.slot)[..frame.bytes as usize];
+        let (broadcast, _) = frame::is_to_group(asked);
+        let answer = checked.management[switch].as_ref().and_then(|own| {
+            own.answer(asked, checked.mtu_bytes(end), || self.view(switch, own.mac))
+        });
+        self.pool.give_back(frame.slot);
+        let came = &mut self.came[end.number()];
+        came.consumed += 1;
+        came.broadcast += u64::from(broadcast);
+        let Some(answer) = answer else { return };
+        let to = addresses::destination(&answer).and_then(|mac| checked.addresses.host(mac));
+        let egress = to.and_then(|to| checked.topology.switches()[switch].egress(to as usize));
+        let (Some(to), Some(egress)) = (to, egress) else { return };
+        let Some(slot) = self.pool.put(&answer) else { return };
+        let bytes = answer.len() as u32;
+        let frame = Frame { slot, bytes, to, subject_to_marks: false, marked: false };
+        let by = checked.topology.switches()[switch].ports[egress as usize];
+        self.left[by.number()].originated += 1;
+        self.admit(switch, egress, egress, frame);
+    }
+
+    /// A switch as its agent shows it at this moment.
+    fn view(&self, switch: usize, mac: Mac) -> View<'a> {
+        let checked = self.checked;
+        let port = |(port, &at): (u32, &CableEnd)| {
+            let (came, left) = (&self.came[at.number()], &self.left[at.number()]);
+            let dropped = self.fabrics[switch].counters(port).frames_dropped;
+            PortView {
+                name: &checked.described(at).port,
+                alias: &checked.described(at.far()).node,
+                mtu_bytes: checked.mtu_bytes(at),
+                rate_bps: checked.described(at).rate_bps,
+                mac,
+                received: Direction {
+                    octets: came.bytes,
+                    unicast: came.frames - came.broadcast - came.multicast,
+                    multicast: came.multicast,
+                    broadcast: came.broadcast,
+                    discards: came.unaddressed,
+                },
+                sent: Direction {
+                    octets: left.bytes,
+                    unicast: left.frames,
+                    discards: dropped,
+                    ..Direction::default()
+                },
+                received_by_size: came.sizes.frames(),
+            }
+        };
+        let ports = &checked.topology.switches()[switch].ports;
+        View {
+            uptime_cs: (self.clock.now().as_ns() / NS_PER_CS) as u32,
+            ports: (0..).zip(ports).map(port).collect(),
+        }
     }
 
     // ---- out
@@ -501,6 +600,9 @@ impl<'a> Switches<'a> {
             frames_marked: counted.frames_marked,
             queue_bytes_max: self.fabrics[switch].queue_bytes_max(port),
             frames_unaddressed: came.unaddressed,
+            frames_consumed: came.consumed,
+            frames_originated: self.left[at.number()].originated,
+            frames_received_by_size: came.sizes.frames(),
         }
     }
 

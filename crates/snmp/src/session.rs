@@ -1,0 +1,206 @@
+//! Requests to one agent, each of which is answered in time or not at all.
+
+use std::time::Duration;
+
+use netstudy_records::{Authentication, Cipher, Privacy, Secret, SnmpCredentials};
+use snmp2::v3::{Auth, AuthProtocol, Cipher as PrivacyCipher, Security};
+use snmp2::{Error, Oid, SyncSession, Value};
+
+/// Requests with other signs of time that an agent may ask for in one go (RFC 3414, 4).
+const SYNCHRONISATIONS: usize = 3;
+/// Objects of one walk at most.
+const WALKED_MAX: usize = 4_096;
+
+/// Why a request has no values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// Nothing came in time.
+    Silent,
+    /// Something came that is no answer to the request.
+    Wrong(String),
+}
+
+/// The value of an object, as far as the poller needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Number(u64),
+    Text(String),
+    Name(Vec<u64>),
+    /// The agent has no such object.
+    Absent,
+}
+
+/// A conversation with one agent.
+pub(crate) struct Session {
+    agent: String,
+    credentials: SnmpCredentials,
+    timeout: Duration,
+    /// None: the next request begins a new one. One that was not answered ends the session with its UDP
+    /// port, so that an answer that comes too late is not taken for that of the next request.
+    open: Option<SyncSession>,
+    /// Differs between sessions.
+    request: i32,
+}
+
+impl Session {
+    pub(crate) fn new(agent: &str, credentials: &SnmpCredentials, timeout: Duration) -> Self {
+        let credentials = credentials.clone();
+        Self { agent: agent.to_owned(), credentials, timeout, open: None, request: 0 }
+    }
+
+    /// The values of these objects, in their order.
+    pub(crate) fn get(&mut self, names: &[Oid<'static>]) -> Result<Vec<Answer>, Unanswered> {
+        let asked: Vec<&Oid<'_>> = names.iter().collect();
+        let answers = self.ask(|session| {
+            let pdu = session.get_many(&asked)?;
+            let found: Vec<_> = pdu
+                .varbinds
+                .clone()
+                .map(|(name, value)| (name.to_owned(), answer(&value)))
+                .collect();
+            Ok((found, pdu.error_status))
+        })?;
+        let same = answers.len() == names.len()
+            && answers.iter().zip(names).all(|((answered, _), asked)| answered == asked);
+        if !same {
+            return Err(self.wrong("the answer is about other objects than the request"));
+        }
+        Ok(answers.into_iter().map(|(_, value)| value).collect())
+    }
+
+    /// All instances of a column with their values: the numbers behind its name.
+    pub(crate) fn walk(&mut self, column: &[u32]) -> Result<Vec<(Vec<u64>, Answer)>, Unanswered> {
+        let mut name = oid(column);
+        let mut found: Vec<(Vec<u64>, Answer)> = Vec::new();
+        let prefix: Vec<u64> = column.iter().copied().map(u64::from).collect();
+        while found.len() < WALKED_MAX {
+            let answered = self.ask(|session| {
+                let pdu = session.getnext(&name)?;
+                let first = pdu
+                    .varbinds
+                    .clone()
+                    .next()
+                    .map(|(name, value)| (name.to_owned(), answer(&value)));
+                Ok((first, pdu.error_status))
+            })?;
+            let Some((next, value)) = answered else { break };
+            let numbers: Vec<u64> = next.iter().map(Iterator::collect).unwrap_or_default();
+            let Some(rest) = numbers.strip_prefix(prefix.as_slice()) else { break };
+            if value == Answer::Absent
+                || found.last().is_some_and(|(last, _)| last.as_slice() >= rest)
+            {
+                break;
+            }
+            found.push((rest.to_vec(), value));
+            name = next;
+        }
+        Ok(found)
+    }
+
+    /// Asks once more where the agent first tells its identity or its time.
+    fn ask<T>(
+        &mut self,
+        mut request: impl FnMut(&mut SyncSession) -> Result<(T, u32), Error>,
+    ) -> Result<T, Unanswered> {
+        for _ in 0..SYNCHRONISATIONS {
+            match self.session().and_then(&mut request) {
+                Ok((answers, 0)) => return Ok(answers),
+                Ok((_, status)) => return Err(self.wrong(&status_text(status))),
+                Err(Error::AuthUpdated) => {}
+                Err(Error::Receive | Error::Send) => {
+                    self.open = None;
+                    return Err(Unanswered::Silent);
+                }
+                Err(error) => return Err(self.wrong(&error.to_string())),
+            }
+        }
+        Err(self.wrong("the agent does not settle on a time"))
+    }
+
+    fn wrong(&mut self, why: &str) -> Unanswered {
+        self.open = None;
+        Unanswered::Wrong(why.to_owned())
+    }
+
+    fn session(&mut self) -> Result<&mut SyncSession, Error> {
+        if self.open.is_none() {
+            self.request = self.request.wrapping_add(1 << 16) & i32::MAX;
+            self.open = Some(self.begin()?);
+        }
+        self.open.as_mut().ok_or(Error::Send)
+    }
+
+    fn begin(&self) -> Result<SyncSession, Error> {
+        let timeout = Some(self.timeout);
+        let begun = match &self.credentials {
+            SnmpCredentials::Community { community } => SyncSession::new_v2c(
+                &self.agent,
+                community.exposed().as_bytes(),
+                timeout,
+                self.request,
+            ),
+            SnmpCredentials::User { user, authentication, authentication_password, privacy } => {
+                let signed = signed(user, *authentication, authentication_password);
+                let security = signed.with_auth(privacy_of(privacy.as_ref()));
+                SyncSession::new_v3(&self.agent, timeout, self.request, security)
+            }
+        };
+        let mut session = begun.map_err(|_| Error::Send)?;
+        session.init()?;
+        Ok(session)
+    }
+}
+
+/// The user of `SNMPv3`, who signs messages.
+fn signed(user: &str, authentication: Authentication, password: &Secret) -> Security {
+    Security::new(user.as_bytes(), password.exposed().as_bytes()).with_auth_protocol(
+        match authentication {
+            Authentication::Sha1 => AuthProtocol::Sha1,
+            Authentication::Sha224 => AuthProtocol::Sha224,
+            Authentication::Sha256 => AuthProtocol::Sha256,
+            Authentication::Sha384 => AuthProtocol::Sha384,
+            Authentication::Sha512 => AuthProtocol::Sha512,
+        },
+    )
+}
+
+fn privacy_of(privacy: Option<&Privacy>) -> Auth {
+    privacy.map_or(Auth::AuthNoPriv, |privacy| Auth::AuthPriv {
+        cipher: match privacy.cipher {
+            Cipher::Aes128 => PrivacyCipher::Aes128,
+        },
+        privacy_password: privacy.password.exposed().as_bytes().to_vec(),
+    })
+}
+
+/// An object identifier of these numbers.
+pub(crate) fn oid(numbers: &[u32]) -> Oid<'static> {
+    let numbers: Vec<u64> = numbers.iter().copied().map(u64::from).collect();
+    Oid::from(&numbers).expect("names of the MIBs are object identifiers")
+}
+
+fn answer(value: &Value<'_>) -> Answer {
+    match value {
+        Value::Counter32(number) | Value::Unsigned32(number) | Value::Timeticks(number) => {
+            Answer::Number(u64::from(*number))
+        }
+        Value::Counter64(number) => Answer::Number(*number),
+        Value::Integer(number) => u64::try_from(*number).map_or(Answer::Absent, Answer::Number),
+        Value::OctetString(bytes) => Answer::Text(String::from_utf8_lossy(bytes).into_owned()),
+        Value::ObjectIdentifier(name) => {
+            name.iter().map_or(Answer::Absent, |numbers| Answer::Name(numbers.collect()))
+        }
+        _ => Answer::Absent,
+    }
+}
+
+/// RFC 3416, 3.
+fn status_text(status: u32) -> String {
+    match status {
+        1 => "the answer does not fit into a message of the agent (tooBig)".to_owned(),
+        5 => "the agent has an error of its own (genErr)".to_owned(),
+        6 => "the agent gives no access (noAccess)".to_owned(),
+        16 => "the agent does not know who asks (authorizationError)".to_owned(),
+        other => format!("the agent answers with the error {other}"),
+    }
+}

@@ -16,7 +16,9 @@ pub(crate) struct Cast {
     /// The participant that opens each connection, and its peer. An application numbers its connections
     /// in this order.
     pub(crate) connections: Vec<[usize; 2]>,
-    /// The probe's connections, numbered after the workload's: one for each pair that has connections.
+    /// Control connections, one beside each of those in the same order, or none; numbered after them.
+    pub(crate) controls: Vec<[usize; 2]>,
+    /// The probe's connections, numbered after these: one for each pair that has connections.
     probes: Vec<[usize; 2]>,
     /// Whether the end that opens a connection sends data, and whether its peer does; requests and
     /// confirmations are no data.
@@ -39,7 +41,13 @@ impl Cast {
 
     /// A cast without a probe.
     pub(crate) fn new(roles: &Roles, connections: Vec<[usize; 2]>, senders: [bool; 2]) -> Self {
-        Self { participants: participants(roles), connections, probes: Vec::new(), senders }
+        let participants = participants(roles);
+        Self { participants, connections, controls: Vec::new(), probes: Vec::new(), senders }
+    }
+
+    /// The same with a control connection beside each connection.
+    pub(crate) fn with_controls(self) -> Self {
+        Self { controls: self.connections.clone(), ..self }
     }
 
     /// As many pairs as the larger role has members; the smaller role repeats.
@@ -57,14 +65,19 @@ impl Cast {
         Ok(Self::new(roles, connections, senders))
     }
 
+    /// How many connections carry files: those that have a control connection.
+    pub(crate) const fn file_connections(&self) -> usize {
+        self.controls.len()
+    }
+
     /// Number of participants that open connections: all before the servers.
     pub(crate) fn clients(&self) -> usize {
         self.connections.iter().map(|pair| pair[0] + 1).max().unwrap_or(0)
     }
 
-    /// The connections of the workload, then those of the probe.
+    /// The connections of the workload, those that control them, then those of the probe.
     pub(crate) fn all_connections(&self) -> Vec<[usize; 2]> {
-        self.connections.iter().chain(&self.probes).copied().collect()
+        self.connections.iter().chain(&self.controls).chain(&self.probes).copied().collect()
     }
 
     /// Number of the workload's connections that a participant has.

@@ -1,9 +1,11 @@
 //! Counters by their names in records.
 
+use netstudy_records::FRAMES_RECEIVED_BY_SIZE;
 use netstudy_tcp::Counters;
 use netstudy_units::Duration;
 use netstudy_units::headers::ETHERNET_CHECK_BYTES;
 
+use crate::host::stations::StationCounters;
 use crate::measure::Snapshot;
 use crate::network::{Carried, EndCounters, NicCounters};
 use crate::wiring::{ReceiveKind, Wiring};
@@ -52,30 +54,42 @@ pub(crate) fn of_packets(end: &EndCounters) -> [(&'static str, u64); 4] {
 }
 
 /// The CPUs of a host: one for each interface whose frames cost CPU time, and one for packets between
-/// its own processes, which cost the same as at its first interface.
+/// its own processes.
 #[derive(Debug)]
 pub(crate) struct Cpus {
     /// By the number of the interface's end of its link.
     at_links: Vec<(usize, ReceiveKind)>,
     /// With the number of the host.
     inside: Option<(usize, ReceiveKind)>,
+    /// Of a host with stations: its node, and how many it has.
+    stationed: Option<(usize, u32)>,
 }
 
 impl Cpus {
     /// The CPUs of the host `node`; none: frames cost it no CPU time.
     pub(crate) fn of_host(wiring: &Wiring, node: usize) -> Option<Self> {
-        let interfaces = wiring.interfaces_of(node).map(|(at, kind)| (at, kind.receive));
-        let mut costly = interfaces.clone().filter(|(_, kind)| kind.has_cpu_cost());
-        let at_links: Vec<_> = costly.by_ref().map(|(at, kind)| (at.number(), kind)).collect();
-        let first = interfaces.map(|(_, kind)| kind).next();
-        let inside = first.filter(|kind| kind.has_cpu_cost() && wiring.carries_inside(node));
-        let inside = inside.map(|kind| (node, kind));
-        (!at_links.is_empty()).then_some(Self { at_links, inside })
+        if let Some(cpus) = wiring.stations(node).and_then(|stations| stations.borrow().cpus()) {
+            return Some(Self {
+                at_links: Vec::new(),
+                inside: None,
+                stationed: Some((node, cpus)),
+            });
+        }
+        let interfaces = wiring.interfaces_of(node).map(|(at, kind)| (at.number(), kind.receive));
+        let at_links: Vec<_> = interfaces.filter(|(_, kind)| kind.has_cpu_cost()).collect();
+        let inside = wiring.inside(node).map(|kind| (node, kind.receive));
+        let inside = inside.filter(|(_, kind)| kind.has_cpu_cost());
+        (!at_links.is_empty() || inside.is_some()).then_some(Self {
+            at_links,
+            inside,
+            stationed: None,
+        })
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> f64 {
-        (self.at_links.len() + usize::from(self.inside.is_some())) as f64
+        let of_interfaces = self.at_links.len() + usize::from(self.inside.is_some());
+        self.stationed.map_or(of_interfaces as f64, |(_, cpus)| f64::from(cpus))
     }
 
     /// Busy time of the CPUs.
@@ -85,14 +99,18 @@ impl Cpus {
         let inside = self.inside.iter().filter_map(|(node, kind)| {
             counted.inside.get(node).map(|received| kind.busy(received))
         });
-        let busy = at_links.chain(inside).fold(Duration::ZERO, |sum, busy| sum + busy);
+        let stationed =
+            self.stationed.iter().filter_map(|(node, _)| Some(counted.stations.get(node)?.cpu));
+        let busy =
+            at_links.chain(inside).chain(stationed).fold(Duration::ZERO, |sum, busy| sum + busy);
         [("host_cpu_ns", busy.as_ns())]
     }
 }
 
 /// Counters of a switch port.
-pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 11] {
+pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 18] {
     let (port, received, pauses) = (&end.port, &end.port_received, &end.pauses);
+    let (name, sizes) = (FRAMES_RECEIVED_BY_SIZE, end.port_received_sizes.frames());
     [
         ("frames_received", received.frames),
         ("bytes_received", received.bytes),
@@ -105,5 +123,40 @@ pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 11] {
         ("pauses_received", pauses.pauses_received),
         ("queue_bytes", end.queue_bytes),
         ("queue_bytes_max", end.queue_bytes_max),
+        (name[0], sizes[0]),
+        (name[1], sizes[1]),
+        (name[2], sizes[2]),
+        (name[3], sizes[3]),
+        (name[4], sizes[4]),
+        (name[5], sizes[5]),
+        (name[6], sizes[6]),
     ]
+}
+
+/// Buses and disk of a host; a host without one of them has no counters of it.
+pub(crate) fn of_stations(counted: &StationCounters) -> Vec<(&'static str, u64)> {
+    let StationCounters { memory_bus, io_bus, disk, .. } = counted;
+    let memory = memory_bus.iter().flat_map(|bus| {
+        [("memory_bus_busy_ns", bus.busy.as_ns()), ("memory_bus_bytes", bus.bytes)]
+    });
+    let io = io_bus
+        .iter()
+        .flat_map(|bus| [("io_bus_busy_ns", bus.busy.as_ns()), ("io_bus_bytes", bus.bytes)]);
+    let disk = disk.iter().flat_map(|disk| {
+        [
+            ("disk_busy_ns", disk.busy.as_ns()),
+            ("disk_read_bytes", disk.read_bytes),
+            ("disk_written_bytes", disk.written_bytes),
+        ]
+    });
+    memory.chain(io).chain(disk).collect()
+}
+
+/// CPU time of the packets of an interface of a host with CPUs, by its number among the host's.
+pub(crate) fn of_packet_cpu(
+    counted: Option<&StationCounters>,
+    number: usize,
+) -> Option<(&'static str, u64)> {
+    let busy = counted?.packets.as_ref()?.get(number)?;
+    Some(("interface_cpu_ns", busy.as_ns()))
 }

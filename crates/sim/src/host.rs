@@ -4,9 +4,12 @@
 //! Networks may run ahead of the clock, but each host lives in the order of its own time: an event due
 //! at a host comes before a segment that it receives at the same time or later.
 
+pub(crate) mod files;
+pub(crate) mod stations;
+
 use netstudy_fabric::{Chance, Schedule};
 use netstudy_random::Stream;
-use netstudy_tcp::{Endpoint, Segment, State};
+use netstudy_tcp::{Counters, Endpoint, Segment, State};
 use netstudy_units::Time;
 use netstudy_workload::{Action, Traffic};
 
@@ -66,6 +69,43 @@ struct Host<T, N> {
     reads: Stream,
 }
 
+/// Payload of an end's connections so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StreamBytes {
+    /// Sent, each byte once.
+    pub(crate) sent: u64,
+    pub(crate) acknowledged: u64,
+    pub(crate) written: u64,
+}
+
+impl StreamBytes {
+    /// Of the present connection.
+    fn of(tcp: &Endpoint) -> Self {
+        Self {
+            sent: tcp.bytes_sent_once(),
+            acknowledged: tcp.bytes_acknowledged(),
+            written: tcp.bytes_written(),
+        }
+    }
+
+    const fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.acknowledged += other.acknowledged;
+        self.written += other.written;
+    }
+}
+
+/// The earlier connections of an end, where connections are opened again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Past {
+    /// The present connection was opened, or is waited for.
+    is_open: bool,
+    /// How many there were, modulo 256.
+    incarnation: u8,
+    counters: Counters,
+    bytes: StreamBytes,
+}
+
 /// All hosts and connections of a run, and its measurement.
 pub(crate) struct Population<T, N = ()> {
     hosts: Box<[Host<T, N>]>,
@@ -78,6 +118,8 @@ struct Shared {
     /// When something may be due at each host.
     timers: Schedule,
     measure: Measure,
+    /// By [`EndIndex`], where applications open connections again; empty otherwise.
+    past: Box<[Past]>,
 }
 
 /// A [`Population`] at work: a few pointers, which the packet path keeps in registers. So functions
@@ -122,7 +164,11 @@ impl<T: Traffic, N> Host<T, N> {
             end.tcp.application_read();
         }
         let total = end.tcp.bytes_received();
-        total > before && self.app.received(now, end.number, before, total)
+        let is_due = total > before && self.app.received(now, end.number, before, total);
+        if T::READS_LATER {
+            end.tcp.leave_unread(self.app.unread(end.number));
+        }
+        is_due
     }
 }
 
@@ -163,7 +209,9 @@ impl<T: Traffic, N> Population<T, N> {
         for (index, host) in hosts.iter().enumerate() {
             timers.set(index, host.due);
         }
-        Self { hosts, ends, shared: Shared { timers, measure } }
+        let past = if T::REOPENS { 2 * connections.len() } else { 0 };
+        let past = vec![Past::default(); past].into();
+        Self { hosts, ends, shared: Shared { timers, measure, past } }
     }
 
     pub(crate) fn at_work(&mut self) -> Hosts<'_, T, N> {
@@ -227,6 +275,24 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         &self.ends[end.index()].tcp
     }
 
+    /// The TCP counters of an end, over all its connections.
+    pub(crate) fn counters(&self, end: EndIndex) -> Counters {
+        let mut counters = *self.tcp(end).counters();
+        if T::REOPENS {
+            counters.add(&self.shared.past[end.index()].counters);
+        }
+        counters
+    }
+
+    /// The payload of an end, over all its connections.
+    pub(crate) fn stream_bytes(&self, end: EndIndex) -> StreamBytes {
+        let mut bytes = StreamBytes::of(self.tcp(end));
+        if T::REOPENS {
+            bytes.add(&self.shared.past[end.index()].bytes);
+        }
+        bytes
+    }
+
     /// The application of an end's host, and its number of the connection.
     pub(crate) fn application(&self, end: &End) -> (&T, u32) {
         (&self.hosts[end.host as usize].app, end.number)
@@ -275,6 +341,10 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if self.hosts[host].due <= now {
             self.again().fire_timers(network, host, now);
         }
+        if T::REOPENS && segment.incarnation != self.shared.past[to.index()].incarnation {
+            // It belongs to a connection that its host has forgotten.
+            return;
+        }
         let end = &mut self.ends[to.index()];
         let before = end.tcp.bytes_received();
         if !end.tcp.handle_predicted(now, segment) {
@@ -287,6 +357,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             self.again().retime_application(host);
         }
         if let Some(ack) = ack {
+            let ack = self.stamped(to, ack);
             network.send(self, now, host, to, ack);
         } else {
             self.lower_timer(to);
@@ -351,11 +422,14 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// A segment of an end, with `payload` bytes, will have left its host at `left_at`. For networks
-    /// where [`Network::send`] could not know that.
-    pub(crate) fn note_departure(&mut self, from: EndIndex, payload: u32, left_at: Time) {
+    /// A segment of an end will have left its host at `left_at`. For networks where [`Network::send`]
+    /// could not know that.
+    pub(crate) fn note_departure(&mut self, from: EndIndex, segment: &Segment, left_at: Time) {
+        if T::REOPENS && segment.incarnation != self.shared.past[from.index()].incarnation {
+            return;
+        }
         let tcp = &mut self.end(from).tcp;
-        if payload > 0 && tcp.has_small_queue() {
+        if segment.len > 0 && tcp.has_small_queue() {
             tcp.handle_departure(left_at);
             self.lower_timer(from);
         }
@@ -463,10 +537,22 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         while let Some(action) = self.hosts[host].app.poll(now) {
             let end = |number: u32| self.hosts[host].ends[number as usize];
             let index = match action {
-                Action::Open { connection } => end(connection),
+                Action::Open { connection } => {
+                    let index = end(connection);
+                    if T::REOPENS {
+                        self.again().open(index);
+                    }
+                    index
+                }
                 Action::Write { connection, bytes } => {
                     let index = end(connection);
                     self.end(index).tcp.write(now, bytes);
+                    index
+                }
+                Action::Read { connection } => {
+                    let index = end(connection);
+                    let unread = self.hosts[host].app.unread(connection);
+                    self.end(index).tcp.leave_unread(unread);
                     index
                 }
                 Action::Close { connection } => {
@@ -490,7 +576,33 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         host.timers.set(APPLICATION, host.app.next_action());
     }
 
+    /// Makes an end ready for its next connection: to open it, or to listen for it. What is still under way
+    /// of the one before is nobody's.
+    #[cold]
+    #[inline(never)]
+    fn open(self, index: EndIndex) {
+        let past = &mut self.shared.past[index.index()];
+        if !std::mem::replace(&mut past.is_open, true) {
+            return;
+        }
+        let tcp = &mut self.ends[index.index()].tcp;
+        past.incarnation = past.incarnation.wrapping_add(1);
+        past.counters.add(tcp.counters());
+        past.bytes.add(&StreamBytes::of(tcp));
+        let config = *tcp.config();
+        *tcp = if index.side() == 0 { Endpoint::connect(config) } else { Endpoint::listen(config) };
+    }
+
     // ---- sending
+
+    /// A segment with the number of its connection.
+    #[inline(always)]
+    fn stamped(&self, from: EndIndex, segment: Segment) -> Segment {
+        if !T::REOPENS {
+            return segment;
+        }
+        Segment { incarnation: self.shared.past[from.index()].incarnation, ..segment }
+    }
 
     /// Sends all pending segments of an end: only an acknowledgment, where nothing else can be due;
     /// otherwise new data first, if nothing has precedence, and then the rest.
@@ -507,8 +619,13 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             let ack = end.tcp.poll_ack(now);
             self.lower_timer(from);
             if let Some(ack) = ack {
+                let ack = self.stamped(from, ack);
                 network.send(self, now, host, from, ack);
             }
+            return;
+        }
+        if T::REOPENS {
+            self.again().pump_fully(network, now, host, from);
             return;
         }
         let line = &mut self.hosts[host].line;
@@ -532,7 +649,10 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         host: usize,
         from: EndIndex,
     ) {
-        if self.end(from).tcp.has_small_queue() && self.send_held_news(network, now, host, from) {
+        if !T::REOPENS
+            && self.end(from).tcp.has_small_queue()
+            && self.send_held_news(network, now, host, from)
+        {
             self.lower_timer(from);
             return;
         }
@@ -540,6 +660,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let before = counted(&mut self);
         while let Some(segment) = self.end(from).tcp.poll_transmit(now) {
             let payload = segment.len;
+            let segment = self.stamped(from, segment);
             if let Some(left_at) = network.send(&mut self, now, host, from, segment) {
                 self.end(from).tcp.handed_over(now, payload, left_at);
             }

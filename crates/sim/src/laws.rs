@@ -18,6 +18,15 @@ pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
     }
 }
 
+/// All files of the measuring phase are whole, and as many as planned.
+pub(crate) fn all_files_are_whole(found: usize, planned: usize, bytes: u64, wrong: usize) -> Check {
+    Check {
+        law: "every transfer is whole".to_owned(),
+        holds: found == planned && wrong == 0,
+        detail: format!("{found} of {planned} transfers of {bytes} B, {wrong} of another size"),
+    }
+}
+
 /// No message is incomplete.
 pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
     Check {

@@ -1,7 +1,7 @@
 //! The measurement of a run: phases, samples, and counters at the edges of phases.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use netstudy_records::{Answers, IterationSamples, PhaseKind, SecondSamples, TransferSamples};
 use netstudy_tcp::Counters;
@@ -9,6 +9,7 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Sample, Traffic};
 
 use crate::applications::Cast;
+use crate::host::stations::StationCounters;
 use crate::host::{EndIndex, Hosts};
 use crate::network::{Carried, Counted, EndCounters, Frames, SwitchFrames};
 use crate::phases::PhasePlan;
@@ -79,8 +80,22 @@ impl Outcome {
 
     /// Growth of a counter of each of the workload's connections in the measuring phase.
     pub(crate) fn grown(&self, cast: &Cast, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
-        let pairs = self.end().connections.iter().zip(&self.base().connections);
-        let pairs = pairs.take(cast.connections.len());
+        self.grown_in(0..cast.connections.len(), value)
+    }
+
+    /// As [`Self::grown`], of the connections that control them, if there are any.
+    pub(crate) fn grown_of_controls(
+        &self,
+        cast: &Cast,
+        value: &dyn Fn(&Connection) -> u64,
+    ) -> Vec<u64> {
+        let first = cast.connections.len();
+        self.grown_in(first..first + cast.controls.len(), value)
+    }
+
+    fn grown_in(&self, range: Range<usize>, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
+        let pairs = self.end().connections[range.clone()].iter();
+        let pairs = pairs.zip(&self.base().connections[range]);
         pairs.map(|(end, base)| value(end) - value(base)).collect()
     }
 }
@@ -108,6 +123,10 @@ pub(crate) struct Sampled {
     /// Of each iteration.
     pub(crate) dropped_packets: Vec<u64>,
     pub(crate) transfers: TransferSamples,
+    /// Of files: when the first byte of each transfer came, or left.
+    pub(crate) first_bytes_ns: Vec<u64>,
+    /// By connection: the times to connect and to log in.
+    pub(crate) log_ins: BTreeMap<u32, [Duration; 2]>,
     /// By client and server.
     pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Answers>,
     pub(crate) seconds: SecondSamples,
@@ -132,6 +151,8 @@ pub(crate) struct Snapshot {
     pub(crate) connections: Vec<Connection>,
     /// Frames that processes of one host have got from each other without a link, by the host's node.
     pub(crate) inside: BTreeMap<usize, Carried>,
+    /// What the stations of hosts have done, by the host's node.
+    pub(crate) stations: BTreeMap<usize, StationCounters>,
 }
 
 /// Counters of one connection since it was opened.
@@ -168,6 +189,7 @@ impl Snapshot {
             ends: network.ends(hosts, now),
             connections: vec![Connection::default(); read.len() / 2],
             inside: network.inside(hosts, now),
+            stations: network.stations(now),
         };
         for (index, reading) in read.iter().enumerate() {
             let connection = &mut snapshot.connections[index / 2];
@@ -244,8 +266,8 @@ impl Tally {
     /// Adds the events up to `now`, which the clock has reached.
     fn settle(&mut self, now: Time, config: &MeasureConfig) {
         let totals = &mut self.totals;
-        let sends =
-            |end: EndIndex| config.senders[end.side()] && end.connection() < config.connections;
+        let flows = config.connections + config.controls;
+        let sends = |end: EndIndex| config.senders[end.side()] && end.connection() < flows;
         self.ahead.retain(|&(at, rare)| {
             if at > now {
                 return true;
@@ -265,8 +287,10 @@ impl Tally {
 pub(crate) struct MeasureConfig {
     /// Hosts that begin and end the measuring phase.
     pub(crate) clients: usize,
-    /// Number of the workload's connections, which come before the probe's.
+    /// Number of the workload's connections, which come before all others.
     pub(crate) connections: usize,
+    /// Number of the connections that control them, which come next: as many, or none.
+    pub(crate) controls: usize,
     /// Whether the end that opens a connection sends data, and whether its peer does: whose
     /// retransmissions and timeouts are sampled.
     pub(crate) senders: [bool; 2],
@@ -385,6 +409,13 @@ impl Measure {
         let place = self.noted.partition_point(|&(when, whose, _)| (when, whose) <= (at, host));
         self.noted.insert(place, (at, host, mark));
         self.due = self.noted[0].0;
+    }
+
+    /// The end of the connection that controls the connection of an end; none if there is none.
+    pub(crate) fn control_of(&self, end: EndIndex) -> Option<EndIndex> {
+        let MeasureConfig { connections, controls, .. } = self.config;
+        let control = EndIndex(end.0 + 2 * connections as u32);
+        (end.connection() < controls).then_some(control)
     }
 
     /// Something is counted at `at`, which may lie ahead of the clock.
@@ -571,7 +602,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 if at > LAST_SAMPLE {
                     return Err(format!("the run is not over after {LAST_SAMPLE} of virtual time"));
                 }
-                go_on(on_samples, 1)?;
+                let is_log_in = matches!(sample, Sample::LogIn { .. });
+                go_on(on_samples, u64::from(!is_log_in))?;
                 self.sample(at, host, sample);
             }
             Action::Ready => self.ready(at),
@@ -589,7 +621,10 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 }
             }
             Action::Hold => self.measure().hold(at),
-            Action::Open { .. } | Action::Write { .. } | Action::Close { .. } => {}
+            Action::Open { .. }
+            | Action::Write { .. }
+            | Action::Read { .. }
+            | Action::Close { .. } => {}
         }
         Ok(None)
     }
@@ -689,9 +724,18 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             Sample::Iteration { started, ended } => {
                 self.measure().sample_iteration(at, started, ended);
             }
-            Sample::Transfer { connection, bytes_received, bytes_sent, started, ended, .. }
-                if is_measured =>
-            {
+            Sample::LogIn { connection, connect, login } => {
+                let connection = self.end_of(host, connection).connection() as u32;
+                self.measure().sampled.log_ins.insert(connection, [connect, login]);
+            }
+            Sample::Transfer {
+                connection,
+                bytes_received,
+                bytes_sent,
+                started,
+                first_byte,
+                ended,
+            } if is_measured => {
                 let connection = self.end_of(host, connection).connection() as u32;
                 let transfers = &mut self.measure().sampled.transfers;
                 transfers.connection.push(connection);
@@ -699,6 +743,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 transfers.end_ns.push(ended.as_ns());
                 transfers.bytes_received.push(bytes_received);
                 transfers.bytes_sent.push(bytes_sent);
+                let first_byte_ns = first_byte.map(Time::as_ns);
+                self.measure().sampled.first_bytes_ns.extend(first_byte_ns);
             }
             Sample::Request { connection, .. }
                 if is_measured || self.measure().stage == Stage::Over =>

@@ -12,7 +12,7 @@ use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
-use crate::host::{End, Hosts};
+use crate::host::{End, EndIndex, Hosts};
 
 /// Counters of one end of a connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,7 +72,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     /// A host has lived to its next reading.
     pub(crate) fn take_reading(&mut self, host: usize) {
         let of_host = |(place, end): (usize, &End)| {
-            (end.host as usize == host).then(|| (place, self.reading(end)))
+            (end.host as usize == host).then(|| (place, self.reading(place, end)))
         };
         let found: Vec<_> = self.ends().enumerate().filter_map(of_host).collect();
         let readings = &mut self.measure().readings;
@@ -83,12 +83,13 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         readings.taken[host] += 1;
     }
 
-    /// Counters of an end up to its host's time.
-    fn reading(&self, end: &End) -> Reading {
+    /// Counters of the end at a place among all ends, up to its host's time.
+    fn reading(&self, place: usize, end: &End) -> Reading {
         let (app, number) = self.application(end);
+        let index = EndIndex(place as u32);
         Reading {
-            counters: *end.tcp.counters(),
-            sent_bytes: end.tcp.bytes_sent_once(),
+            counters: self.counters(index),
+            sent_bytes: self.stream_bytes(index).sent,
             receiving: app.receiving(number),
         }
     }
@@ -99,6 +100,6 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if let Some(read) = self.measure().readings.at(now) {
             return (read.to_vec(), true);
         }
-        (self.ends().map(|end| self.reading(end)).collect(), false)
+        (self.ends().enumerate().map(|(place, end)| self.reading(place, end)).collect(), false)
     }
 }

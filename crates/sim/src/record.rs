@@ -155,10 +155,18 @@ fn connections(
 ) -> ConnectionSamples {
     let grown = |value: &dyn Fn(&Connection) -> u64| outcome.grown(cast, value);
     let of_senders = |value: fn(&Counters) -> u64| {
-        grown(&|connection: &Connection| {
+        let of_ends = |connection: &Connection| {
             let ends = connection.ends.iter().zip(cast.senders);
             ends.filter(|(_, sends)| *sends).map(|(end, _)| value(end)).sum()
-        })
+        };
+        let mut all = grown(&of_ends);
+        let controls = outcome.grown_of_controls(cast, &of_ends);
+        all.iter_mut().zip(controls).for_each(|(sum, control)| *sum += control);
+        all
+    };
+    let log_ins = |part: usize| {
+        let log_ins = outcome.samples.log_ins.values().map(|parts| parts[part].as_ns());
+        (!cast.controls.is_empty()).then(|| log_ins.collect())
     };
     let name = |pair: &[usize; 2], side: usize| wiring.name_of(pair[side]).to_owned();
     let names = |side| cast.connections.iter().map(|pair| name(pair, side)).collect();
@@ -170,8 +178,8 @@ fn connections(
         busy_ns: workloads::of(run).busy_ns(cast, outcome),
         retransmissions: of_senders(|end| end.segments_retransmitted),
         timeouts: of_senders(|end| end.timeouts),
-        connect_ns: None,
-        login_ns: None,
+        connect_ns: log_ins(0),
+        login_ns: log_ins(1),
     }
 }
 
@@ -206,7 +214,11 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
                 }
                 let drops = readings(counted.clone().map(|end| counters::of_interface(&end)));
                 let packets = readings(counted.map(|end| counters::of_packets(&end)));
-                drops.into_iter().chain(packets).collect()
+                let cpu = readings(edges.iter().map(|edge| {
+                    let (host, number) = wiring.place_at_host(at)?;
+                    counters::of_packet_cpu(edge.stations.get(&host), number)
+                }));
+                drops.into_iter().chain(packets).chain(cpu).collect()
             }
             Attachment::SwitchPort { .. } => readings(counted.map(|end| counters::of_port(&end))),
         };
@@ -226,12 +238,19 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
             let entry = counters.entry(node.name.clone()).or_default();
             entry.extend(readings(edges.iter().map(|edge| cpus.counters(edge))));
         }
+        if wiring.stations(number).is_some() {
+            let at = |edge: &&Snapshot| edge.stations.get(&number).map(counters::of_stations);
+            let entry = counters.entry(node.name.clone()).or_default();
+            entry.extend(readings(edges.iter().filter_map(at)));
+        }
     }
     (counters, ports)
 }
 
 /// Of the same counters at each edge.
-fn readings<const N: usize>(edges: impl Iterator<Item = [(&'static str, u64); N]>) -> Readings {
+fn readings(
+    edges: impl Iterator<Item = impl IntoIterator<Item = (&'static str, u64)>>,
+) -> Readings {
     let mut readings = Readings::new();
     for (name, value) in edges.flatten() {
         readings.entry(name.to_owned()).or_default().push(Some(value));

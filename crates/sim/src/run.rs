@@ -13,14 +13,14 @@ use crate::host::Population;
 use crate::laws;
 use crate::measure::{Measure, MeasureConfig, OnSamples, Outcome};
 use crate::network::general::General;
-use crate::network::limits::{Limited, Limits, Unlimited};
+use crate::network::limits::{Limited, Limits, Stationed, Unlimited};
 use crate::network::star::{self, Star};
 use crate::network::{Frame, Tracer};
 use crate::phases::PhasePlan;
 use crate::record;
 use crate::sampling::Sampler;
 use crate::wiring::{self, Wiring};
-use crate::workloads::{self, Applications, for_workload};
+use crate::workloads::{self, Applications, Stage, for_workload};
 
 /// Progress of a run.
 pub trait Progress {
@@ -67,7 +67,8 @@ pub(crate) fn carry_out(
     let phases = PhasePlan::new(run)?;
     let cast = Cast::of_run(run)?;
     let connections = &cast.all_connections();
-    let wiring = Wiring::new(run, &cast.participants, connections)?;
+    let mut wiring = Wiring::new(run, &cast.participants, connections)?;
+    wiring.file_connections = cast.file_connections();
     let star = wiring.star(connections).filter(wiring::Star::has_closed_form);
     let form = if star.is_some() { Mode::ClosedForm } else { Mode::PerHop };
     let mode = manner.mode.unwrap_or(form);
@@ -80,10 +81,23 @@ pub(crate) fn carry_out(
         phases,
         mode,
     };
-    for_workload!(&run.workload, workload => {
-        let applications = workload.applications(run, &cast, &wiring)?;
-        setting.carry_out(applications, manner, progress)
-    })
+    let performance = Performance { setting: &setting, manner, progress };
+    for_workload!(&run.workload, workload => workload.perform(run, &cast, &wiring, performance))
+}
+
+/// A run, and how it is carried out.
+struct Performance<'a, O> {
+    setting: &'a Setting<'a>,
+    manner: Manner<O>,
+    progress: &'a mut dyn Progress,
+}
+
+impl<O: Tracer> Stage for Performance<'_, O> {
+    type Done = RunRecord;
+
+    fn perform<T: Traffic + 'static>(self, applications: Vec<T>) -> Result<RunRecord, String> {
+        self.setting.carry_out(applications, self.manner, self.progress)
+    }
 }
 
 /// A run that is about to be carried out, before its applications are made.
@@ -133,7 +147,9 @@ impl Setting<'_> {
         let Self { run, wiring, star, connections, .. } = *self;
         let packets = workloads::of(run).packets_per_sample(run);
         // Sampled queues must not include frames that are judged ahead of time.
-        let is_at_ports = |one: &records::Instrument| one.kind == InstrumentKind::Ports;
+        let is_at_ports = |one: &records::Instrument| {
+            matches!(one.kind, InstrumentKind::Ports | InstrumentKind::Snmp)
+        };
         manner.sends_ahead &= !run.instruments.iter().any(is_at_ports);
         let execution = Execution {
             wiring,
@@ -154,6 +170,7 @@ impl Setting<'_> {
         Ok(MeasureConfig {
             clients: cast.clients(),
             connections: cast.connections.len(),
+            controls: cast.controls.len(),
             senders: cast.senders,
             phases,
             each_second: workloads::of(run).samples_seconds(),
@@ -181,6 +198,7 @@ impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
     fn run(self) -> Result<Outcome, String> {
         match (self.star, self.wiring.is_limited()) {
             (Some(star), _) => self.in_closed_form(star),
+            (None, _) if self.wiring.has_stations() => self.by_events::<Stationed>(),
             (None, true) => self.by_events::<Limited>(),
             (None, false) => self.by_events::<Unlimited>(),
         }
@@ -188,7 +206,7 @@ impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
 
     fn by_events<L: Limits>(self) -> Result<Outcome, String> {
         let Self { wiring, seed, connections, manner, .. } = self;
-        let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.tracer)?;
+        let network = General::<L, _>::new(wiring, seed, manner.all_steps, manner.tracer);
         let (applications, measure) = (self.applications, self.measure);
         let lines = vec![(); applications.len()];
         let mut hosts = Population::new(wiring, seed, applications, lines, connections, measure);

@@ -47,10 +47,10 @@ enum Source {
     /// This end of a connection.
     Connection(EndIndex),
     /// The members of the wiring that are on a host, its interfaces by their ends of links, and its
-    /// CPUs.
-    Host { members: Vec<usize>, interfaces: Vec<usize>, cpus: Option<Cpus> },
-    /// The interface at this end of a link.
-    Interface(usize),
+    /// CPUs; its node.
+    Host { members: Vec<usize>, interfaces: Vec<usize>, cpus: Option<Cpus>, node: usize },
+    /// The interface at this end of a link, and its place at its host.
+    Interface(usize, Option<(usize, usize)>),
 }
 
 impl Sampler {
@@ -61,35 +61,30 @@ impl Sampler {
         wiring: &Wiring,
         connections: &[[usize; 2]],
     ) -> Result<Self, String> {
-        let records::Instrument { kind, node, port, every_ns, from } = instrument;
+        let records::Instrument { kind, node, port, every_ns, from, access: _ } = instrument;
         if *every_ns == 0 {
             return Err(format!(
                 "the instrument {kind:?} of {node:?} reads at an interval of 0 ns"
             ));
         }
-        if from.is_some() {
+        let of_ports = matches!(kind, InstrumentKind::Ports | InstrumentKind::Snmp);
+        if from.is_some() && *kind != InstrumentKind::Snmp {
             return Err(format!(
                 "the instrument {kind:?} of {node:?} is asked by nobody: leave out from"
             ));
         }
-        if port.is_some() && *kind != InstrumentKind::Ports {
+        if port.is_some() && !of_ports {
             return Err(format!("the instrument {kind:?} reads all of {node:?}, not one port"));
         }
         let subjects = match kind {
-            InstrumentKind::Ports => ports(wiring, node, port.as_deref())?,
+            // A poll sees the counters of the ports; its own frames, at an idle port, are left out.
+            InstrumentKind::Ports | InstrumentKind::Snmp => ports(wiring, node, port.as_deref())?,
             InstrumentKind::Tcp => ends(wiring, node, connections),
             InstrumentKind::Host => hosts(wiring, node),
-            InstrumentKind::Snmp => {
-                return Err(
-                    "simulated switches speak no SNMP: the instrument Ports reads the same \
-                            counters"
-                        .to_owned(),
-                );
-            }
         };
         let is_switch = |number| wiring.topology.switches().iter().any(|one| one.node == number);
         let place = wiring.topology.nodes().iter().position(|one| one.name == *node);
-        if *kind != InstrumentKind::Ports && place.is_none_or(is_switch) {
+        if !of_ports && place.is_none_or(is_switch) {
             return Err(format!(
                 "the instrument {kind:?} reads {node:?}, which is no host or zone"
             ));
@@ -174,12 +169,14 @@ fn hosts(wiring: &Wiring, name: &str) -> Vec<Subject> {
     let interfaces: Vec<CableEnd> = wiring.interfaces_of(node).map(|(at, _)| at).collect();
     let each = interfaces.iter().map(|&at| {
         let port = topology.cables()[at.cable].ends[at.end].name.clone();
-        Subject::new(Source::Interface(at.number()), Some(port), None)
+        let place = wiring.place_at_host(at);
+        Subject::new(Source::Interface(at.number(), place), Some(port), None)
     });
     let source = Source::Host {
         members: members.collect(),
         interfaces: interfaces.iter().map(|at| at.number()).collect(),
         cpus: Cpus::of_host(wiring, node),
+        node,
     };
     iter::once(Subject::new(source, None, None)).chain(each).collect()
 }
@@ -206,7 +203,7 @@ const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// The agent's readings of a connection, as far as the simulator has them. An unmeasured round-trip
 /// time is none.
-fn connection(tcp: &Endpoint, counted: &Counters) -> [(&'static str, Option<u64>); 13] {
+fn connection(tcp: &Endpoint, flow: &FlowCounters) -> [(&'static str, Option<u64>); 13] {
     let us = |time: Option<Duration>| time.map(|time| time.as_ps() / 1_000_000);
     let (rtt, window) = (tcp.rtt(), tcp.window());
     [
@@ -216,17 +213,42 @@ fn connection(tcp: &Endpoint, counted: &Counters) -> [(&'static str, Option<u64>
         ("rto_us", us(Some(rtt.rto()))),
         ("cwnd_segments", Some(window.cwnd.into())),
         ("ssthresh_segments", Some(window.ssthresh.min(INFINITE_SSTHRESH).into())),
-        ("retransmissions", Some(counted.segments_retransmitted)),
-        ("timeouts", Some(counted.timeouts)),
-        ("tcp_bytes_sent", Some(counted.bytes_sent)),
-        ("tcp_bytes_acked", Some(tcp.bytes_acknowledged())),
-        ("tcp_bytes_received", Some(counted.bytes_received)),
-        ("bytes_received", Some(counted.bytes_received)),
-        ("bytes_sent", Some(tcp.bytes_written())),
+        ("retransmissions", Some(flow.tcp.segments_retransmitted)),
+        ("timeouts", Some(flow.tcp.timeouts)),
+        ("tcp_bytes_sent", Some(flow.tcp.bytes_sent)),
+        ("tcp_bytes_acked", Some(flow.bytes_acknowledged)),
+        ("tcp_bytes_received", Some(flow.tcp.bytes_received)),
+        ("bytes_received", Some(flow.bytes_received)),
+        ("bytes_sent", Some(flow.bytes_written)),
     ]
 }
 
+/// Counters of one end of a flow, over all its connections. The bytes of the application are those of
+/// its data; TCP's are of commands too.
+struct FlowCounters {
+    tcp: Counters,
+    bytes_acknowledged: u64,
+    bytes_received: u64,
+    bytes_written: u64,
+}
+
 impl<T: Traffic, N> Hosts<'_, T, N> {
+    fn flow_counters(&mut self, end: EndIndex, snapshot: &Snapshot) -> FlowCounters {
+        let counted = |end: EndIndex| snapshot.connections[end.connection()].ends[end.side()];
+        let (data, bytes) = (counted(end), self.stream_bytes(end));
+        let mut flow = FlowCounters {
+            tcp: data,
+            bytes_acknowledged: bytes.acknowledged,
+            bytes_received: data.bytes_received,
+            bytes_written: bytes.written,
+        };
+        if let Some(control) = self.measure().control_of(end) {
+            flow.tcp.add(&counted(control));
+            flow.bytes_acknowledged += self.stream_bytes(control).acknowledged;
+        }
+        flow
+    }
+
     /// A sampler reads at `at`, which the clock has reached.
     pub(crate) fn read_sampler(
         &mut self,
@@ -244,19 +266,24 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     subject.push(counted);
                 }
                 &Source::Connection(end) => {
-                    let counted = &snapshot.connections[end.connection()].ends[end.side()];
-                    subject.push(connection(self.tcp(end), counted));
+                    let flow = self.flow_counters(end, &snapshot);
+                    subject.push(connection(self.tcp(end), &flow));
                 }
-                Source::Host { members, interfaces, cpus } => {
+                Source::Host { members, interfaces, cpus, node } => {
                     let mut values = snapshot.host(members, interfaces);
                     let busy = cpus.iter().flat_map(|all| all.counters(&snapshot));
-                    values.extend(busy.map(|(name, value)| (name, Some(value))));
+                    let stations = snapshot.stations.get(node).map(counters::of_stations);
+                    let counted = busy.chain(stations.into_iter().flatten());
+                    values.extend(counted.map(|(name, value)| (name, Some(value))));
                     subject.push(values);
                 }
-                &Source::Interface(end) => {
+                &Source::Interface(end, place) => {
                     let end = &snapshot.ends[end];
                     let drops = counters::of_interface(end).into_iter();
-                    let counted = drops.chain(counters::of_packets(end));
+                    let cpu = place.and_then(|(host, number)| {
+                        counters::of_packet_cpu(snapshot.stations.get(&host), number)
+                    });
+                    let counted = drops.chain(counters::of_packets(end)).chain(cpu);
                     subject.push(counted.map(|(name, value)| (name, Some(value))));
                 }
             }

@@ -1,5 +1,9 @@
 //! From a plan's network to its graph, interfaces, switches and TCP configurations.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use netstudy_fabric::stepped::PausePolicy;
 use netstudy_fabric::topology::{
     Attachment, Cable, CableEnd, Graph, Port, Route, Side, Topology, TopologyError,
@@ -7,9 +11,12 @@ use netstudy_fabric::topology::{
 use netstudy_fabric::{BufferConfig, Link, PauseThresholds, ethernet};
 use netstudy_random::Stream;
 use netstudy_records as records;
-use netstudy_tcp::{Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule};
+use netstudy_tcp::{
+    Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule, Segment,
+};
 use netstudy_units::{Duration, Rate, Serializer};
 
+use crate::host::stations::{Shared, Stations};
 use crate::network::Carried;
 
 /// The network of a run, and the participants of its workload.
@@ -24,6 +31,20 @@ pub(crate) struct Wiring {
     pub(crate) members: Vec<Member>,
     /// Of each connection.
     pub(crate) routes: Vec<Route>,
+    /// By the node of the host: how packets go that stay inside.
+    local_paths: BTreeMap<usize, LocalPath>,
+    /// By the host's node.
+    stations: BTreeMap<usize, Shared>,
+    /// How many connections, the first ones, carry files, whose bytes applications move by themselves.
+    pub(crate) file_connections: usize,
+}
+
+/// The path of packets between endpoints of one host.
+#[derive(Clone, Debug)]
+struct LocalPath {
+    /// Its costs, as those of an interface without a wire.
+    interface: InterfaceKind,
+    mtu_bytes: u32,
 }
 
 /// A participant of a workload, as its roles name it: `node`, or `node@interface`.
@@ -173,13 +194,24 @@ impl Wiring {
             .collect::<Result<Vec<_>, _>>()?;
         let interfaces = (0..topology.interfaces().len())
             .map(|number| InterfaceKind::new(&run.network, &topology, &members, number))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
         let routes = connections
             .iter()
             .map(|&[from, to]| topology.route(members[from].side, members[to].side))
-            .collect::<Result<_, _>>()
+            .collect::<Result<Vec<_>, _>>()
             .map_err(|error| error.to_string())?;
-        let wiring = Self { topology, interfaces, switches, members, routes };
+        let local_paths = local_paths(run, &topology, &interfaces, &routes)?;
+        let stations = stations(run, &topology)?;
+        let wiring = Self {
+            topology,
+            interfaces,
+            switches,
+            members,
+            routes,
+            local_paths,
+            stations,
+            file_connections: 0,
+        };
         for (connection, ends) in connections.iter().enumerate() {
             for &member in ends {
                 let tcp = wiring.tcp(member, connection, &run.seed);
@@ -196,11 +228,13 @@ impl Wiring {
         let Member { stream, shares_clock, tcp, .. } = &self.members[member];
         let whose = if *shares_clock { "hosts" } else { stream };
         let mut clock = Stream::new(seed, &format!("{whose}/clock"));
-        let mtu_bytes = match self.routes[connection] {
-            Route::Wire { mtu_bytes, .. } => mtu_bytes,
-            Route::Inside { .. } => LOOPBACK_MTU_BYTES,
-        };
+        let mtu_bytes = self.mtu_bytes(connection);
         Config { clock_phase: clock.uniform_span(tcp.clock_tick), mtu_bytes, ..*tcp }
+    }
+
+    /// Bytes that the TCP of a member holds before they are acknowledged.
+    pub(crate) fn send_buffer_bytes(&self, member: usize) -> u64 {
+        self.members[member].tcp.send_buffer_bytes.into()
     }
 
     /// The name of a member's node.
@@ -238,9 +272,48 @@ impl Wiring {
         all.filter(move |(one, _)| one.host == node).map(|(one, kind)| (one.at, kind))
     }
 
-    /// Whether packets go from one process of the host `node` to another.
-    pub(crate) fn carries_inside(&self, node: usize) -> bool {
-        self.routes.iter().any(|route| matches!(route, Route::Inside { host } if *host == node))
+    /// The node of the host with the interface at an end of a link, and its number among the host's; none: it is a
+    /// port of a switch.
+    pub(crate) fn place_at_host(&self, at: CableEnd) -> Option<(usize, usize)> {
+        let Attachment::Interface(interface) = self.topology.attachment(at) else { return None };
+        let all = self.topology.interfaces();
+        let host = all[interface].host;
+        Some((host, all[..interface].iter().filter(|one| one.host == host).count()))
+    }
+
+    /// The costs of packets from one process of the host `node` to another, as those of an interface
+    /// without a wire; none: there are no such packets.
+    pub(crate) fn inside(&self, node: usize) -> Option<&InterfaceKind> {
+        self.local_paths.get(&node).map(|path| &path.interface)
+    }
+
+    /// Largest IP packet of a connection.
+    fn mtu_bytes(&self, connection: usize) -> u32 {
+        match self.routes[connection] {
+            Route::Wire { mtu_bytes, .. } => mtu_bytes,
+            Route::Inside { host } => self.local_paths[&host].mtu_bytes,
+        }
+    }
+
+    /// Payload of a full segment of a connection.
+    pub(crate) fn full_bytes(&self, connection: usize) -> u32 {
+        self.mtu_bytes(connection) - Segment::BASE_HEADER_BYTES - Segment::TIMESTAMPS_BYTES
+    }
+
+    /// The CPUs, buses and disk of the host `node`, if it has costs.
+    pub(crate) fn stations(&self, node: usize) -> Option<&Shared> {
+        self.stations.get(&node)
+    }
+
+    /// The same of the host that a member is on.
+    pub(crate) fn stations_of(&self, member: usize) -> Option<&Shared> {
+        let node = self.members[member].side.node;
+        self.topology.host_of(node).ok().and_then(|host| self.stations(host))
+    }
+
+    /// Whether any host has stations.
+    pub(crate) fn has_stations(&self) -> bool {
+        !self.stations.is_empty()
     }
 
     /// Whether any interface has [`crate::network::limits`].
@@ -251,6 +324,9 @@ impl Wiring {
     /// The star formed by the members; none if they form another network.
     pub(crate) fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
         let [switch] = &self.switches[..] else { return None };
+        if self.has_stations() {
+            return None;
+        }
         let mut at = vec![None; self.members.len()];
         for (route, members) in self.routes.iter().zip(connections) {
             let &Route::Wire { from, to, .. } = route else { return None };
@@ -365,8 +441,9 @@ impl SwitchKind {
 }
 
 impl InterfaceKind {
-    /// The path of packets that never leave the host: the CPU and its latencies.
-    pub(crate) fn inside(&self) -> Self {
+    /// The path of packets that never leave the host, where the plan does not say what it costs: the CPU and
+    /// its latencies.
+    fn inside(&self) -> Self {
         Self {
             stream: format!("{}/inside", self.stream),
             link: Link::new(self.link.rate(), Duration::ZERO),
@@ -382,10 +459,87 @@ impl InterfaceKind {
     }
 
     /// Whether a packet that stays inside reaches its receiver without delay.
-    pub(crate) fn takes_no_time_inside(&self) -> bool {
+    fn takes_no_time_inside(&self) -> bool {
         let Self { send_latency, receive, .. } = self;
         *send_latency + receive.latency == Duration::ZERO && receive.costs_no_time()
     }
+}
+
+impl LocalPath {
+    /// That of the host `node` with the `first` interface, or why it cannot work.
+    fn new(
+        network: &records::Network,
+        topology: &Topology,
+        node: usize,
+        first: Option<&InterfaceKind>,
+    ) -> Result<Self, String> {
+        let name = &topology.nodes()[node].name;
+        let records::Node::Host(records::Host { group, .. }) = &network.nodes[node] else {
+            unreachable!("packets stay inside of a host")
+        };
+        let path = if let Some(said) = find_group(network, group)?.local_path {
+            Self::said(name, said)?
+        } else {
+            let first = first.ok_or_else(|| format!("{name:?} has no interface"))?;
+            Self { interface: first.inside(), mtu_bytes: LOOPBACK_MTU_BYTES }
+        };
+        if path.interface.takes_no_time_inside() {
+            return Err(format!(
+                "traffic stays inside {name:?}, where packets take no time: its local path needs a \
+                 latency or a rate, or its interface a latency, or a CPU time a frame or a byte"
+            ));
+        }
+        Ok(path)
+    }
+
+    /// That of the plan.
+    fn said(name: &str, said: records::LocalPath) -> Result<Self, String> {
+        let records::LocalPath { latency_ns, rate_bps, mtu_bytes } = said;
+        if rate_bps == Some(0) || !(576..=65_535).contains(&mtu_bytes) {
+            return Err(format!(
+                "the local path of {name:?} copies at a rate above 0, and packets of 576 B to 65535 B"
+            ));
+        }
+        let interface = InterfaceKind {
+            stream: format!("{name}/local"),
+            link: Link::new(INSIDE, Duration::ZERO),
+            send_latency: Duration::ZERO,
+            receive: ReceiveKind {
+                latency: Duration::from_ns(latency_ns),
+                jitter: Duration::ZERO,
+                per_frame: Duration::ZERO,
+                rate: rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))),
+                ring_frames: usize::MAX,
+                frame_interval: Duration::ZERO,
+                interrupt_delay: Duration::ZERO,
+                batch_frames: None,
+                merge_bytes: 0,
+            },
+            pause: PausePolicy::default(),
+            transmit_queue_frames: usize::MAX,
+        };
+        Ok(Self { interface, mtu_bytes })
+    }
+}
+
+/// The local paths of the hosts that have traffic inside.
+fn local_paths(
+    run: &records::Run,
+    topology: &Topology,
+    interfaces: &[InterfaceKind],
+    routes: &[Route],
+) -> Result<BTreeMap<usize, LocalPath>, String> {
+    let mut found = BTreeMap::new();
+    for route in routes {
+        let &Route::Inside { host } = route else { continue };
+        if found.contains_key(&host) {
+            continue;
+        }
+        let first = topology.interfaces().iter().position(|interface| interface.host == host);
+        let first = first.map(|number| &interfaces[number]);
+        found.insert(host, LocalPath::new(&run.network, topology, host, first)?);
+    }
+    Ok(found)
 }
 
 impl Member {
@@ -408,6 +562,10 @@ impl Member {
                 return Err(TopologyError::NoHost(name.to_owned()).to_string());
             }
         };
+        let has_own_stack = matches!(
+            &network.nodes[node],
+            records::Node::Zone(records::Zone { stack: records::Stack::Own, .. })
+        );
         let bound = match (&network.nodes[node], interface) {
             (records::Node::Zone(zone), None) => Some(zone.interface.as_str()),
             (_, interface) => interface,
@@ -419,7 +577,7 @@ impl Member {
         let group = find_group(network, group)?;
         Ok(Self {
             stream: stream.clone(),
-            side: Side { node, interface },
+            side: Side { node, interface, has_own_stack },
             read_at_once_pct: group.tcp.read_at_once_pct,
             shares_clock: network.shared_clock,
             tcp: tcp_config(&group.tcp),
@@ -463,6 +621,31 @@ impl InterfaceKind {
             transmit_queue_frames: nic.transmit_queue_frames as usize,
         })
     }
+}
+
+/// The stations of hosts whose groups have costs, by node.
+fn stations(run: &records::Run, topology: &Topology) -> Result<BTreeMap<usize, Shared>, String> {
+    let network = &run.network;
+    let mut found = BTreeMap::new();
+    for (number, node) in network.nodes.iter().enumerate() {
+        let records::Node::Host(records::Host { name, group, .. }) = node else { continue };
+        let group = find_group(network, group)?;
+        let interfaces = topology.interfaces().iter().filter(|one| one.host == number).count();
+        let Some(stations) = Stations::new(group, name, &run.seed, interfaces + 1)? else {
+            continue;
+        };
+        let at_links = network.links.iter().flat_map(|link| [&link.a, &link.b]);
+        let nics = at_links.filter(|port| port.node == *name).filter_map(|port| port.nic.as_ref());
+        let is_costly =
+            |nic: &records::Nic| nic.receive_frame_ns > 0 || nic.receive_rate_bps.is_some();
+        if group.cpu.is_some() && nics.chain([&group.nic]).any(is_costly) {
+            return Err(format!(
+                "received frames cost {name:?} CPU time at its interface and at its CPUs: say it once"
+            ));
+        }
+        found.insert(number, Rc::new(RefCell::new(stations)));
+    }
+    Ok(found)
 }
 
 /// The graph of a plan: its nodes and links in their order.

@@ -9,7 +9,7 @@ use netstudy_records::{Phase, PhaseKind, Until};
 const MS: u64 = 1_000_000;
 
 fn instrument(kind: InstrumentKind, node: &str, every_ns: u64) -> Instrument {
-    Instrument { kind, node: node.to_owned(), port: None, every_ns, from: None }
+    Instrument { kind, node: node.to_owned(), port: None, every_ns, from: None, access: None }
 }
 
 /// An incast that loses frames, with a rest before and after the measuring phase.
@@ -108,7 +108,8 @@ fn samplers_of_ports_change_nothing_that_is_sampled() {
         // Without samplers the client's frames may be judged, and counted, as soon as they are sent.
         let of_port = |record: RunRecord| {
             let mut counted = record.ports["switch"]["client"].clone();
-            counted.retain(|name, _| name != "frames_received" && name != "bytes_received");
+            counted
+                .retain(|name, _| !name.starts_with("frames_received") && name != "bytes_received");
             counted
         };
         assert_eq!(of_port(with), of_port(without));
@@ -144,7 +145,7 @@ fn an_instrument_that_has_nothing_to_read_is_refused_by_name() {
         run.instruments = vec![instrument];
         make(&run).error.expect("it is refused")
     };
-    assert!(refusal(instrument(InstrumentKind::Snmp, "switch", MS)).contains("SNMP"));
+    assert!(refusal(instrument(InstrumentKind::Snmp, "client", MS)).contains("no switch"));
     assert!(refusal(instrument(InstrumentKind::Ports, "client", MS)).contains("no switch"));
     assert!(refusal(instrument(InstrumentKind::Tcp, "switch", MS)).contains("no host or zone"));
     assert!(refusal(instrument(InstrumentKind::Host, "nobody", MS)).contains("no host or zone"));
@@ -152,4 +153,24 @@ fn an_instrument_that_has_nothing_to_read_is_refused_by_name() {
     let mut of_port = instrument(InstrumentKind::Ports, "switch", MS);
     of_port.port = Some("nowhere".to_owned());
     assert!(refusal(of_port).contains("nowhere"));
+}
+
+#[test]
+fn a_poll_sees_what_the_ports_show_and_a_size_class_for_every_frame() {
+    let mut run = lossy(DROP_TAIL);
+    let mut poll = instrument(InstrumentKind::Snmp, "switch", MS / 10);
+    poll.port = Some("server-1".to_owned());
+    poll.from = Some("client".to_owned());
+    let ports = Instrument { kind: InstrumentKind::Ports, from: None, ..poll.clone() };
+    run.instruments = vec![poll, ports];
+    let record = make_ok(&run);
+    let [polled, read] = &record.series[..] else { panic!("one port is read in two ways") };
+    assert_eq!((polled.instrument, &polled.at_ns), (InstrumentKind::Snmp, &read.at_ns));
+    assert_eq!(polled.values, read.values);
+    let last = |name: &str| polled.values[name].last().copied().flatten().expect("it was read");
+    let sizes: Vec<u64> =
+        netstudy_records::FRAMES_RECEIVED_BY_SIZE.iter().map(|name| last(name)).collect();
+    assert_eq!(sizes.iter().sum::<u64>(), last("frames_received"));
+    // Full segments at an MTU of 9000 bytes. Acknowledgments go the other way.
+    assert!(sizes[6] > 1_000 && sizes[..6].iter().sum::<u64>() < 100, "{sizes:?}");
 }

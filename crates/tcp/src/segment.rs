@@ -190,6 +190,9 @@ pub struct Segment {
     pub ecn: Ecn,
     /// Whether the timestamps option is on the segment.
     pub timestamps: bool,
+    /// In place of port numbers: which one of the connections that follow each other between the same
+    /// two ends, modulo 256.
+    pub incarnation: u8,
 }
 
 impl Segment {

@@ -132,6 +132,7 @@ impl Action {
             Self::Write { connection, bytes } => {
                 Self::Write { connection: connection + shift, bytes }
             }
+            Self::Read { connection } => Self::Read { connection: connection + shift },
             Self::Close { connection } => Self::Close { connection: connection + shift },
             Self::Sample(Sample::Request { connection, intended, ended }) => {
                 let connection = connection + shift;
@@ -156,6 +157,10 @@ impl Action {
                 };
                 Self::Sample(sample)
             }
+            Self::Sample(Sample::LogIn { connection, connect, login }) => {
+                let connection = connection + shift;
+                Self::Sample(Sample::LogIn { connection, connect, login })
+            }
             Self::Sample(Sample::Iteration { .. })
             | Self::Begin
             | Self::Over
@@ -168,6 +173,15 @@ impl Action {
 
 impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
     const HEARS_ACKNOWLEDGMENTS: bool = A::HEARS_ACKNOWLEDGMENTS || B::HEARS_ACKNOWLEDGMENTS;
+    const REOPENS: bool = A::REOPENS || B::REOPENS;
+    const READS_LATER: bool = A::READS_LATER || B::READS_LATER;
+
+    fn unread(&self, connection: u32) -> u64 {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.unread(connection),
+            Some(own) => self.companion.unread(own),
+        }
+    }
 
     fn next_action(&self) -> Time {
         let companion = self.companion.next_action();

@@ -25,6 +25,12 @@ macro_rules! either {
 
 impl<C: Traffic, S: Traffic> Traffic for ClientOrServer<C, S> {
     const HEARS_ACKNOWLEDGMENTS: bool = C::HEARS_ACKNOWLEDGMENTS || S::HEARS_ACKNOWLEDGMENTS;
+    const REOPENS: bool = C::REOPENS || S::REOPENS;
+    const READS_LATER: bool = C::READS_LATER || S::READS_LATER;
+
+    fn unread(&self, connection: u32) -> u64 {
+        either!(self, app => app.unread(connection))
+    }
 
     fn next_action(&self) -> Time {
         either!(self, app => app.next_action())

@@ -6,7 +6,8 @@ use netstudy_units::{Duration, Time};
 /// of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Opens a connection to its peer.
+    /// Opens a connection to its peer; an application with [`Traffic::REOPENS`] listens for it where the
+    /// peer opens it.
     Open {
         /// Which.
         connection: u32,
@@ -17,6 +18,11 @@ pub enum Action {
         connection: u32,
         /// How many.
         bytes: u64,
+    },
+    /// Takes some of the bytes of a connection that it has left: see [`Traffic::READS_LATER`].
+    Read {
+        /// Which.
+        connection: u32,
     },
     /// Closes its direction of a connection: written data still arrives.
     Close {
@@ -62,6 +68,15 @@ pub enum Sample {
         first_byte: Option<Time>,
         /// When its last byte was there, or was confirmed by the receiving application.
         ended: Time,
+    },
+    /// A session of FTP has logged in.
+    LogIn {
+        /// The connection of its files.
+        connection: u32,
+        /// Time until its control connection was open.
+        connect: Duration,
+        /// Time from there until it was ready for transfers.
+        login: Duration,
     },
     /// A request and its response.
     Request {
@@ -111,6 +126,20 @@ pub trait Traffic {
     /// Whether the application hears of acknowledged bytes; without it they cost nothing. A driver that
     /// does not see each acknowledgment reports them before it calls [`Self::poll`] for a timed action.
     const HEARS_ACKNOWLEDGMENTS: bool = false;
+
+    /// Whether a connection may be opened again after it was closed; without that it costs nothing. It is
+    /// a new connection between the same ends: its bytes are counted from 0.
+    const REOPENS: bool = false;
+
+    /// Whether the application may leave bytes with TCP that have come, which then takes fewer further ones;
+    /// without that it takes all at once, and this costs nothing.
+    const READS_LATER: bool = false;
+
+    /// Bytes that have come on a connection and that the application has left with TCP. It may be less after
+    /// [`Action::Read`].
+    fn unread(&self, _connection: u32) -> u64 {
+        0
+    }
 
     /// Time of the next action; [`Time::NEVER`] if there is none.
     fn next_action(&self) -> Time;

@@ -8,6 +8,9 @@ use crate::wiring::ReceiveKind;
 
 /// The limits of an interface, known at compile time, so that an interface without them pays nothing.
 pub(crate) trait Limits {
+    /// Whether hosts may have [`crate::host::stations`], through which their packets pass.
+    const HAS_STATIONS: bool = false;
+
     /// The limits of one kind of host.
     fn new(kind: &ReceiveKind) -> Self;
 
@@ -87,5 +90,29 @@ impl Limits for Limited {
 
     fn ends(&mut self, at: Time) {
         self.ring.push_back(at);
+    }
+}
+
+/// The limits of a [`ReceiveKind`], at hosts that may have stations.
+#[derive(Clone, Debug)]
+pub(crate) struct Stationed(Limited);
+
+impl Limits for Stationed {
+    const HAS_STATIONS: bool = true;
+
+    fn new(kind: &ReceiveKind) -> Self {
+        Self(Limited::new(kind))
+    }
+
+    fn starts(&mut self, ready: Time, free_at: Time) -> Time {
+        self.0.starts(ready, free_at)
+    }
+
+    fn take_in(&mut self, arrives: Time) -> Option<Time> {
+        self.0.take_in(arrives)
+    }
+
+    fn ends(&mut self, at: Time) {
+        self.0.ends(at);
     }
 }

@@ -13,10 +13,11 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use netstudy_fabric::{PauseCounters, PortCounters};
+use netstudy_fabric::{FrameSizes, PauseCounters, PortCounters};
 use netstudy_tcp::{Outlet, Segment};
 use netstudy_units::Time;
 
+use crate::host::stations::StationCounters;
 use crate::host::{EndIndex, Hosts};
 
 pub(crate) use trace::{TracePoint, Tracer};
@@ -65,6 +66,11 @@ pub(crate) trait Counted<T>: Network<T> {
         BTreeMap::new()
     }
 
+    /// What the stations of hosts have done at `now`, by the host's node.
+    fn stations(&self, _now: Time) -> BTreeMap<usize, StationCounters> {
+        BTreeMap::new()
+    }
+
     /// As [`Self::frames`], by switch in their order; none where there is never more than one.
     fn switches(&self, _hosts: &Hosts<'_, T, Self::Line>) -> Vec<SwitchFrames> {
         Vec::new()
@@ -80,6 +86,8 @@ pub(crate) struct EndCounters {
     pub(crate) port: PortCounters,
     /// Of a port: frames that came in by it.
     pub(crate) port_received: Carried,
+    /// Of a port: the sizes of these frames.
+    pub(crate) port_received_sizes: FrameSizes,
     /// Of a port: most bytes that ever waited for it.
     pub(crate) queue_bytes_max: u64,
     /// Of a port: queue length now, with frames on the way that were judged ahead.

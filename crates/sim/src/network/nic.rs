@@ -29,8 +29,8 @@ pub(crate) struct Nic<L = Unlimited> {
     cpu_free_at: Time,
     delay: Duration,
     cuts_through: bool,
-    /// Arrival times at the switch and sizes of frames sent by [`Self::send_ahead`] since the wire was
-    /// free; frames that have left are dropped when there are `look_at` of them.
+    /// Arrival times at the switch and sizes of frames sent by [`Self::send_ahead`] since none was on its
+    /// way; frames that have arrived are dropped when there are `look_at` of them.
     ahead: Ring<(Time, u32)>,
     look_at: usize,
     counters: NicCounters,
@@ -93,10 +93,10 @@ impl<L: Limits> Nic<L> {
         &self.counters
     }
 
-    /// Frames that were judged at once and are at the switch later than `time`.
-    pub(crate) fn ahead_of(&self, time: Time) -> Carried {
-        let later = self.ahead.iter().rev().take_while(|&&(arrival, _)| arrival > time);
-        Carried::of(later.map(|&(_, frame_bytes)| frame_bytes))
+    /// Sizes of the frames that were judged at once and are at the switch later than `time`.
+    pub(crate) fn ahead_of(&self, time: Time) -> impl Iterator<Item = u32> {
+        let later = self.ahead.iter().rev().take_while(move |&&(arrival, _)| arrival > time);
+        later.map(|&(_, frame_bytes)| frame_bytes)
     }
 
     /// From when the CPU has handled a frame until TCP has it, at least.
@@ -169,7 +169,7 @@ impl<L: Limits> Nic<L> {
     /// As [`Self::send_ahead`], for a frame that is kept elsewhere: when the switch can judge it.
     #[inline(always)]
     pub(crate) fn send_bytes_ahead(&mut self, now: Time, frame_bytes: u32) -> Option<Time> {
-        if self.transmitter.free_at() <= now {
+        if self.transmitter.free_at() + self.delay <= now {
             self.ahead.clear();
         } else if self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now) {
             self.counters.queue_drops += 1;
@@ -207,12 +207,13 @@ impl<L: Limits> Nic<L> {
     #[cold]
     fn is_queue_ahead_full(&mut self, now: Time) -> bool {
         let left = now + self.delay;
-        while self.ahead.front().is_some_and(|&(arrival, _)| arrival <= left) {
+        while self.ahead.front().is_some_and(|&(arrival, _)| arrival <= now) {
             self.ahead.drop_front();
         }
-        let queued = self.ahead.len();
+        let under_way = self.ahead.len();
         // Twice as many, so that each frame is looked at about once.
-        self.look_at = (2 * queued).max(LOOK_AT_MIN).min(self.queue_frames);
+        self.look_at = (2 * under_way).max(LOOK_AT_MIN).min(self.queue_frames);
+        let queued = under_way - self.ahead.partition_point(|&(arrival, _)| arrival <= left);
         queued >= self.queue_frames
     }
 }

@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::topology::CableEnd;
-use netstudy_fabric::{PortCounters, SwitchBuffer, Verdict};
+use netstudy_fabric::{FrameSizes, PortCounters, SwitchBuffer, Verdict};
 use netstudy_random::Stream;
 use netstudy_ring::Ring;
 use netstudy_tcp::{Ecn, Outlet, Segment};
@@ -51,6 +51,8 @@ struct Destination {
 /// A switch with the buffer architecture `B`.
 struct Switch<B, O> {
     buffer: B,
+    /// By ingress port: frames that were judged.
+    sizes: Box<[FrameSizes]>,
     latency: Duration,
     tracer: O,
 }
@@ -92,6 +94,7 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
             frame_bytes: frame.frame_bytes,
         };
         self.tracer.note(TracePoint::Arrived(ingress), frame.arrival, frame);
+        self.sizes[ingress].count(frame.frame_bytes);
         let verdict = self.buffer.offer(&arrival, frame);
         if verdict == Verdict::Dropped {
             line.port.frames_dropped += 1;
@@ -157,7 +160,12 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
         Self {
             arrivals: EventQueue::new(stream("arrivals").bits()),
             host_of: connections.iter().flatten().map(|&host| host as u32).collect(),
-            switch: Switch { buffer, latency: switch.latency, tracer },
+            switch: Switch {
+                buffer,
+                sizes: vec![FrameSizes::default(); star.lines.len()].into(),
+                latency: switch.latency,
+                tracer,
+            },
             arbitration: stream("arbitration"),
             cable_ends: star.cable_ends,
             limits: PhantomData,
@@ -314,7 +322,8 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Counted<T> for St
             ends[line.at.number()].nic = line.counters(now, &Carried { frames, bytes });
             let end = &mut ends[line.at.far().number()];
             end.port = line.port;
-            end.port_received = line.judged();
+            end.port_received = line.judged().without(&Carried::of(line.nic.ahead_of(now)));
+            end.port_received_sizes = self.switch.sizes[port].without(line.nic.ahead_of(now));
             end.queue_bytes_max = self.switch.buffer.queue_bytes_max(port as u32);
             end.queue_bytes = self.switch.buffer.queue_bytes(port as u32, now);
         }
@@ -340,7 +349,7 @@ impl<L: Limits> Line<L> {
         let later = self.to_switch.iter().rev().take_while(|frame| frame.arrival > leaves);
         let waiting = Carried::of(later.map(|frame| frame.frame_bytes));
         let counters = *self.nic.counters();
-        let sent = counters.sent.without(&waiting).without(&self.nic.ahead_of(leaves));
+        let sent = counters.sent.without(&waiting).without(&Carried::of(self.nic.ahead_of(leaves)));
         let PortCounters { frames_forwarded: frames, bytes_forwarded: bytes, .. } = self.port;
         let forwarded = Carried { frames, bytes };
         let received = forwarded.without(held).without(&self.nic.ring_dropped());

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use netstudy_fabric::ethernet;
 use netstudy_records::{
-    Buffer, CongestionControl, Direction, Mode, Nic, Phase, PhaseKind, Readings, Request, Roles,
-    Run, RunRecord, Transfer, Until, Workload,
+    Buffer, CongestionControl, DataPath, Direction, FileSink, FileSource, Ftp, Mode, Nic, Phase,
+    PhaseKind, Readings, Request, Roles, Run, RunRecord, Transfer, Until, Workload,
 };
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Rate, Serializer, Time};
@@ -314,9 +314,12 @@ fn direction() -> impl Strategy<Value = Direction> {
     prop_oneof![Just(Direction::Get), Just(Direction::Put), Just(Direction::Both)]
 }
 
-/// Transfers and requests of some hosts of a star with the others, over links of two rates.
+const FILES: Ftp =
+    Ftp { source: FileSource::Memory, sink: FileSink::Null, data_path: DataPath::Copying };
+
+/// Transfers, also of files, and requests of some hosts of a star with the others, over links of two rates.
 fn any_to_any() -> impl Strategy<Value = Run> {
-    let transfer = (direction(), 1..150_000_u64, 1..3_u32, 0..200_000_u64);
+    let transfer = (direction(), 1..150_000_u64, 1..3_u32, 0..200_000_u64, any::<bool>());
     let request = (1..20_000_u64, 1..20_000_u64, 1..3_u32, 1..4_u32, 0..50_000_u64);
     let workload = (any::<bool>(), transfer, request);
     (scenarios(), 1..5_usize, any::<bool>(), workload).prop_map(
@@ -325,7 +328,8 @@ fn any_to_any() -> impl Strategy<Value = Run> {
                 run.network.links.iter().map(|link| link.a.node.clone()).collect();
             let server = names.split_off(clients.min(names.len() - 1));
             let roles = Roles { client: names, server };
-            let (direction, size_bytes, flows, pause_ns) = transfer;
+            let (direction, size_bytes, flows, pause_ns, is_of_files) = transfer;
+            let is_of_files = is_of_files && direction != Direction::Both;
             let (request_bytes, response_bytes, connections, outstanding, think_ns) = request;
             run.workload = if transfers {
                 Workload::Transfer(Transfer {
@@ -335,7 +339,7 @@ fn any_to_any() -> impl Strategy<Value = Run> {
                     flows,
                     request_bytes: 64,
                     pause_ns,
-                    ftp: None,
+                    ftp: is_of_files.then_some(FILES),
                 })
             } else {
                 Workload::Request(Request {

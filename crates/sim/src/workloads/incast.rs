@@ -6,7 +6,7 @@ use netstudy_records::{Check, Incast, IterationSamples, Roles, Samples};
 use netstudy_units::Duration;
 use netstudy_workload::{IncastConfig, IncastHost, Until};
 
-use super::{Applications, Workload, packets_of};
+use super::{Applications, Stage, Workload, packets_of};
 use crate::applications::Cast;
 use crate::laws;
 use crate::measure::{Outcome, Sampled};
@@ -62,14 +62,13 @@ impl Workload for Incast {
 }
 
 impl Applications for Incast {
-    type Application = IncastHost;
-
-    fn applications(
+    fn perform<S: Stage>(
         &self,
         run: &records::Run,
         _cast: &Cast,
         _wiring: &Wiring,
-    ) -> Result<Vec<IncastHost>, String> {
+        stage: S,
+    ) -> Result<S::Done, String> {
         let config = config(run, self)?;
         let server = |index: u32| {
             let mut stream = Stream::of_server(&run.seed, index + 1);
@@ -77,7 +76,7 @@ impl Applications for Incast {
             IncastHost::server(&config, index, Box::new(move || stream.delay(&jitter)))
         };
         let client = std::iter::once(IncastHost::client(&config));
-        Ok(client.chain((0..config.servers).map(server)).collect())
+        stage.perform(client.chain((0..config.servers).map(server)).collect())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The workloads that the simulator can run, one file each. The rest of this crate asks the traits here and
 //! names no workload.
 
+mod ftp;
 mod incast;
 mod request;
 mod transfer;
@@ -52,16 +53,23 @@ pub(crate) trait Workload {
 /// The applications of a workload. Apart from [`Workload`], since the path of a packet is compiled for
 /// their type.
 pub(crate) trait Applications: Workload {
-    /// The application of a client or a server.
-    type Application: Traffic + 'static;
-
-    /// Clients, then servers, or an error if the run does not fit.
-    fn applications(
+    /// Hands clients, then servers, to `stage`; an error if the run does not fit.
+    fn perform<S: Stage>(
         &self,
         run: &records::Run,
         cast: &Cast,
         wiring: &Wiring,
-    ) -> Result<Vec<Self::Application>, String>;
+        stage: S,
+    ) -> Result<S::Done, String>;
+}
+
+/// Carries applications out, whatever their type.
+pub(crate) trait Stage {
+    /// What comes of it.
+    type Done;
+
+    /// Carries these out.
+    fn perform<T: Traffic + 'static>(self, applications: Vec<T>) -> Result<Self::Done, String>;
 }
 
 /// Evaluates an expression for the workload of a plan: the list of all workloads.
@@ -88,16 +96,18 @@ fn packets_of(run: &records::Run, bytes: u64) -> u64 {
     bytes.div_ceil(u64::from(mtu.saturating_sub(headers).max(1)))
 }
 
+/// The applications of clients, by participant and number of connections, and those of servers, by participant.
 fn clients_and_servers<C, S>(
     roles: &Roles,
     cast: &Cast,
-    client: impl Fn(u32) -> Result<C, String>,
-    server: impl Fn() -> S,
+    client: impl Fn(usize, u32) -> Result<C, String>,
+    server: impl Fn(usize) -> Result<S, String>,
 ) -> Result<Vec<ClientOrServer<C, S>>, String> {
-    let clients = (0..roles.client.len())
-        .map(|number| client(cast.connections_of(number)).map(ClientOrServer::Client));
-    let servers = roles.server.iter().map(|_| Ok(ClientOrServer::Server(server())));
-    clients.chain(servers).collect()
+    let (clients, all) = (roles.client.len(), roles.client.len() + roles.server.len());
+    let clients_first = (0..clients)
+        .map(|member| client(member, cast.connections_of(member)).map(ClientOrServer::Client));
+    let servers = (clients..all).map(|member| server(member).map(ClientOrServer::Server));
+    clients_first.chain(servers).collect()
 }
 
 /// The phases of each client.

@@ -3,11 +3,9 @@
 use netstudy_records as records;
 use netstudy_records::{Request, Samples};
 use netstudy_units::Duration;
-use netstudy_workload::{
-    ClientOrServer, RequestClient, RequestConfig, RequestServer, RequestShape, Schedule,
-};
+use netstudy_workload::{RequestClient, RequestConfig, RequestServer, RequestShape, Schedule};
 
-use super::{Applications, Workload, clients_and_servers, packets_of, phases};
+use super::{Applications, Stage, Workload, clients_and_servers, packets_of, phases};
 use crate::applications::Cast;
 use crate::measure::Sampled;
 use crate::wiring::Wiring;
@@ -28,14 +26,13 @@ impl Workload for Request {
 }
 
 impl Applications for Request {
-    type Application = ClientOrServer<RequestClient, RequestServer>;
-
-    fn applications(
+    fn perform<S: Stage>(
         &self,
         run: &records::Run,
         cast: &Cast,
         _wiring: &Wiring,
-    ) -> Result<Vec<Self::Application>, String> {
+        stage: S,
+    ) -> Result<S::Done, String> {
         if self.new_connections {
             return Err("the simulator has no connection of its own for each request".to_owned());
         }
@@ -44,13 +41,14 @@ impl Applications for Request {
         let think = Duration::from_ns(self.think_ns);
         let closed = Schedule::Closed { outstanding: self.outstanding, think };
         let every = |ns| Schedule::Every(Duration::from_ns(ns));
-        let client = |connections| {
+        let client = |_, connections| {
             let schedule = self.every_ns.map_or(closed, every);
             let phases = phases(run, &self.roles)?;
             let config = RequestConfig { shape, connections, schedule, phases };
             config.check()?;
             Ok(RequestClient::new(&config))
         };
-        clients_and_servers(&self.roles, cast, client, || RequestServer::new(shape))
+        let server = |_| Ok(RequestServer::new(shape));
+        stage.perform(clients_and_servers(&self.roles, cast, client, server)?)
     }
 }

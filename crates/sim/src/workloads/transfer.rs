@@ -2,15 +2,19 @@
 
 use netstudy_fabric::topology::Route;
 use netstudy_records as records;
-use netstudy_records::{Samples, Transfer};
+use netstudy_records::{Check, PhaseKind, Samples, Transfer, TransferSamples, Until};
 use netstudy_units::Duration;
+use netstudy_workload::ftp::FtpConfig;
 use netstudy_workload::{
     ClientOrServer, Direction, TransferClient, TransferConfig, TransferServer, TransferShape,
     TransferSize,
 };
 
-use super::{Applications, Workload, clients_and_servers, packets_of, phases};
+use super::ftp::{ClientHost, ControlText, File, FtpHost, ServerHost};
+use super::{Applications, Stage, Workload, clients_and_servers, packets_of, phases};
 use crate::applications::Cast;
+use crate::host::files::{Carrier, FileCosts, Free, StationedFiles};
+use crate::laws;
 use crate::measure::{Outcome, Sampled};
 use crate::wiring::{Capacity, Wiring, carried_bytes};
 
@@ -21,7 +25,8 @@ impl Workload for Transfer {
             records::Direction::Put => (false, true),
             records::Direction::Both => (true, true),
         };
-        Cast::of_pairs(&self.roles, self.flows, [puts, gets])
+        let cast = Cast::of_pairs(&self.roles, self.flows, [puts, gets])?;
+        Ok(if self.ftp.is_some() { cast.with_controls() } else { cast })
     }
 
     fn packets_per_sample(&self, run: &records::Run) -> u64 {
@@ -29,8 +34,26 @@ impl Workload for Transfer {
         self.size_bytes.map_or(0, |bytes| ways * packets_of(run, bytes))
     }
 
+    /// Of files also: all of them are whole, and as many as the plan asks for.
+    fn check(&self, run: &records::Run, cast: &Cast, outcome: &Outcome) -> Check {
+        let (Some(_), Some(bytes)) = (self.ftp, self.size_bytes) else {
+            return laws::nothing_is_owed(outcome);
+        };
+        let transfers = &outcome.samples.transfers;
+        let sizes = transfers.bytes_received.iter().zip(&transfers.bytes_sent);
+        let wrong = sizes.filter(|(received, sent)| *received + *sent != bytes).count();
+        let count = run.phases.iter().find(|phase| phase.kind == PhaseKind::Measure);
+        let found = transfers.connection.len();
+        let planned = match count.and_then(|phase| phase.until) {
+            Some(Until::Count { count }) => count as usize * cast.connections.len(),
+            _ => found,
+        };
+        laws::all_files_are_whole(found, planned, bytes, wrong)
+    }
+
     fn add_samples(&self, sampled: &Sampled, tables: &mut Samples) {
-        tables.transfer = Some(sampled.transfers.clone());
+        let first_byte_ns = self.ftp.map(|_| sampled.first_bytes_ns.clone());
+        tables.transfer = Some(TransferSamples { first_byte_ns, ..sampled.transfers.clone() });
         tables.second = Some(sampled.seconds.clone());
     }
 
@@ -50,38 +73,103 @@ impl Workload for Transfer {
 }
 
 impl Applications for Transfer {
-    type Application = ClientOrServer<TransferClient, TransferServer>;
-
-    fn applications(
+    fn perform<S: Stage>(
         &self,
         run: &records::Run,
         cast: &Cast,
         wiring: &Wiring,
-    ) -> Result<Vec<Self::Application>, String> {
-        if self.ftp.is_some() {
-            return Err("the simulator carries no files by FTP".to_owned());
+        stage: S,
+    ) -> Result<S::Done, String> {
+        match self.ftp {
+            Some(ftp) => stage.perform(files(self, ftp, run, cast, wiring)?),
+            None => stage.perform(streams(self, run, cast, wiring)?),
         }
-        let shape = TransferShape {
-            direction: match self.direction {
-                records::Direction::Get => Direction::Get,
-                records::Direction::Put => Direction::Put,
-                records::Direction::Both => Direction::Both,
-            },
-            size: self.size_bytes.map_or_else(|| stream(run, wiring), TransferSize::Fixed),
-            request_bytes: self.request_bytes,
-        };
-        let client = |connections| {
-            let config = TransferConfig {
-                shape,
-                connections,
-                pause: Duration::from_ns(self.pause_ns),
-                phases: phases(run, &self.roles)?,
-            };
-            config.check()?;
-            Ok(TransferClient::new(&config))
-        };
-        clients_and_servers(&self.roles, cast, client, || TransferServer::new(shape))
     }
+}
+
+/// Clients and servers whose data follow their requests on the same connection.
+fn streams(
+    work: &Transfer,
+    run: &records::Run,
+    cast: &Cast,
+    wiring: &Wiring,
+) -> Result<Vec<ClientOrServer<TransferClient, TransferServer>>, String> {
+    let shape = TransferShape {
+        direction: match work.direction {
+            records::Direction::Get => Direction::Get,
+            records::Direction::Put => Direction::Put,
+            records::Direction::Both => Direction::Both,
+        },
+        size: work.size_bytes.map_or_else(|| stream(run, wiring), TransferSize::Fixed),
+        request_bytes: work.request_bytes,
+    };
+    let client = |_, connections| {
+        let config = TransferConfig {
+            shape,
+            connections,
+            pause: Duration::from_ns(work.pause_ns),
+            phases: phases(run, &work.roles)?,
+        };
+        config.check()?;
+        Ok(TransferClient::new(&config))
+    };
+    clients_and_servers(&work.roles, cast, client, |_| Ok(TransferServer::new(shape)))
+}
+
+/// Clients and servers of files by FTP.
+fn files(
+    work: &Transfer,
+    ftp: records::Ftp,
+    run: &records::Run,
+    cast: &Cast,
+    wiring: &Wiring,
+) -> Result<Vec<FtpHost>, String> {
+    if run.probe.is_some() {
+        return Err("there is no probe beside files by FTP".to_owned());
+    }
+    let bytes = work.size_bytes.ok_or("ftp carries files, which have a size")?;
+    let is_put = match work.direction {
+        records::Direction::Get => false,
+        records::Direction::Put => true,
+        records::Direction::Both => return Err("ftp carries a file one way".to_owned()),
+    };
+    let file = File { bytes, is_put };
+    let texts: Vec<_> = cast.connections.iter().map(|_| ControlText::default()).collect();
+    let syncs = ftp.sink == records::FileSink::SyncedDisk;
+    let sends = |member: usize| is_put == (member < work.roles.client.len());
+    let costs = |member: usize, flow: usize| -> Result<Box<dyn FileCosts>, String> {
+        let name = wiring.name_of(member);
+        let on_disk = if sends(member) {
+            ftp.source == records::FileSource::Disk
+        } else {
+            matches!(ftp.sink, records::FileSink::Disk | records::FileSink::SyncedDisk)
+        };
+        let stations = wiring.stations_of(member);
+        if on_disk && stations.is_some_and(|stations| !stations.borrow().has_disk()) {
+            return Err(format!("{name:?} has no disk: give it one, or keep its files in memory"));
+        }
+        let Some(stations) = stations else { return Ok(Box::new(Free)) };
+        let flow = (cast.connections.len() * member + flow) as u32;
+        Ok(Box::new(StationedFiles::new(stations, ftp, bytes, flow, !is_put)))
+    };
+    let flows = |member: usize| -> Result<Vec<(ControlText, Carrier)>, String> {
+        let here = cast.connections.iter().zip(&texts).filter(|(ends, _)| ends.contains(&member));
+        let room_bytes = wiring.send_buffer_bytes(member);
+        let flow = |(number, (_, text)): (usize, (_, &ControlText))| {
+            let costs = costs(member, number)?;
+            Ok((text.clone(), Carrier::new(costs, syncs, room_bytes)))
+        };
+        here.enumerate().map(flow).collect()
+    };
+    let client = |member, _| {
+        let pause = Duration::from_ns(work.pause_ns);
+        let config = FtpConfig { pause, phases: phases(run, &work.roles)? };
+        config.check()?;
+        Ok(ClientHost::new(config, file, flows(member)?))
+    };
+    clients_and_servers(&work.roles, cast, client, |member| {
+        Ok(ServerHost::new(file, flows(member)?))
+    })
 }
 
 /// Payload of a chunk of a stream, as agents have it.

@@ -51,6 +51,10 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
             pause_quanta: u16::MAX,
         },
         cpu_quota_pct: None,
+        local_path: None,
+        cpu: None,
+        bus: None,
+        disk: None,
     };
     let servers: Vec<_> = (1..=servers).map(|number| format!("server-{number}")).collect();
     let host = |name: &str, group: &str| {

@@ -106,6 +106,8 @@ pub struct Endpoint {
     rcv_wnd_scale: u8,
     /// Right edge of the window that was advertised: it never moves left (RFC 9293, 3.8.6).
     rcv_edge: u64,
+    /// Bytes of the receive buffer that the application has left no data in.
+    receive_room_bytes: u32,
     /// The window field that was sent last.
     rcv_wnd: u16,
     /// Acknowledged to the peer up to here.
@@ -169,6 +171,7 @@ impl Endpoint {
             received: Reassembly::new(0),
             rcv_wnd_scale: 0,
             rcv_edge: 0,
+            receive_room_bytes: config.receive_buffer_bytes,
             rcv_wnd: 0,
             last_ack_sent: 0,
             peer_fin_at: None,
@@ -189,6 +192,12 @@ impl Endpoint {
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
+    }
+
+    /// Its configuration, from which an endpoint for the next connection can be made.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Counters since the start.

@@ -6,7 +6,8 @@ use super::{Endpoint, State};
 use crate::{Flags, Range, Segment};
 
 impl Endpoint {
-    /// Payload bytes received in order so far; the application takes them at once.
+    /// Payload bytes received in order so far; the application takes them at once, unless it says what it
+    /// leaves with [`Self::leave_unread`].
     #[must_use]
     #[inline]
     pub const fn bytes_received(&self) -> u64 {
@@ -106,6 +107,24 @@ impl Endpoint {
         }
     }
 
+    /// The application has left this many of the received bytes in the buffer: the window shrinks by them. If
+    /// it was at most half open and is now twice as wide, the peer is told (`tcp_cleanup_rbuf` of Linux).
+    pub fn leave_unread(&mut self, bytes: u64) {
+        let buffer = self.config.receive_buffer_bytes;
+        let room = u64::from(buffer).saturating_sub(bytes) as u32;
+        if room == self.receive_room_bytes {
+            return;
+        }
+        self.receive_room_bytes = room;
+        // There the window stays as it is until more has come.
+        self.fast_path = false;
+        let window = self.rcv_edge - self.received.next();
+        let is_wider = u64::from(room) >= (2 * window).max(self.mss.min(buffer).into());
+        if self.is_open() && 2 * window <= u64::from(buffer) && is_wider {
+            self.ack_now = true;
+        }
+    }
+
     /// RFC 5681 (4.2): at once when out of order, or when a gap is filled.
     #[inline]
     fn acknowledge_disorder<const FAST: bool>(&mut self, is_copy: bool) {
@@ -145,7 +164,7 @@ impl Endpoint {
 pub(super) mod tests {
     extern crate std;
 
-    use std::format;
+    use std::{format, vec};
 
     use netstudy_units::Duration;
     use proptest::prelude::*;
@@ -192,6 +211,43 @@ pub(super) mod tests {
         }
         assert_eq!(client.state(), State::Established);
         client
+    }
+
+    /// Data for `end`, right behind what has come.
+    fn data(end: &Endpoint, len: u32) -> Segment {
+        let (seq, ack) = (end.received.next(), end.snd_nxt);
+        Segment { seq, ack, len, window: 1_000, flags: Flags::ACK, ..Segment::default() }
+    }
+
+    #[test]
+    fn what_the_application_leaves_shuts_the_window_and_what_it_takes_opens_it() {
+        let mut end = receiver();
+        let now = Time::ZERO;
+        let window = |end: &mut Endpoint| {
+            core::iter::from_fn(|| end.poll_transmit(now)).last().map(|segment| segment.window)
+        };
+        let mut left = 0;
+        let mut told = vec![];
+        for _ in 0..20 {
+            let segment = data(&end, 1_000);
+            end.handle_segment(now, &segment);
+            left += 1_000;
+            end.leave_unread(left);
+            told.extend(window(&mut end));
+        }
+        let acknowledges = end.next_timeout();
+        end.handle_timeout(acknowledges);
+        told.extend(window(&mut end));
+        assert!(told.is_sorted_by(|one, next| one >= next), "{told:?}");
+        assert_eq!(told.last(), Some(&0), "20,000 bytes are in the buffer");
+        end.leave_unread(19_500);
+        assert_eq!(window(&mut end), None, "half a segment is no news");
+        end.leave_unread(18_000);
+        assert_eq!(window(&mut end), Some(2_000));
+        end.leave_unread(17_000);
+        assert_eq!(window(&mut end), None, "it is not twice as wide");
+        end.leave_unread(16_000);
+        assert_eq!(window(&mut end), Some(4_000));
     }
 
     #[derive(Clone, Copy, Debug)]

@@ -405,7 +405,7 @@ impl Endpoint {
     #[inline]
     pub(super) fn advertise(&mut self, is_syn: bool) -> u16 {
         let next = self.received.next();
-        let buffer = u64::from(self.config.receive_buffer_bytes);
+        let buffer = u64::from(self.receive_room_bytes);
         let room = buffer.saturating_sub(self.received.island_bytes());
         self.rcv_edge = self.rcv_edge.max(next + room);
         let scale = if is_syn { 0 } else { self.rcv_wnd_scale };

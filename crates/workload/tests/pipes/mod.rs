@@ -135,6 +135,7 @@ impl<'a> Pipes<'a> {
                     let Pipe { to, free, .. } = self.joined[&(host, connection)];
                     self.plan(free.max(self.now) + self.latency, Event::Closed(to));
                 }
+                Action::Read { .. } => unreachable!("they read what has come"),
                 Action::Begin => self.told[host].push((self.now, Told::Begin)),
                 Action::Sample(sample) => self.told[host].push((self.now, Told::Sample(sample))),
                 Action::Hold => self.told[host].push((self.now, Told::Hold)),

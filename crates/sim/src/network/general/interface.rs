@@ -76,7 +76,7 @@ impl<L: Limits> Closed<L> {
         let later = delivered.iter().rev().take_while(|&&(at, _)| at > dealt_with);
         let later = Carried::of(later.map(|(_, packet)| packet.frame_bytes));
         NicCounters {
-            sent: counters.sent.without(&nic.ahead_of(now + nic.delay())),
+            sent: counters.sent.without(&Carried::of(nic.ahead_of(now + nic.delay()))),
             received: taken_in.without(&later),
             ring_drops: counters.ring_drops - dropped_later,
             ..counters

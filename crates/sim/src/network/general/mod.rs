@@ -20,6 +20,7 @@ mod interface;
 mod packets;
 mod receiver;
 mod switch;
+mod work;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -27,7 +28,7 @@ use std::collections::btree_map::Entry;
 use netstudy_fabric::stepped::{Mark, Sent};
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::topology::{Attachment, CableEnd, Route};
-use netstudy_fabric::{Link, Schedule, SwitchBuffer, Verdict, ethernet};
+use netstudy_fabric::{FrameSizes, Link, Schedule, SwitchBuffer, Verdict, ethernet};
 use netstudy_random::Stream;
 use netstudy_ring::Ring;
 use netstudy_tcp::{Outlet, Segment};
@@ -40,12 +41,14 @@ use super::nic::judged;
 use super::{
     Carried, Counted, EndCounters, Frame, Frames, Network, SwitchFrames, TracePoint, Tracer,
 };
+use crate::host::stations::StationCounters;
 use crate::host::{EndIndex, Hosts};
 use crate::measure::{OnSamples, Outcome, Rare};
 use crate::wiring::{InterfaceKind, Wiring};
 use interface::{Closed, Form, Happening, Interface, SteppedInterface};
 use packets::{Packet, Packets};
 use switch::Switch;
+use work::{InterfaceWork, Job, Meter, Stage, Way};
 
 /// A network to be set up, and how it is carried out.
 struct Setup<'a> {
@@ -65,6 +68,7 @@ struct Wire {
     pauses: Ring<(Time, u16)>,
     /// Frames that the switch at its end has judged.
     judged: Carried,
+    judged_sizes: FrameSizes,
 }
 
 /// The far end of a wire.
@@ -87,6 +91,8 @@ enum Source {
     Pause(u32),
     /// A segment is with TCP, or an interface makes a step.
     Interface(u32),
+    /// The host of an interface has dealt with a packet.
+    Work(u32, Stage),
 }
 
 /// The classes of events at the same time: the upper bits of a key, above those of [`tie_break_key`].
@@ -118,18 +124,16 @@ pub(crate) struct General<L, O> {
     sent_inside: u64,
     /// Nodes of the hosts whose processes talk to each other, in the order of their inside interfaces.
     hosts_inside: Box<[usize]>,
+    /// Where hosts have stations: by interface, and by end.
+    work: Box<[Option<InterfaceWork>]>,
+    meters: Box<[Meter]>,
     tracer: O,
 }
 
 impl<L: Limits, O: Tracer> General<L, O> {
     /// The network of a run with the seed `seed`. With `all_steps`, everything is event-driven, with
     /// the same results.
-    pub(crate) fn new(
-        wiring: &Wiring,
-        seed: &str,
-        all_steps: bool,
-        tracer: O,
-    ) -> Result<Self, String> {
+    pub(crate) fn new(wiring: &Wiring, seed: &str, all_steps: bool, tracer: O) -> Self {
         let setup = Setup { wiring, seed, all_steps };
         let topology = &wiring.topology;
         let switches: Box<[_]> = (0..wiring.switches.len())
@@ -141,10 +145,21 @@ impl<L: Limits, O: Tracer> General<L, O> {
             .map(|at| Wire::new(&setup, at, &mut sources))
             .collect();
         let Interfaces { all: interfaces, of_ends: interface_of, hosts_inside } =
-            setup.make_interfaces(&wires)?;
+            setup.make_interfaces(&wires);
         let first_interface_source = sources.len();
         sources.extend((0..interfaces.len() as u32).map(Source::Interface));
-        Ok(Self {
+        let (mut work, mut meters) = (Vec::new(), Vec::new());
+        if L::HAS_STATIONS {
+            work.extend(
+                (0..wiring.interfaces.len()).map(|i| InterfaceWork::of_interface(wiring, i)),
+            );
+            work.extend(hosts_inside.iter().map(|&host| InterfaceWork::inside(wiring, host)));
+            meters.extend((0..interface_of.len()).map(|end| Meter::of(wiring, end / 2)));
+            for stage in [Stage::Buses, Stage::Cpus] {
+                sources.extend((0..work.len() as u32).map(|one| Source::Work(one, stage)));
+            }
+        }
+        Self {
             now: Time::ZERO,
             schedule: Schedule::new(sources.len()),
             sources: sources.into(),
@@ -157,8 +172,10 @@ impl<L: Limits, O: Tracer> General<L, O> {
             salt: Stream::new(seed, "interfaces/arrivals").bits(),
             sent_inside: 0,
             hosts_inside,
+            work: work.into(),
+            meters: meters.into(),
             tracer,
-        })
+        }
     }
 
     /// Carries the traffic of `hosts` out; `on_samples` hears of samples that have ended.
@@ -183,6 +200,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
                     Source::Interface(interface) => self.step_interface(hosts, interface as usize),
                     Source::Switch(switch) => self.step_switch(switch as usize),
                     Source::Pause(wire) => self.take_pause(wire as usize),
+                    Source::Work(interface, stage) => {
+                        self.finish_work(hosts, interface as usize, stage);
+                    }
                 }
             } else if let Some(outcome) = hosts.again().read(&self, on_samples)? {
                 return Ok(outcome);
@@ -451,8 +471,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 self.packets.drop(&packet);
             }
             (Happening::Leaves { sent: Sent::Frame(packet), judged, departs }, Some(wire)) => {
-                let payload = self.packets.segment(&packet).len;
-                hosts.note_departure(packet.to.peer(), payload, departs);
+                let segment = self.packets.segment(&packet);
+                hosts.note_departure(packet.to.peer(), &segment, departs);
                 self.carry(wire, judged, departs, packet);
             }
             (Happening::Leaves { sent: Sent::Pause(quanta), departs, .. }, Some(wire)) => {
@@ -467,14 +487,106 @@ impl<L: Limits, O: Tracer> General<L, O> {
     fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize, packet: &Packet) {
         self.note(TracePoint::Delivered(interface), self.now, packet);
         let segment = self.packets.take(packet);
+        if L::HAS_STATIONS && self.work[interface].is_some() {
+            let job = Job { way: Way::In, end: packet.to, segment };
+            self.begin_moving(interface, packet.frame_bytes, job);
+            return;
+        }
         let host = hosts.host_of(packet.to);
         hosts.receive(self, self.now, host, packet.to, &segment);
     }
+
+    // ---- hosts with stations
+
+    /// A frame of an interface comes to the buses; one that stays inside of its host does not.
+    fn begin_moving(&mut self, interface: usize, frame_bytes: u32, job: Job) {
+        let Some(work) = &mut self.work[interface] else { return };
+        if self.interfaces[interface].wire.is_none() {
+            self.begin_handling(self.now, interface, job);
+            return;
+        }
+        let frame_bytes = frame_bytes.max(ethernet::frame_bytes(job.segment.ip_bytes()));
+        work.move_frame(self.now, frame_bytes, job);
+        self.plan_work(interface, Stage::Buses);
+    }
+
+    /// A packet of an interface comes to the CPUs.
+    fn begin_handling(&mut self, now: Time, interface: usize, job: Job) {
+        let Some(work) = &mut self.work[interface] else { return };
+        work.handle(now, job, &mut self.meters[job.end.index()]);
+        self.plan_work(interface, Stage::Cpus);
+    }
+
+    fn plan_work(&mut self, interface: usize, stage: Stage) {
+        let Some(work) = &self.work[interface] else { return };
+        let first = self.first_interface_source + self.interfaces.len();
+        let place = match stage {
+            Stage::Buses => interface,
+            Stage::Cpus => self.work.len() + interface,
+        };
+        let at = work.next(stage);
+        let key = key(INTERFACES, at, self.interfaces.len() + place, self.salt);
+        self.schedule.set_with_key(first + place, at, key);
+    }
+
+    /// The buses or the CPUs are done with a packet.
+    fn finish_work<T: Traffic>(
+        &mut self,
+        hosts: &mut Hosts<'_, T>,
+        interface: usize,
+        stage: Stage,
+    ) {
+        let job = self.work[interface].as_mut().and_then(|work| work.take(stage));
+        self.plan_work(interface, stage);
+        let Some(job) = job else { return };
+        match (job.way, stage) {
+            (Way::In, Stage::Buses) => self.begin_handling(self.now, interface, job),
+            (Way::In, Stage::Cpus) => {
+                let host = hosts.host_of(job.end);
+                hosts.receive(self, self.now, host, job.end, &job.segment);
+            }
+            (Way::Out, Stage::Cpus) if self.interfaces[interface].wire.is_some() => {
+                self.begin_moving(interface, 0, job);
+            }
+            (Way::Out, _) => self.hand_to_interface(hosts, interface, &job),
+        }
+    }
+
+    /// TCP believed that the segment waits in its host.
+    fn hand_to_interface<T: Traffic>(
+        &mut self,
+        hosts: &mut Hosts<'_, T>,
+        interface: usize,
+        job: &Job,
+    ) {
+        let left_at = self.transmit_by(self.now, interface, job.end, job.segment);
+        let left_at = left_at.unwrap_or(self.now);
+        if left_at != Time::NEVER {
+            hosts.note_departure(job.end, &job.segment, left_at);
+        }
+    }
+
+    // ---- sending
 
     /// TCP sends a segment. Returns when it will have left the host, as for [`Network::send`].
     #[inline(always)]
     fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
+        if L::HAS_STATIONS && self.work[interface].is_some() {
+            self.begin_handling(now, interface, Job { way: Way::Out, end: from, segment });
+            return Some(Time::NEVER);
+        }
+        self.transmit_by(now, interface, from, segment)
+    }
+
+    #[inline(always)]
+    fn transmit_by(
+        &mut self,
+        now: Time,
+        interface: usize,
+        from: EndIndex,
+        segment: Segment,
+    ) -> Option<Time> {
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
         let Interface { wire, form } = &mut self.interfaces[interface];
         match (form, *wire) {
@@ -523,7 +635,14 @@ impl Wire {
             }
         };
         let (on_the_way, pauses) = (Ring::new(), Ring::new());
-        Self { link, far, on_the_way, pauses, judged: Carried::default() }
+        Self {
+            link,
+            far,
+            on_the_way,
+            pauses,
+            judged: Carried::default(),
+            judged_sizes: FrameSizes::default(),
+        }
     }
 
     /// The first frame on the way is at its switch at `at`.
@@ -552,6 +671,7 @@ impl Wire {
             .pop_front()
             .expect("a wire has an arrival only with a frame on the way");
         self.judged.count(packet.frame_bytes);
+        self.judged_sizes.count(packet.frame_bytes);
         let next = self.on_the_way.front().map_or(Time::NEVER, |&(at, _)| at);
         self.plan(next, switches, schedule);
         packet
@@ -587,7 +707,7 @@ impl Setup<'_> {
     }
 
     /// All interfaces, and that of each end.
-    fn make_interfaces<L: Limits>(&self, wires: &[Wire]) -> Result<Interfaces<L>, String> {
+    fn make_interfaces<L: Limits>(&self, wires: &[Wire]) -> Interfaces<L> {
         let Wiring { topology, interfaces: kinds, routes, .. } = self.wiring;
         let interface = |(index, kind): (usize, &InterfaceKind)| {
             let wire = topology.interfaces()[index].at.number();
@@ -610,36 +730,25 @@ impl Setup<'_> {
                     if let Entry::Vacant(vacant) = inside.entry(host) {
                         vacant.insert(interfaces.len());
                         hosts_inside.push(host);
-                        interfaces.push(self.inside(host)?);
+                        interfaces.push(self.inside(host));
                     }
                     [inside[&host]; 2]
                 }
             };
             interface_of.extend(ends.map(|interface| interface as u32));
         }
-        Ok(Interfaces {
+        Interfaces {
             all: interfaces.into(),
             of_ends: interface_of.into(),
             hosts_inside: hosts_inside.into(),
-        })
+        }
     }
 
-    /// The path between processes of a host. It has the costs of the host's first interface without its
-    /// wire.
-    fn inside<L: Limits>(&self, host: usize) -> Result<Interface<L>, String> {
-        let Wiring { topology, interfaces, .. } = self.wiring;
-        let name = &topology.nodes()[host].name;
-        let of_host = topology.interfaces().iter().position(|interface| interface.host == host);
-        let kind = of_host.map(|interface| &interfaces[interface]);
-        let kind = kind.ok_or_else(|| format!("{name:?} has no interface"))?;
-        if kind.takes_no_time_inside() {
-            return Err(format!(
-                "traffic stays inside {name:?}, where packets take no time: its interface needs a \
-                 latency, or a CPU time a frame or a byte"
-            ));
-        }
-        let form = Form::Closed(Closed::new(&kind.inside(), false, self.seed));
-        Ok(Interface { wire: None, form })
+    /// The path between processes of a host.
+    fn inside<L: Limits>(&self, host: usize) -> Interface<L> {
+        let kind = self.wiring.inside(host).expect("a host with traffic inside has a path for it");
+        let form = Form::Closed(Closed::new(kind, false, self.seed));
+        Interface { wire: None, form }
     }
 }
 
@@ -715,6 +824,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
             if let Far::Switch { switch, port, .. } = wire.far {
                 let at = self.switches[switch as usize].wires[port as usize];
                 ends[at as usize].port_received = wire.judged;
+                ends[at as usize].port_received_sizes = wire.judged_sizes;
             }
         }
         ends
@@ -724,6 +834,10 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
         let received = |interface: &Interface<L>| interface.counters(now).received;
         let inside = self.interfaces.iter().filter(|interface| interface.wire.is_none());
         self.hosts_inside.iter().copied().zip(inside.map(received)).collect()
+    }
+
+    fn stations(&self, now: Time) -> BTreeMap<usize, StationCounters> {
+        self.work.iter().flatten().map(|work| work.counters(now)).collect()
     }
 
     fn frames(&self, _hosts: &Hosts<'_, T>) -> Frames {

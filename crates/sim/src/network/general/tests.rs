@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use netstudy_records::{
-    Buffer, CongestionControl, Forwarding, Host, Link as PlanLink, Node, Port, Run,
-    Switch as PlanSwitch, Zone,
+    Buffer, CongestionControl, Forwarding, Host, Link as PlanLink, LocalPath, Node, Port, Run,
+    Stack, Switch as PlanSwitch, Zone,
 };
 use netstudy_workload::{Action, Until};
 use proptest::prelude::*;
@@ -134,12 +134,21 @@ impl Lab {
         Self { run, roles: Vec::new(), connections: Vec::new(), scripts: Vec::new(), until }
     }
 
-    fn with_zone(mut self, name: &str, host: &str, interface: &str) -> Self {
+    fn with_zone(self, name: &str, host: &str, interface: &str) -> Self {
+        self.with_zone_of(Stack::Own, name, host, interface)
+    }
+
+    fn with_shared_zone(self, name: &str, host: &str, interface: &str) -> Self {
+        self.with_zone_of(Stack::Shared, name, host, interface)
+    }
+
+    fn with_zone_of(mut self, stack: Stack, name: &str, host: &str, interface: &str) -> Self {
         self.run.network.nodes.push(Node::Zone(Zone {
             name: name.to_owned(),
             group: "client".to_owned(),
             host: host.to_owned(),
             interface: interface.to_owned(),
+            stack,
         }));
         self
     }
@@ -206,6 +215,7 @@ impl Lab {
         let measure = Measure::new(MeasureConfig {
             clients: 1,
             connections: self.connections.len(),
+            controls: 0,
             senders: [true, true],
             phases: PhasePlan {
                 idle: None,
@@ -221,7 +231,7 @@ impl Lab {
         let (lines, seed) = (vec![(); scripts.len()], &self.run.seed);
         let mut hosts = Population::new(&wiring, seed, scripts, lines, &self.connections, measure);
         let mut trace = Trace::default();
-        let network = General::<Limited, _>::new(&wiring, &self.run.seed, all_steps, &mut trace)?;
+        let network = General::<Limited, _>::new(&wiring, &self.run.seed, all_steps, &mut trace);
         let outcome = network.run(&mut hosts.at_work(), &mut |_| ControlFlow::Continue(()))?;
         let Frames { sent, ended, under_way } = outcome.frames;
         assert_eq!(sent, ended + under_way, "frames are conserved");
@@ -517,6 +527,24 @@ fn zones_with_interfaces_of_their_own_talk_over_the_wire() {
     lab.send("web", "db", MSS, 0);
     let hop = wire_ps(MSS, 10 * GBPS) + 1_000_000;
     assert_eq!(lab.run().delivered(0), [START + Duration::from_ps(2 * hop)]);
+}
+
+#[test]
+fn zones_that_share_a_stack_talk_over_the_local_path_of_their_host() {
+    let mut lab = Lab::new(&["a sw1", "a sw1", "b sw1"])
+        .with_shared_zone("web", "a", "p0")
+        .with_shared_zone("db", "a", "p1");
+    // The costs of its interface are not those of the local path.
+    lab.run.network.groups[0].nic.receive_frame_ns = 9_000;
+    let path = LocalPath { latency_ns: 3_000, rate_bps: Some(8 * GBPS), mtu_bytes: 1_018 };
+    lab.run.network.groups[0].local_path = Some(path);
+    let inside = lab.send("web", "db", 2 * 966, 0);
+    let (trace, outcome) = lab.try_run(false).expect("it runs");
+    // A nanosecond a byte: 966 of payload, 52 of headers, 18 of Ethernet; then the latency.
+    let expected = [4_036, 5_072].map(|ns| START + Duration::from_ns(ns));
+    assert_eq!(trace.delivered(inside), expected);
+    assert!(outcome.end().ends.iter().all(|end| end.nic.sent.frames == 0), "none was on a wire");
+    assert!(outcome.end().inside[&0].frames > 2);
 }
 
 #[test]

@@ -1,0 +1,406 @@
+//! Files at the ends of transfers: how their bytes get from a file to TCP and from TCP to a file, and what that
+//! costs the application's host.
+//!
+//! A [`Carrier`] is one end of one data connection after the other. It moves a file piece by piece, as an
+//! application does that reads and writes in a loop: it asks [`FileCosts`] when each piece is done, and begins no
+//! other one before.
+
+use netstudy_records::{DataPath, FileSink, FileSource, Ftp};
+use netstudy_units::Time;
+use netstudy_workload::ftp::Stored;
+
+use super::stations::{Call, FileId, ReceivePath, SendPath, Shared};
+
+/// Costs of the file reads and writes of one application. Calls come in the order of time.
+pub(crate) trait FileCosts {
+    /// Most bytes that one call moves; none: calls cost nothing, and one moves all.
+    fn piece_bytes(&self) -> Option<u64>;
+
+    /// The application reads this many bytes of its file at `now` and hands them to TCP: when TCP has them.
+    fn read(&mut self, now: Time, bytes: u64) -> Time;
+
+    /// The application takes this many bytes from TCP at `now` and writes them to its file: when it is done.
+    fn write(&mut self, now: Time, bytes: u64) -> Time;
+
+    /// When the piece that was to be done at `done` is really done: something may have put it off since.
+    fn put_off(&mut self, done: Time) -> Time {
+        done
+    }
+
+    /// The application waits at `now` until all that it wrote is on the disk (fsync): when it is.
+    fn sync(&mut self, now: Time) -> Time;
+}
+
+/// Bytes that are made in memory, discarded, or kept in memory at no cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Free;
+
+impl FileCosts for Free {
+    fn piece_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn read(&mut self, now: Time, _bytes: u64) -> Time {
+        now
+    }
+
+    fn write(&mut self, now: Time, _bytes: u64) -> Time {
+        now
+    }
+
+    fn sync(&mut self, now: Time) -> Time {
+        now
+    }
+}
+
+/// The files of one application on a host with stations.
+pub(crate) struct StationedFiles {
+    stations: Shared,
+    file: FileId,
+    bytes: u64,
+    send: SendPath,
+    receive: ReceivePath,
+    /// True where each transfer reads the file from the disk, not from the page cache.
+    from_disk: bool,
+    /// How much of the file has been read.
+    read_bytes: u64,
+    /// Since when the disk could have read the next piece ahead.
+    ready: Time,
+    /// The call under way.
+    call: Option<Call>,
+}
+
+impl StationedFiles {
+    /// The files of `ftp`, of this size, in the flow of this number; `sends_without_copy`: the application may.
+    pub(crate) fn new(
+        stations: &Shared,
+        ftp: Ftp,
+        bytes: u64,
+        flow: u32,
+        sends_without_copy: bool,
+    ) -> Self {
+        let send = match (ftp.source, ftp.data_path) {
+            (_, DataPath::Sendfile) if sends_without_copy => SendPath::Sendfile,
+            (FileSource::Memory, _) => SendPath::Memory,
+            _ => SendPath::Copying,
+        };
+        let receive = match ftp.sink {
+            FileSink::Null => ReceivePath::Discard,
+            FileSink::Ram => ReceivePath::Memory,
+            FileSink::Disk | FileSink::SyncedDisk => ReceivePath::Disk,
+        };
+        Self {
+            stations: stations.clone(),
+            file: FileId(flow),
+            bytes,
+            send,
+            receive,
+            from_disk: stations.borrow().reads_from_disk(ftp.source, bytes),
+            read_bytes: 0,
+            ready: Time::ZERO,
+            call: None,
+        }
+    }
+}
+
+impl FileCosts for StationedFiles {
+    fn piece_bytes(&self) -> Option<u64> {
+        Some(self.stations.borrow().call_bytes())
+    }
+
+    fn read(&mut self, now: Time, bytes: u64) -> Time {
+        if self.read_bytes == 0 {
+            self.ready = now;
+        }
+        self.read_bytes = (self.read_bytes + bytes) % self.bytes;
+        let from_disk = self.from_disk.then_some((self.file, self.ready));
+        let call = self.stations.borrow_mut().send_file(now, self.send, bytes, from_disk);
+        self.call = Some(call);
+        self.ready = call.done();
+        self.ready
+    }
+
+    fn write(&mut self, now: Time, bytes: u64) -> Time {
+        let call = self.stations.borrow_mut().receive_file(now, self.receive, bytes, self.file);
+        self.call = Some(call);
+        call.done()
+    }
+
+    fn put_off(&mut self, done: Time) -> Time {
+        let Some(call) = &mut self.call else { return done };
+        *call = self.stations.borrow().renewed(call);
+        call.done().max(done)
+    }
+
+    fn sync(&mut self, now: Time) -> Time {
+        self.call = None;
+        self.stations.borrow().sync(now)
+    }
+}
+
+/// The next step of a [`Carrier`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CarrierStep {
+    /// Hand these bytes to the data connection.
+    Write(u64),
+    /// The socket has room for what was taken from the data connection: see [`Carrier::unread`].
+    Read,
+    /// Close its direction of the data connection.
+    Close,
+    /// The file has been carried.
+    Done(Stored),
+}
+
+/// The transfer that a carrier is at, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Job {
+    Rests,
+    Sends { left: u64, written: u64, is_closed: bool },
+    Receives { taken: u64, is_synced: bool, is_closed: bool },
+}
+
+/// One end of the data connections of a flow, and the file there.
+pub(crate) struct Carrier {
+    costs: Box<dyn FileCosts>,
+    /// A received file has to be on the disk in the end.
+    syncs: bool,
+    /// Bytes that TCP takes before they are acknowledged.
+    room_bytes: u64,
+    job: Job,
+    /// The piece that is under way, and when it is done.
+    piece: Option<(Time, u64)>,
+    first_byte: Option<Time>,
+    // Of the present data connection:
+    received: u64,
+    acknowledged: u64,
+    /// The peer has closed it.
+    is_ended: bool,
+}
+
+impl Carrier {
+    /// A carrier with the costs of its application; `room_bytes`: of the socket's send buffer.
+    pub(crate) fn new(costs: Box<dyn FileCosts>, syncs: bool, room_bytes: u64) -> Self {
+        Self {
+            costs,
+            syncs,
+            room_bytes,
+            job: Job::Rests,
+            piece: None,
+            first_byte: None,
+            received: 0,
+            acknowledged: 0,
+            is_ended: false,
+        }
+    }
+
+    /// The next data connection is opened, or waited for.
+    pub(crate) fn renew(&mut self) {
+        (self.received, self.acknowledged, self.is_ended) = (0, 0, false);
+        self.first_byte = None;
+    }
+
+    /// Begins to send a file of this size.
+    pub(crate) fn send(&mut self, bytes: u64) {
+        self.job = Job::Sends { left: bytes, written: 0, is_closed: false };
+    }
+
+    /// Begins to receive a file.
+    pub(crate) fn receive(&mut self) {
+        self.job = Job::Receives { taken: 0, is_synced: false, is_closed: false };
+    }
+
+    /// `total` bytes have come. Returns whether there is something to do.
+    pub(crate) fn received(&mut self, now: Time, total: u64) -> bool {
+        self.received = total;
+        self.first_byte.get_or_insert(now);
+        self.costs.piece_bytes().is_some() && self.piece.is_none()
+    }
+
+    /// `total` bytes have been acknowledged. Returns whether there is something to do.
+    pub(crate) fn acknowledged(&mut self, total: u64) -> bool {
+        self.acknowledged = total;
+        let Job::Sends { left, written, .. } = self.job else { return false };
+        let has_room = left > 0 && written - total < self.room_bytes && self.piece.is_none();
+        has_room || (left == 0 && total == written)
+    }
+
+    /// The peer has closed the connection.
+    pub(crate) const fn ended(&mut self) {
+        self.is_ended = true;
+    }
+
+    /// When the piece under way is done; [`Time::NEVER`] if there is none.
+    pub(crate) fn next_step(&self) -> Time {
+        self.piece.map_or(Time::NEVER, |(done, _)| done)
+    }
+
+    /// The next step that is due at `now`.
+    pub(crate) fn poll(&mut self, now: Time) -> Option<CarrierStep> {
+        if let Some((done, bytes)) = self.piece {
+            let done = if done > now { done } else { self.costs.put_off(done) };
+            self.piece = Some((done, bytes));
+            if done > now {
+                return None;
+            }
+        }
+        match self.job {
+            Job::Rests => None,
+            Job::Sends { .. } => self.poll_sending(now),
+            Job::Receives { .. } => self.poll_receiving(now),
+        }
+    }
+
+    fn poll_sending(&mut self, now: Time) -> Option<CarrierStep> {
+        let Job::Sends { left, written, is_closed } = &mut self.job else { return None };
+        if let Some((_, bytes)) = self.piece.take() {
+            self.first_byte.get_or_insert(now);
+            *written += bytes;
+            return Some(CarrierStep::Write(bytes));
+        }
+        if *left > 0 {
+            if self.costs.piece_bytes().is_some() && *written - self.acknowledged >= self.room_bytes
+            {
+                return None;
+            }
+            let bytes = (*left).min(self.costs.piece_bytes().unwrap_or(u64::MAX));
+            *left -= bytes;
+            self.piece = Some((self.costs.read(now, bytes), bytes));
+            return self.poll(now);
+        }
+        if !std::mem::replace(is_closed, true) {
+            return Some(CarrierStep::Close);
+        }
+        // From then on no byte can be lost.
+        let bytes = *written;
+        (self.acknowledged >= bytes).then(|| self.done(now, bytes))
+    }
+
+    fn poll_receiving(&mut self, now: Time) -> Option<CarrierStep> {
+        let Job::Receives { taken, is_synced, is_closed } = &mut self.job else { return None };
+        if self.piece.take().is_some_and(|(_, bytes)| bytes > 0) {
+            return Some(CarrierStep::Read);
+        }
+        let left = self.received - *taken;
+        if let Some(most) = self.costs.piece_bytes()
+            && left > 0
+        {
+            let bytes = left.min(most);
+            *taken += bytes;
+            self.piece = Some((self.costs.write(now, bytes), bytes));
+            return self.poll(now);
+        }
+        if !self.is_ended {
+            return None;
+        }
+        if self.syncs && !std::mem::replace(is_synced, true) {
+            self.piece = Some((self.costs.sync(now), 0));
+            return self.poll(now);
+        }
+        if !std::mem::replace(is_closed, true) {
+            return Some(CarrierStep::Close);
+        }
+        let bytes = self.received;
+        Some(self.done(now, bytes))
+    }
+
+    /// Bytes that hold room in the socket: those that have come, until the call that takes them has ended
+    /// (`tcp_recvmsg` of Linux tells the peer after it has copied).
+    pub(crate) fn unread(&self) -> u64 {
+        match self.job {
+            _ if self.costs.piece_bytes().is_none() => 0,
+            Job::Receives { taken, .. } => {
+                let under_way = self.piece.map_or(0, |(_, bytes)| bytes);
+                self.received - taken + under_way
+            }
+            Job::Rests | Job::Sends { .. } => self.received,
+        }
+    }
+
+    fn done(&mut self, now: Time, bytes: u64) -> CarrierStep {
+        self.job = Job::Rests;
+        CarrierStep::Done(Stored { bytes, first_byte: self.first_byte, ended: now })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netstudy_units::Duration;
+
+    use super::*;
+
+    /// Every piece of 10 bytes takes a microsecond, and a sync five.
+    struct Slow;
+
+    const PIECE: Duration = Duration::from_us(1);
+
+    impl FileCosts for Slow {
+        fn piece_bytes(&self) -> Option<u64> {
+            Some(10)
+        }
+
+        fn read(&mut self, now: Time, _bytes: u64) -> Time {
+            now + PIECE
+        }
+
+        fn write(&mut self, now: Time, _bytes: u64) -> Time {
+            now + PIECE
+        }
+
+        fn sync(&mut self, now: Time) -> Time {
+            now + PIECE * 5
+        }
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + PIECE * us
+    }
+
+    fn steps(carrier: &mut Carrier, now: Time) -> Vec<CarrierStep> {
+        std::iter::from_fn(|| carrier.poll(now)).collect()
+    }
+
+    #[test]
+    fn a_sender_reads_a_piece_when_it_has_written_the_one_before_and_has_room() {
+        let mut carrier = Carrier::new(Box::new(Slow), false, 20);
+        carrier.renew();
+        carrier.send(25);
+        assert_eq!(steps(&mut carrier, at(0)), []);
+        assert_eq!(steps(&mut carrier, at(1)), [CarrierStep::Write(10)]);
+        assert_eq!(steps(&mut carrier, at(2)), [CarrierStep::Write(10)]);
+        assert_eq!(carrier.next_step(), Time::NEVER, "the socket is full");
+        assert!(carrier.acknowledged(10));
+        assert_eq!(steps(&mut carrier, at(7)), []);
+        assert_eq!(steps(&mut carrier, at(8)), [CarrierStep::Write(5), CarrierStep::Close]);
+        assert!(!carrier.acknowledged(20));
+        assert!(carrier.acknowledged(25));
+        let stored = Stored { bytes: 25, first_byte: Some(at(1)), ended: at(9) };
+        assert_eq!(steps(&mut carrier, at(9)), [CarrierStep::Done(stored)]);
+    }
+
+    #[test]
+    fn a_receiver_leaves_with_tcp_all_but_what_it_has_dealt_with() {
+        let mut carrier = Carrier::new(Box::new(Slow), true, 20);
+        carrier.renew();
+        carrier.receive();
+        assert!(carrier.received(at(0), 25));
+        assert_eq!(steps(&mut carrier, at(0)), []);
+        assert_eq!(carrier.unread(), 25, "the first piece is still being copied");
+        assert_eq!(steps(&mut carrier, at(1)), [CarrierStep::Read]);
+        assert_eq!(carrier.unread(), 15);
+        assert_eq!(steps(&mut carrier, at(2)), [CarrierStep::Read]);
+        carrier.ended();
+        assert_eq!(steps(&mut carrier, at(3)), [CarrierStep::Read]);
+        assert_eq!(carrier.unread(), 0);
+        assert_eq!(carrier.next_step(), at(8), "it waits for the disk");
+        let stored = Stored { bytes: 25, first_byte: Some(at(0)), ended: at(8) };
+        assert_eq!(steps(&mut carrier, at(8)), [CarrierStep::Close, CarrierStep::Done(stored)]);
+    }
+
+    #[test]
+    fn what_costs_nothing_takes_one_step() {
+        let mut carrier = Carrier::new(Box::new(Free), false, 20);
+        carrier.renew();
+        carrier.send(1 << 40);
+        assert_eq!(steps(&mut carrier, at(3)), [CarrierStep::Write(1 << 40), CarrierStep::Close]);
+    }
+}

@@ -1,0 +1,526 @@
+//! CPUs, buses and the disk of a host, each a queue in order of arrival (FIFO).
+//!
+//! Work is reserved as it comes, in the order of time: a FIFO has a closed form. The interrupts of an interface are
+//! bound to one CPU, which handles its packets before all else: they put off the application's call that it is at.
+//! Calls go to the CPU that can begin first. A call that copies lasts until the memory bus has carried the copy, and
+//! the CPU waits for it. What the host's devices move (frames, disk blocks) crosses the I/O bus and the memory bus
+//! once.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use netstudy_random::Stream;
+use netstudy_records as records;
+use netstudy_records::{FileSource, Service};
+use netstudy_units::{Duration, Time};
+
+/// Something that does one thing at a time, and when it is busy.
+#[derive(Clone, Debug)]
+struct Timeline {
+    free_at: Time,
+    /// All that was reserved.
+    reserved: Duration,
+    /// Reserved times that had not ended when the last one was reserved, in order.
+    ahead: VecDeque<[Time; 2]>,
+}
+
+impl Timeline {
+    const NEW: Self =
+        Self { free_at: Time::ZERO, reserved: Duration::ZERO, ahead: VecDeque::new() };
+
+    /// Reserves the time from `start` to `end`, not before [`Self::free_at`], at `now`.
+    fn reserve(&mut self, now: Time, start: Time, end: Time) {
+        debug_assert!(start >= self.free_at && end >= start, "it does one thing at a time");
+        while self.ahead.front().is_some_and(|span| span[1] <= now) {
+            self.ahead.pop_front();
+        }
+        match self.ahead.back_mut() {
+            Some(last) if last[1] == start => last[1] = end,
+            _ => self.ahead.push_back([start, end]),
+        }
+        self.reserved = self.reserved + end.since(start);
+        self.free_at = end;
+    }
+
+    /// Work of this length comes in between: what is reserved ends later.
+    fn put_off(&mut self, took: Duration) {
+        if let Some(last) = self.ahead.back_mut() {
+            last[1] += took;
+        }
+        self.reserved = self.reserved + took;
+        self.free_at += took;
+    }
+
+    /// How long it has been busy at `now`.
+    fn busy(&self, now: Time) -> Duration {
+        let later = |span: &[Time; 2]| span[1].max(now).since(span[0].max(now));
+        let later = self.ahead.iter().map(later).fold(Duration::ZERO, |sum, one| sum + one);
+        self.reserved - later
+    }
+}
+
+/// A bus or a disk: bytes at a rate.
+#[derive(Clone, Debug)]
+struct Pipe {
+    timeline: Timeline,
+    rate_bps: u64,
+    bytes: u64,
+}
+
+impl Pipe {
+    const fn new(rate_bps: u64) -> Self {
+        Self { timeline: Timeline::NEW, rate_bps, bytes: 0 }
+    }
+
+    /// The bus that is the sum of its channels, if the plan limits it.
+    fn of_channels(
+        channels: u32,
+        channel_bps: Option<u64>,
+        what: &str,
+    ) -> Result<Option<Self>, String> {
+        let Some(channel_bps) = channel_bps else { return Ok(None) };
+        let rate_bps = channel_bps.saturating_mul(u64::from(channels));
+        if rate_bps == 0 {
+            return Err(format!("the {what} bus has a rate of 0"));
+        }
+        Ok(Some(Self::new(rate_bps)))
+    }
+
+    fn time(&self, bytes: u64) -> Duration {
+        picoseconds(8_000_000_000_000 * u128::from(bytes) / u128::from(self.rate_bps))
+    }
+
+    /// Carries bytes that are ready at `ready`: when all are carried.
+    fn carry(&mut self, now: Time, ready: Time, bytes: u64) -> Time {
+        let start = ready.max(self.timeline.free_at);
+        let end = start + self.time(bytes);
+        self.timeline.reserve(now, start, end);
+        self.bytes += bytes;
+        end
+    }
+}
+
+fn picoseconds(ps: u128) -> Duration {
+    Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+}
+
+/// A disk. Requests of one file follow each other without positioning, unless another file's came between.
+#[derive(Clone, Debug)]
+struct Disk {
+    pipe: Pipe,
+    access: Duration,
+    write_cache_bytes: u64,
+    page_cache_bytes: u64,
+    /// Whose request was the last one.
+    last: Option<FileId>,
+    read_bytes: u64,
+    written_bytes: u64,
+}
+
+impl Disk {
+    fn new(kind: &records::Disk) -> Result<Self, String> {
+        if kind.disk_rate_bps == 0 {
+            return Err("a disk has a rate of 0".to_owned());
+        }
+        Ok(Self {
+            pipe: Pipe::new(kind.disk_rate_bps),
+            access: Duration::from_ns(kind.access_ns),
+            write_cache_bytes: kind.write_cache_bytes,
+            page_cache_bytes: kind.page_cache_bytes,
+            last: None,
+            read_bytes: 0,
+            written_bytes: 0,
+        })
+    }
+
+    fn request(&mut self, now: Time, ready: Time, file: FileId, bytes: u64) -> Time {
+        let mut ready = ready;
+        if self.last != Some(file) {
+            self.last = Some(file);
+            let start = ready.max(self.pipe.timeline.free_at);
+            ready = start + self.access;
+            self.pipe.timeline.reserve(now, start, ready);
+        }
+        self.pipe.carry(now, ready, bytes)
+    }
+}
+
+/// A file that an application has open, on its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileId(pub(crate) u32);
+
+/// How an application sends its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SendPath {
+    /// Made in memory and written to the socket.
+    Memory,
+    /// Read from the page cache and written to the socket.
+    Copying,
+    /// From the page cache to the interface (sendfile).
+    Sendfile,
+}
+
+/// Where an application puts the bytes that it has read from its socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReceivePath {
+    Discard,
+    /// It is written to a file in memory.
+    Memory,
+    /// It is written to a file on the disk.
+    Disk,
+}
+
+/// The packets of an interface, which one CPU handles.
+#[derive(Clone, Debug)]
+struct PacketQueue {
+    timeline: Timeline,
+    /// Random time of the packets that came at this instant, in millionths of their cost.
+    drawn: (Time, u64),
+}
+
+/// A CPU.
+#[derive(Clone, Debug)]
+struct OneCpu {
+    timeline: Timeline,
+    /// When it has handled all packets.
+    packets_until: Time,
+    /// How long packets have put off calls, over all.
+    put_off: Duration,
+}
+
+impl OneCpu {
+    const NEW: Self =
+        Self { timeline: Timeline::NEW, packets_until: Time::ZERO, put_off: Duration::ZERO };
+}
+
+/// A call of an application: packets may put off its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    cpu: usize,
+    /// When its CPU ends it, if packets put it off no more than until it was last asked for.
+    cpu_done: Time,
+    put_off: Duration,
+    /// When disk and buses have done their part.
+    rest_done: Time,
+}
+
+impl Call {
+    /// When it ends, as far as is known.
+    pub(crate) fn done(&self) -> Time {
+        self.cpu_done.max(self.rest_done)
+    }
+}
+
+/// What the stations of a host have done until some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StationCounters {
+    /// CPU time.
+    pub(crate) cpu: Duration,
+    /// CPU time of the packets of each interface, by its number among the host's; none: packets cost none.
+    pub(crate) packets: Option<Vec<Duration>>,
+    pub(crate) memory_bus: Option<PipeCounters>,
+    pub(crate) io_bus: Option<PipeCounters>,
+    pub(crate) disk: Option<DiskCounters>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PipeCounters {
+    pub(crate) busy: Duration,
+    /// Carried, or about to be.
+    pub(crate) bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DiskCounters {
+    pub(crate) busy: Duration,
+    /// Read, or about to be.
+    pub(crate) read_bytes: u64,
+    /// Written, or about to be.
+    pub(crate) written_bytes: u64,
+}
+
+/// The stations of a host, shared by its interfaces and its applications.
+pub(crate) type Shared = Rc<RefCell<Stations>>;
+
+/// The CPUs, buses and disk of one host.
+#[derive(Clone, Debug)]
+pub(crate) struct Stations {
+    /// Whether the plan says what work costs.
+    has_cpus: bool,
+    costs: records::Cpu,
+    cpus: Box<[OneCpu]>,
+    packets: Box<[PacketQueue]>,
+    memory_bus: Option<Pipe>,
+    io_bus: Option<Pipe>,
+    disk: Option<Disk>,
+    chance: Stream,
+}
+
+const MILLION: u64 = 1_000_000;
+
+impl Stations {
+    /// The stations of the host `name` with this many interfaces, in a run with the seed `seed`; none: its group
+    /// has no costs. An error if they cannot work.
+    pub(crate) fn new(
+        group: &records::Group,
+        name: &str,
+        seed: &str,
+        interfaces: usize,
+    ) -> Result<Option<Self>, String> {
+        let records::Group { cpu, bus, disk, .. } = group;
+        if cpu.is_none() && bus.is_none() && disk.is_none() {
+            return Ok(None);
+        }
+        let costs = cpu.clone().unwrap_or(records::Cpu::FREE);
+        if costs.cpus == 0 || costs.speed_pct == 0 || costs.call_bytes == 0 {
+            return Err(format!(
+                "{name:?} has no CPU, or one without speed, or calls that move nothing"
+            ));
+        }
+        let idle = PacketQueue { timeline: Timeline::NEW, drawn: (Time::NEVER, MILLION) };
+        let channels = |of: fn(&records::Bus) -> (u32, Option<u64>), what| match bus {
+            Some(bus) => Pipe::of_channels(of(bus).0, of(bus).1, what),
+            None => Ok(None),
+        };
+        Ok(Some(Self {
+            has_cpus: cpu.is_some(),
+            cpus: vec![OneCpu::NEW; costs.cpus as usize].into(),
+            packets: vec![idle; interfaces].into(),
+            memory_bus: channels(|bus| (bus.memory_channels, bus.memory_channel_bps), "memory")?,
+            io_bus: channels(|bus| (bus.io_channels, bus.io_channel_bps), "I/O")?,
+            disk: disk.as_ref().map(Disk::new).transpose()?,
+            chance: Stream::new(seed, &format!("{name}/work")),
+            costs,
+        }))
+    }
+
+    /// How many CPUs it has; none: work costs no CPU time.
+    pub(crate) fn cpus(&self) -> Option<u32> {
+        self.has_cpus.then_some(self.costs.cpus)
+    }
+
+    /// Whether transfers of a file of this size read it from the disk: always those of a file on a disk; those of one
+    /// in the page cache where it does not fit there, since reading in order keeps driving out what is read next
+    /// (least recently used).
+    pub(crate) fn reads_from_disk(&self, source: FileSource, file_bytes: u64) -> bool {
+        let Some(disk) = &self.disk else { return false };
+        match source {
+            FileSource::Memory | FileSource::Ram => false,
+            FileSource::Cache => file_bytes > disk.page_cache_bytes,
+            FileSource::Disk => true,
+        }
+    }
+
+    /// Whether it has a disk.
+    pub(crate) const fn has_disk(&self) -> bool {
+        self.disk.is_some()
+    }
+
+    /// Bytes that a call moves at most.
+    pub(crate) const fn call_bytes(&self) -> u64 {
+        self.costs.call_bytes
+    }
+
+    /// What the stations have done at `now`.
+    pub(crate) fn counters(&self, now: Time) -> StationCounters {
+        let sum = |sum: Duration, cpu: &OneCpu| sum + cpu.timeline.busy(now);
+        let bus = |bus: &Pipe| PipeCounters { busy: bus.timeline.busy(now), bytes: bus.bytes };
+        StationCounters {
+            cpu: self.cpus.iter().fold(Duration::ZERO, sum),
+            packets: self
+                .has_cpus
+                .then(|| self.packets.iter().map(|queue| queue.timeline.busy(now)).collect()),
+            memory_bus: self.memory_bus.as_ref().map(bus),
+            io_bus: self.io_bus.as_ref().map(bus),
+            disk: self.disk.as_ref().map(|disk| DiskCounters {
+                busy: disk.pipe.timeline.busy(now),
+                read_bytes: disk.read_bytes,
+                written_bytes: disk.written_bytes,
+            }),
+        }
+    }
+
+    // ---- packets
+
+    /// A packet of an interface is to be sent, `copied_bytes` of its payload from an application whose calls end
+    /// `calls` times in it: when the CPU has handled it.
+    pub(crate) fn send_packet(
+        &mut self,
+        now: Time,
+        interface: usize,
+        copied_bytes: u64,
+        calls: u64,
+    ) -> Time {
+        let cost = self.packet_cost(
+            self.costs.send_packet_ns,
+            self.costs.send_ps_per_byte,
+            copied_bytes,
+            calls,
+        );
+        self.packet(now, interface, cost, copied_bytes)
+    }
+
+    /// As [`Self::send_packet`], for one that was received.
+    pub(crate) fn receive_packet(
+        &mut self,
+        now: Time,
+        interface: usize,
+        copied_bytes: u64,
+        calls: u64,
+    ) -> Time {
+        let cost = self.packet_cost(
+            self.costs.receive_packet_ns,
+            self.costs.receive_ps_per_byte,
+            copied_bytes,
+            calls,
+        );
+        self.packet(now, interface, cost, copied_bytes)
+    }
+
+    fn packet_cost(&self, packet_ns: u64, ps_per_byte: u64, bytes: u64, calls: u64) -> Duration {
+        Duration::from_ns(packet_ns) + work(&self.costs, ps_per_byte, bytes, calls)
+    }
+
+    fn packet(&mut self, now: Time, interface: usize, cost: Duration, copied_bytes: u64) -> Time {
+        if self.packets[interface].drawn.0 != now {
+            self.packets[interface].drawn = (now, self.draw());
+        }
+        let cost = self.at_speed(cost, self.packets[interface].drawn.1);
+        let number = interface % self.cpus.len();
+        let start = now.max(self.cpus[number].packets_until);
+        let end = self.copied(now, start + cost, copied_bytes);
+        let cpu = &mut self.cpus[number];
+        cpu.packets_until = end;
+        if cpu.timeline.free_at <= start {
+            cpu.timeline.reserve(now, start, end);
+        } else {
+            cpu.timeline.put_off(end.since(start));
+            cpu.put_off = cpu.put_off + end.since(start);
+        }
+        self.packets[interface].timeline.reserve(now, start, end);
+        end
+    }
+
+    /// A frame is ready to cross from the memory to its interface, or the other way: when it has.
+    pub(crate) fn move_frame(&mut self, now: Time, frame_bytes: u32) -> Time {
+        self.move_by_device(now, u64::from(frame_bytes))
+    }
+
+    fn move_by_device(&mut self, now: Time, bytes: u64) -> Time {
+        let mut end = now;
+        for bus in [&mut self.io_bus, &mut self.memory_bus].into_iter().flatten() {
+            end = end.max(bus.carry(now, now, bytes));
+        }
+        end
+    }
+
+    // ---- calls of applications
+
+    /// An application sends this many bytes of its file: TCP has them when the call is done. `from_disk`: the file, and since when
+    /// the disk could have read ahead.
+    pub(crate) fn send_file(
+        &mut self,
+        now: Time,
+        path: SendPath,
+        bytes: u64,
+        from_disk: Option<(FileId, Time)>,
+    ) -> Call {
+        let costs = &self.costs;
+        let (ps_per_byte, copies, calls) = match path {
+            SendPath::Memory => (costs.send_ps_per_byte, 1, 1),
+            SendPath::Copying => (costs.file_read_ps_per_byte + costs.send_ps_per_byte, 2, 2),
+            SendPath::Sendfile => (costs.sendfile_ps_per_byte, 0, 1),
+        };
+        let mut call = self.call(now, ps_per_byte, bytes, copies, calls);
+        let Some((file, ready)) = from_disk else { return call };
+        let Some(disk) = &mut self.disk else { return call };
+        disk.read_bytes += bytes;
+        let read = disk.request(now, ready, file, bytes);
+        call.rest_done = read.max(self.move_by_device(now, bytes));
+        call
+    }
+
+    /// An application takes this many bytes from its socket.
+    pub(crate) fn receive_file(
+        &mut self,
+        now: Time,
+        path: ReceivePath,
+        bytes: u64,
+        file: FileId,
+    ) -> Call {
+        let costs = &self.costs;
+        let stored = costs.receive_ps_per_byte + costs.file_write_ps_per_byte;
+        let (ps_per_byte, copies, calls) = match path {
+            ReceivePath::Discard => (costs.receive_ps_per_byte, 1, 1),
+            ReceivePath::Memory | ReceivePath::Disk => (stored, 2, 2),
+        };
+        let mut call = self.call(now, ps_per_byte, bytes, copies, calls);
+        if path != ReceivePath::Disk {
+            return call;
+        }
+        let Some(disk) = &mut self.disk else { return call };
+        disk.written_bytes += bytes;
+        let written = disk.request(now, now, file, bytes);
+        let cached = disk.pipe.time(disk.write_cache_bytes);
+        call.rest_done = written.saturating_sub(cached).max(self.move_by_device(now, bytes));
+        call
+    }
+
+    /// The call as it is now that packets may have put it off.
+    pub(crate) fn renewed(&self, call: &Call) -> Call {
+        let put_off = self.cpus[call.cpu].put_off;
+        Call { cpu_done: call.cpu_done + (put_off - call.put_off), put_off, ..*call }
+    }
+
+    /// When all that was written so far is on the disk.
+    pub(crate) fn sync(&self, now: Time) -> Time {
+        self.disk.as_ref().map_or(now, |disk| disk.pipe.timeline.free_at.max(now))
+    }
+
+    fn call(&mut self, now: Time, ps_per_byte: u64, bytes: u64, copies: u64, calls: u64) -> Call {
+        let calls = calls * bytes.div_ceil(self.costs.call_bytes).max(1);
+        let cost = work(&self.costs, ps_per_byte, bytes, calls);
+        let drawn = self.draw();
+        let cost = self.at_speed(cost, drawn);
+        // Of the CPUs that are free, one without packets if there is one: packets would put it off.
+        let place = |number: &usize| {
+            let cpu = &self.cpus[*number];
+            let has_packets = *number < self.packets.len().saturating_sub(1);
+            (cpu.timeline.free_at.max(now), has_packets, *number)
+        };
+        let cpu = (0..self.cpus.len()).min_by_key(place).expect("it has a CPU");
+        let start = now.max(self.cpus[cpu].timeline.free_at);
+        let end = self.copied(now, start + cost, copies * bytes);
+        self.cpus[cpu].timeline.reserve(now, start, end);
+        Call { cpu, cpu_done: end, put_off: self.cpus[cpu].put_off, rest_done: now }
+    }
+
+    // ---- the CPUs
+
+    /// Random time in millionths of the cost.
+    fn draw(&mut self) -> u64 {
+        match self.costs.service {
+            Service::Fixed => MILLION,
+            Service::Exponential => self.chance.exponential(Duration::from_ps(MILLION)).as_ps(),
+        }
+    }
+
+    fn at_speed(&self, cost: Duration, drawn: u64) -> Duration {
+        let speed = u128::from(self.costs.speed_pct) * u128::from(MILLION);
+        picoseconds(100 * u128::from(cost.as_ps()) * u128::from(drawn) / speed)
+    }
+
+    /// When work that a CPU could end at `done` is done, with the memory bus for what it copies: a copy is read and
+    /// written.
+    fn copied(&mut self, now: Time, done: Time, bytes: u64) -> Time {
+        let bus = self.memory_bus.as_mut().filter(|_| bytes > 0);
+        bus.map_or(done, |bus| done.max(bus.carry(now, now, 2 * bytes)))
+    }
+}
+
+/// CPU time at full speed of calls, and of the bytes that they move.
+fn work(costs: &records::Cpu, ps_per_byte: u64, bytes: u64, calls: u64) -> Duration {
+    let moving = picoseconds(u128::from(ps_per_byte) * u128::from(bytes));
+    moving + Duration::from_ns(costs.call_ns) * calls
+}

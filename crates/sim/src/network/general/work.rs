@@ -1,0 +1,154 @@
+//! Packets of hosts with [`crate::host::stations`]: between TCP and the interface a packet passes the CPUs, and
+//! between the interface and the memory the buses.
+
+use std::collections::VecDeque;
+
+use netstudy_tcp::Segment;
+use netstudy_units::Time;
+
+use crate::host::EndIndex;
+use crate::host::stations::{Shared, StationCounters};
+use crate::wiring::Wiring;
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// From TCP to the interface.
+    Out,
+    /// From the interface to TCP.
+    In,
+}
+
+/// A packet at a host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) way: Way,
+    /// The end at this host.
+    pub(super) end: EndIndex,
+    pub(super) segment: Segment,
+}
+
+/// Where packets of an interface are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// On the buses.
+    Buses,
+    /// With the CPUs.
+    Cpus,
+}
+
+/// The packets between an interface and TCP.
+#[derive(Debug)]
+pub(super) struct InterfaceWork {
+    stations: Shared,
+    /// The host's node.
+    host: usize,
+    /// Its number among the host's; after them, the path inside of the host.
+    number: usize,
+    on_buses: VecDeque<(Time, Job)>,
+    with_cpus: VecDeque<(Time, Job)>,
+}
+
+impl InterfaceWork {
+    /// That of an interface, by its number; none: its host has no stations.
+    pub(super) fn of_interface(wiring: &Wiring, interface: usize) -> Option<Self> {
+        let (host, number) = wiring.place_at_host(wiring.topology.interfaces()[interface].at)?;
+        wiring.stations(host).map(|stations| Self::new(stations, host, number))
+    }
+
+    /// That of the path inside of the host `host`.
+    pub(super) fn inside(wiring: &Wiring, host: usize) -> Option<Self> {
+        let interfaces = wiring.topology.interfaces();
+        let number = interfaces.iter().filter(|one| one.host == host).count();
+        wiring.stations(host).map(|stations| Self::new(stations, host, number))
+    }
+
+    fn new(stations: &Shared, host: usize, number: usize) -> Self {
+        let (on_buses, with_cpus) = (VecDeque::new(), VecDeque::new());
+        Self { stations: stations.clone(), host, number, on_buses, with_cpus }
+    }
+
+    /// The counters of its host's stations at `now`, with the host's node.
+    pub(super) fn counters(&self, now: Time) -> (usize, StationCounters) {
+        (self.host, self.stations.borrow().counters(now))
+    }
+
+    fn at(&self, stage: Stage) -> &VecDeque<(Time, Job)> {
+        match stage {
+            Stage::Buses => &self.on_buses,
+            Stage::Cpus => &self.with_cpus,
+        }
+    }
+
+    /// When the first packet there is done.
+    pub(super) fn next(&self, stage: Stage) -> Time {
+        self.at(stage).front().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
+    /// Takes the first packet there.
+    pub(super) fn take(&mut self, stage: Stage) -> Option<Job> {
+        let jobs = match stage {
+            Stage::Buses => &mut self.on_buses,
+            Stage::Cpus => &mut self.with_cpus,
+        };
+        jobs.pop_front().map(|(_, job)| job)
+    }
+
+    /// A packet comes to the buses at `now`.
+    pub(super) fn move_frame(&mut self, now: Time, frame_bytes: u32, job: Job) {
+        let done = self.stations.borrow_mut().move_frame(now, frame_bytes);
+        self.on_buses.push_back((done, job));
+    }
+
+    /// A packet comes to the CPUs at `now`, of which applications copy some bytes.
+    pub(super) fn handle(&mut self, now: Time, job: Job, meter: &mut Meter) {
+        let mut stations = self.stations.borrow_mut();
+        let (bytes, calls) = meter.copied(&job, stations.call_bytes());
+        let done = match job.way {
+            Way::Out => stations.send_packet(now, self.number, bytes, calls),
+            Way::In => stations.receive_packet(now, self.number, bytes, calls),
+        };
+        drop(stations);
+        self.with_cpus.push_back((done, job));
+    }
+}
+
+/// What the application at an end has copied to and from its socket, as far as its packets tell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meter {
+    /// Payload of a full segment.
+    full_bytes: u32,
+    /// The application moves the bytes of files by itself.
+    carries_files: bool,
+    /// Copied to the socket up to here.
+    sent_to: u64,
+}
+
+impl Meter {
+    /// That of an end of a connection.
+    pub(super) fn of(wiring: &Wiring, connection: usize) -> Self {
+        let carries_files = connection < wiring.file_connections;
+        Self { full_bytes: wiring.full_bytes(connection), carries_files, sent_to: 0 }
+    }
+
+    /// Bytes of a packet that the application copies, and its calls that end in them. A byte is copied once, however
+    /// often it is sent; a short segment ends a call.
+    fn copied(&mut self, job: &Job, call_bytes: u64) -> (u64, u64) {
+        let Segment { seq, len, .. } = job.segment;
+        if len == 0 || self.carries_files {
+            return (0, 0);
+        }
+        let end = seq + u64::from(len);
+        let mut begin = seq;
+        if job.way == Way::Out {
+            begin = begin.max(self.sent_to).min(end);
+            self.sent_to = self.sent_to.max(end);
+        }
+        if begin == end {
+            return (0, 0);
+        }
+        let whole = end / call_bytes - begin / call_bytes;
+        let ends_early = len < self.full_bytes && !end.is_multiple_of(call_bytes);
+        (end - begin, whole + u64::from(ends_early))
+    }
+}

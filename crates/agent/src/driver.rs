@@ -210,6 +210,7 @@ impl<'a> Driver<'a> {
                     seconds.end(due, &carried[..self.workload_connections as usize]);
                 }
             }
+            Action::Read { .. } => unreachable!("agents read what has come"),
             Action::Ready => unreachable!("agents rest between their phases"),
             Action::Hold | Action::End => {
                 let record = self.recorder.phase_record(now, &self.connection_bytes());

@@ -156,6 +156,16 @@ mod tests {
             let failure = read(plan.to_string().as_bytes()).err().expect("a bad plan");
             assert!(failure.to_string().contains(says), "{failure}");
         }
+        let client = r#"{"kind": "ftp-client", "direction": "put", "size_bytes": 5, "path": "data",
+            "store": {"kind": "memory"}, "data_path": "sendfile", "login": null, "verify": true,
+            "pause_ns": 0, "warmup": {"kind": "count", "count": 0},
+            "measure": {"kind": "count", "count": 1}}"#;
+        let mut sent: serde_json::Value =
+            serde_json::from_str(&example("agent-client.json")).expect("JSON");
+        sent["workload"] = serde_json::from_str(client).expect("JSON");
+        sent["probe"] = serde_json::Value::Null;
+        let failure = read(sent.to_string().as_bytes()).err().expect("a bad plan");
+        assert!(failure.to_string().contains("data_path: data that are made"), "{failure}");
         let mut probed: serde_json::Value =
             serde_json::from_str(&example("agent-server.json")).expect("JSON");
         probed["workload"] = serde_json::from_str(server).expect("JSON");

@@ -9,6 +9,7 @@ mod switch_command;
 mod writer;
 
 use std::fmt::Display;
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +37,10 @@ command. When standard input ends, so does the agent.")]
     #[command(after_help = "The first line on standard input is the plan; each further one is a \
 command. When standard input ends, so does the switch.")]
     Switch,
+    /// Polls the ports of a switch by SNMP at an interval.
+    #[command(after_help = "The first line on standard input is the plan, with community or \
+passwords; each further one is a command. When standard input ends, so does the poller.")]
+    Snmp,
 }
 
 fn main() -> ExitCode {
@@ -48,6 +53,13 @@ fn main() -> ExitCode {
             ended(command::simulate(&arguments), command::Failure::exit_code)
         }
         Testbed::Switch => ended(switch_command::switch(), netstudy_switch::Failure::exit_code),
+        Testbed::Snmp => {
+            let input = io::BufReader::new(io::stdin());
+            ended(
+                netstudy_snmp::poll(input, io::stdout().lock()),
+                netstudy_snmp::Failure::exit_code,
+            )
+        }
         Testbed::Agent => ended(netstudy_agent::run(), netstudy_agent::Failure::exit_code),
     }
 }

@@ -125,9 +125,7 @@ impl<'a> Client<'a> {
             flows.push(Flow::new(number, local, peer));
         }
         let random = random_bytes();
-        // A client reads and writes its files, as client programs do.
-        let copying = netstudy_records::DataPath::Copying;
-        let mut files = Files::open(&task.file.store, task.file.size_bytes, copying)?;
+        let mut files = Files::open(&task.file.store, task.file.size_bytes, task.data_path)?;
         if sends {
             files.make(FILE_NAME, &random)?;
         } else {

@@ -47,6 +47,7 @@ pub(crate) enum FtpTask {
 /// As [`netstudy_records::AgentWorkload::FtpClient`].
 pub(crate) struct ClientTask {
     pub(crate) file: FileTask,
+    pub(crate) data_path: DataPath,
     pub(crate) path: String,
     pub(crate) config: FtpConfig,
 }

@@ -17,6 +17,7 @@ pub(super) struct Server {
 /// Fetches or sends files, a session a connection.
 pub(super) struct Client<'a> {
     pub(super) file: FileTask,
+    pub(super) data_path: DataPath,
     pub(super) path: &'a str,
     pub(super) pause_ns: u64,
     pub(super) warmup: Until,
@@ -30,11 +31,8 @@ impl Role for Server {
 
     fn task(&self, plan: &AgentPlan, _connections: u32) -> Result<Task, String> {
         check(plan, &self.file)?;
+        check_path(&self.file, self.data_path)?;
         let file = self.file.clone();
-        let is_made = file.store == FileStore::Memory;
-        if is_made && self.data_path == DataPath::Sendfile {
-            return Err("data_path: data that are made in memory have no file to send".to_owned());
-        }
         Ok(Task::Ftp(FtpTask::Server(ServerTask { file, data_path: self.data_path })))
     }
 }
@@ -46,11 +44,13 @@ impl Role for Client<'_> {
 
     fn task(&self, plan: &AgentPlan, _connections: u32) -> Result<Task, String> {
         check(plan, &self.file)?;
+        check_path(&self.file, self.data_path)?;
         let phases = phases(self.warmup, self.measure);
         let config = FtpConfig { pause: Duration::from_ns(self.pause_ns), phases };
         config.check()?;
-        let file = self.file.clone();
-        Ok(Task::Ftp(FtpTask::Client(ClientTask { file, path: self.path.to_owned(), config })))
+        let (file, data_path) = (self.file.clone(), self.data_path);
+        let path = self.path.to_owned();
+        Ok(Task::Ftp(FtpTask::Client(ClientTask { file, data_path, path, config })))
     }
 
     fn recording(&self, _connections: u32) -> Box<dyn Recording> {
@@ -60,6 +60,13 @@ impl Role for Client<'_> {
     fn records_seconds(&self) -> bool {
         true
     }
+}
+
+fn check_path(file: &FileTask, data_path: DataPath) -> Result<(), String> {
+    if file.store == FileStore::Memory && data_path == DataPath::Sendfile {
+        return Err("data_path: data that are made in memory have no file to send".to_owned());
+    }
+    Ok(())
 }
 
 fn check(plan: &AgentPlan, file: &FileTask) -> Result<(), String> {

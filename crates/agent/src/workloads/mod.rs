@@ -182,6 +182,7 @@ pub(crate) fn of(workload: &AgentWorkload) -> Box<dyn Role + '_> {
             size_bytes,
             path,
             store,
+            data_path,
             login,
             verify,
             pause_ns,
@@ -189,6 +190,7 @@ pub(crate) fn of(workload: &AgentWorkload) -> Box<dyn Role + '_> {
             measure,
         } => Box::new(ftp::Client {
             file: ftp::file(*direction, *size_bytes, store, login.as_ref(), *verify),
+            data_path: *data_path,
             path,
             pause_ns: *pause_ns,
             warmup: *warmup,

@@ -156,6 +156,22 @@ class NicFigures(model_with(_AnyNic, figures(wire.Nic, Figure))):  # type: ignor
         return _ordered(self, wire.Nic)
 
 
+class LocalPathFigures(model_with(Model, figures(wire.LocalPath, Figure))):  # type: ignore[misc]
+    """Known figures of the path between two endpoints of a host."""
+
+
+class CpuFigures(model_with(Model, figures(wire.Cpu, Figure))):  # type: ignore[misc]
+    """CPUs of a host, and what work costs them; for the simulator."""
+
+
+class BusFigures(model_with(Model, figures(wire.Bus, Figure))):  # type: ignore[misc]
+    """Buses of a host; for the simulator."""
+
+
+class DiskFigures(model_with(Model, figures(wire.Disk, Figure))):  # type: ignore[misc]
+    """The disk and the page cache of a host; for the simulator."""
+
+
 class HostFigures(Model):
     """Known figures of a host apart from its TCP and its interface."""
 
@@ -208,6 +224,14 @@ class HostProfile(Profile):
     figures: HostFigures = HostFigures()
     tcp: HostTcpFigures = HostTcpFigures()
     nic: NicFigures = NicFigures()
+    local_path: LocalPathFigures | None = None
+    """Without it data that stay inside take the latencies and the CPU time of the interface."""
+    cpu: CpuFigures | None = None
+    """Without it work costs no CPU time but what `nic` says."""
+    bus: BusFigures | None = None
+    """Without it buses are never the limit."""
+    disk: DiskFigures | None = None
+    """Without it there is no disk."""
 
 
 class NicProfile(Profile):
@@ -231,6 +255,10 @@ _MODELS: dict[str, type[AnyProfile]] = {
     "nic": NicProfile,
     "tcp": TcpProfile,
 }
+
+
+_SECTIONS = ("tcp", "nic", "local_path", "cpu", "bus", "disk")
+"""Parts of a host's profile with figures of their own."""
 
 
 @dataclass(frozen=True)
@@ -317,7 +345,7 @@ class HardwareLibrary:
         """Every figure of a profile with its source, for the appendix of a report."""
         self._get(kind, name)
         document, _ = self._load(self._files[name])
-        sections = (("", "figures"), ("tcp.", "tcp"), ("nic.", "nic"))
+        sections = (("", "figures"), *((f"{name}.", name) for name in _SECTIONS))
         return [
             _row(prefix + figure, said)
             for prefix, section in sections

@@ -30,12 +30,14 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.validation import Model
 from netstudy.units import (
+    BYTE_COST,
     DURATION,
     PACKET_RATE,
     PERCENT,
     RATE,
     SIZE,
     Dimension,
+    parse_byte_cost,
     parse_duration,
     parse_packet_rate,
     parse_rate,
@@ -45,6 +47,7 @@ from netstudy.units import (
 from netstudy.wire import Said
 
 _DIMENSIONS: Mapping[str, tuple[Dimension, Callable[[object], int]]] = {
+    "_ps_per_byte": (BYTE_COST, parse_byte_cost),
     "_ns": (DURATION, parse_duration),
     "_bytes": (SIZE, parse_size),
     "_bps": (RATE, parse_rate),

@@ -142,7 +142,18 @@ PACKET_RATE = Dimension(
     zero=False,
 )
 
-_DIMENSIONS = (RATE, SIZE, DURATION, PERCENT, PACKET_RATE)
+BYTE_COST = Dimension(
+    "cost a byte",
+    {"ps/B": 1, "ns/B": 10**3, "us/B": 10**6},
+    "5 ns/B",
+    aliases={
+        spelling: f"{unit}/B"
+        for unit in ("ps", "ns", "us")
+        for spelling in (f"{unit}/byte", f"{unit} per byte", f"{unit}/b", f"{unit}/bytes")
+    },
+)
+
+_DIMENSIONS = (RATE, SIZE, DURATION, PERCENT, PACKET_RATE, BYTE_COST)
 
 
 def header_bytes(*, timestamps: bool) -> int:
@@ -183,6 +194,11 @@ def parse_duration(text: object) -> int:
 def parse_packet_rate(text: object) -> int:
     """Read a rate such as "80000 packets/s" into packets a second. Raises UnitError."""
     return _whole(text, PACKET_RATE, "packets a second")
+
+
+def parse_byte_cost(text: object) -> int:
+    """Read a cost such as "5 ns/B" into picoseconds a byte. Raises UnitError."""
+    return _whole(text, BYTE_COST, "picoseconds a byte")
 
 
 def parse_percent(text: object) -> float:

@@ -193,6 +193,118 @@ class Nic(Wire):
     """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
 
 
+class LocalPath(Wire):
+    """The path of packets from one endpoint of a host to another that do not leave it.
+
+    Its fields are settings of studies and figures of profiles, as those of `Tcp` are.
+    """
+
+    latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
+    """From the socket of one endpoint to that of the other, beside the copy."""
+    rate_bps: int | None = Field(default=None, ge=_RATE_MIN_BPS)
+    """Rate at which the host copies packets from one endpoint to the other, one after the other;
+    without it at once."""
+    mtu_bytes: int = Field(default=65_535, ge=576, le=65_535)
+    """Largest IP packet. Larger: fewer packets, and coarser steps of the window."""
+
+
+_COST_MAX_PS_PER_BYTE: Final = 1_000_000_000
+"""A millisecond: what a byte may cost."""
+
+
+class Cpu(Wire):
+    """The CPUs of one host group in the simulator, and the CPU time that work takes.
+
+    Each field is a setting of studies and a figure of profiles, as those of `Tcp` are. A byte of a
+    file sent by `data path: copying` costs `file_read_per_byte` and `send_per_byte`, one sent by
+    `sendfile` costs `sendfile_per_byte`; a byte received costs `receive_per_byte`, and
+    `file_write_per_byte` where it is written to a file.
+    """
+
+    cpus: int = Field(default=1, ge=1, le=4096)
+    """CPUs that share the work. Packets of one interface are handled by one of them at a time, and
+    so is the data of one connection; an application is one process a connection."""
+    speed_pct: int = Field(default=100, ge=1, le=1_000_000)
+    """Speed of the CPUs: at `200 %` everything costs half as much CPU time."""
+    service: Annotated[Literal["fixed", "exponential"], Said(what="a kind of service time")] = (
+        "fixed"
+    )
+    """Whether a piece of work (a call, or the packets that come to an interface at once) always
+    takes its cost (`fixed`), or a time drawn from the exponential distribution with that mean, as
+    in models of queues."""
+    send_packet_ns: Annotated[int, Said(name="send_per_packet")] = Field(
+        default=0, ge=0, le=_WORK_MAX_NS
+    )
+    """CPU time of a packet that is sent, acknowledgments included."""
+    receive_packet_ns: Annotated[int, Said(name="receive_per_packet")] = Field(
+        default=0, ge=0, le=_WORK_MAX_NS
+    )
+    """CPU time of a packet that is received, acknowledgments included."""
+    send_ps_per_byte: Annotated[int, Said(name="send_per_byte")] = Field(
+        default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
+    )
+    """CPU time of a byte copied from the application to its socket."""
+    receive_ps_per_byte: Annotated[int, Said(name="receive_per_byte")] = Field(
+        default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
+    )
+    """CPU time of a byte copied from the socket to its application."""
+    sendfile_ps_per_byte: Annotated[int, Said(name="sendfile_per_byte")] = Field(
+        default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
+    )
+    """CPU time of a byte of a file that is sent without a copy (sendfile(2))."""
+    file_read_ps_per_byte: Annotated[int, Said(name="file_read_per_byte")] = Field(
+        default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
+    )
+    """CPU time of a byte copied from the page cache to the application (read(2))."""
+    file_write_ps_per_byte: Annotated[int, Said(name="file_write_per_byte")] = Field(
+        default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
+    )
+    """CPU time of a byte copied from the application to the page cache (write(2))."""
+    call_ns: Annotated[int, Said(name="per_call")] = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """CPU time of a system call that moves bytes, whatever their number."""
+    call_bytes: Annotated[int, Said(name="call_size")] = Field(default=65_536, ge=1, le=_WINDOW_MAX)
+    """Bytes that a call moves at most. Larger: fewer calls, and longer ones."""
+
+
+class Bus(Wire):
+    """The buses of one host group in the simulator, each the sum of its channels.
+
+    A copy crosses the memory bus twice; a frame or a disk block crosses the I/O bus and the memory
+    bus once.
+    """
+
+    memory_channels: int = Field(default=1, ge=1, le=4096)
+    """Channels of the memory."""
+    memory_channel_bps: Annotated[int | None, Said(name="memory_channel_rate")] = Field(
+        default=None, ge=_RATE_MIN_BPS
+    )
+    """Rate of each; without it the memory is never the limit."""
+    io_channels: int = Field(default=1, ge=1, le=4096)
+    """Channels between devices and memory."""
+    io_channel_bps: Annotated[int | None, Said(name="io_channel_rate")] = Field(
+        default=None, ge=_RATE_MIN_BPS
+    )
+    """Rate of each; without it the I/O is never the limit."""
+
+
+class Disk(Wire):
+    """The disk of one host group in the simulator, and its page cache."""
+
+    disk_rate_bps: Annotated[int, Said(name="rate")] = Field(
+        default=1_000_000_000, ge=_RATE_MIN_BPS
+    )
+    """Rate of reading and writing in order."""
+    access_ns: Annotated[int, Said(name="access_time")] = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """Time to position where a request does not follow the one before: when several files take
+    turns."""
+    write_cache_bytes: Annotated[int, Said(name="write_cache")] = Field(default=0, ge=0, le=2**50)
+    """Written bytes that may wait for the disk before writers wait. Larger: short writes seem as
+    fast as memory."""
+    page_cache_bytes: Annotated[int, Said(name="page_cache")] = Field(default=2**50, ge=0, le=2**50)
+    """Largest file that stays in the page cache (`from: cache`); a larger one is read from the disk
+    each time."""
+
+
 class Group(Wire):
     """Properties of identical hosts."""
 
@@ -204,6 +316,16 @@ class Group(Wire):
     cpu_quota_pct: float | None = Field(default=None, ge=1)
     """Processor time that each host's processes may take, in percent of one processor, as whole
     thousandths; None: all there is. Only testbeds of real hosts can impose it."""
+    local_path: LocalPath | None = None
+    """Of simulated hosts; None: with the latencies and the processor time of their first
+    interface."""
+    cpu: Cpu | None = None
+    """Simulated CPUs and what work costs; None: none but what `nic` says. Real hosts have their
+    own, and so it is with `bus` and `disk`."""
+    bus: Bus | None = None
+    """Simulated buses; None: they are never the limit."""
+    disk: Disk | None = None
+    """A simulated disk; None: there is none."""
 
 
 class OutputQueued(Wire):
@@ -295,6 +417,12 @@ class Host(Wire):
     """The machine that it lives on; None: the testbed's own."""
 
 
+Stack = Literal["own", "shared"]
+"""Whose network stack a zone has: one of its own, at a virtual interface on its host's interface,
+so that data to a zone at another interface go over the wire; or its host's, which hands data to any
+other zone of the host over inside."""
+
+
 class Zone(Wire):
     """An endpoint with an address of its own on a host, whose interfaces it shares."""
 
@@ -304,6 +432,9 @@ class Zone(Wire):
     host: str
     interface: str
     """The host's interface that its address belongs to."""
+    stack: Stack = "shared"
+    """`shared`: the zone's address is in its host's network stack. `own`: the zone has a stack
+    apart."""
 
 
 Node = Annotated[Host | Zone | Switch, Field(discriminator="kind")]
@@ -466,7 +597,7 @@ class Ftp(Wire):
     """What the receiver does with the bytes: discard them; write them to a RAM disk or to a disk;
     have them on the disk before the transfer ends (fsync)."""
     data_path: Literal["copying", "sendfile"] = "copying"
-    """How the server sends the file: by reads and writes, or without a copy (sendfile(2))."""
+    """How the sender sends the file: by reads and writes, or without a copy (sendfile(2))."""
 
 
 class Transfer(Wire):
@@ -649,6 +780,36 @@ connections (round-trip times, congestion windows) as TCP_INFO has them; the por
 the switch itself or by SNMP."""
 
 
+class SecretSource(Wire):
+    """Where a community or a password is: plans and records have its place, never the secret."""
+
+    env: str | None = None
+    """An environment variable."""
+    file: str | None = None
+    """A file whose first line it is."""
+
+
+SnmpAuthentication = Literal["SHA", "SHA-224", "SHA-256", "SHA-384", "SHA-512"]
+"""How messages of SNMPv3 are signed (RFC 3414, 7; RFC 7860)."""
+SnmpCipher = Literal["AES"]
+"""How messages of SNMPv3 are encrypted: AES with a key of 128 bits (RFC 3826)."""
+
+
+class SnmpAccess(Wire):
+    """How a poller shows who it is: by a community (SNMPv2c), or as a user (SNMPv3)."""
+
+    community: SecretSource | None = None
+    """None: that of an emulated switch, which the testbed makes up for each run."""
+    user: str | None = None
+    """The user of SNMPv3; None: SNMPv2c."""
+    authentication: SnmpAuthentication = "SHA"
+    authentication_password: SecretSource | None = None
+    """A user has one."""
+    privacy: SnmpCipher | None = None
+    """None: messages are signed and not encrypted."""
+    privacy_password: SecretSource | None = None
+
+
 class Instrument(Wire):
     """Something that is sampled at an interval.
 
@@ -662,6 +823,8 @@ class Instrument(Wire):
     every_ns: int = Field(gt=0)
     from_: str | None = Field(default=None, alias="from")
     """The node that asks; None: the node itself."""
+    access: SnmpAccess | None = None
+    """How it shows who it is; None: nobody asks by SNMP."""
 
 
 Treatment = dict[str, Level]

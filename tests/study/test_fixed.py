@@ -24,9 +24,8 @@ def held(text: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("fixed", "workload", "said"),
     [
-        ("p: ftp", 'transfer: {size: 1 MB, protocol: "${p}"}',
-         "A transfer with protocol: ftp needs a testbed of real hosts, such as netns: the "
-         "simulator carries no files."),
+        ("p: ftp", 'transfer: {size: 1 MB, protocol: "${p}"}\n  probe: 10 ms',
+         "There is no probe beside files by FTP; leave out the probe."),
         ("n: true", 'request: {requests: 9, new connections: "${n}"}',
          "A request's new connections are not carried out yet; leave them out."),
     ],

@@ -11,11 +11,11 @@ from pydantic import BaseModel
 
 from netstudy import wire
 from netstudy.errors import StudyError
-from netstudy.hardware import NicFigures, SwitchFigures, TcpFigures
+from netstudy.hardware import LocalPathFigures, NicFigures, SwitchFigures, TcpFigures
 from netstudy.knobs import knobs
 from netstudy.plan import make_plan
 from netstudy.study import Study, load
-from netstudy.study.topology import Nic, Switch, TcpKnobs
+from netstudy.study.topology import LocalPath, Nic, Switch, TcpKnobs
 
 Small = Callable[..., Study]
 Write = Callable[..., Path]
@@ -32,6 +32,7 @@ SHALLOW = 'switch: "${switch}"'
     [
         (wire.Tcp, TcpKnobs, TcpFigures),
         (wire.Nic, Nic, NicFigures),
+        (wire.LocalPath, LocalPath, LocalPathFigures),
         (wire.Switch, Switch, SwitchFigures),
         *((buffer, Switch, SwitchFigures) for buffer in BUFFERS),
     ],

@@ -160,14 +160,51 @@ def test_samplers_are_those_of_each_host_and_of_the_ports_they_name(small: Small
     )
 
 
-def test_snmp_is_named_as_what_cannot_be_read(small: Small) -> None:
-    rest = "instruments: [{snmp: switch, port: server}]"
-    text = study_of("transfer: {size: 1 MB}", rest).replace(
-        "switch: generic-shallow", "switch: {profile: generic-shallow, snmp: true}"
+def polled(rest: str, hosts: str = "monitor: {profile: host-1g}") -> str:
+    """A study whose switch is polled from a host beside client and server."""
+    return study_of("transfer: {size: 1 MB}", f"instruments: [{{snmp: switch, {rest}}}]").replace(
+        "  switch: generic-shallow",
+        f"  hosts: {{{hosts}}}\n  switch: {{profile: generic-shallow, snmp: true}}",
     )
-    assert unsupported(small(text=text), "sim") == [
-        "The instrument snmp cannot be read yet; ports reads a switch's own counters."
-    ]
+
+
+def test_a_switch_is_polled_at_the_ports_towards_a_group(small: Small) -> None:
+    text = polled("port: client, every: 500 ms, from: monitor, community: {env: WORD}")
+    study = small(text=text)
+    assert unsupported(study, "sim") == []
+    instruments = run_of(study).instruments
+    assert {(one.kind, one.node, one.port, one.from_, one.every_ns) for one in instruments} == {
+        ("snmp", "switch", "client-1", "monitor", 500_000_000),
+        ("snmp", "switch", "client-2", "monitor", 500_000_000),
+    }
+    access = instruments[0].access
+    assert access is not None
+    assert access.community == wire.SecretSource(env="WORD")
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ("port: server, from: client", "client is 2 hosts; one of them polls"),
+        ("port: server, from: server",
+         "server has a part in the workload; polls come from an idle host"),
+        ("port: server, from: nobody", 'no host "nobody"'),
+        ("port: server, from: monitor, community: {}", "names one place: {env: VARIABLE}"),
+        ("port: server, from: monitor, community: {file: here}",
+         "is an absolute path, such as /run/secrets/community"),
+        ("port: server, from: monitor, user: reader",
+         "needs a password: SNMPv3 without is refused"),
+        ("port: server, from: monitor, password: {env: A}", "name the user of SNMPv3"),
+        ("port: server, from: monitor, user: reader, password: {env: A}, privacy: AES",
+         "privacy and its password come together"),
+        ("port: server, from: monitor, user: reader, password: {env: A}, community: {env: B}",
+         "keep one of them"),
+    ],
+)  # fmt: skip
+def test_a_poll_that_cannot_be_made_is_refused(small: Small, rest: str, said: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        make_plan(small(text=polled(rest)))
+    assert said in str(caught.value)
 
 
 INCAST = "incast: {block: 1 MB, iterations: 10}"

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,9 +14,9 @@ from typing import Any
 
 from netstudy import wire
 from netstudy.testbed.netns.layout import Address
-from netstudy.testbed.netns.namespaces import within
+from netstudy.testbed.netns.namespaces import in_namespace, run_program, within
 from netstudy.testbed.netns.sandbox import enter
-from tests.testbed.networks import direct, dumbbell
+from tests.testbed.networks import direct, dumbbell, star
 from tests.testbed.switched import carried, datagrams, switched
 
 _FRAME = 1518
@@ -204,11 +205,71 @@ def ends() -> Any:
     return {"SIGTERM": terminated, "input": hung_up, "limit": limited}
 
 
+_COMMUNITY = "hush"
+
+
+def walked() -> Any:
+    """What net-snmp's programs show of the switch to an idle host, after 50 full frames and 5 short
+    ones from the server to the client; what they say with a wrong community; ARP."""
+    buffer = wire.OutputQueued(port_buffer_bytes=1 << 20)
+    graph = star(2, rate_bps=100_000_000, mtu_bytes=1500, buffer=buffer)
+    known = {"switch": _COMMUNITY}
+    with carried(graph, communities=known, paced_ingress=True) as (plan, switch):
+        client, server, idle = plan.addresses
+        sink, source = datagrams(client, 4711), datagrams(server)
+        for payload in (*[_PAYLOAD] * 50, *[bytes(10)] * 5):
+            source.sendto(payload, (client.ip, 4711))
+            sink.recv(2048)
+        address = plan.switch_address("switch")
+        assert address is not None
+        asked = {
+            "system": _net_snmp(idle, "snmpbulkwalk", address.ip, "1.3.6.1.2.1.1"),
+            "all": _net_snmp(idle, "snmpbulkwalk", address.ip, "1.3"),
+            "one by one": _net_snmp(idle, "snmpwalk", address.ip, "1.3"),
+            "octets": _net_snmp(
+                idle, "snmpget", address.ip, *(f"1.3.6.1.2.1.31.1.1.1.6.{n}" for n in (1, 2, 3))
+            ),
+            "wrong": _net_snmp(
+                idle, "snmpget", address.ip, "1.3.6.1.2.1.1.3.0", community="public"
+            ),
+        }
+        counted = switch.snapshot_record().counters["switch"]
+        return {
+            **asked,
+            "counted": {port: one.by_name for port, one in counted.items()},
+            "arp": _arp(idle, address.ip),
+            "mac": address.mac,
+            **switch.stop(),
+        }
+
+
+def _net_snmp(
+    host: Address, tool: str, agent: str, *names: str, community: str = _COMMUNITY
+) -> list[str]:
+    """The lines of a program of net-snmp at a host: numbers of names, and values with their types;
+    or what it complains of."""
+    options = ["-v2c", f"-c{community}", "-On", "-t1", "-r0", "-m", ""]
+    command = [*in_namespace(host.interface.host), tool, *options, agent, *names]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    return (done.stdout or done.stderr).strip().splitlines()
+
+
+def _arp(host: Address, ip: str) -> str:
+    """The Ethernet address that a host finds by itself."""
+    device = host.interface.device
+    with within(host.interface.host):
+        run_program("ip", "link", "set", "dev", device, "arp", "on")  # forgets its neighbours
+        with datagrams(host) as asking:
+            asking.sendto(b"x", (ip, 9))
+        time.sleep(0.2)
+        return run_program("ip", "neighbour", "show", ip)
+
+
 CASES: dict[str, Callable[[], Any]] = {
     case.__name__: case
     for case in (
         *(rate, burst_output_queued, burst_shared_memory, burst_ingress_queued),
-        *(paced, marks, delay, elsewhere, in_a_row, wire_between_hosts, ends),
+        *(paced, marks, delay, elsewhere, in_a_row, wire_between_hosts, walked, ends),
     )
 }
 

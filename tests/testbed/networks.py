@@ -22,7 +22,7 @@ MODERN = Kernel(
     congestion_controls=frozenset({"reno", "cubic", "bbr"}),
     hystart=True,
     qdiscs=frozenset({"bfifo", "pfifo", "tbf", "htb"}),
-    links=frozenset({"veth", "bridge"}),
+    links=frozenset({"veth", "bridge", "macvlan"}),
     packet_sockets=True,
     source_routes=True,
 )
@@ -184,8 +184,35 @@ def zones(*, rate_bps: int = 100_000_000) -> wire.Network:
     )
 
 
+def placements(stack: wire.Stack, *, rate_bps: int = 100_000_000) -> wire.Network:
+    """A host with two interfaces, two zones at the first and one at the second, and another host
+    with a zone, around a switch."""
+    places = (("a", "one", "x"), ("a", "one", "y"), ("a", "two", "z"), ("b", "eth0", "x"))
+    zones = {
+        host: [
+            wire.Zone(name=f"{at}.{name}", group=at, host=at, interface=port, stack=stack)
+            for at, port, name in places
+            if at == host
+        ]
+        for host in ("a", "b")
+    }
+    return network(
+        [host("a"), *zones["a"], host("b"), *zones["b"], switch("switch", 3)],
+        [
+            link("a.one", "switch.a@one", rate_bps=rate_bps),
+            link("a.two", "switch.a@two", rate_bps=rate_bps),
+            link("b.eth0", "switch.b", rate_bps=rate_bps),
+        ],
+    )
+
+
 def layout(
-    graph: wire.Network, kernel: Kernel = MODERN, *, switching: Switching = "kernel"
+    graph: wire.Network,
+    kernel: Kernel = MODERN,
+    *,
+    switching: Switching = "kernel",
+    polled: Sequence[str] = (),
 ) -> Layout:
-    """The network's layout, with every group's TCP on that kernel."""
-    return make_layout(graph, kernel, switching=switching)
+    """The network's layout, with every group's TCP on that kernel; `polled` switches have
+    addresses."""
+    return make_layout(graph, kernel, switching=switching, polled=polled)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -115,10 +115,12 @@ def carried(
     cpu: int | None = None,
     paced_ingress: bool = False,
     instruments: tuple[wire.Instrument, ...] = (),
+    communities: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Layout, EngineSwitch]]:
-    """Any network, whose switches are ready, for the block."""
-    plan = layout(graph, switching="user-space")
-    told = switch_plan(run_on(graph, instruments), plan, cpu, time_limit_ms)
+    """Any network, whose switches are ready, for the block; those with a community answer SNMP."""
+    known = communities or {}
+    plan = layout(graph, switching="user-space", polled=tuple(known))
+    told = switch_plan(run_on(graph, instruments), plan, cpu, time_limit_ms, known)
     with network(plan), _at_work(told.model_copy(update={"paced_ingress": paced_ingress})) as found:
         yield plan, found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ftplib
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -360,6 +361,16 @@ def test_a_bounce_to_another_address_is_refused(start: Start) -> None:
             other.accept()
 
 
+@pytest.fixture
+def many_open_files() -> Iterator[None]:
+    """The shells of ordinary users allow 1,024 open files until one asks for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4_096), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_open_files")
 def test_a_thousand_idle_connections_hold_up_no_session(start: Start) -> None:
     there = server(start, login=LOGIN)
     with there.session() as ftp:

@@ -43,7 +43,7 @@ def engine() -> None:
         ("get", "cache", "disk", "sendfile"),
         ("get", "disk", "synced disk", "copying"),
         ("put", "ram", "ram", "copying"),
-        ("put", "cache", "synced disk", "copying"),
+        ("put", "cache", "synced disk", "sendfile"),
     ],
 )
 def test_a_file_goes_from_where_it_is_to_where_it_shall_be(

@@ -8,6 +8,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.errors import StudyError
+from netstudy.plan.paths import Routes
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.layout import (
     SWITCHES,
@@ -21,6 +22,7 @@ from tests.testbed.networks import (
     direct,
     dumbbell,
     layout,
+    placements,
     star,
     two_interfaces,
     zones,
@@ -250,3 +252,55 @@ def test_a_zone_is_an_address_on_the_interface_of_its_host() -> None:
     neighbours = [line for line in host_commands(plan.hosts[1], plan) if "neighbour" in line]
     assert {line.split()[4] for line in neighbours} == {"02:00:00:00:00:01"}
     assert len(neighbours) == 3
+
+
+def test_a_zone_with_a_stack_of_its_own_has_a_namespace_and_a_virtual_interface() -> None:
+    plan = layout(placements("own"), switching="user-space")
+    of_host = host_commands(plan.hosts[0], plan)
+    zone = plan.hosts[1]
+
+    assert plan.namespaces == ("@switch", "a", "a.x", "a.y", "a.z", "b", "b.x")
+    assert [(one.node, one.machine) for one in plan.hosts[:2]] == [("a", "a"), ("a.x", "a")]
+    assert "address add 10.77.0.3/16 dev eth0 noprefixroute" in host_commands(zone, plan)
+    assert (
+        "link add link eth0 name eth0 netns a.x address 02:00:00:01:00:03 mtu 1500 numtxqueues 1 "
+        "numrxqueues 1 type macvlan mode bridge" in of_host
+    )
+    assert any(line.startswith("link add link eth1 name eth0 netns a.z ") for line in of_host)
+    neighbours = {
+        words[2]: words[4]
+        for line in host_commands(zone, plan)
+        if (words := line.split())[0] == "neighbour"
+    }
+    sibling, far = plan.address("a.y"), plan.address("b.x")
+    assert neighbours[sibling.ip] == sibling.mac
+    assert neighbours[far.ip] == far.mac
+    assert zone.address.ip not in neighbours
+
+
+def test_a_switch_sends_frames_for_zones_to_their_hosts_interface() -> None:
+    plan = layout(placements("own"), switching="user-space")
+    first, second, _ = plan.interfaces
+    zones = [plan.address(name).mac for name in ("a.x", "a.y", "a.z")]
+
+    assert list(plan.macs_behind(first)) == [first.mac, *zones[:2]]
+    assert list(plan.macs_behind(second)) == [second.mac, zones[2]]
+    shared = layout(placements("shared"), switching="user-space")
+    assert list(shared.macs_behind(shared.interfaces[0])) == [shared.interfaces[0].mac]
+
+
+@pytest.mark.parametrize(
+    ("stack", "target", "hops"),
+    [
+        ("shared", "a.y", 0),
+        ("shared", "a.z", 0),
+        ("shared", "b.x", 2),
+        ("own", "a.y", 0),
+        ("own", "a.z", 2),
+        ("own", "b.x", 2),
+    ],
+)
+def test_only_stacks_of_their_own_at_two_interfaces_need_the_wire_within_a_host(
+    stack: wire.Stack, target: str, hops: int
+) -> None:
+    assert len(Routes(placements(stack)).route("a.x", target).hops) == hops

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from netstudy import wire
 from netstudy.testbed.netns.layout import Switching
 from netstudy.testbed.netns.unsupported import notes, unsupported
 from tests.testbed.carried_out import a_run, counts, roles
-from tests.testbed.networks import LINUX_6, MODERN, direct, star, zones
+from tests.testbed.networks import LINUX_6, MODERN, direct, placements, star, zones
 
 ASKS = {"pause_high_frames": 64}
 HONOURS = {"honours_pause": True}
@@ -127,3 +128,23 @@ def test_bursts_are_imposed_where_the_switches_program_carries_the_link_and_else
     ]
     assert told(direct(), "offload_burst") == of_both
     assert told(star(2), "offload_burst", "kernel") == of_both
+
+
+def test_stacks_of_zones_need_virtual_interfaces() -> None:
+    work = wire.Transfer(roles=roles("a.x", "a.z"), size_bytes=1)
+    plan = wire.Plan(study="by hand", seed=1, runs=(a_run(placements("own"), work, counts(1)),))
+    old = replace(MODERN, links=frozenset({"veth", "bridge"}))
+
+    assert unsupported(plan, "user-space", MODERN) == []
+    first, _ = unsupported(plan, "user-space", old)
+    assert first == (
+        "The zones of a have network stacks of their own, and Linux 6.18 here makes no virtual "
+        "interfaces (CONFIG_MACVLAN): write stack: shared."
+    )
+
+
+def test_a_zone_with_a_stack_of_its_own_does_not_talk_to_its_host() -> None:
+    work = wire.Transfer(roles=roles("a.x", "a@two"), size_bytes=1)
+    plan = wire.Plan(study="by hand", seed=1, runs=(a_run(placements("own"), work, counts(1)),))
+    (said,) = unsupported(plan, "user-space", MODERN)
+    assert said.startswith("a.x has a network stack of its own and does not reach that of its host")

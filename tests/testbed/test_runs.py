@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.growth import loops_in
+from netstudy.execute import is_final
 from netstudy.store import Folder
 from netstudy.store.folder import CAPTURES
 from netstudy.store.nodes import read_node
+from netstudy.testbed import named
 from netstudy.wire import EngineRecord, RunRecord, TestbedLimit, to_json
 from tests.report import synthetic
 from tests.report.results import NOW
@@ -93,8 +95,9 @@ def test_a_growing_study_goes_from_round_to_round(place: Path, user: User) -> No
     assert levels == [1, 2, 3] or one.ending == "no valid run"
     assert [run_.treatment["servers"] for run_ in folder.plan().runs] == levels
     assert folder.rounds() == len(levels)
-    assert folder.is_done(), ended
-    assert folder.changed_since_sealed() == []
+    # A run that failed on a busy machine has to be made again, and the folder stays open for it.
+    assert folder.is_done() is is_final(folder, named("netns")), ended
+    assert not folder.is_done() or folder.changed_since_sealed() == []
 
 
 def run(user: User, *arguments: str | Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from statistics import linear_regression
 
 import pytest
@@ -128,3 +129,50 @@ def test_it_ends_with_its_controller_and_with_its_time(user: User) -> None:
     assert code == 3
     error = {"kind": "error", "message": "the time limit of 100 ms is over"}
     assert json.loads(output) == error
+
+
+@pytest.mark.skipif(
+    shutil.which("snmpbulkwalk") is None, reason="needs snmpbulkwalk: apt-get install snmp"
+)
+def test_net_snmps_programs_walk_the_switch_over_the_port_of_an_idle_host(user: User) -> None:
+    found = user.outcome("walked", cases=_CASES)
+
+    system = dict(_object(line) for line in found["system"])
+    assert system[".1.3.6.1.2.1.1.5.0"] == 'STRING: "switch"'
+    assert system[".1.3.6.1.2.1.1.1.0"].startswith('STRING: "netstudy user-space switch ')
+    assert [line for line in found["all"] if " = " not in line] == []
+    assert _names(found["all"][:-1]) == _names(found["one by one"][:-1])
+    seen = dict(_object(line) for line in found["all"])
+    if_x, ether = ".1.3.6.1.2.1.31.1.1.1", ".1.3.6.1.2.1.16.1.1.1"
+    names = [seen[f"{if_x}.1.{port}"] for port in (1, 2, 3)]
+    assert names == ['STRING: "client"', 'STRING: "server-1"', 'STRING: "server-2"']
+    # 50 frames of 1518 bytes, 5 of 64: 10 bytes of data are padded.
+    octets = 50 * _FRAME + 5 * 64
+    assert [_object(line)[1] for line in found["octets"]][:2] == [
+        "Counter64: 0",
+        f"Counter64: {octets}",
+    ]
+    assert seen[f"{if_x}.10.1"] == f"Counter64: {octets}"
+    assert (seen[f"{if_x}.7.2"], seen[f"{if_x}.11.1"]) == ("Counter64: 55", "Counter64: 55")
+    assert [seen[f"{ether}.{column}.2"] for column in range(14, 20)] == [
+        "Counter32: 5",
+        *["Counter32: 0"] * 4,
+        "Counter32: 50",
+    ]
+    assert seen[f"{if_x}.15.1"] == "Gauge32: 100"
+    # The idle host's port carries requests and answers alone, and those of a wrong community none.
+    own = found["counted"]["server-2"]
+    assert own["frames_received"] == own["frames_consumed"] == own["frames_originated"] + 1
+    assert own["frames_forwarded"] == own["frames_originated"]
+    assert found["wrong"][0].startswith("Timeout")
+    assert found["mac"] in found["arp"]
+    assert found["clock"]["frames_lost"] == 0
+
+
+def _object(line: str) -> tuple[str, str]:
+    name, _, value = line.partition(" = ")
+    return name, value
+
+
+def _names(lines: list[str]) -> list[str]:
+    return [_object(line)[0] for line in lines]

@@ -23,7 +23,7 @@ from tests.testbed.carried_out import (
     times,
 )
 from tests.testbed.conftest import User
-from tests.testbed.networks import direct, dumbbell, star, two_interfaces, zones
+from tests.testbed.networks import direct, dumbbell, placements, star, two_interfaces, zones
 
 pytestmark = pytest.mark.one_user
 
@@ -136,6 +136,32 @@ def test_a_host_answers_by_the_interface_that_it_was_asked_by(user: User) -> Non
             record.growth(record.ports["switch"][f"server@{port}"])["frames_received"]
             == (grown["interface_packets_sent"])
         )
+
+
+@pytest.mark.parametrize(
+    ("stack", "target", "crosses"),
+    [("shared", "a.z", False), ("own", "a.y", False), ("own", "a.z", True)],
+)
+def test_interfaces_count_what_zones_send_over_the_wire_and_nothing_else(
+    user: User, stack: wire.Stack, target: str, crosses: bool
+) -> None:
+    """A shared stack hands data over inside, whatever the interfaces; stacks of their own do so at
+    one interface, and use the wire between two."""
+    work = wire.Transfer(roles=roles("a.x", target), direction="put", size_bytes=SIZE)
+    record = held(record_of(user, a_run(placements(stack), work, counts(2))))
+    table, ports = record.samples.connection, record.ports["a"]
+    at = "two" if target == "a.z" else "one"
+
+    assert table is not None
+    assert table.bytes_sent == (2 * SIZE,)
+    sent = record.growth(ports["one"])["interface_bytes_sent"]
+    received = record.growth(ports[at])["interface_bytes_received"]
+    if crosses:
+        assert 2 * SIZE < min(sent, received) <= max(sent, received) < 2.4 * SIZE
+    else:
+        assert max(sent, received) == 0
+    assert ("a.x" in record.counters) == (stack == "own")
+    assert all(one.holds for one in record.reconciliation)
 
 
 def test_what_zones_of_a_host_say_to_each_other_touches_no_link(user: User) -> None:

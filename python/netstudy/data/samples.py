@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -113,13 +114,18 @@ def _line(row: Values) -> str:
 def _columns(folder: Folder, run: Run, record: RunRecord, table: str) -> Sequence[Values | None]:
     if "." in table:
         found = course(RunSample(run, record, folder.series), table)
-        return () if found is None else [values.tolist() for values in found]
+        return () if found is None else [_known(values.tolist()) for values in found]
     if table == "series":
         return _series(folder, RunSample(run, record))
     if table in HISTOGRAM_TABLES:
         return _buckets(getattr(record.samples, table))
     rows = getattr(record.samples, table)
     return () if rows is None else [getattr(rows, name) for name in SAMPLE_TABLES[table]]
+
+
+def _known(values: list[float]) -> list[float | None]:
+    """Gaps are missing, not NaN."""
+    return [None if math.isnan(value) else value for value in values]
 
 
 def _buckets(histograms: Sequence[RequestHistogram]) -> Sequence[Values]:

@@ -275,12 +275,16 @@ class Graph:
 
     def _zones(self, group: str, host: str) -> Iterator[wire.Zone]:
         linked = self._interfaces[host]
-        for zone, said in (self.topology.groups[group].zones or {}).items():
-            interface = said.interface or self.zone_interfaces.get((group, zone)) or linked[0]
+        said = concrete(self.topology.groups[group].stack)
+        stack: wire.Stack = "shared" if said is None else said
+        for zone, own in (self.topology.groups[group].zones or {}).items():
+            interface = own.interface or self.zone_interfaces.get((group, zone)) or linked[0]
             if interface not in linked:
                 path = (*self.topology.host_path(group), "zones", zone)
                 self.devices.refuse(path, f"its interface {interface} has no link")
-            yield wire.Zone(name=f"{host}.{zone}", group=group, host=host, interface=interface)
+            yield wire.Zone(
+                name=f"{host}.{zone}", group=group, host=host, interface=interface, stack=stack
+            )
 
     # Contradictions.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from netstudy import wire
 from netstudy.documents.problems import Path, fail
@@ -26,6 +26,8 @@ from netstudy.study.procedure import (
     PortSampler,
     Procedure,
     SarSampler,
+    SecretPlace,
+    SnmpPoll,
     TcpSampler,
     field_of_phase,
 )
@@ -106,7 +108,7 @@ class Resolver:
             workload=work,
             probe=None if workload.probe is None else _probe(workload.probe),
             phases=tuple(_phases(procedure, lowering.counts(workload.spec))),
-            instruments=tuple(self._instruments(graph, network)),
+            instruments=tuple(self._instruments(graph, network, work)),
         )
 
     def _check_client(self, roles: Roles, topology: Topology, kind: str) -> None:
@@ -137,9 +139,14 @@ class Resolver:
     def _is_named(self, switch: str) -> bool:
         return switch in self.study.topology.switches
 
-    def _instruments(self, graph: Graph, network: wire.Network) -> Iterator[wire.Instrument]:
+    def _instruments(
+        self, graph: Graph, network: wire.Network, work: wire.Workload
+    ) -> Iterator[wire.Instrument]:
         for index, instrument in enumerate(self.study.instruments):
-            yield from self._instrument(graph, network, instrument, ("instruments", index))
+            path = ("instruments", index)
+            if isinstance(instrument, SnmpPoll):
+                self._check_poller(graph, network, work, instrument, path)
+            yield from self._instrument(graph, network, instrument, path)
 
     def _instrument(
         self, graph: Graph, network: wire.Network, instrument: Instrument, path: Path
@@ -156,6 +163,16 @@ class Resolver:
                     yield wire.Instrument(
                         kind="ports", node=instrument.ports, port=port, every_ns=instrument.every
                     )
+            case SnmpPoll():
+                for port in self._towards(network, instrument.snmp, instrument.port, path):
+                    yield wire.Instrument(
+                        kind="snmp",
+                        node=instrument.snmp,
+                        port=port,
+                        every_ns=instrument.every,
+                        access=_access(instrument),
+                        **{"from": instrument.from_},
+                    )
             case _:
                 return  # counters are read at the edges of phases without being asked for
 
@@ -169,11 +186,38 @@ class Resolver:
         if instrument.port is None:
             yield None
             return
-        found = list(_ports_towards(network, instrument.ports, instrument.port))
+        yield from self._towards(network, instrument.ports, instrument.port, path)
+
+    def _towards(
+        self, network: wire.Network, switch: str, behind: str, path: Path
+    ) -> Iterator[str]:
+        """The ports of a switch that lead to a host group or a switch; refused where there are
+        none."""
+        found = list(_ports_towards(network, switch, behind))
         if not found:
-            message = f"{instrument.port} has no link to {instrument.ports}"
-            self._refuse((*path, "port"), message)
+            self._refuse((*path, "port"), f"{behind} has no link to {switch}")
         yield from found
+
+    def _check_poller(
+        self,
+        graph: Graph,
+        network: wire.Network,
+        work: wire.Workload,
+        poll: SnmpPoll,
+        path: Path,
+    ) -> None:
+        """The port of the host that polls carries nothing but polls."""
+        if poll.from_ is None:
+            return
+        hosts, place = graph.hosts(poll.from_), (*path, "from")
+        if len(hosts) != 1:
+            self._refuse(place, f"{poll.from_} is {len(hosts)} hosts; one of them polls")
+        busy = {end.partition("@")[0].partition(".")[0] for pair in work.connected for end in pair}
+        if hosts[0] in busy:
+            message = f"{poll.from_} has a part in the workload; polls come from an idle host"
+            self._refuse(place, message)
+        if not any(_ports_towards(network, poll.snmp, poll.from_)):
+            self._refuse(place, f"{poll.from_} has no link to {poll.snmp}, which it polls")
 
     def _refuse(self, path: Path, message: str) -> NoReturn:
         fail(self.study.document.problem(path, message))
@@ -248,6 +292,21 @@ def _ports_towards(network: wire.Network, switch: str, behind: str) -> Iterator[
             node = network.node(peer.node)
             if behind == (node.name if isinstance(node, wire.Switch) else node.group):
                 yield own.name
+
+
+def _access(poll: SnmpPoll) -> wire.SnmpAccess:
+    return wire.SnmpAccess(
+        community=_secret(poll.community),
+        user=poll.user,
+        authentication=cast(wire.SnmpAuthentication, poll.authentication),
+        authentication_password=_secret(poll.password),
+        privacy=cast(wire.SnmpCipher | None, poll.privacy),
+        privacy_password=_secret(poll.privacy_password),
+    )
+
+
+def _secret(place: SecretPlace | None) -> wire.SecretSource | None:
+    return None if place is None else wire.SecretSource(env=place.env, file=place.file)
 
 
 def _probe(probe: Probe) -> wire.Probe:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel
 
@@ -18,6 +18,8 @@ from netstudy.hardware import BUFFER_FIGURES, BUFFERS, HardwareLibrary, HostProf
 from netstudy.knobs import disorder, knobs, without_effect
 from netstudy.study.references import concrete
 from netstudy.study.topology import Host, Nic, Switch, TcpKnobs
+
+WireT = TypeVar("WireT", bound=wire.Wire)
 
 Refuse = Callable[[Path, str], NoReturn]
 """Refuses a part of the study, by its path and with a message."""
@@ -59,6 +61,10 @@ class Devices:
             tcp=tcp,
             nic=nic,
             cpu_quota_pct=concrete(host.cpu_quota),
+            local_path=self._simulated(host, wire.LocalPath, "local_path"),
+            cpu=self._cpu(host, nic, path),
+            bus=self._simulated(host, wire.Bus, "bus"),
+            disk=self._simulated(host, wire.Disk, "disk"),
         )
 
     def nic_of_link(self, host: Host, own: Nic) -> wire.Nic:
@@ -114,6 +120,36 @@ class Devices:
         values |= _knobs(own, wire.Tcp)
         own_name = BYSTANDER if profile is None else profile.profile
         return wire.Tcp(profile=named or usual or own_name, **values)
+
+    def _cpu(self, host: Host, nic: wire.Nic, path: Path) -> wire.Cpu | None:
+        """The simulated CPUs of a host; None if work costs none."""
+        cpus = concrete(host.cpus)
+        cpu = self._simulated(host, wire.Cpu, "cpu")
+        if cpu is None:
+            if cpus is not None:
+                message = "has no effect where no work costs CPU time; say its costs under cpu"
+                self.refuse((*path, "cpus"), message)
+            return None
+        if cpus is not None and host.cpu is not None and host.cpu.cpus is not None:
+            self.refuse((*path, "cpus"), "is said twice, here and under cpu")
+        if nic.receive_frame_ns or nic.receive_rate_bps is not None:
+            message = (
+                "received packets cost CPU time at the interface (receive_per_frame, receive_rate) "
+                "and at the CPUs; say it once"
+            )
+            self.refuse((*path, "nic") if host.nic is not None else path, message)
+        return cpu if cpus is None else cpu.model_copy(update={"cpus": cpus})
+
+    def _simulated(self, host: Host, model: type[WireT], section: str) -> WireT | None:
+        """A part of a host that only the simulator has; None if neither the study nor the profile
+        says anything of it."""
+        named = concrete(host.profile)
+        figures = None if named is None else getattr(self.hardware.host(named), section)
+        own = getattr(host, section)
+        if figures is None and own is None:
+            return None
+        values = {} if figures is None else _figures(figures, model)
+        return model(**(values if own is None else values | _knobs(own, model)))
 
     def _nic(self, host: Host) -> dict[str, Any]:
         profile = concrete(host.profile)

@@ -38,7 +38,7 @@ class Route:
     """The links from one interface to another, each with the port that frames leave by."""
 
     hops: tuple[Hop, ...]
-    """Empty between two endpoints of one host."""
+    """Empty where the two endpoints' host hands data over inside."""
 
     @property
     def delay_ns(self) -> int:
@@ -99,7 +99,7 @@ class Routes:
         """Both endpoints with the first pair of interfaces that reach each other, named as in
         roles; None if there is none."""
         (one, own), (other, theirs) = self.of(source), self.of(target)
-        if one == other:
+        if self.is_inside(source, target):
             return source, target
         for interface in own:
             for peer in theirs:
@@ -109,13 +109,29 @@ class Routes:
 
     def route(self, source: str, target: str) -> Route:
         """The path from one endpoint of a role to another that it reaches."""
+        if self.is_inside(source, target):
+            return Route(())
         (one, own), (other, theirs) = self.of(source), self.of(target)
-        return Route(()) if one == other else self._between((one, own[0]), (other, theirs[0]))
+        return self._between((one, own[0]), (other, theirs[0]))
+
+    def is_inside(self, source: str, target: str) -> bool:
+        """Whether both endpoints are on one host, which hands data over inside: unless they are at
+        different interfaces and have stacks of their own."""
+        (one, own), (other, theirs) = self.of(source), self.of(target)
+        if one != other:
+            return False
+        zones = [self._nodes[end.partition("@")[0]] for end in (source, target)]
+        apart = all(isinstance(zone, wire.Zone) and zone.stack == "own" for zone in zones)
+        return not apart or own == theirs
 
     def time_ns(self, source: str, target: str, size_bytes: int) -> float:
         """Time of a message without queues: each hop receives a whole frame before it forwards it,
         the slowest port sends all frames, and both hosts add their latencies."""
         route = self.route(source, target)
+        inside = self._group(source).local_path
+        if not route.hops and inside is not None:
+            copying_ns = 0.0 if inside.rate_bps is None else size_bytes * 8e9 / inside.rate_bps
+            return inside.latency_ns + copying_ns
         latencies = self._nic(source).send_latency_ns + self._nic(target).receive_latency_ns
         if not route.hops:
             return float(latencies)
@@ -128,9 +144,12 @@ class Routes:
         return latencies + route.delay_ns + frames_ns + rest * 8e9 / slowest_bps
 
     def _nic(self, endpoint: str) -> wire.Nic:
+        return self._group(endpoint).nic
+
+    def _group(self, endpoint: str) -> wire.Group:
         node = self._nodes[endpoint.partition("@")[0]]
         assert not isinstance(node, wire.Switch), f"{endpoint} is an endpoint"
-        return self.network.group(node.group).nic
+        return self.network.group(node.group)
 
     def _named(self, endpoint: str, interface: str) -> str:
         """An endpoint as roles name it: with its interface if its host has several."""

@@ -11,7 +11,6 @@ from netstudy.documents.problems import listed
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
 from netstudy.study.not_reported import not_reported
-from netstudy.study.procedure import SnmpPoll
 from netstudy.study.topology import Host, Link
 from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
 
@@ -43,6 +42,8 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
     for name, host in study.topology.groups.items():
         if testbed == "sim" and host.cpu_quota is not None:
             yield f"The cpu_quota of host {name} needs a testbed of real hosts, such as netns."
+        if testbed != "sim" and (said := listed(_simulated_only(host))):
+            yield f"The {said} of host {name} can only be simulated: leave it out, or use sim."
     workload = study.workload
     if testbed == "sim" and (lowering := lowering_of_spec(workload.spec)):
         yield from lowering.not_simulated(workload.spec, study, ("workload", workload.kind))
@@ -64,7 +65,6 @@ def not_on_the_wire(study: Study) -> list[str]:
         *_workload(study),
         *_links(study),
         *_hosts(study),
-        *_instruments(study),
     ]
 
 
@@ -96,12 +96,11 @@ def _hosts(study: Study) -> Iterator[str]:
             yield f"The {said} of host {name} cannot be simulated yet."
 
 
+def _simulated_only(host: Host) -> list[str]:
+    return [key for key in ("cpus", "cpu", "bus", "disk") if getattr(host, key) is not None]
+
+
 def _host_extras(host: Host) -> list[str]:
-    own = [key for key in ("cpus", "memory", "data") if getattr(host, key)]
+    own = [key for key in ("memory", "data") if getattr(host, key)]
     has_buffers = host.nic is not None and host.nic.buffers is not None
     return own + (["nic.buffers"] if has_buffers else [])
-
-
-def _instruments(study: Study) -> Iterator[str]:
-    if any(isinstance(found, SnmpPoll) for found in study.instruments):
-        yield "The instrument snmp cannot be read yet; ports reads a switch's own counters."

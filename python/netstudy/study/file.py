@@ -76,6 +76,9 @@ class Variant(Quick):
     """All link rates times this, such as 1/10; `--scale` goes before it."""
     factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
     """Factors that are added, or that take the place of those of the same name."""
+    without: Annotated[tuple[WordsValue, ...], OneOrMore()] = ()
+    """Parts of the study that it leaves out, as `--without` names them: `figures[1]`,
+    `conclude.compare`."""
     quick: Quick = Quick()
     """The short form of this variant."""
 

@@ -91,6 +91,9 @@ def in_variant(study: Study, name: str, *, hardware: HardwareLibrary | None = No
         document = document.overridden(tuple(path.split(".")), value, place)
     quick = written.get("quick", {})
     document = document.overridden(("quick",), quick, study.document.place((*inside, "quick")))
+    for part in study.testbeds[name].without:
+        _paths_of(study, part, str(study.document.place((*inside, "without"))))
+    document = _without(study, document, study.testbeds[name].without)
     return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
 
 
@@ -100,11 +103,16 @@ def without_parts(
     """The study as if some parts had not been written: `figures[1]`, `tables[0].normalise`,
     `conclude.bottleneck`. The result is checked like a file. Raises StudyError naming the option.
     """
-    paths = [path for part in parts for path in _paths_of(study, part)]
-    document = study.document
+    document = _without(study, study.document, parts)
+    return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
+
+
+def _without(study: Study, document: Document, parts: Sequence[str]) -> Document:
+    """A document of the study without the parts that are named in its own terms."""
+    paths = [path for part in parts for path in _paths_of(study, part, f"--without {part}")]
     for path in sorted(set(paths), key=_last_first, reverse=True):
         document = document.without(path)
-    return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
+    return document
 
 
 def _last_first(path: Inside) -> tuple[tuple[bool, int, str], ...]:
@@ -114,10 +122,9 @@ def _last_first(path: Inside) -> tuple[tuple[bool, int, str], ...]:
     )
 
 
-def _paths_of(study: Study, part: str) -> list[Inside]:
+def _paths_of(study: Study, part: str, source: str) -> list[Inside]:
     """Where a part stands that is named as messages and options name it; a conclusion is named by
-    its kind too, which means all of that kind."""
-    source = f"--without {part}"
+    its kind too, which means all of that kind. `source` says where it is named."""
     keys = [key for key in re.split(r"\.|\[(\d+)\]", part.strip()) if key]
     if not keys:
         raise StudyError("name a part by its path, such as conclude.bottleneck", source)

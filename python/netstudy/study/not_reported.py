@@ -9,17 +9,8 @@ from collections.abc import Iterator
 
 from netstudy.documents.problems import Path
 from netstudy.study.model import Study
-from netstudy.study.outcome import (
-    Bottleneck,
-    BypassesTheWire,
-    Conclusion,
-    Extrapolation,
-    Figure,
-)
+from netstudy.study.outcome import Conclusion, Figure
 from netstudy.study.vocabulary import split_metric
-
-NOT_DRAWN = (Bottleneck, BypassesTheWire, Extrapolation)
-"""Kinds of conclusions that this version does not draw."""
 
 
 def not_reported(study: Study) -> tuple[str, ...]:
@@ -28,20 +19,22 @@ def not_reported(study: Study) -> tuple[str, ...]:
 
 
 def _parts(study: Study) -> Iterator[Path]:
-    yield from (path for path, figure in study.figures if not _is_drawn(figure))
-    yield from (
-        ("conclude", kind_of(conclusion))
-        for conclusion in study.conclude
-        if isinstance(conclusion, NOT_DRAWN)
-    )
+    yield from (path for path, figure in study.figures if not _is_drawn(study, figure))
 
 
-def _is_drawn(figure: Figure) -> bool:
-    """A course over time is that of nodes: samplers read them, and not what a workload counts."""
+def _is_drawn(study: Study, figure: Figure) -> bool:
+    """A course over time is that of nodes, which samplers read, or of what the records of the
+    workload hold for each second."""
     if figure.name is not None or figure.kind != "time series":
         return True
-    names = (*figure.y, *((figure.beside,) if figure.beside else ()))
-    return figure.y2 is None and all(split_metric(name).scope is not None for name in names)
+    return all(_has_course(study, name) for name in figure.metrics)
+
+
+def _has_course(study: Study, text: str) -> bool:
+    name = split_metric(text)
+    known = study.workload.spec.words.metrics.get(name.base)
+    by_second = known is not None and known.by_second and name.limit is None
+    return name.scope is not None or by_second
 
 
 def kind_of(conclusion: Conclusion) -> str:

@@ -156,8 +156,9 @@ class Figure(Model):
     )
     """A standard figure, such as completion, drops, retransmissions or goodput."""
     kind: FigureKind = "lines"
-    """lines against a factor, bars, a time series of a node, time against size; or of the samples
-    of one quantity such as completion_ms: ecdf, box, histogram, samples over time."""
+    """lines against a factor, bars, a time series of a node or of goodput_mbps of transfers, time
+    against size; or of the samples of one quantity such as completion_ms: ecdf, box, histogram,
+    samples over time."""
     title: WordsValue | None = None
     """What stands above it; without it the report finds words."""
     case: WordsValue | None = None
@@ -299,6 +300,9 @@ class Reference(Model):
         default_factory=dict
     )
     """Factor -> the column that holds its levels."""
+    fitted: tuple[dict[NameValue, LevelValue], ...] = ()
+    """Cells whose values some profile was fitted on, each by its levels: agreement there is no
+    evidence, and the report says which they are."""
     repetition: WordsValue | None = None
     """The column that numbers repetitions: rows of one cell are then its replicates."""
     columns: dict[WordsValue, ReferenceColumn]
@@ -433,11 +437,57 @@ class Conclusion(Model):
         return ()
 
 
+@dataclass(frozen=True)
+class CandidateScalar(Scalar):
+    """A metric that is used up at a limit: `server.cpu_pct`, `app@client.packets_per_s < 80000`."""
+
+    def parse(self, value: object) -> str:
+        """Read `metric`, or `metric < number` with or without a unit."""
+        text = Text().parse(value)
+        if not re.search(r"[<>=]", text):
+            return split_metric(text).text
+        if ">" in text:
+            raise ValueError(f'"{text}": a limit is the most that there is; write metric < number')
+        return Condition().parse(text)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Text of a metric, and a bound above it where it has one of its own."""
+        return {"type": "string", "pattern": r"^\S+( ?<=? ?\d+(\.\d+)?( ?[^\s\d.]\S*)?)?$"}
+
+
+CandidateText = Annotated[str, Typed(CandidateScalar(), refs=False)]
+
+
+def limit_of(candidate: str) -> tuple[str, float | None]:
+    """The metric of a candidate, and its limit in the metric's unit; None where it says none."""
+    if " " not in candidate:
+        return candidate, None
+    bound = Bound.of(candidate)
+    return bound.metric, bound.value
+
+
 class Bottleneck(Conclusion):
-    """Name what limits throughput, and rule the others out."""
+    """Name what limits throughput, and rule the others out.
+
+    Where throughput grows with a factor, at the last level that gains, for each setting of the
+    others; else at the setting with the most throughput.
+    """
 
     bottleneck: Literal[True]
     """Always true."""
+    candidates: dict[WordsValue, CandidateText] = Field(default_factory=dict)
+    """Name -> a metric and its limit, such as `app@client.packets_per_s < 80000`. A metric in
+    percent needs none, nor does a rate at an interface or a port: its link's line rate is the
+    limit. Of several hosts in a group, the fullest counts. Without candidates: the CPUs and disks
+    of hosts, each link in each direction, the switches, and TCP's windows, as far as they are
+    measured."""
+    near: PercentValue = 90.0
+    """From which share of its limit on a candidate counts as near it."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of the candidates."""
+        return tuple(limit_of(one)[0] for one in self.candidates.values())
 
 
 class Plateau(Conclusion):
@@ -448,7 +498,9 @@ class Plateau(Conclusion):
 
 
 class BypassesTheWire(Conclusion):
-    """Prove that data did not touch the wire, where throughput exceeds the line rate."""
+    """Tell for each placement of the endpoints whether data touch the wire. They do not where
+    payload is faster than the line can carry and the interfaces carried less than the payload;
+    where one says so and the other does not, both are told."""
 
     bypasses_the_wire: Literal[True] = Field(alias="bypasses the wire")
     """Always true."""

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from netstudy import wire
 from netstudy.documents.fields import (
+    Choice,
     IntervalValue,
     MeasuringTime,
     NameValue,
     PhaseTime,
     Switched,
+    Typed,
+    WordsValue,
 )
 from netstudy.documents.shapes import ByKey
-from netstudy.documents.validation import Model
+from netstudy.documents.validation import Model, fault
+
+SnmpAuthentication = Annotated[
+    str, Typed(Choice(get_args(wire.SnmpAuthentication), "a signature of SNMPv3"), refs=False)
+]
+SnmpPrivacy = Annotated[
+    str, Typed(Choice(get_args(wire.SnmpCipher), "a cipher of SNMPv3"), refs=False)
+]
 
 
 class Procedure(Model):
@@ -51,8 +61,26 @@ def field_of_phase(kind: wire.PhaseKind) -> str:
     return kind.replace("-", "_")
 
 
+class SecretPlace(Model):
+    """Where a community or a password is. The secret itself stands nowhere in a study: it would be
+    in its copies."""
+
+    env: WordsValue | None = None
+    """An environment variable."""
+    file: WordsValue | None = None
+    """A file whose first line it is: an absolute path."""
+
+    @model_validator(mode="after")
+    def _is_one_place(self) -> SecretPlace:
+        if (self.env is None) == (self.file is None):
+            raise fault("names one place: {env: VARIABLE} or {file: /path}")
+        if self.file is not None and not self.file.startswith("/"):
+            raise fault("is an absolute path, such as /run/secrets/community", "file")
+        return self
+
+
 class SnmpPoll(Model):
-    """Poll the counters of a switch's port."""
+    """Poll the counters of a switch's port by SNMP."""
 
     snmp: NameValue
     """What is polled: `switch`, or the name of one of several."""
@@ -61,7 +89,42 @@ class SnmpPoll(Model):
     every: IntervalValue = 1_000_000_000
     """Interval of the polls."""
     from_: NameValue | None = Field(default=None, alias="from")
-    """The host that polls: an idle one, so that it does not disturb."""
+    """The host that polls: one that is linked to the switch and has no part in the workload, so
+    that its port carries nothing but polls."""
+    community: SecretPlace | None = None
+    """Where the community of SNMPv2c is; without it and without `user` an emulated switch is given
+    one for each run."""
+    user: WordsValue | None = None
+    """The user of SNMPv3, in place of a community."""
+    authentication: SnmpAuthentication = "SHA"
+    """How messages of SNMPv3 are signed: a user without is refused."""
+    password: SecretPlace | None = None
+    """Where the password of these signatures is."""
+    privacy: SnmpPrivacy | None = None
+    """How messages of SNMPv3 are encrypted; without it they are signed alone."""
+    privacy_password: SecretPlace | None = Field(default=None, alias="privacy password")
+    """Where the password of the encryption is."""
+
+    @model_validator(mode="after")
+    def _shows_who_it_is(self) -> SnmpPoll:
+        if self.user is None:
+            for key, value in (
+                ("password", self.password),
+                ("privacy", self.privacy),
+                ("privacy password", self.privacy_password),
+            ):
+                if value is not None:
+                    raise fault("is a user's; name the user of SNMPv3", key)
+            return self
+        if self.community is not None:
+            raise fault("is of SNMPv2c, and the user of SNMPv3; keep one of them", "community")
+        if self.password is None:
+            raise fault(
+                "signs messages, and so needs a password: SNMPv3 without is refused", "user"
+            )
+        if (self.privacy is None) != (self.privacy_password is None):
+            raise fault("privacy and its password come together", "privacy")
+        return self
 
 
 class SarSampler(Model):

@@ -46,6 +46,8 @@ class PublishedValue:
     """Relative to the study."""
     place: Place
     """File and line."""
+    fitted: bool = False
+    """Whether a profile was fitted on it."""
 
     @property
     def row(self) -> str:
@@ -118,6 +120,9 @@ class _File:
         self.problems: list[Problem] = []
         self.matched: dict[tuple[str, str], Level] = {}
         self.seen: dict[tuple[object, ...], tuple[int, str]] = {}
+        self._fitted = [
+            found for one in self.reference.fitted if (found := self._held(one)) is not None
+        ]
 
     def read(self) -> PublishedFile:
         """Values and problems; no values where the file or a column is not there."""
@@ -137,6 +142,9 @@ class _File:
             (("at", name), name, level) for name, level in reference.at.items()
         ]
         inside: Path
+        for number, one in enumerate(reference.fitted):
+            inside = ("fitted", number)
+            held += [((*inside, name), name, level) for name, level in one.items()]
         for column, meaning in reference.columns.items():
             inside = ("columns", column, "at")
             held += [((*inside, name), name, level) for name, level in meaning.at.items()]
@@ -259,6 +267,7 @@ class _File:
                 source=self.reference.source,
                 file=self.reference.file,
                 place=self._place(row.line),
+                fitted=any(has_levels({**levels, **held}, one) for one in self._fitted),
             )
             if self._has_a_cell(row, value) and self._is_new(row, column, value):
                 yield value

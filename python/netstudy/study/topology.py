@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from itertools import chain, count
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -40,6 +40,7 @@ Delay = Annotated[int | Ref, Typed(knobs(wire.Link)["delay"].scalar)]
 LinkKind = Annotated[
     str | Ref, Typed(Choice(("ethernet", "hipersocket", "loopback"), "a kind of link"))
 ]
+Stack = Annotated[wire.Stack | Ref, Typed(Choice(get_args(wire.Stack), "a kind of network stack"))]
 Medium = Annotated[str | Ref, Typed(Choice(("ram", "disk"), "a place that data lie in"))]
 
 
@@ -89,6 +90,22 @@ class Nic(model_with(_NamedNic, settings(wire.Nic))):  # type: ignore[misc]
 NicOrName = Annotated[Nic, Short("profile")]
 
 
+class LocalPath(model_with(Model, settings(wire.LocalPath))):  # type: ignore[misc]
+    """The path of data between two endpoints of one simulated host that stay inside."""
+
+
+class Cpu(model_with(Model, settings(wire.Cpu))):  # type: ignore[misc]
+    """Simulated CPUs and what work costs them, as far as they differ from the profile's."""
+
+
+class Bus(model_with(Model, settings(wire.Bus))):  # type: ignore[misc]
+    """Simulated buses, as far as they differ from the profile's."""
+
+
+class Disk(model_with(Model, settings(wire.Disk))):  # type: ignore[misc]
+    """A simulated disk and page cache, as far as they differ from the profile's."""
+
+
 class Zone(Model):
     """A partition of a host with an address of its own: a zone, a container, a guest."""
 
@@ -115,12 +132,27 @@ class Host(Model):
     """Where a database host keeps its tables."""
     zones: dict[NameValue, Zone] | None = None
     """Partitions that endpoints may be placed in."""
+    stack: Stack | None = None
+    """Whose network stack its zones have. `shared`, as without it: the host's, which hands data
+    from one zone to another over inside, whatever their interfaces. `own`: one for each zone, at a
+    virtual interface on its interface of the host; data stay inside between zones at the same
+    interface, and go over the wire between zones at two."""
+    local_path: LocalPath | None = None
+    """In the simulator: how data go that stay inside, as far as that differs from the profile's;
+    without either, with the latencies and the CPU time of its first interface."""
     interfaces: tuple[NameValue, ...] | None = None
     """Names of its interfaces, as placements write them after `@`."""
     nic: NicOrName | None = None
     """Its network interface; without it the profile's."""
     tcp: TcpOrName = TcpKnobs()
     """Its TCP, as far as it differs from the profile's."""
+    cpu: Cpu | None = None
+    """Its CPUs and what work costs them in the simulator, as far as they differ from the
+    profile's."""
+    bus: Bus | None = None
+    """Its buses in the simulator, as far as they differ from the profile's."""
+    disk: Disk | None = None
+    """Its disk and page cache in the simulator, as far as they differ from the profile's."""
 
 
 HostOrName = Annotated[Host, Short("profile")]

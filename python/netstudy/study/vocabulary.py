@@ -77,7 +77,17 @@ HOST_METRICS = {
         "CPU cycles by instructions, where the machine counts them", is_rate=False
     ),
     "disk_mb_per_s": Quantity("bytes read and written"),
+    "disk_busy_pct": Quantity("share of the time with a request under way"),
     "swap_pages_per_s": Quantity("pages swapped in and out"),
+    "packet_cpu_pct": Quantity("share of one CPU for the packets of an interface", at_port=True),
+    "memory_bus_busy_pct": Quantity("share of the time in which memory moved bytes"),
+    "io_bus_busy_pct": Quantity("share of the time in which the I/O bus moved bytes"),
+    "receiver_limited_pct": Quantity(
+        "share of the time of sending in which the receive window was the limit", is_rate=False
+    ),
+    "sender_limited_pct": Quantity(
+        "share of the time of sending in which the send buffer was the limit", is_rate=False
+    ),
 }
 
 SWITCH_METRICS = {
@@ -86,7 +96,18 @@ SWITCH_METRICS = {
     "port_in_mbps": Quantity("bits that came in by the port", at_port=True),
     "port_out_packets_per_s": Quantity("frames that left by the port", at_port=True),
     "port_in_packets_per_s": Quantity("frames that came in by the port", at_port=True),
+    "port_out_frame_bytes_mean": Quantity(
+        "bytes by frames that left by the port", at_port=True, is_rate=False
+    ),
+    "port_in_frame_bytes_mean": Quantity(
+        "bytes by frames that came in by the port", at_port=True, is_rate=False
+    ),
+    "port_in_short_frames_pct": Quantity(
+        "share of frames of up to 127 bytes, such as acknowledgments, among those that came in",
+        at_port=True,
+    ),
     "port_utilisation_pct": Quantity("share of the line rate, leaving", at_port=True),
+    "port_in_utilisation_pct": Quantity("share of the line rate, coming in", at_port=True),
     "port_drops": Quantity("frames that the port dropped", at_port=True, is_rate=False),
     "port_marks": Quantity("frames that the port marked (ECN)", at_port=True, is_rate=False),
     "port_queue_bytes_max": Quantity(
@@ -105,6 +126,7 @@ MACHINE_METRICS = {
     "softirq_pct": Quantity("share of all CPUs in soft interrupts, of nobody's process"),
     "steal_pct": Quantity("share of all CPUs that the hypervisor gave to others"),
     "disk_mb_per_s": Quantity("bytes read and written"),
+    "disk_busy_pct": Quantity("share of the time with a request under way"),
     "swap_pages_per_s": Quantity("pages swapped in and out"),
 }
 
@@ -268,6 +290,27 @@ def quantities_of(node: str, *, is_switch: bool | None = None) -> Mapping[str, Q
     if is_switch or node == SWITCH:
         return SWITCH_METRICS
     return HOST_METRICS if is_switch is False else {**HOST_METRICS, **SWITCH_METRICS}
+
+
+_AT_A_LINE: Final = {
+    "send_mbps": "out",
+    "receive_mbps": "in",
+    "port_mbps": "out",
+    "port_out_mbps": "out",
+    "port_in_mbps": "in",
+}
+"""Rates of one direction of a line, as the node sees it."""
+
+
+def line_direction(metric: MetricName) -> Literal["out", "in"] | None:
+    """The direction of a line that a rate belongs to, seen from its node; None: it is no such
+    rate."""
+    return cast("Literal['out', 'in'] | None", _AT_A_LINE.get(metric.base))
+
+
+def is_line_rate(metric: MetricName) -> bool:
+    """Whether the rate of a link bounds a metric."""
+    return line_direction(metric) is not None
 
 
 def measured_by(base: str) -> tuple[str, ...]:

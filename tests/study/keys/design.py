@@ -20,7 +20,6 @@ from tests.study.keys.effects import (
     in_report,
     in_report_of_form,
     in_variant,
-    not_carried_out,
     refused,
     told,
 )
@@ -79,11 +78,11 @@ DESIGN = {
                 "tables": TABLE["tables"],
                 "figures": ["drops"],
                 "require": ["completion_ms_mean < 1"],
+                "conclude": ["bottleneck"],
             },
         ),
         **examples(in_report, _COMPARED, "", {"noise": "50 %"}),
         **examples(in_report, CASES, "", {"description": "Blocks of one size."}),
-        **examples(not_carried_out, ASKED, "", {"conclude": ["bottleneck"]}),
         **examples(in_comparison, ASKED, "", {"agreement": {"completion_ms_mean": "5 %"}}),
         **examples(in_report, ASKED, "", {"reference": _REFERENCE}),
         **examples(in_quick_plan, INCAST, "", {"quick": {"only": {"servers": [2]}}}),
@@ -131,6 +130,12 @@ DESIGN = {
             },
         ),
         **examples(in_report_of_form, _FORM, "testbeds.netns", {"description": "It is slow."}),
+        **examples(
+            in_report_of_form,
+            changed(_FORM, {"figures": ["drops", "goodput"]}),
+            "testbeds.netns",
+            {"without": ["figures[1]"]},
+        ),
         **examples(in_quick_form, _FORM, "testbeds.netns", {"quick": {"only": {"servers": [2]}}}),
     },
 }

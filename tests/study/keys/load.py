@@ -37,7 +37,12 @@ def _watched(**instrument: str) -> Tree:
 
 _SAR, _TCP = _watched(sar="client"), _watched(tcp="client")
 _PORTS = changed(AT_LENGTH, {"instruments": [{"ports": "s"}]})
-_NOT_POLLED = nonsense_in("The instrument snmp cannot be read yet")
+_SIGNED = changed(
+    POLLED, {"instruments.0.user": "reader", "instruments.0.password": {"env": "SIGNED"}}
+)
+_SEALED = changed(
+    _SIGNED, {"instruments.0.privacy": "AES", "instruments.0.privacy password": {"env": "SEALED"}}
+)
 
 LOAD = {
     "Workload": {
@@ -184,10 +189,25 @@ LOAD = {
     "CounterSnapshot": examples(
         refused, _watched(netstat="client"), "instruments.0", {"netstat": "nobody"}
     ),
-    "SnmpPoll": examples(
-        _NOT_POLLED,
-        POLLED,
-        "instruments.0",
-        {"snmp": "other", "port": "nobody", "every": "1 B", "from": "nobody"},
-    ),
+    "SnmpPoll": {
+        **examples(refused, POLLED, "instruments.0", {"snmp": "other", "from": "client"}),
+        **examples(
+            in_plan,
+            POLLED,
+            "instruments.0",
+            {"port": "client", "every": "2 s", "community": {"env": "THE_COMMUNITY"}},
+        ),
+        **examples(
+            in_plan,
+            _SIGNED,
+            "instruments.0",
+            {"user": "other", "authentication": "SHA-256", "password": {"file": "/run/signed"}},
+        ),
+        **examples(in_plan, _SEALED, "instruments.0", {"privacy password": {"env": "OTHER"}}),
+        **examples(refused, _SIGNED, "instruments.0", {"privacy": "AES"}),
+    },
+    "SecretPlace": {
+        **examples(in_plan, _SIGNED, "instruments.0.password", {"env": "OTHER"}),
+        **examples(refused, _SIGNED, "instruments.0.password", {"file": "signed"}),
+    },
 }

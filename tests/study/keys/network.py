@@ -6,6 +6,10 @@ from tests.study.keys.bases import AT_LENGTH, INCAST, INGRESS, POLLED, SHARED
 from tests.study.keys.effects import changed, examples, in_plan, not_carried_out, refused
 
 _SERVER = "topology.server"
+_IDLE = changed(INCAST, {f"{_SERVER}.profile": "host-10g"})
+"""With a server whose interface costs no CPU time."""
+_WORKING = changed(_IDLE, {f"{_SERVER}.cpu": {"send_per_packet": "1 us"}})
+"""With a server whose work costs CPU time."""
 _LINK = "topology.link"
 _SWITCH = "topology.switch"
 _WITH_NIC = changed(INCAST, {f"{_SERVER}.nic": {"rate": "10 Gbit/s"}, _LINK: {}})
@@ -54,14 +58,70 @@ NETWORK = {
                 "profile": "host-10g",
                 "cpu_quota": "50 %",
                 "interfaces": ["em1"],
+                "local_path": {"latency": "1 us"},
+                "bus": {"io_channels": 2},
+                "disk": {"access_time": "1 ms"},
                 "nic": {"send_latency": "1 us"},
                 "tcp": "rfc",
             },
         ),
-        **examples(not_carried_out, INCAST, _SERVER, {"cpus": 2, "memory": "1 GB", "data": "disk"}),
+        **examples(
+            in_plan,
+            _IDLE,
+            _SERVER,
+            {
+                "cpu": {"per_call": "1 us"},
+                "bus": {"io_channel_rate": "7 Gbit/s"},
+                "disk": {"rate": "7 Mbit/s"},
+            },
+        ),
+        **examples(in_plan, _WORKING, _SERVER, {"cpus": 2}),
+        **examples(not_carried_out, INCAST, _SERVER, {"memory": "1 GB", "data": "disk"}),
         **examples(in_plan, AT_LENGTH, "topology.hosts.b", {"zones": {"y": {}}}),
+        **examples(in_plan, AT_LENGTH, "topology.hosts.a", {"stack": "own"}),
         **examples(in_plan, AT_LENGTH, "topology.hosts.c", {"count": 2}),
     },
+    "Cpu": examples(
+        in_plan,
+        _IDLE,
+        f"{_SERVER}.cpu",
+        {
+            "cpus": 2,
+            "speed": "200 %",
+            "service": "exponential",
+            "send_per_packet": "7 us",
+            "receive_per_packet": "7 us",
+            "send_per_byte": "7 ns/B",
+            "receive_per_byte": "7 ns/B",
+            "sendfile_per_byte": "7 ns/B",
+            "file_read_per_byte": "7 ns/B",
+            "file_write_per_byte": "7 ns/B",
+            "per_call": "7 us",
+            "call_size": "7 kB",
+        },
+    ),
+    "Bus": examples(
+        in_plan,
+        INCAST,
+        f"{_SERVER}.bus",
+        {
+            "memory_channels": 2,
+            "memory_channel_rate": "7 Gbit/s",
+            "io_channels": 2,
+            "io_channel_rate": "7 Gbit/s",
+        },
+    ),
+    "Disk": examples(
+        in_plan,
+        INCAST,
+        f"{_SERVER}.disk",
+        {
+            "rate": "7 Mbit/s",
+            "access_time": "7 ms",
+            "write_cache": "7 MB",
+            "page_cache": "7 GB",
+        },
+    ),
     "Zone": examples(in_plan, AT_LENGTH, "topology.hosts.a.zones.z", {"interface": "two"}),
     "Placement": {
         **examples(in_plan, AT_LENGTH, "topology.placement.there", {"sender": "c"}),
@@ -113,6 +173,12 @@ NETWORK = {
             "send_buffer": "70 kB",
             "receive_buffer": "70 kB",
         },
+    ),
+    "LocalPath": examples(
+        in_plan,
+        INCAST,
+        f"{_SERVER}.local_path",
+        {"latency": "7 us", "rate": "7 Gbit/s", "mtu": "1500 B"},
     ),
     "Nic": {
         **examples(

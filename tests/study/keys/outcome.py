@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from netstudy.study.not_reported import NOT_DRAWN
 from tests.study.keys.bases import ASKED, CASES, TABLE
 from tests.study.keys.effects import (
     Example,
@@ -11,7 +10,6 @@ from tests.study.keys.effects import (
     examples,
     in_published_plan,
     in_report,
-    nonsense_in,
     refused,
 )
 
@@ -122,6 +120,7 @@ _CONCLUSIONS = {
 _FURTHER: Tree = {
     "Comparison": {"base": "catalyst", "on": ["good_mbps"]},
     "Limit": {"while": "good_mbps < 5"},
+    "Bottleneck": {"near": "much", "candidates": {"it": "good_mbps < 5"}},
 }
 
 
@@ -130,8 +129,6 @@ def _conclusion(name: str) -> dict[str, Example]:
     own = {key: sense, **({"while": "completion_ms_mean < 99999"} if name == "Limit" else {})}
     values = {"case": "none", "at": {"servers": 99}, key: nonsense, **_FURTHER.get(name, {})}
     base = changed(ASKED, {"conclude": [own]})
-    if name in {kind.__name__ for kind in NOT_DRAWN}:
-        return examples(nonsense_in(f"conclude.{key}"), base, "conclude.0", values)
     return {
         **examples(refused, base, "conclude.0", values),
         **examples(in_report, base, "conclude.0", {"at": {"servers": 4}}),
@@ -251,6 +248,7 @@ OUTCOME = {
         **examples(in_published_plan, _PLAIN, "reference", {"at": {"switch": "arista-7124s"}}),
         **examples(refused, _PLAIN, "reference", {"factors": {"servers": "hosts"}}),
         **examples(refused, _PLAIN, "reference", {"repetition": "round"}),
+        **examples(in_report, _PUBLISHED, "reference", {"fitted": [{"servers": 2}]}),
         **examples(in_published_plan, _OF_CASES, "reference", {"case": "few"}),
     },
     "ReferenceLevels": {

@@ -30,13 +30,10 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
     unit = "transfers"
 
     def not_simulated(self, spec: Transfer, study: Study, path: Path) -> Iterator[str]:
-        """Files by FTP."""
+        """A probe beside files by FTP, as on other testbeds."""
         levels = study.levels_at((*path, "protocol"), spec.protocol)
-        if any(level == "ftp" for _, level in levels):
-            yield (
-                "A transfer with protocol: ftp needs a testbed of real hosts, such as netns: the "
-                "simulator carries no files."
-            )
+        if study.workload.probe is not None and any(level == "ftp" for _, level in levels):
+            yield "There is no probe beside files by FTP; leave out the probe."
 
     def roles(self, spec: Transfer, topology: Topology, path: Path) -> Roles:
         """Named hosts, or those of a placement: the receiver of a get is the client."""
@@ -125,8 +122,5 @@ def _ftp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
         yield "direction", "ftp carries a file one way; write get or put"
     if "request" in spec.model_fields_set:
         yield "request", "ftp has requests of its own; leave it out"
-    if concrete(spec.data_path) == "sendfile":
-        if concrete(spec.from_) is None:
-            yield "data path", "sendfile sends a file; write from: ram, cache or disk"
-        if concrete(spec.direction) == "put":
-            yield "data path", "says how the server sends, and it receives a put; leave it out"
+    if concrete(spec.data_path) == "sendfile" and concrete(spec.from_) is None:
+        yield "data path", "sendfile sends a file; write from: ram, cache or disk"

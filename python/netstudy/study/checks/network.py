@@ -68,6 +68,9 @@ def _end_problem(study: Study, end: Place) -> str | None:
 
 def _zone_problems(study: Study) -> Iterator[Problem]:
     for name, host in study.topology.groups.items():
+        if host.stack is not None and not host.zones:
+            path = (*study.topology.host_path(name), "stack")
+            yield study.document.problem(path, f"is that of zones, and host {name} has none")
         known = host.interfaces or ()
         for zone, said in (host.zones or {}).items():
             if said.interface is not None and said.interface not in known:

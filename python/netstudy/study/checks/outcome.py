@@ -20,6 +20,7 @@ from netstudy.study.checks.tables import table_problems
 from netstudy.study.levels import level_text
 from netstudy.study.model import Study, factor_names
 from netstudy.study.outcome import (
+    Bottleneck,
     Bound,
     Comparison,
     Conclusion,
@@ -29,8 +30,10 @@ from netstudy.study.outcome import (
     Knee,
     Limit,
     Substitution,
+    limit_of,
 )
 from netstudy.study.published import PublishedFile, PublishedValue, levels_text, read_published
+from netstudy.study.vocabulary import is_line_rate, split_metric
 from netstudy.wire import Level
 
 
@@ -120,6 +123,9 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
     for name, level in conclusion.at.items():
         yield from at_problems(study, (*path, "at", name), name, level)
     match conclusion:
+        case Bottleneck():
+            for name, candidate in conclusion.candidates.items():
+                yield from _candidate_problems(study, (*path, "candidates", name), candidate)
         case Substitution():
             yield from factors_problems(
                 study, (*path, "substitution"), (conclusion.substitution,), cases
@@ -138,6 +144,19 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
             yield from metric_problems(study, (*path, "while"), bound.metric)
         case Equivalence():
             yield from metrics_problems(study, (*path, "equivalent"), (conclusion.equivalent,))
+
+
+def _candidate_problems(study: Study, path: Path, candidate: str) -> Iterator[Problem]:
+    """A metric that is not measured, or one whose limit nobody knows."""
+    metric, limit = limit_of(candidate)
+    wrong = list(metric_problems(study, path, metric))
+    yield from wrong
+    if wrong or limit is not None:
+        return
+    name = split_metric(metric)
+    if not name.base.endswith("_pct") and not is_line_rate(name):
+        message = f'"{metric}" has no limit of its own; write one, as in {metric} < 80000'
+        yield study.document.problem(path, message)
 
 
 def _condition_paths(study: Study, key: str, index: int) -> tuple[Path, Path]:

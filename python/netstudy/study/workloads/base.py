@@ -30,6 +30,8 @@ class WorkloadMetric:
     """Those that may follow its name; the mean may always."""
     samples: SamplesKept | None = None
     """How records hold its samples, so that their distribution is known; None: they do not."""
+    by_second: bool = False
+    """Whether records hold it for each second, so that its course can be drawn."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,11 @@ class Spec(Model):
     def places(self) -> Mapping[str, Place]:
         """Key -> the hosts that it names."""
         return {}
+
+    @property
+    def sample_bytes(self) -> int | None:
+        """Payload of one of its samples, where no reference is left; None: it has no fixed size."""
+        return None
 
     def problems(self, study: Study, path: Path) -> Iterator[Problem]:
         """What is wrong with it in this study, where `path` leads to it."""

@@ -20,6 +20,7 @@ from netstudy.documents.fields import (
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
 from netstudy.study.places import Place, PlaceValue
+from netstudy.study.references import concrete
 from netstudy.study.workloads.base import (
     LOSSES_PER_RUN,
     STATISTICS,
@@ -54,7 +55,7 @@ class Transfer(Spec):
 
     words: ClassVar[MetricWords] = MetricWords(
         metrics={
-            "goodput_mbps": WorkloadMetric("application bytes moved, as a rate"),
+            "goodput_mbps": WorkloadMetric("application bytes moved, as a rate", by_second=True),
             "goodput_get_mbps": WorkloadMetric(
                 "application bytes from the servers, as a rate, where bytes go both ways"
             ),
@@ -141,13 +142,20 @@ class Transfer(Spec):
     disk; have it on the disk before the transfer ends (fsync), which makes it last longer; discard
     it."""
     data_path: DataPath | None = Field(default=None, alias="data path")
-    """How an FTP server sends a file: `copying` reads it and writes it to the socket, `sendfile`
-    has the kernel send it; without it, `copying`."""
+    """How the sender of an FTP transfer, the server of a get and the client of a put, sends the
+    file: `copying` reads it and writes it to the socket, `sendfile` has the kernel send it; without
+    it, `copying`."""
 
     @property
     def places(self) -> Mapping[str, Place]:
         """The clients and the servers, unless a placement says where both are."""
         return {} if self.placement else {"clients": self.clients, "servers": self.servers}
+
+    @property
+    def sample_bytes(self) -> int | None:
+        """The size of a transfer, of both ways together where data go both ways."""
+        size = concrete(self.size)
+        return None if size is None else size * (2 if concrete(self.direction) == "both" else 1)
 
     def problems(self, study: Study, path: Path) -> Iterator[Problem]:
         """Hosts or placements that are not there, transfers without an end, and settings that have

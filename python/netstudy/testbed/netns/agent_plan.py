@@ -78,7 +78,7 @@ def _instruments(setting: Setting, spec: AgentSpec) -> agent_wire.InstrumentPlan
         if inside[0] == spec
         else None,
         connections_interval_ms=_interval_ms(setting.run, "tcp", {spec.node}),
-        interfaces=(layout.address(spec.endpoint).interface.device,),
+        interfaces=(layout.address(spec.endpoint).device,),
     )
 
 

@@ -239,7 +239,9 @@ def _frames(evidence: Evidence) -> int:
         return sum(
             one["frames_forwarded"] for counted in ports.values() for one in counted.values()
         )
-    received = summed(growth(one, "interface") for one in evidence.interfaces.values())
+    hosts = {host.name for host in evidence.run.network.hosts}
+    read = [one for (host, _), one in evidence.interfaces.items() if host in hosts]
+    received = summed(growth(one, "interface") for one in read)
     return received.get("interface_packets_received", 0)
 
 

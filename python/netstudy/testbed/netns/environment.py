@@ -18,7 +18,7 @@ from netstudy import wire
 from netstudy.store.environment import cpu_name, memory_bytes
 from netstudy.store.nodes import Interface, Machine, NodeEnvironment, Tuning
 from netstudy.testbed.netns import kernel_path
-from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Host, interface_settings
+from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Host, Layout, interface_settings
 from netstudy.testbed.netns.namespaces import run_batch, run_program, within
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.tuning import driver, offloads
@@ -193,8 +193,16 @@ def _kind(host: Host, setting: Setting) -> Any:
             )
             for one in host.interfaces
         ),
-        tuple((one.interface.device, one.tcp.route) for one in host.addresses),
+        tuple((one.device, one.tcp.route) for one in host.addresses),
+        tuple(_virtual(host, layout)),
     )
+
+
+def _virtual(host: Host, layout: Layout) -> Iterator[tuple[str, str]]:
+    """The interfaces of a zone with a stack of its own, with what lies below."""
+    for one in host.addresses:
+        if one.is_apart:
+            yield one.interface.device, interface_settings(one.interface, layout)
 
 
 def watched(setting: Setting) -> dict[str, list[Tuning]]:
@@ -212,8 +220,9 @@ def capture(
     """
     for one in alike(setting):
         devices = [interface.device for interface in one.first.interfaces]
+        devices += [address.device for address in one.first.addresses if address.is_apart]
         cpus = setting.cpus[one.first.node]
-        tunings = [*of_all, *tuned[one.first.node], *_of_processes(setting, one.first.node)]
+        tunings = [*of_all, *tuned[one.first.node], *_of_processes(setting, one.first.machine)]
         tunings = [_of_any_host(tuning) for tuning in tunings]
         yield (one.nodes, _environment(one.first.node, devices, machine, cpus, tunings))
     names = tuple(switch.name for switch in setting.layout.network.switches)

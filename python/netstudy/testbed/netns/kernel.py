@@ -65,7 +65,7 @@ class Kernel:
     qdiscs: frozenset[str]
     """Queue disciplines that an interface accepts."""
     links: frozenset[str]
-    """Kinds of links that can be made: veth, bridge."""
+    """Kinds of links that can be made: veth, bridge, macvlan."""
     packet_sockets: bool
     """Whether a program may receive and send frames (AF_PACKET)."""
     source_routes: bool
@@ -102,7 +102,8 @@ def kernel() -> Kernel:
 def _probe() -> Kernel:
     """Try each capability; in a sandbox."""
     enter()
-    links = frozenset(kind for kind, made in (("veth", _veth()), ("bridge", _bridge())) if made)
+    tried = (("veth", _veth()), ("bridge", _bridge()), ("macvlan", _macvlan()))
+    links = frozenset(kind for kind, made in tried if made)
     return Kernel(
         release=platform.release(),
         tick_ns=round(time.clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9),
@@ -122,6 +123,12 @@ def _veth() -> bool:
 
 def _bridge() -> bool:
     return _works("ip", "link", "add", "b0", "type", "bridge")
+
+
+def _macvlan() -> bool:
+    """On the veth that was made before."""
+    kind = ("type", "macvlan", "mode", "bridge")
+    return _works("ip", "link", "add", "link", "v0", "name", "m0", *kind)
 
 
 def _has_qdisc(kind: str) -> bool:

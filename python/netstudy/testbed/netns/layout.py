@@ -2,14 +2,16 @@
 
 Every host has its own namespace, with an interface `eth0`, `eth1` … for each link. A switch's end
 of a link, `p0`, `p1` …, is in the switches' namespace; a direct link that the kernel carries joins
-two hosts' namespaces. A zone is a further address on its host's interface. All addresses are in one
+two hosts' namespaces. A zone that shares its host's network stack is a further address on its
+host's interface. A zone with a stack of its own has a namespace, and a virtual interface there
+(macvlan) on its host's interface, with an Ethernet address of its own. All addresses are in one
 subnet. Neighbour tables are complete from the start, so that no ARP broadcast disturbs a
 measurement. A host with several addresses sends from each by the interface of that address.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
@@ -33,6 +35,8 @@ SWITCHES: Final = "@switch"
 """The namespace of all switches: a name that no node has."""
 BRIDGE: Final = "br0"
 """The kernel's bridge, where it is the switch."""
+ZONE_DEVICE: Final = "eth0"
+"""The virtual interface of a zone with a network stack of its own."""
 
 _SUBNET = IPv4Network("10.77.0.0/16")
 _FIRST_TABLE = 1_000
@@ -103,9 +107,14 @@ class Interface:
 
     @property
     def mac(self) -> str:
-        """A locally administered address (IEEE 802, 8.2): 02:00:00:00:00:01 for the first."""
-        high, low = divmod(self.number, 256)
-        return f"02:00:00:00:{high:02x}:{low:02x}"
+        """02:00:00:00:00:01 for the first."""
+        return _mac(0, self.number)
+
+
+def _mac(kind: int, number: int) -> str:
+    """A locally administered Ethernet address (IEEE 802, 8.2)."""
+    high, low = divmod(number, 256)
+    return f"02:00:00:{kind:02x}:{high:02x}:{low:02x}"
 
 
 @dataclass(frozen=True)
@@ -117,8 +126,26 @@ class Address:
     number: int
     """Counted from 1, in the order of the nodes."""
     interface: Interface
-    """The interface that packets from this address leave by."""
+    """The host's interface that packets from this address leave by, if they leave the host."""
     tcp: KernelTcp
+    stack: str
+    """The namespace that the address is in: the host's, or that of a zone with a network stack of
+    its own."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the address is in another namespace than its host's interface."""
+        return self.stack != self.interface.host
+
+    @property
+    def device(self) -> str:
+        """The interface of its namespace that has it."""
+        return ZONE_DEVICE if self.is_apart else self.interface.device
+
+    @property
+    def mac(self) -> str:
+        """The Ethernet address that frames for it carry."""
+        return _mac(1, self.number) if self.is_apart else self.interface.mac
 
     @property
     def ip(self) -> str:
@@ -127,13 +154,37 @@ class Address:
 
 
 @dataclass(frozen=True)
+class SwitchAddress:
+    """The address of a switch itself."""
+
+    switch: str
+    number: int
+    """Counted from 1."""
+
+    @property
+    def ip(self) -> str:
+        """10.77.255.254 for the first: hosts count from the other end."""
+        return str(IPv4Address(int(_SUBNET.broadcast_address) - self.number))
+
+    @property
+    def mac(self) -> str:
+        """02:00:00:01:00:01 for the first."""
+        high, low = divmod(self.number, 256)
+        return f"02:00:00:01:{high:02x}:{low:02x}"
+
+
+@dataclass(frozen=True)
 class Host:
-    """A host, with the zones on it."""
+    """A network stack: a host with the zones that share its stack, or a zone with one of its
+    own."""
 
     node: str
     """Its name in records, and its namespace's."""
+    machine: str
+    """The host, whose processors and quota a zone uses."""
     group: wire.Group
     interfaces: tuple[Interface, ...]
+    """The ends of its links; none of a zone."""
     addresses: tuple[Address, ...]
     """One for each interface, then those of its zones."""
     tcp: KernelTcp
@@ -150,10 +201,13 @@ class Layout:
 
     network: wire.Network
     hosts: tuple[Host, ...]
+    """Each host, followed by its zones that have a network stack of their own."""
     switching: Switching
     receive_cpu: int | None
     """The CPU that handles every received frame: on several, frames of a connection would overtake
     each other and look lost. None: the CPU that sent the frame."""
+    polled: tuple[SwitchAddress, ...] = ()
+    """Switches with an address of their own, at which they answer SNMP."""
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -193,7 +247,7 @@ class Layout:
 
     @cached_property
     def _hosts(self) -> dict[str, Host]:
-        """Host or zone -> its host."""
+        """Host or zone -> the network stack that it is in."""
         return {one.node: host for host in self.hosts for one in host.addresses}
 
     @cached_property
@@ -210,14 +264,25 @@ class Layout:
         program takes frames as soon as TCP hands them over."""
         return self.switching == "kernel" or interface.is_direct
 
+    def switch_address(self, switch: str) -> SwitchAddress | None:
+        """The switch's own address; None: nobody polls it."""
+        return next((one for one in self.polled if one.switch == switch), None)
+
     def host_of(self, node: str) -> Host:
-        """The host of a host or a zone."""
+        """The network stack that a host or a zone is in."""
         return self._hosts[node]
 
-    def reached_from(self, interface: Interface) -> Iterator[Address]:
-        """Addresses of other hosts that share a segment with an interface."""
+    def reached_from(self, interface: Interface, stack: str) -> Iterator[Address]:
+        """Addresses of other stacks that share a segment with an interface."""
         segment = self.routes.segments[interface.host, interface.port]
-        return (one for one in self._segments[segment] if one.interface.host != interface.host)
+        return (one for one in self._segments[segment] if one.stack != stack)
+
+    def macs_behind(self, interface: Interface) -> Iterator[str]:
+        """The Ethernet addresses at an interface: its own, then those of zones on it."""
+        yield interface.mac
+        for one in self.addresses:
+            if one.is_apart and one.interface is interface:
+                yield one.mac
 
 
 def make_layout(
@@ -226,21 +291,26 @@ def make_layout(
     *,
     switching: Switching = "user-space",
     receive_cpu: int | None = 0,
+    polled: Iterable[str] = (),
 ) -> Layout:
     """The layout of a network on a kernel, with TCP settings as near to each group's as it has.
+    `polled` are switches that need an address.
 
     Raises StudyError when there are more hosts than addresses.
     """
     ends = _ends(network)
-    needed = len(network.zones) + sum(map(len, ends.values()))
+    of_switches = tuple(map(SwitchAddress, dict.fromkeys(polled), count(1)))
+    needed = len(network.zones) + sum(map(len, ends.values())) + len(of_switches)
     if needed > _SUBNET.num_addresses - 2:
         raise StudyError(f"{needed:,} addresses do not fit into {_SUBNET}")
     interfaces = _interfaces(network, ends, switching)
     addresses = list(_addresses(network, interfaces, kernel))
     hosts = tuple(
-        _host(node, network, interfaces[node.name], addresses, kernel) for node in network.hosts
+        stack
+        for node in network.hosts
+        for stack in _stacks(node, network, interfaces[node.name], addresses, kernel)
     )
-    return Layout(network, hosts, switching, receive_cpu)
+    return Layout(network, hosts, switching, receive_cpu, of_switches)
 
 
 _Ends = Mapping[str, list[tuple[wire.Port, wire.Port, wire.Link]]]
@@ -316,31 +386,35 @@ def _addresses(
             own = interfaces[node.name]
         else:
             own = [one for one in interfaces[node.host] if one.port == node.interface]
+        shares = isinstance(node, wire.Zone) and node.stack == "shared"
+        stack = node.host if isinstance(node, wire.Zone) and shares else node.name
         for interface in own:
             number += 1
             tcp = kernel_tcp(group.tcp, interface.link.mtu_bytes, kernel)
-            yield Address(node.name, number, interface, tcp)
+            yield Address(node.name, number, interface, tcp, stack)
 
 
-def _host(
+def _stacks(
     node: wire.Host,
     network: wire.Network,
     interfaces: list[Interface],
     addresses: list[Address],
     kernel: Kernel,
-) -> Host:
-    zones = {zone.name for zone in network.zones if zone.host == node.name}
+) -> Iterator[Host]:
+    """The host, then its zones that have a stack of their own."""
     group = network.group(node.group)
-    return Host(
+    inside = [one for one in addresses if one.stack == node.name]
+    yield Host(
         node=node.name,
+        machine=node.name,
         group=group,
         interfaces=tuple(interfaces),
-        addresses=(
-            *(one for one in addresses if one.node == node.name),
-            *(one for one in addresses if one.node in zones),
-        ),
+        addresses=tuple(sorted(inside, key=lambda one: one.node != node.name)),
         tcp=kernel_tcp(group.tcp, interfaces[0].link.mtu_bytes, kernel),
     )
+    for one in addresses:
+        if one.is_apart and one.interface.host == node.name:
+            yield Host(one.node, node.name, group, (), (one,), one.tcp)
 
 
 def sysctls(layout: Layout) -> dict[str, Mapping[str, str]]:
@@ -380,35 +454,49 @@ def _device(interface: Interface) -> str:
 
 
 def host_commands(host: Host, layout: Layout) -> list[str]:
-    """Commands of `ip` in a host's namespace, after its interfaces are made."""
+    """Commands of `ip` in a host's namespace, after its interfaces are made. They make the virtual
+    interfaces of zones with a stack of their own, each in the zone's namespace."""
+    devices = {one.device: one.interface for one in host.addresses}
     return [
         "link set lo up",
         *(
             f"address add {one.ip}/{_SUBNET.prefixlen} {_dev(one)} noprefixroute"
             for one in host.addresses
         ),
-        *(_up(one, layout) for one in host.interfaces),
+        *(_up(device, one, layout) for device, one in devices.items()),
         *_own_routes(host, layout),
         *(
-            f"neighbour add {other.ip} lladdr {other.interface.mac} dev {one.device} nud permanent"
+            f"neighbour add {other.ip} lladdr {other.mac} dev {device} nud permanent"
+            for device, one in devices.items()
+            for other in layout.reached_from(one, host.node)
+        ),
+        *(
+            f"link add link {one.interface.device} name {ZONE_DEVICE} netns {one.stack} "
+            f"address {one.mac} {_device(one.interface)} type macvlan mode bridge"
+            for one in layout.addresses
+            if one.is_apart and one.interface in host.interfaces
+        ),
+        *(
+            f"neighbour add {other.ip} lladdr {other.mac} dev {one.device} nud permanent"
             for one in host.interfaces
-            for other in layout.reached_from(one)
+            for other in layout.polled
+            if one.far.node == other.switch
         ),
     ]
 
 
 def _dev(address: Address) -> str:
-    return f"dev {address.interface.device}"
+    return f"dev {address.device}"
 
 
-def _up(interface: Interface, layout: Layout) -> str:
+def _up(device: str, interface: Interface, layout: Layout) -> str:
     queue = f"txqueuelen {interface.nic.transmit_queue_frames}"
-    return f"link set dev {interface.device} arp off {queue} {_bursts(interface, layout)} up"
+    return f"link set dev {device} arp off {queue} {_bursts(interface, layout)} up"
 
 
 def interface_settings(interface: Interface, layout: Layout) -> str:
     """An interface's settings, without its addresses and its peer."""
-    return f"{_device(interface)} {_up(interface, layout)}"
+    return f"{_device(interface)} {_up(interface.device, interface, layout)}"
 
 
 def _own_routes(host: Host, layout: Layout) -> Iterator[str]:
@@ -422,7 +510,7 @@ def _own_routes(host: Host, layout: Layout) -> Iterator[str]:
         yield f"rule add from {one.ip} lookup {table} priority {table}"
     known: set[str] = set()
     for one in (one for one in host.addresses if one.node == host.node):
-        for other in layout.reached_from(one.interface):
+        for other in layout.reached_from(one.interface, host.node):
             if other.ip not in known:
                 known.add(other.ip)
                 yield f"route add {_route(one, f'{other.ip}/32')}"
@@ -466,4 +554,5 @@ def forwarding_commands(layout: Layout) -> list[str]:
 def _forwarding(layout: Layout) -> Iterator[str]:
     for one in layout.switched:
         yield f"link set dev {one.peer[1]} learning off flood off mcast_flood off"
-        yield f"fdb add {one.mac} dev {one.peer[1]} master static"
+        for mac in layout.macs_behind(one):
+            yield f"fdb add {mac} dev {one.peer[1]} master static"

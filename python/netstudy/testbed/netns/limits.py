@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+from netstudy.plan.paths import Routes
 from netstudy.units import format_rate
 from netstudy.wire import Network, Plan, Run
 
@@ -124,13 +125,19 @@ def host_count(network: Network) -> int:
 
 def hardest(plan: Plan) -> list[Run]:
     """The runs of a plan that demand most of a machine, one for each MTU and kind of workload:
-    those with the fastest link, and among these with the most hosts.
+    those with the fastest link, and among these with the most hosts. Runs whose data stay inside of
+    hosts use no link.
     """
     found: dict[tuple[int, str], Run] = {}
-    for run in plan.runs:
+    for run in filter(_uses_links, plan.runs):
         key = mtu_bytes(run.network), run.workload.kind
         found[key] = max(found.get(key, run), run, key=lambda one: _demand(one.network))
     return [found[key] for key in sorted(found)]
+
+
+def _uses_links(run: Run) -> bool:
+    routes = Routes(run.network)
+    return any(routes.route(*pair).hops for pair in run.workload.connected)
 
 
 def _demand(network: Network) -> tuple[int, int]:

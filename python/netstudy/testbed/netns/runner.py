@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from netstudy.testbed.netns.agent_plan import agent_plan
 from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
 from netstudy.testbed.netns.layout import Layout
 from netstudy.testbed.netns.namespaces import in_namespace
+from netstudy.testbed.netns.polling import Poller, communities, pollings
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch, RunSwitch
 from netstudy.testbed.netns.tuning import quotas
@@ -64,12 +65,14 @@ class _Crew:
     setting: Setting
     switch: RunSwitch
     agents: Mapping[AgentSpec, Agent]
+    pollers: Sequence[Poller]
     under_way: UnderWay
     course: _Course = field(default_factory=_Course)
 
     @property
     def processes(self) -> list[Process]:
-        return [*self.agents.values(), *([self.switch.process] if self.switch.process else [])]
+        switch = [self.switch.process] if self.switch.process else []
+        return [*self.agents.values(), *switch, *(one.process for one in self.pollers)]
 
     @property
     def clients(self) -> dict[AgentSpec, Agent]:
@@ -88,12 +91,17 @@ async def carry_out(
     async with AsyncExitStack() as stack:
         groups = stack.enter_context(quotas(setting.quotas))
         processes = RunProcesses(stack, transcript)
-        switch = await _start_switch(setting, processes)
+        known = communities(setting.run)
+        switch = await _start_switch(setting, known, processes)
+        pollers = [
+            await Poller.start(one, setting, known[one.switch], processes)
+            for one in pollings(setting.run)
+        ]
         agents = await _start_agents(setting, token, processes)
         for spec, agent in agents.items():
-            if (group := groups.get(setting.layout.host_of(spec.node).node)) is not None:
+            if (group := groups.get(setting.layout.host_of(spec.node).machine)) is not None:
                 group.write_text(str(agent.process.pid))
-        crew = _Crew(setting, switch, agents, UnderWay(setting.run))
+        crew = _Crew(setting, switch, agents, pollers, UnderWay(setting.run))
         for spec, agent in crew.clients.items():
             agent.on_record = crew.under_way.listener(spec.endpoint, on_progress)
         try:
@@ -223,6 +231,7 @@ async def _pause(crew: _Crew, kind: wire.PhaseKind, *, edge: str | None = None) 
     length_ns = until.ns if isinstance(until, wire.UntilTime) else 0
     if length_ns and edge:
         await _edge(crew, edge)
+    await _poll_on(crew)
     await asyncio.sleep(length_ns / 1e9)
     length_ns = max(length_ns, round(1e9 * _QUIET_S))
     _note(crew, kind, start_ns, max(start_ns, crew.course.quiet_ns) + length_ns)
@@ -236,11 +245,20 @@ async def _go(crew: _Crew) -> None:
     crew.under_way.next_phase()
     for agent in crew.clients.values():
         await agent.send(agent_wire.GoCommand())
+    await _poll_on(crew)
+
+
+async def _poll_on(crew: _Crew) -> None:
+    """Polls go on behind an edge: the first one at once, so that intervals begin with the phase."""
+    for poller in crew.pollers:
+        await poller.go_on()
 
 
 async def _edge(crew: _Crew, name: str) -> None:
     """Read the counters of all processes, while nothing is in flight."""
     crew.course.edges.append(name)
+    for poller in crew.pollers:
+        await poller.snapshot(name)
     for agent in crew.agents.values():
         await agent.send(agent_wire.SnapshotCommand(name=name))
     await crew.switch.snapshot(name)
@@ -253,6 +271,7 @@ async def _gathered(crew: _Crew) -> Evidence:
     """Stop all processes and join their records."""
     setting, course = crew.setting, crew.course
     written = {spec: await _stop(agent) for spec, agent in crew.agents.items()}
+    polls = [await poller.stop() for poller in crew.pollers]
     switched = await crew.switch.stop()
 
     return Evidence(
@@ -269,6 +288,7 @@ async def _gathered(crew: _Crew) -> Evidence:
             for spec, agent in crew.agents.items()
         },
         switch=switched,
+        polls=tuple(polls),
         edges=tuple(course.edges),
         phases=tuple(course.phases),
         burst_bytes=_burst_bytes(setting.layout),
@@ -293,7 +313,9 @@ async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
     return await answered(agent, agent.finish(agent_wire.EndRecord))
 
 
-async def _start_switch(setting: Setting, processes: RunProcesses) -> RunSwitch:
+async def _start_switch(
+    setting: Setting, known: Mapping[str, str], processes: RunProcesses
+) -> RunSwitch:
     if not setting.layout.switched:
         return NoSwitch()
     if setting.layout.switching == "kernel":
@@ -302,6 +324,7 @@ async def _start_switch(setting: Setting, processes: RunProcesses) -> RunSwitch:
         setting.run,
         setting.layout,
         setting.engine,
+        communities=known,
         cpu=setting.pinning.switch,
         time_limit_ms=setting.time_limits.run_ms,
         processes=processes,

@@ -52,9 +52,10 @@ class Setting:
         return replace(specs, observers=tuple(self._observers(specs)))
 
     def _observers(self, specs: AgentSpecs) -> Iterator[AgentSpec]:
-        """An observer for each interface without traffic."""
-        used = (self.layout.address(spec.endpoint).interface for spec in specs.all)
-        read = {(one.host, one.port) for one in used}
+        """An observer for each interface of a host that no other agent reads: without traffic, or
+        with traffic of zones that read virtual interfaces of their own."""
+        used = (self.layout.address(spec.endpoint) for spec in specs.all)
+        read = {(one.stack, one.interface.port) for one in used}
         for host in self.layout.hosts:
             for one in host.interfaces:
                 if (one.host, one.port) not in read:
@@ -70,14 +71,14 @@ class Setting:
     @property
     def quotas(self) -> dict[str, float]:
         """Host -> percent of one CPU for all its processes, zones included."""
-        shares = {host.node: host.group.cpu_quota_pct for host in self.layout.hosts}
+        shares = {host.machine: host.group.cpu_quota_pct for host in self.layout.hosts}
         return {node: share for node, share in shares.items() if share is not None}
 
     @property
     def cpus(self) -> dict[str, float]:
-        """Host -> number of CPUs that its processes may use, by pinning and quota."""
+        """Host or zone -> number of CPUs that its processes may use, by pinning and quota."""
         pinned = 1 if self.pinning.hosts is not None else len(os.sched_getaffinity(0))
-        shares = {host.node: self.quotas.get(host.node) for host in self.layout.hosts}
+        shares = {host.node: self.quotas.get(host.machine) for host in self.layout.hosts}
         return {
             node: pinned if share is None else min(pinned, share / 100)
             for node, share in shares.items()

@@ -30,6 +30,7 @@ from netstudy.testbed.netns.environment import (
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import NAMES, Switching, make_layout
 from netstudy.testbed.netns.network import network
+from netstudy.testbed.netns.polling import polled_switches
 from netstudy.testbed.netns.runner import OnProgress, carry_out
 from netstudy.testbed.netns.sandbox import file_folders
 from netstudy.testbed.netns.setting import SILENCE_S, Setting, cpu_pinning
@@ -93,7 +94,13 @@ def supervise(
     needed = {folder for work in works for folder in traffic_of(work).folders(work)}
     with file_folders(needed, captures) if needed else nullcontext():
         for done, run in enumerate(plan.runs):
-            layout = make_layout(run.network, kernel, switching=switching, receive_cpu=own.hosts)
+            layout = make_layout(
+                run.network,
+                kernel,
+                switching=switching,
+                receive_cpu=own.hosts,
+                polled=polled_switches(run),
+            )
             setting = Setting(run, layout, engine, own, silence_s)
             transcripts = captures / f"{run.id}{CAPTURE}" if captures else None
             tell = partial(_tell, progress, done)

@@ -58,13 +58,14 @@ class EngineSwitch:
         layout: Layout,
         engine: Path,
         *,
+        communities: Mapping[str, str],
         cpu: int | None,
         time_limit_ms: int,
         processes: RunProcesses,
     ) -> EngineSwitch:
-        """Start the switches' program in its namespace, as a process of the run. Raises
-        NodeError."""
-        plan = switch_plan(run, layout, cpu, time_limit_ms)
+        """Start the switches' program in its namespace, as a process of the run; `communities` are
+        those of switches that are polled. Raises NodeError."""
+        plan = switch_plan(run, layout, cpu, time_limit_ms, communities)
         command = [*in_namespace(SWITCHES), str(engine), "switch"]
         process = await processes.start(SWITCH, command, plan, _RECORD)
         await ready(process, switch_wire.SwitchReady)
@@ -137,12 +138,17 @@ def _counters(queue: Mapping[str, Any]) -> dict[str, int]:
 
 
 def switch_plan(
-    run: wire.Run, layout: Layout, cpu: int | None, time_limit_ms: int
+    run: wire.Run,
+    layout: Layout,
+    cpu: int | None,
+    time_limit_ms: int,
+    communities: Mapping[str, str],
 ) -> switch_wire.SwitchPlan:
     """The plan of the switches' program: all switches, and the links that the kernel does not
     carry."""
     hosts = {(one.host, one.port): one for one in layout.interfaces}
     direct = {id(one.link) for one in layout.interfaces if one.is_direct}
+    macs = {one.peer[1]: tuple(layout.macs_behind(one)) for one in layout.switched}
     return switch_wire.SwitchPlan(
         run=run.id,
         time_limit_ms=time_limit_ms,
@@ -155,13 +161,14 @@ def switch_plan(
                 forwarding=switch.forwarding,
                 latency_ns=switch.latency_ns,
                 ecn_threshold_bytes=switch.ecn_threshold_bytes,
+                management=_management(layout, switch.name, communities),
             )
             for switch in run.network.switches
         ),
         links=tuple(
             switch_wire.SwitchLink(
-                a=_end(link.a, hosts),
-                b=_end(link.b, hosts),
+                a=_end(link.a, hosts, macs),
+                b=_end(link.b, hosts, macs),
                 delay_ns=link.delay_ns,
                 mtu_bytes=link.mtu_bytes,
             )
@@ -177,7 +184,22 @@ def switch_plan(
     )
 
 
-def _end(end: wire.Port, hosts: Mapping[tuple[str, str], Interface]) -> switch_wire.SwitchLinkEnd:
+def _management(
+    layout: Layout, switch: str, communities: Mapping[str, str]
+) -> switch_wire.Management | None:
+    address = layout.switch_address(switch)
+    if address is None:
+        return None
+    return switch_wire.Management(mac=address.mac, ip=address.ip, community=communities[switch])
+
+
+def _end(
+    end: wire.Port,
+    hosts: Mapping[tuple[str, str], Interface],
+    macs: Mapping[str, tuple[str, ...]],
+) -> switch_wire.SwitchLinkEnd:
     own = hosts.get((end.node, end.name))
-    host = None if own is None else switch_wire.SwitchHost(interface=own.peer[1], mac=own.mac)
+    host = None
+    if own is not None:
+        host = switch_wire.SwitchHost(interface=own.peer[1], macs=macs[own.peer[1]])
     return switch_wire.SwitchLinkEnd(node=end.node, port=end.name, rate_bps=end.rate_bps, host=host)

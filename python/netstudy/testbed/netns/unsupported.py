@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from netstudy import wire
+from netstudy.errors import TestbedError
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
+from netstudy.testbed.real.secrets import secret
 from netstudy.testbed.workloads import traffic_of
 
 _OF_ANOTHER_TCP = ("fack", "rfc")
@@ -79,21 +81,27 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
             yield f"Host {host.name} lives on {host.machine}; namespaces are on this machine alone."
         ends = [end for link in network.links for end in link.ports if end.node == host.name]
         zones = [zone for zone in network.zones if zone.host == host.name]
-        if len(ends) + len(zones) > 1 and not kernel.source_routes:
+        inside = [zone for zone in zones if zone.stack == "shared"]
+        if len(ends) + len(inside) > 1 and not kernel.source_routes:
             yield (
                 f"Host {host.name} has several addresses, and {kernel.name} here has no routes by "
                 "source address (CONFIG_IP_MULTIPLE_TABLES)."
             )
         group = network.group(host.group)
         own = kernel_tcp(group.tcp, 1500, kernel)
+        if len(inside) < len(zones) and "macvlan" not in kernel.links:
+            yield (
+                f"The zones of {host.name} have network stacks of their own, and {kernel.name} "
+                "here makes no virtual interfaces (CONFIG_MACVLAN): write stack: shared."
+            )
         for zone in zones:
-            inside = network.group(zone.group)
-            if inside.cpu_quota_pct != group.cpu_quota_pct:
+            said = network.group(zone.group)
+            if said.cpu_quota_pct != group.cpu_quota_pct:
                 yield (
                     f"Zone {zone.name} has another cpu_quota than its host {host.name}, whose "
                     "quota is for the processes of both."
                 )
-            if kernel_tcp(inside.tcp, 1500, kernel).sysctls != own.sysctls:
+            if zone.stack == "shared" and kernel_tcp(said.tcp, 1500, kernel).sysctls != own.sysctls:
                 yield (
                     f"Zone {zone.name} has another TCP than its host {host.name}, whose kernel "
                     "settings it shares."
@@ -122,7 +130,7 @@ def _instruments(run: wire.Run, switching: Switching) -> Iterator[str]:
     for one in run.instruments:
         at_switch = one.node in switches
         if one.kind == "snmp":
-            yield "Switches here answer no SNMP: read their ports with the instrument 'ports'."
+            yield from _poll(one, switching)
         elif one.kind == "ports" and switching == "kernel":
             yield "The kernel's bridge is not read at intervals: use --testbed netns."
         elif (one.kind == "ports") != at_switch:
@@ -135,8 +143,34 @@ def _instruments(run: wire.Run, switching: Switching) -> Iterator[str]:
     yield from _sampled_differently(run)
 
 
+def _poll(poll: wire.Instrument, switching: Switching) -> Iterator[str]:
+    if switching == "kernel":
+        yield "The kernel's bridge answers no SNMP: use --testbed netns."
+        return
+    if poll.from_ is None:
+        yield (
+            f"Nobody polls {poll.node}: write from: with an idle host that is linked to it, in the "
+            "instrument snmp."
+        )
+    if poll.access is not None and poll.access.user is not None:
+        yield (
+            f"{poll.node} is an emulated switch and answers SNMPv2c alone: leave out user and its "
+            "passwords, in the study or in its variant for netns."
+        )
+    if poll.access is not None and poll.access.community is not None:
+        try:
+            secret(poll.access.community, f"the community of {poll.node}")
+        except TestbedError as error:
+            yield f"{str(error)[:1].upper()}{str(error)[1:]}."
+
+
 def _sampled_differently(run: wire.Run) -> Iterator[str]:
     """An agent has one interval for each kind."""
+    communities: dict[str, wire.SecretSource | None] = {}
+    for one in run.instruments:
+        source = None if one.access is None else one.access.community
+        if one.kind == "snmp" and communities.setdefault(one.node, source) != source:
+            yield f"The switch {one.node} has one community, and two are named for it."
     every: dict[tuple[str, str], int] = {}
     for one in run.instruments:
         if one.kind in ("host", "tcp") and every.setdefault((one.kind, one.node), one.every_ns) != (
@@ -147,13 +181,25 @@ def _sampled_differently(run: wire.Run) -> Iterator[str]:
 
 def _pairs(run: wire.Run) -> Iterator[str]:
     """Two interfaces of one host would talk inside of it, and not over their links."""
-    zones = {zone.name for zone in run.network.zones}
+    zones = {zone.name: zone for zone in run.network.zones}
     for client, server in run.workload.connected:
         host, other = client.partition("@")[0], server.partition("@")[0]
+        yield from _with_own_zone(zones, host, other)
         if host == other and host not in zones:
             yield (
                 f"{client} talks to {server}, which is the same host: its kernel hands such data "
                 "over inside; put the two ends into zones to measure that, or on two hosts."
+            )
+
+
+def _with_own_zone(zones: Mapping[str, wire.Zone], *ends: str) -> Iterator[str]:
+    """A virtual interface does not reach the interface that it is on."""
+    for end, other in (ends, ends[::-1]):
+        zone = zones.get(end)
+        if zone is not None and zone.stack == "own" and zone.host == other:
+            yield (
+                f"{end} has a network stack of its own and does not reach that of its host "
+                f"{other}: put the other end into a zone too, or write stack: shared."
             )
 
 
@@ -183,6 +229,12 @@ def _hosts(network: wire.Network) -> Iterator[str]:
         said = sorted(name for name in modelled if getattr(nic, name) != getattr(usual, name))
         if said:
             yield f"The hosts are this machine: {', '.join(said)} of {profile} are not imposed."
+    for group in network.groups:
+        parts = ("local_path", "cpu", "bus", "disk")
+        if said := [part for part in parts if getattr(group, part) is not None]:
+            are = "are" if len(said) > 1 else "is"
+            what = f"{', '.join(said)} of {group.profile} {are}"
+            yield f"The hosts are this machine: {what} not imposed."
 
 
 def _queues(layout: Layout) -> Iterator[str]:
@@ -223,8 +275,14 @@ def _switch(switch: wire.Switch) -> Iterator[str]:
 
 
 def _zones(network: wire.Network) -> Iterator[str]:
-    if network.zones:
+    stacks = {zone.stack for zone in network.zones}
+    if "shared" in stacks:
         yield (
-            "Two zones of one host talk over its loopback, in packets of up to 65,536 bytes, and "
-            "touch no link, whichever interfaces they are bound to."
+            "Two zones that share their host's network stack talk over its loopback, in packets of "
+            "up to 65,536 bytes, and touch no link, whichever interfaces they are at."
+        )
+    if "own" in stacks:
+        yield (
+            "Two zones with network stacks of their own talk over virtual interfaces (macvlan): "
+            "inside of their host at the same interface, over the wire at two."
         )

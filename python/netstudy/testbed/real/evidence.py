@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 from netstudy import wire
 from netstudy.plan.paths import Routes
 from netstudy.testbed.real.agent_specs import AgentSpec, AgentSpecs
+from netstudy.testbed.real.snmp import Polls
 from netstudy.testbed.real.switch_wire import (
     SwitchClock,
     SwitchDrops,
@@ -36,9 +37,9 @@ class AgentEvidence:
 
     spec: AgentSpec
     host: str
-    """The host whose counters it reads."""
+    """The host whose counters it reads, or the zone with a network stack of its own."""
     interface: str
-    """The port, in the plan, of the interface that it reads."""
+    """The port, in the plan, of the interface that it reads, or that its zone's is on."""
     snapshots: Mapping[str, SnapshotRecord]
     """Edge -> the counters there."""
     records: tuple[AgentRecord, ...]
@@ -113,7 +114,7 @@ class UserSpaceSwitches:
         return Readings(
             taken.at_ns,
             {
-                switch: {port: counted.model_dump() for port, counted in ports.items()}
+                switch: {port: counted.by_name for port, counted in ports.items()}
                 for switch, ports in taken.counters.items()
             },
         )
@@ -162,6 +163,8 @@ class Evidence:
     """The edges at which counters were read, in order."""
     phases: tuple[wire.PhaseTimes, ...]
     """The phases that took place, in order."""
+    polls: tuple[Polls, ...] = ()
+    """What pollers read by SNMP."""
     burst_bytes: int = 0
     """Bytes that a link's queue may send faster than its rate after it was idle."""
     machine: str = "machine"
@@ -189,12 +192,14 @@ class Evidence:
         return found
 
     def agents_of(self, host: str) -> list[AgentEvidence]:
-        """All agents of a host."""
-        return [agent for agent in self.agents.values() if agent.host == host]
+        """All agents of a host, those in its zones included; or of a zone."""
+        inside = {zone.name for zone in self.run.network.zones if zone.host == host}
+        return [agent for agent in self.agents.values() if agent.host in (host, *inside)]
 
     @cached_property
     def interfaces(self) -> dict[tuple[str, str], AgentEvidence]:
-        """Host and port -> the agent that reads that interface."""
+        """Host and port -> the agent that reads that interface; a zone with a network stack of its
+        own has one too."""
         found: dict[tuple[str, str], AgentEvidence] = {}
         for spec in self.specs.all:
             agent = self.agents[spec]
@@ -205,6 +210,12 @@ class Evidence:
     def routes(self) -> Routes:
         """The paths through the network."""
         return Routes(self.run.network)
+
+    def below(self, agent: AgentEvidence) -> AgentEvidence | None:
+        """The agent that reads the host's interface below an agent's own, virtual or not; None:
+        there is none."""
+        host = {zone.name: zone.host for zone in self.run.network.zones}.get(agent.host, agent.host)
+        return self.interfaces.get((host, agent.interface))
 
     @property
     def measure(self) -> wire.PhaseTimes:

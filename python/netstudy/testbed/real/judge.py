@@ -7,6 +7,8 @@ from itertools import chain
 
 from netstudy.testbed.real.counters import machine_growth
 from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.laws import port_growth
+from netstudy.testbed.real.snmp import SLOWER, Polls, discontinuities, unanswered
 from netstudy.testbed.real.switch_wire import SwitchClock
 from netstudy.testbed.real.wire import SamplesRecord
 from netstudy.testbed.workloads import traffic_of
@@ -32,6 +34,7 @@ def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
         *_steal(evidence),
         *_generators(evidence),
         *_probing(evidence),
+        *chain.from_iterable(_polls(evidence, one) for one in evidence.polls),
     )
 
 
@@ -75,6 +78,70 @@ def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
         exceeded=bool(dropped),
         invalidates=bool(dropped),
         evidence="/proc/net/softnet_stat, second column, of the whole machine",
+    )
+
+
+def _polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
+    """Whether a switch answered each poll with counters of its own age, at a port without other
+    traffic."""
+    phase = evidence.measure
+    silent = unanswered(polls, phase.start_ns, phase.end_ns)
+    yield TestbedLimit(
+        name=f"SNMP polls of {polls.switch} without an answer",
+        value=len(silent),
+        allowed=0,
+        exceeded=bool(silent),
+        evidence=f"{silent[0]}; each is a gap"
+        if silent
+        else f"polls each {polls.every_ns / 1e9:g} s",
+    )
+    broken = discontinuities(polls, phase.start_ns, phase.end_ns)
+    yield TestbedLimit(
+        name=f"moments at which counters of {polls.switch} began anew, by SNMP",
+        value=len(broken),
+        allowed=0,
+        exceeded=bool(broken),
+        evidence=f"{broken[0]}; each is a gap" if broken else "sysUpTime, discontinuity, counters",
+    )
+    yield _refresh(polls)
+    yield from _beside_polls(evidence, polls)
+
+
+def _refresh(polls: Polls) -> TestbedLimit:
+    """An agent that refreshes its counters at the pace of the polls, or faster, shows new ones at
+    each poll."""
+    found_ns = polls.refresh_ns
+    evidence = "too few polls showed new counters to tell"
+    every = f"polls each {polls.every_ns / 1e9:g} s"
+    if polls.is_slow and found_ns is not None:
+        evidence = (
+            f"{every} showed new counters each {found_ns / 1e9:.2f} s; those between are left out, "
+            "so rates are means over that time"
+        )
+    elif found_ns is not None:
+        evidence = f"{every} showed new counters each time, so they are refreshed as often or more"
+    return TestbedLimit(
+        name=f"time between refreshes of the counters that {polls.switch} shows by SNMP",
+        value=None if found_ns is None else round(found_ns / 1e9, 3),
+        allowed=round(SLOWER * polls.every_ns / 1e9, 3),
+        unit="s",
+        exceeded=polls.is_slow,
+        evidence=evidence,
+    )
+
+
+def _beside_polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
+    own = port_growth(evidence).get(polls.switch, {}).get(polls.own_port)
+    if own is None or "frames_consumed" not in own:
+        return
+    others = own["frames_received"] - own["frames_consumed"]
+    others += own["frames_forwarded"] - own["frames_originated"]
+    yield TestbedLimit(
+        name=f"frames at the port of {polls.from_} that are no polls",
+        value=others,
+        allowed=0,
+        exceeded=others != 0,
+        evidence=f"{own['frames_consumed']} requests, {own['frames_originated']} answers",
     )
 
 

@@ -80,11 +80,18 @@ def _of_switches(ports: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterat
     for switch, counted in ports.items():
         if not all("frames_received" in one for one in counted.values()):
             continue
-        came = sum(one["frames_received"] for one in counted.values())
-        names = ("frames_forwarded", "frames_dropped", "frames_unaddressed")
-        went = sum(one[name] for one in counted.values() for name in names)
+        came = sum(
+            _counted(one, "frames_received", "frames_originated") for one in counted.values()
+        )
+        names = ("frames_forwarded", "frames_dropped", "frames_unaddressed", "frames_consumed")
+        went = sum(_counted(one, *names) for one in counted.values())
         if came != went:
-            yield f"{switch} received {came}, forwarded or dropped {went}"
+            yield f"{switch} received or made {came}, forwarded, dropped or took {went}"
+
+
+def _counted(port: Mapping[str, int], *names: str) -> int:
+    """Only a switch that is polled has frames of its own."""
+    return sum(port.get(name, 0) for name in names)
 
 
 def _directions(

@@ -1,19 +1,20 @@
 """Cross-checks of a run: independent instruments that counted the same thing are compared.
 
 The instruments: the applications' own bytes, TCP_INFO of each connection, the TCP counters of each
-namespace, interfaces, and the switches' ports. An interface counts 4 bytes less for a frame than a
-switch, which includes the check sequence (IEEE 802.3, 3.1.1).
+namespace, interfaces, the switches' ports, and what these show by SNMP. An interface counts 4 bytes
+less for a frame than a switch, which includes the check sequence (IEEE 802.3, 3.1.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from netstudy.testbed.real.counters import growth, summed
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.laws import port_growth
+from netstudy.testbed.real.snmp import Polls
 from netstudy.testbed.workloads import traffic_of
 from netstudy.units import (
     CHECK_SEQUENCE_BYTES,
@@ -21,8 +22,12 @@ from netstudy.units import (
     IP_TCP_HEADER_BYTES,
     TIMESTAMPS_BYTES,
 )
-from netstudy.wire import MEASURE_END, MEASURE_START, Reconciliation
+from netstudy.wire import MEASURE_END, MEASURE_START, Reconciliation, Role
 
+_SHORTEST_FRAME_BYTES = 64  # IEEE 802.3, 4.4.2
+_COMMANDS = 0.01
+"""Share of a protocol's own bytes beside the application's that is not counted one by one."""
+_SLOW = "the agent shows what it counted up to its last refresh"
 _DUPLICATE_REPORT_BYTES = 12
 """A SACK option with one block, padded (RFC 2018, 3; RFC 2883)."""
 
@@ -51,11 +56,18 @@ class _Counted:
         return summed(growth(one, "host") for one in self.senders)
 
     @cached_property
-    def receivers(self) -> list[AgentEvidence]:
-        """One agent for each interface that receives data and sends none."""
+    def receiving(self) -> list[AgentEvidence]:
+        """One agent for each host, or zone with a stack of its own, and interface of it that
+        receives data and sends none."""
         sending = {one.host for one in self.senders}
         found = self.evidence.interfaces.values()
         return [one for one in found if one.host not in sending and one.spec.role != "observer"]
+
+    @cached_property
+    def receivers(self) -> list[AgentEvidence]:
+        """One agent for each interface of a host that receives data and sends none."""
+        sending = set(map(id, _below(self.evidence, self.senders)))
+        return [one for one in _below(self.evidence, self.receiving) if id(one) not in sending]
 
     @cached_property
     def received(self) -> dict[str, int]:
@@ -107,6 +119,12 @@ class _Counted:
         )
 
 
+def _below(evidence: Evidence, agents: Iterable[AgentEvidence]) -> list[AgentEvidence]:
+    """One agent for each interface of a host that these agents' data use, if they leave it."""
+    found = (evidence.below(one) for one in agents)
+    return list({id(one): one for one in found if one is not None}.values())
+
+
 def _growth_of(agent: AgentEvidence, number: int) -> Mapping[str, int]:
     first, last = (agent.connection(number, edge) for edge in (MEASURE_START, MEASURE_END))
     return {name: value - first.tcp.get(name, 0) for name, value in last.tcp.items()}
@@ -115,7 +133,7 @@ def _growth_of(agent: AgentEvidence, number: int) -> Mapping[str, int]:
 def reconciliation(evidence: Evidence) -> tuple[Reconciliation, ...]:
     """Every check whose counters exist, whether it holds or not."""
     found = _Counted(evidence)
-    checks = [_forwarded, _frame_bytes, _losses, _flows, _timeouts, _into_switch]
+    checks = [_forwarded, _frame_bytes, _losses, _flows, _timeouts, _into_switch, _polled]
     work = evidence.run.workload
     if traffic_of(work).is_all_payload(work):
         checks = [_payload, _forwarded, _frame_bytes, _wire, *checks[2:]]
@@ -168,7 +186,7 @@ def _wire(found: _Counted) -> Iterator[Reconciliation]:
     frames = found.received["interface_packets_received"]
     retransmitted = found.sent.get("segments_retransmitted", 0)
     copies = max(retransmitted - (found.dropped or 0), 0)
-    reports = summed(growth(one, "host") for one in found.receivers).get("dsacks_received", 0)
+    reports = summed(growth(one, "host") for one in found.receiving).get("dsacks_received", 0)
     header_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options
     yield _compared(
         "bytes of the interfaces that receive data = payload and headers of its frames",
@@ -191,7 +209,7 @@ def _segment(found: _Counted) -> tuple[int, int]:
 
 def _wire_payload(found: _Counted) -> int:
     """Payload that reached the receivers over links, summed over their connections."""
-    hosts = {one.host for one in found.receivers}
+    hosts = {one.host for one in found.receiving}
     total = 0
     for agent in found.evidence.agents.values():
         if agent.host not in hosts:
@@ -259,8 +277,8 @@ def _timeouts(found: _Counted) -> Iterator[Reconciliation]:
 
 def _into_switch(found: _Counted) -> Iterator[Reconciliation]:
     sending = {one.host for one in found.senders}
-    interfaces = [one for one in found.evidence.interfaces.values() if one.host in sending]
-    sent = summed(growth(one, "interface") for one in interfaces)
+    own = [one for one in found.evidence.interfaces.values() if one.host in sending]
+    sent = summed(growth(one, "interface") for one in _below(found.evidence, own))
     if "interface_packets_sent" in sent and len(found.ports) == 1 and found.receivers:
         port = found.to_receivers
         yield _compared(
@@ -269,6 +287,121 @@ def _into_switch(found: _Counted) -> Iterator[Reconciliation]:
             sent["interface_packets_sent"],
             port.get("frames_forwarded", 0) + port.get("frames_dropped", 0),
         )
+
+
+def _polled(found: _Counted) -> Iterator[Reconciliation]:
+    """What SNMP shows of a port, against the switch itself, the interface behind the port and the
+    application there. Polls at the edges of the phase are made while nothing is in flight."""
+    asked = {(one.node, one.port) for one in found.evidence.run.instruments if one.kind == "snmp"}
+    for polls in found.evidence.polls:
+        for samples in polls.samples:
+            if (polls.switch, samples.port) in asked:
+                yield from _polled_port(found, _Polled(found, polls, samples.port))
+
+
+@dataclass(frozen=True)
+class _Polled:
+    """A port that was polled."""
+
+    found: _Counted
+    polls: Polls
+    port: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.polls.switch} {self.port}"
+
+    def growth(self, counter: str) -> int | None:
+        edges = self.polls.edges
+        if MEASURE_START not in edges or MEASURE_END not in edges:
+            return None
+        course = self.polls.course(self.port)
+        return course.growth(counter, edges[MEASURE_START], edges[MEASURE_END])
+
+    def tolerance(self, growth: int) -> int:
+        """An agent that is slow shows, at either edge, what was counted up to a refresh before."""
+        if not self.polls.is_slow or self.polls.refresh_ns is None:
+            return 0
+        return round(2 * growth * self.polls.refresh_ns / self.found.evidence.counted_ns)
+
+    @cached_property
+    def behind(self) -> AgentEvidence | None:
+        """The agent that reads the interface behind the port; None: there is another switch."""
+        for link in self.found.evidence.run.network.links:
+            for end, far in (link.ports, link.ports[::-1]):
+                if (end.node, end.name) == (self.polls.switch, self.port):
+                    return self.found.evidence.interfaces.get((far.node, far.name))
+        return None
+
+
+def _polled_port(found: _Counted, polled: _Polled) -> Iterator[Reconciliation]:
+    own = found.ports.get(polled.polls.switch, {}).get(polled.port, {})
+    for counter, what in (("bytes_received", "came in"), ("bytes_forwarded", "went out")):
+        shown = polled.growth(counter)
+        if shown is not None and counter in own:
+            yield _compared(
+                f"bytes that {what} at {polled.name}, by SNMP = by the switch itself",
+                shown,
+                own[counter],
+                tolerance=polled.tolerance(shown),
+                explained=_SLOW,
+            )
+    shown = polled.growth("bytes_received")
+    if polled.behind is None or shown is None:
+        return
+    host, sent = polled.behind.host, growth(polled.behind, "interface")
+    if "interface_bytes_sent" in sent:
+        frames = sent["interface_packets_sent"]
+        yield _compared(
+            f"bytes that came in at {polled.name}, by SNMP = bytes that the interface of {host} "
+            "sent, and check sequences",
+            shown,
+            sent["interface_bytes_sent"] + CHECK_SEQUENCE_BYTES * frames,
+            tolerance=polled.tolerance(shown) + _padding_bytes(found) * frames,
+            explained="short frames are padded on the wire" if _padding_bytes(found) else _SLOW,
+        )
+        yield from _application(found, polled, shown)
+
+
+def _padding_bytes(found: _Counted) -> int:
+    """Bytes that an acknowledgment lacks to the shortest frame."""
+    options, _ = _segment(found)
+    frame_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options + CHECK_SEQUENCE_BYTES
+    return max(_SHORTEST_FRAME_BYTES - frame_bytes, 0)
+
+
+def _application(found: _Counted, polled: _Polled, shown: int) -> Iterator[Reconciliation]:
+    """Payload that applications received from the host behind the port, and the headers of all
+    frames that came in there."""
+    assert polled.behind is not None, "the caller has looked"
+    evidence, host = found.evidence, polled.behind.host
+    frames = polled.growth("frames_received")
+    payload = 0
+    ends: tuple[tuple[Role, Role], ...] = (("client", "server"), ("server", "client"))
+    for row in evidence.specs.workload:
+        for role, other in ends:
+            sender, _ = evidence.specs.end(row, role)
+            if evidence.agents[sender].host == host:
+                payload += evidence.connection_growth(row, other)[0]
+    if frames is None or not payload:
+        return
+    options, full_payload = _segment(found)
+    header_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options + CHECK_SEQUENCE_BYTES
+    again = growth(evidence.hosts[host], "host").get("segments_retransmitted", 0)
+    all_payload = traffic_of(evidence.run.workload).is_all_payload(evidence.run.workload)
+    tolerance = polled.tolerance(shown) + again * full_payload + _padding_bytes(found) * frames
+    yield _compared(
+        f"bytes that came in at {polled.name}, by SNMP = what applications received from {host}, "
+        "and headers of its frames",
+        shown,
+        payload + frames * header_bytes,
+        tolerance=tolerance if all_payload else tolerance + round(_COMMANDS * shown),
+        explained=(
+            f"{again} segments were sent again"
+            if all_payload
+            else "commands, replies, and the opening and closing of their connections"
+        ),
+    )
 
 
 def _compared(

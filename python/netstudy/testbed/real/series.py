@@ -14,7 +14,12 @@ from netstudy.testbed.real.wire import ConnectionSeriesRecord, SamplesRecord
 
 def series(evidence: Evidence) -> tuple[wire.Series, ...]:
     """All series, from the start of the run to its end."""
-    return (*_of_hosts(evidence), *_of_connections(evidence), *_of_ports(evidence))
+    return (
+        *_of_hosts(evidence),
+        *_of_connections(evidence),
+        *_of_ports(evidence),
+        *_of_polls(evidence),
+    )
 
 
 def _of_hosts(evidence: Evidence) -> Iterator[wire.Series]:
@@ -100,3 +105,20 @@ def _of_ports(evidence: Evidence) -> Iterator[wire.Series]:
             at_ns=record.at_ns,
             values=values,
         )
+
+
+def _of_polls(evidence: Evidence) -> Iterator[wire.Series]:
+    """The ports that were asked for. A poll without an answer has no values; where
+    `discontinuities` grows, the growth of the other counters is not known."""
+    asked = {(one.node, one.port) for one in evidence.run.instruments if one.kind == "snmp"}
+    for polls in evidence.polls:
+        for one in polls.samples:
+            if (polls.switch, one.port) in asked:
+                course = polls.course(one.port)
+                yield wire.Series(
+                    node=polls.switch,
+                    port=one.port,
+                    instrument="snmp",
+                    at_ns=course.at_ns,
+                    values=dict(course.values),
+                )

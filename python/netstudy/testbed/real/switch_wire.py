@@ -20,6 +20,28 @@ SWITCH_PLAN_SCHEMA: Final = "netstudy/switch/2"
 SWITCH_RECORD_SCHEMA: Final = "netstudy/switch-record/2"
 
 
+FRAMES_RECEIVED_BY_SIZE: Final = (
+    "frames_received_64",
+    "frames_received_65_127",
+    "frames_received_128_255",
+    "frames_received_256_511",
+    "frames_received_512_1023",
+    "frames_received_1024_1518",
+    "frames_received_over_1518",
+)
+"""Counters of received frames by size, check sequence included: the classes of RMON's
+etherStatsTable (RFC 2819, 5), and longer frames."""
+
+
+class Management(Wire):
+    """The switch's own address, at which it answers SNMPv2c (UDP port 161)."""
+
+    mac: str = Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")
+    ip: str
+    community: str = Field(repr=False)
+    """Requests with another one are not answered."""
+
+
 class SwitchElement(Wire):
     """A switch."""
 
@@ -28,6 +50,8 @@ class SwitchElement(Wire):
     forwarding: Literal["store-and-forward", "cut-through"] = "store-and-forward"
     latency_ns: int = Field(default=0, ge=0)
     ecn_threshold_bytes: int | None = Field(default=None, ge=0)
+    management: Management | None = None
+    """None: it has no address."""
 
 
 class SwitchHost(Wire):
@@ -35,8 +59,8 @@ class SwitchHost(Wire):
 
     interface: str
     """The network interface towards it, in the network namespace of the process."""
-    mac: str = Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")
-    """Its Ethernet address there: only frames for this address leave by the link."""
+    macs: tuple[Annotated[str, Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")], ...]
+    """Its Ethernet addresses there, its zones' included: only frames for them leave by the link."""
 
 
 class SwitchLinkEnd(Wire):
@@ -123,6 +147,20 @@ class SwitchPortCounters(Wire):
     queue_bytes_max: int
     frames_unaddressed: int
     """Frames that arrived at this port for an address that no other port leads to."""
+    frames_consumed: int
+    """Frames that arrived at this port for the switch itself: polls."""
+    frames_originated: int
+    """Frames that the switch itself sent by this port, which are among those forwarded or
+    dropped."""
+    frames_received_by_size: tuple[int, int, int, int, int, int, int]
+    """By the names of FRAMES_RECEIVED_BY_SIZE."""
+
+    @property
+    def by_name(self) -> dict[str, int]:
+        """All counters, each a number."""
+        counted: dict[str, int] = self.model_dump(exclude={"frames_received_by_size"})
+        sizes = zip(FRAMES_RECEIVED_BY_SIZE, self.frames_received_by_size, strict=True)
+        return counted | dict(sizes)
 
 
 class SwitchSnapshot(Wire):

@@ -206,7 +206,7 @@ class FolderStore(Wire):
 
 FileStore = Annotated[MemoryStore | FolderStore, Field(discriminator="kind")]
 DataPath = Literal["copying", "sendfile"]
-"""How a server sends a file: by reading it and writing to the socket, or by sendfile(2)."""
+"""How a file is sent: by reading it and writing to the socket, or by sendfile(2)."""
 
 
 class FtpLogin(Wire):
@@ -241,6 +241,7 @@ class FtpClient(Wire):
     path: str = "data"
     """Name of the file at the server; of a put, the connection's number there is added to it."""
     store: FileStore = MemoryStore()
+    data_path: DataPath = "copying"
     login: FtpLogin | None = None
     """By which name it logs in; None: as an agent of the run, by its token."""
     verify: bool = True

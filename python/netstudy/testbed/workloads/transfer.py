@@ -51,6 +51,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
                 size_bytes=_file_bytes(work),
                 path="data" if work.direction == "get" else "upload",
                 store=_store(work.ftp, "client" in work.sending),
+                data_path=_data_path(work.ftp, "client" in work.sending),
                 pause_ns=work.pause_ns,
                 warmup=until(run, "warm-up"),
                 measure=until(run, "measure"),
@@ -76,7 +77,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
                 direction=_way(work),
                 size_bytes=_file_bytes(work),
                 store=_store(work.ftp, "server" in work.sending),
-                data_path=work.ftp.data_path,
+                data_path=_data_path(work.ftp, "server" in work.sending),
             )
         return agent_wire.TransferServer(
             direction=work.direction, size=_size(run), request_bytes=work.request_bytes
@@ -275,6 +276,10 @@ def _way(work: wire.Transfer) -> Literal["get", "put"]:
 def _file_bytes(work: wire.Transfer) -> int:
     assert work.size_bytes is not None, "a plan of files by FTP has their size"
     return work.size_bytes
+
+
+def _data_path(ftp: wire.Ftp, sends: bool) -> agent_wire.DataPath:
+    return ftp.data_path if sends else "copying"
 
 
 def _store(ftp: wire.Ftp, sends: bool) -> agent_wire.FileStore:

@@ -315,3 +315,30 @@ def test_a_metric_says_what_where_and_when(name: str, title: str) -> None:
     metric = node_metric(name)
     assert isinstance(metric, Metric)
     assert (metric.name, metric.title) == (name, title)
+
+
+def test_what_is_busy_is_told_by_the_time_that_it_was() -> None:
+    """1.5 s and 0.5 s of two seconds: in ms as a kernel counts disks, in ns as the simulator."""
+    counters = {
+        "client": {"disk_busy_ns": (7, 500_000_007), "io_bus_busy_ns": (0, 1_000_000_000)},
+        "machine": {"disk_busy_ms": (100, 1600)},
+    }
+    record = counted(counters, {"client": {"eth0": {"interface_cpu_ns": (0, 1_900_000_000)}}})
+    assert value(record, "machine.disk_busy_pct") == pytest.approx(75)
+    assert value(record, "client.disk_busy_pct") == pytest.approx(25)
+    assert value(record, "client.io_bus_busy_pct") == pytest.approx(50)
+    assert value(record, "client.memory_bus_busy_pct") is None
+    assert value(record, "client.packet_cpu_pct") == pytest.approx(95)
+
+
+def test_frames_at_a_port_have_a_mean_size_each_way_and_fill_a_share_of_the_line() -> None:
+    """1,000 frames of 1,518 bytes come in and 500 of 64 leave. 10 Gbit/s in 2 s are 2.5 GB."""
+    port = frames(
+        bytes_received=1_518_000, frames_received=1000, bytes_forwarded=32_000, frames_forwarded=500
+    )
+    record = counted(ports={"switch": {"client": port}})
+    assert value(record, "switch@client.port_in_frame_bytes_mean") == 1518
+    assert value(record, "switch@client.port_out_frame_bytes_mean") == 64
+    assert value(record, "switch@client.port_in_utilisation_pct") == pytest.approx(
+        100 * 1000 * 1538 / 2.5e9
+    )

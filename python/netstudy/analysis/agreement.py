@@ -25,6 +25,8 @@ class Beside:
     estimate: Estimate | None
     redrawn: Floats | None = field(default=None, repr=False, compare=False)
     """The study's own value over resampled sets of runs; None where resampling is impossible."""
+    fitted: bool = False
+    """Whether a profile was fitted on the published value: agreement is no evidence there."""
 
     @property
     def own(self) -> float | None:
@@ -87,6 +89,11 @@ class Agreement:
             errors.append(np.abs(row.redrawn / row.published - 1) * 100)
         found = bootstrap_interval(middle, np.median(errors, axis=0))
         return Interval(max(0.0, found.low), found.high)
+
+    def worst_of(self, *, fitted: bool) -> Beside | None:
+        """The row with the largest error among those a profile was fitted on, or the others."""
+        rows = [row for row in self.rows if row.error_pct is not None and row.fitted == fitted]
+        return max(rows, key=lambda row: abs(row.error_pct or 0.0), default=None)
 
     @property
     def worst(self) -> Beside | None:

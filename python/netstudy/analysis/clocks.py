@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from netstudy.analysis.ideal import split
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
 from netstudy.wire import PhaseKind, RunRecord
+
+Booleans = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -60,3 +63,12 @@ def inside(
     at = series.at_ns
     kept = (at >= window.start_ns) & (at <= window.end_ns) & ~np.isnan(values)
     return (at[kept] - window.start_ns) / NS_PER_S, values[kept]
+
+
+def placed(run: RunSample, series: Sampled, chosen: Booleans, phase: PhaseKind) -> Floats:
+    """The times of chosen samples of a series, in s from the start of a phase; none if they cannot
+    be placed."""
+    window = window_of(run, series.node, phase)
+    if window is None:
+        return np.empty(0)
+    return (series.at_ns[chosen] - window.start_ns) / NS_PER_S

@@ -8,25 +8,30 @@ of growing factors for where growth stops to pay.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from netstudy.analysis.bottleneck import Limits, bottlenecks
+from netstudy.analysis.bypass import Crossing, crossings
 from netstudy.analysis.cells import CellRow, CellTable
-from netstudy.analysis.effects import PairEffect, pair_effects
-from netstudy.analysis.growth import Judged, judge
+from netstudy.analysis.conclusion_cells import Cells, Growth
+from netstudy.analysis.effects import PairEffect
+from netstudy.analysis.extrapolation import Extrapolated, clients_per_link
 from netstudy.analysis.intervals import Interval, student_quantile
+from netstudy.analysis.line_rates import capacity
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.named import metric_named
 from netstudy.analysis.ratio import fieller
 from netstudy.analysis.verdict import ALPHA
-from netstudy.study.levels import is_numeric
 from netstudy.study.outcome import (
+    Bottleneck,
     Bound,
+    BypassesTheWire,
     Comparison,
     Conclusion,
     Equivalence,
+    Extrapolation,
     FirstRepetition,
     Knee,
     Limit,
@@ -51,41 +56,76 @@ class LevelsCompared:
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
-    """How a metric grows with a factor, at one setting of the others."""
+class TradeOff:
+    """Two levels of a factor in several metrics at once: does one gain where it costs?"""
 
-    metric: Metric
     factor: str
-    held: Treatment
-    cells: tuple[CellRow, ...]
-    """Along the factor."""
-    judged: Judged
+    level: Level
+    base: Level
+    pairs: tuple[PairEffect, ...]
+    """One for each metric, in the order of the study."""
+
+    def leading(self, pair: PairEffect) -> Level | None:
+        """The level that is better in a metric. Of one that has no better direction, the level with
+        more of it where it is a rate, and with less where it is a share of a resource, in percent.
+        None: they are equal there, or it is not shown."""
+        if not pair.is_shown:
+            return None
+        direction = pair.metric.direction
+        is_cost = direction == "lower" or (direction == "neutral" and pair.metric.unit == "%")
+        return self.level if (pair.contrast.value > 0) != is_cost else self.base
+
+    def is_equal(self, pair: PairEffect) -> bool:
+        """Whether the levels are equal in a metric at every setting."""
+        return all(row.outcome == "same" for row in pair.rows)
 
     @property
-    def last_gain(self) -> CellRow:
-        """The cell of the last level that gains."""
-        gained = self.judged.last_gain
-        return self.cells[self.judged.steps.index(gained)] if gained else self.cells[0]
+    def leaders(self) -> tuple[Level, ...]:
+        """The levels that lead in some metric, each once."""
+        found = (self.leading(pair) for pair in self.pairs)
+        return tuple(dict.fromkeys(one for one in found if one is not None))
 
     @property
-    def beyond(self) -> tuple[CellRow, ...]:
-        """The cells of the levels after it, which gain nothing."""
-        return self.cells[self.cells.index(self.last_gain) + 1 :]
+    def is_open(self) -> bool:
+        """Whether some metric shows neither a lead nor equality."""
+        return any(self.leading(one) is None and not self.is_equal(one) for one in self.pairs)
+
+
+@dataclass(frozen=True)
+class LossAt:
+    """What is lost at one level against growth in proportion from the smallest."""
+
+    cell: CellRow
+    share_pct: float
+    """Of the value in proportion; below 0 where growth is more than in proportion."""
+    interval: Interval | None
+    """The 95 % interval of the share, Fieller's."""
+    is_superlinear: bool
+    """Whether growth is more than in proportion by more than the noise."""
 
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """What is lost at the largest level against growth in proportion from the smallest."""
+    """What is lost at each level against growth in proportion from the smallest."""
 
     metric: Metric
     factor: str
     held: Treatment
     first: CellRow
-    last: CellRow
-    share_pct: float
-    """Of the value in proportion; below 0 where growth is more than in proportion."""
-    interval: Interval | None
-    """The 95 % interval of the share, Fieller's."""
+    levels: tuple[LossAt, ...]
+    """After the first, in their order."""
+    line_bps: int | None
+    """The rate of the link that carries it; None: not known."""
+    missing: tuple[Level, ...]
+    """Whole numbers between the first level and the last, and levels measured at other settings,
+    that have no value at this one."""
+    best_of: str | None = None
+    """The growing factor, of which each level has its best one; None: all have the same."""
+
+    @property
+    def last(self) -> LossAt:
+        """At the largest level."""
+        return self.levels[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +156,24 @@ class Repetitions:
     """Standard deviation of a later repetition, pooled over the cells, in percent."""
 
 
-Drawn = LevelsCompared | Growth | Loss | LimitReached | Repetitions
+@dataclass(frozen=True, eq=False)
+class Crossings:
+    """Whether data touch the wire, for each placement of the endpoints."""
+
+    of: tuple[Crossing, ...]
+
+
+Drawn = (
+    LevelsCompared
+    | TradeOff
+    | Growth
+    | Loss
+    | LimitReached
+    | Repetitions
+    | Limits
+    | Extrapolated
+    | Crossings
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,112 +188,52 @@ class Concluded:
 
 
 def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
-    """Each conclusion of the study that this version draws, for each of its test cases."""
+    """Each conclusion of the study, for each of its test cases."""
     found: list[Concluded] = []
     for asked in study.conclude:
-        draw = _DRAW.get(type(asked))
-        if draw is None:
-            continue
+        draw = _DRAW[type(asked)]
         at = {name: one_level(study.factors[name], level) for name, level in asked.at.items()}
         for case in table.cases:
             if asked.case not in (None, case):
                 continue
-            cells = _Cells.of(study, table, case, at)
+            cells = Cells.of(study, table, case, at)
             found.append(Concluded(asked, case, at, tuple(draw(asked, cells))))
     return tuple(found)
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The cells that a conclusion is drawn from, and what else it needs to know."""
-
-    study: Study
-    table: CellTable
-    rows: tuple[CellRow, ...]
-    levels: Mapping[str, tuple[Level, ...]]
-    """Factors of these cells with several levels."""
-    growing: str | None
-
-    @classmethod
-    def of(cls, study: Study, table: CellTable, case: str, at: Treatment) -> _Cells:
-        rows = tuple(
-            row
-            for row in table.of_case(case)
-            if all(row.treatment.get(name) == level for name, level in at.items())
-        )
-        levels = {
-            name: tuple(level for level in every if any(_has(row, name, level) for row in rows))
-            for name, every in table.factors.items()
-        }
-        growing = next((one.growing for one in study.cases if one.name == case), None)
-        return cls(
-            study=study,
-            table=table,
-            rows=rows,
-            levels={name: found for name, found in levels.items() if len(found) > 1},
-            growing=growing.name if growing else None,
-        )
-
-    def metric(self, name: str) -> Metric | None:
-        """A metric as the study names it, if some cell has a value of it."""
-        found = metric_named(name, self.table.vocabulary)
-        return found if found is not None and self.table.measured([found]) else None
-
-    def pairs(self, metric: Metric, factor: str) -> tuple[PairEffect, ...]:
-        """Every two levels of a factor."""
-        found = pair_effects(self.rows, self.levels, metric, self.study.margin_pct)
-        return found.get(factor, ())
-
-    def along(self, factor: str) -> Iterator[tuple[Treatment, tuple[CellRow, ...]]]:
-        """The cells along a factor, at each setting of the others."""
-        groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
-        for row in self.rows:
-            if factor in row.treatment:
-                key = frozenset(_without(row.treatment, factor).items())
-                groups.setdefault(key, []).append(row)
-        order = self.levels.get(factor, ())
-        for rows in groups.values():
-            held = _without(rows[0].treatment, factor)
-            several = {name: level for name, level in held.items() if name in self.levels}
-            if len(rows) > 1:
-                rows.sort(key=lambda row: order.index(row.treatment[factor]))
-                yield several, tuple(rows)
-
-    @property
-    def load(self) -> str | None:
-        """The factor that grows, else the first numeric one with several levels."""
-        if self.growing in self.levels:
-            return self.growing
-        return next((name for name, found in self.levels.items() if is_numeric(found)), None)
-
-
-def _has(row: CellRow, name: str, level: Level) -> bool:
-    return name in row.treatment and row.treatment[name] == level
-
-
-def _without(treatment: Treatment, factor: str) -> Treatment:
-    return {name: level for name, level in treatment.items() if name != factor}
-
-
-def _compare(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:
+def _compare(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     assert isinstance(asked, Comparison)
     every = cells.levels.get(asked.compare, ())
     factor = cells.study.factors[asked.compare]
     base = next(iter(every), None) if asked.base is None else one_level(factor, asked.base)
     named = [cells.metric(name) for name in asked.on] if asked.on else [_deciding(cells)]
-    for metric in filter(None, named):
-        pairs = cells.pairs(metric, asked.compare)
-        chosen = tuple(one for one in pairs if base in (one.level, one.base))
-        if chosen:
-            yield LevelsCompared(metric, asked.compare, chosen)
+    found = [
+        LevelsCompared(metric, asked.compare, chosen)
+        for metric in filter(None, named)
+        if (pairs := cells.pairs(metric, asked.compare))
+        and (chosen := tuple(one for one in pairs if base in (one.level, one.base)))
+    ]
+    yield from found
+    yield from _trade_offs(asked.compare, found)
 
 
-def _deciding(cells: _Cells) -> Metric | None:
+def _trade_offs(factor: str, found: Sequence[LevelsCompared]) -> Iterator[TradeOff]:
+    """Each two levels that were compared in several metrics."""
+    together: dict[tuple[Level, Level], list[PairEffect]] = {}
+    for one in found:
+        for pair in one.pairs:
+            together.setdefault((pair.level, pair.base), []).append(pair)
+    for (level, base), pairs in together.items():
+        if len(pairs) > 1:
+            yield TradeOff(factor, level, base, tuple(pairs))
+
+
+def _deciding(cells: Cells) -> Metric | None:
     own = cells.table.workload.deciding
     return next(iter(cells.table.measured((own, *cells.table.workload.compared_on))), None)
 
 
-def _substitute(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:
+def _substitute(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     assert isinstance(asked, Substitution)
     for metric in cells.table.measured(cells.table.workload.compared_on):
         pairs = cells.pairs(metric, asked.substitution)
@@ -244,7 +241,7 @@ def _substitute(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:
             yield LevelsCompared(metric, asked.substitution, pairs)
 
 
-def _equivalent(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:
+def _equivalent(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     assert isinstance(asked, Equivalence)
     metric = cells.metric(asked.equivalent)
     for factor in cells.levels if metric else ():
@@ -254,63 +251,80 @@ def _equivalent(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:
             yield LevelsCompared(metric, factor, pairs)
 
 
-def _plateau(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
-    yield from _grown(cells, cells.load)
+def _plateau(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
+    yield from cells.growths(cells.load)
 
 
-def _knee(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:
+def _knee(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     assert isinstance(asked, Knee)
-    yield from _grown(cells, asked.knee)
+    yield from cells.growths(asked.knee)
 
 
-def _grown(cells: _Cells, factor: str | None) -> Iterator[Growth]:
-    metric = _throughput(cells)
-    if factor is None or metric is None:
-        return
-    for held, rows in cells.along(factor):
-        measured = [row for row in rows if row.estimate(metric) is not None]
-        judged = judge(
-            [(row.treatment[factor], row.estimate(metric)) for row in measured],
-            lower_is_better=metric.direction == "lower",
-            margin_pct=cells.study.margin_pct,
-        )
-        if len(measured) > 1:
-            yield Growth(metric, factor, held, tuple(measured), judged)
-
-
-def _throughput(cells: _Cells) -> Metric | None:
-    own = cells.table.workload.throughput
-    return next(iter(cells.table.measured([own])), None)
-
-
-def _loss(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
-    metric, factor = _throughput(cells), cells.load
+def _loss(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
+    metric, factor = cells.throughput, cells.scaled
     if metric is None or factor is None:
         return
-    for held, rows in cells.along(factor):
-        first, last = rows[0], rows[-1]
-        a, b = last.estimate(metric), first.estimate(metric)
-        if a is None or b is None or not b.value:
-            continue
-        growth = float(last.treatment[factor]) / float(first.treatment[factor])
-        ratio = fieller(a, b)
-        yield Loss(
-            metric=metric,
-            factor=factor,
-            held=held,
-            first=first,
-            last=last,
-            share_pct=_lost_pct(a.value / b.value, growth),
-            interval=ratio
-            and Interval(_lost_pct(ratio.high, growth), _lost_pct(ratio.low, growth)),
-        )
+    grown = None if cells.growing is None else cells.growing.name
+    best_of = grown if grown in cells.levels and grown != factor else None
+    for held, rows in cells.along(factor, None if best_of is None else (best_of, metric)):
+        measured = [row for row in rows if row.value(metric)]
+        if len(measured) > 1:
+            first, *rest = measured
+            link = capacity(cells.study, cells.table.workload, first, metric)
+            yield Loss(
+                metric=metric,
+                factor=factor,
+                held=held,
+                first=first,
+                levels=tuple(_loss_at(row, first, metric, factor, cells) for row in rest),
+                line_bps=None if link is None else link.line_bps,
+                missing=tuple(_missing(cells, factor, measured)),
+                best_of=best_of,
+            )
+
+
+def _loss_at(row: CellRow, first: CellRow, metric: Metric, factor: str, cells: Cells) -> LossAt:
+    a, b = row.estimate(metric), first.estimate(metric)
+    assert a is not None, "only levels with a value are looked at"
+    assert b is not None, "only levels with a value are looked at"
+    growth = float(row.treatment[factor]) / float(first.treatment[factor])
+    ratio = fieller(a, b)
+    share = _lost_pct(a.value / b.value, growth)
+    interval = ratio and Interval(_lost_pct(ratio.high, growth), _lost_pct(ratio.low, growth))
+    noise = cells.study.margin_pct or 0.0
+    beyond = share if interval is None else interval.high
+    return LossAt(row, share, interval, is_superlinear=beyond < -noise)
+
+
+def _missing(cells: Cells, factor: str, measured: Sequence[CellRow]) -> Iterator[Level]:
+    """Levels that a reader looks for in vain: steps left out, and those of other settings."""
+    here = [row.treatment[factor] for row in measured]
+    wanted = {*here, *cells.levels.get(factor, ())}
+    grown = cells.growing
+    growth = grown.growth if grown is not None and grown.name == factor else None
+    if growth is not None and growth.open_ended:
+        whole = [level for level in wanted if isinstance(level, int)]
+        wanted |= set(range(min(whole), max(whole)))
+    yield from sorted((level for level in wanted if level not in here), key=float)
 
 
 def _lost_pct(ratio: float, growth: float) -> float:
     return 100 * (1 - ratio / growth)
 
 
-def _limit(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:
+def _bottleneck(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
+    assert isinstance(asked, Bottleneck)
+    yield from bottlenecks(asked, cells)
+
+
+def _extrapolate(
+    asked: Conclusion,  # noqa: ARG001  # as every kind
+    cells: Cells,
+) -> Iterator[Drawn]:
+    yield from clients_per_link(cells)
+
+
+def _limit(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     assert isinstance(asked, Limit)
     bound = Bound.of(asked.while_)
     metric, condition = cells.metric(asked.limit), cells.metric(bound.metric)
@@ -326,7 +340,7 @@ def _limit(asked: Conclusion, cells: _Cells) -> Iterator[Drawn]:
 
 def _first_repetition(
     asked: Conclusion,  # noqa: ARG001  # as every kind
-    cells: _Cells,
+    cells: Cells,
 ) -> Iterator[Drawn]:
     metric = _deciding(cells)
     if metric is None:
@@ -347,6 +361,12 @@ def _first_repetition(
     yield Repetitions(metric, len(found), tuple(apart), 100 * spread if spread else None)
 
 
+def _bypasses(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
+    found = tuple(crossings(cells.study, cells.table, cells.rows))
+    if found:
+        yield Crossings(found)
+
+
 def _by_repetition(row: CellRow, metric: Metric) -> list[float]:
     """Logarithms of the values of single runs in the order of their numbers; empty where one is
     not positive."""
@@ -356,13 +376,16 @@ def _by_repetition(row: CellRow, metric: Metric) -> list[float]:
     return [math.log(value) for value in known] if len(known) == len(runs) else []
 
 
-_DRAW: Mapping[type[Conclusion], Callable[[Conclusion, _Cells], Iterator[Drawn]]] = {
+_DRAW: Mapping[type[Conclusion], Callable[[Conclusion, Cells], Iterator[Drawn]]] = {
     Comparison: _compare,
     Equivalence: _equivalent,
     Substitution: _substitute,
     Plateau: _plateau,
     Knee: _knee,
     ScalingLoss: _loss,
+    Bottleneck: _bottleneck,
+    Extrapolation: _extrapolate,
     Limit: _limit,
     FirstRepetition: _first_repetition,
+    BypassesTheWire: _bypasses,
 }

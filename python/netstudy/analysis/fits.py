@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import OptimizeWarning, curve_fit
 
 from netstudy.analysis.intervals import CONFIDENCE, Interval, student_quantile
 from netstudy.analysis.samples import Floats
@@ -110,6 +109,8 @@ def fit(name: str, x: Sequence[float], y: Sequence[float]) -> Fitted | None:
 
 def _least_squares(law: Law, at: Floats, values: Floats) -> tuple[Floats, Floats] | None:
     """Parameters and their covariance."""
+    from scipy.optimize import OptimizeWarning, curve_fit  # a quarter of a second, for few reports
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OptimizeWarning)  # no covariance: as many as points
         try:

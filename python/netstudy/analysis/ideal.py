@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from netstudy.units import FRAMING_BYTES, header_bytes
-from netstudy.wire import Group, Host, Link, Network, Zone
+from netstudy.wire import Group, Host, Link, Network, Port, Zone
 
 _SOURCE: Final = ""
 """Represents all senders together; no node has an empty name."""
@@ -80,12 +80,12 @@ def arrival_rate_bps(network: Network, member: str) -> int:
 
 def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[str]) -> int | None:
     """The highest rate from some hosts to some others: the smallest cut between them (Ford and
-    Fulkerson 1956). None if a sender is a receiver's own host: that flow needs no link."""
-    sources = {host_of(network, member)[0] for member in senders}
-    sinks = {host_of(network, member)[0] for member in receivers}
+    Fulkerson 1956). None if a host hands the data of one flow over inside: it needs no link."""
+    sources = {_end_of(network, member) for member in senders}
+    sinks = {_end_of(network, member) for member in receivers}
     if sources & sinks:
         return None
-    left = _capacities(network)
+    left = _capacities(network, sources | sinks)
     left[_SOURCE] = dict.fromkeys(sources, sum(sum(out.values()) for out in left.values()))
     flow = 0
     while (path := _path(left, sinks)) is not None:
@@ -97,14 +97,28 @@ def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[s
     return flow
 
 
-def _capacities(network: Network) -> dict[str, dict[str, int]]:
-    """Node -> next node -> rate; parallel links are added up."""
-    found: dict[str, dict[str, int]] = {node.name: {} for node in network.nodes}
+def _end_of(network: Network, member: str) -> str:
+    """The host of a member; for a zone with a stack of its own, the one interface that it is at."""
+    node = network.node(split(member)[0])
+    if isinstance(node, Zone):
+        return f"{node.host}@{node.interface}" if node.stack == "own" else node.host
+    return node.name
+
+
+def _capacities(network: Network, ends: Container[str]) -> dict[str, dict[str, int]]:
+    """Node, or interface among the ends -> next one -> rate; parallel links are added up."""
+    found: dict[str, dict[str, int]] = {}
     for link in network.links:
-        for here, there in ((link.a, link.b), (link.b, link.a)):
-            out = found[here.node]
-            out[there.node] = out.get(there.node, 0) + here.rate_bps
+        a, b = (_owner(port, ends) for port in link.ports)
+        for here, there, rate_bps in ((a, b, link.a.rate_bps), (b, a, link.b.rate_bps)):
+            out = found.setdefault(here, {})
+            out[there] = out.get(there, 0) + rate_bps
     return found
+
+
+def _owner(port: Port, ends: Container[str]) -> str:
+    interface = f"{port.node}@{port.name}"
+    return interface if interface in ends else port.node
 
 
 def _path(

@@ -46,6 +46,8 @@ class Published:
     """One unit of the last given digit: a source may have rounded or truncated."""
     case: str | None = None
     """The test case that it belongs to; None: every case with its levels."""
+    fitted: bool = False
+    """Whether a profile was fitted on it."""
 
     def is_of(self, treatment: Treatment) -> bool:
         """Whether it was measured at the levels of a treatment."""
@@ -89,7 +91,7 @@ def read_reference(study: Study, metrics: Sequence[Metric]) -> tuple[Published, 
     """
     found = ((metric_named(one.metric, metrics), one) for one in published_values(study))
     return tuple(
-        Published(metric, one.levels, one.value, one.rounding, one.case)
+        Published(metric, one.levels, one.value, one.rounding, one.case, one.fitted)
         for metric, one in found
         if metric is not None
     )
@@ -140,8 +142,8 @@ def _agreement(
         cell = panel.cell(x, level)
         value = None if cell is None else _find(published, metric, cell.treatment)
         if cell is not None and value is not None:
-            found = Beside(x, value.value, cell.estimate(metric), resampled(cell, metric))
-            rows.append(found)
+            redrawn = resampled(cell, metric)
+            rows.append(Beside(x, value.value, cell.estimate(metric), redrawn, value.fitted))
     return agreement(metric, level, rows)
 
 

@@ -27,8 +27,14 @@ def group_settings(network: Network) -> dict[str, Settings]:
     for node in network.nodes:
         if isinstance(node, Host | Zone):
             counts[node.group] += 1
+    stacks = {zone.group: {"stack": zone.stack} for zone in network.zones}
     return {
-        group.name: {"name": group.name, "count": counts[group.name], **flat(_without_name(group))}
+        group.name: {
+            "name": group.name,
+            "count": counts[group.name],
+            **stacks.get(group.name, {}),
+            **flat(_without_name(group)),
+        }
         for group in network.groups
     }
 

@@ -24,6 +24,7 @@ from netstudy.analysis.reference import (
     read_reference,
 )
 from netstudy.analysis.requirements import CheckedRequirement, check
+from netstudy.analysis.size_law import OffLaw, off_laws
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
 from netstudy.analysis.untested import Untested, of_plan, of_records
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
@@ -139,8 +140,12 @@ class Warnings:
     figures, conclusions."""
     left_out: tuple[str, ...]
     """Parts of the study that the user left out by name when carrying it out."""
+    left_out_by_variant: tuple[str, ...] = ()
+    """Parts that the testbed's variant leaves out."""
     untested: tuple[Untested, ...] = ()
     """What the study asks and its runs cannot answer."""
+    off_law: tuple[OffLaw, ...] = ()
+    """Sizes whose times do not follow the law of the other sizes."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""
@@ -156,7 +161,9 @@ class Warnings:
                 self.disagreeing,
                 self.not_shown,
                 self.left_out,
+                self.left_out_by_variant,
                 self.untested,
+                self.off_law,
             )
         )
 
@@ -281,6 +288,7 @@ def analyse(folder: Folder) -> StudyResult:
             folder.reference_problems(),
             not_shown,
             tuple(folder.invocation().without),
+            _left_out_by_variant(folder, study),
         ),
     )
 
@@ -289,6 +297,12 @@ def _variant(folder: Folder, study: Study) -> tuple[str, str] | None:
     name = folder.invocation().variant
     variant = study.testbeds.get(name) if name else None
     return (name, variant.description) if name and variant and variant.description else None
+
+
+def _left_out_by_variant(folder: Folder, study: Study) -> tuple[str, ...]:
+    name = folder.invocation().variant
+    variant = study.testbeds.get(name) if name else None
+    return variant.without if variant else ()
 
 
 def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
@@ -456,6 +470,7 @@ def _warnings(
     unread: Sequence[str],
     not_shown: tuple[str, ...],
     left_out: tuple[str, ...],
+    left_out_by_variant: tuple[str, ...],
 ) -> Warnings:
     references = [found.reference for case in cases for found in case.panels if found.reference]
     return Warnings(
@@ -474,7 +489,9 @@ def _warnings(
         disagreeing=testbed.disagreeing,
         not_shown=not_shown,
         left_out=left_out,
+        left_out_by_variant=left_out_by_variant,
         untested=_untested(study, plan, cells),
+        off_law=off_laws(study, cells),
     )
 
 

@@ -73,7 +73,7 @@ def node_metrics(plan: Plan) -> tuple[Metric, ...]:
 
 
 def course(run: RunSample, text: str) -> Course | None:
-    """The course of a metric of a node over a run; None if nothing sampled it."""
+    """The course of a metric of a node over a run, NaN in gaps; None if nothing sampled it."""
     name = split_metric(text)
     assert name.scope is not None, f"{text} is measured at no node"
     found = _places(run, name.scope, name.base)
@@ -135,7 +135,8 @@ def _reading(name: MetricName, formula: Formula) -> Reading:
 
     def values(run: RunSample) -> Floats | None:
         found = course(run, name.text)
-        return None if found is None else found[1]
+        known = None if found is None else found[1][~np.isnan(found[1])]
+        return known if known is not None and known.size else None
 
     return reading_of(statistic, raw("sample", values))
 

@@ -69,6 +69,20 @@ def _count(*counters: str, of_node: bool = False) -> Callable[[Growth], Fraction
     return of
 
 
+def _ratio_of(above: str, below: str) -> Callable[[Growth], Fraction | None]:
+    def of(growth: Growth) -> Fraction | None:
+        numerator, denominator = growth.ports(above), growth.ports(below)
+        return None if numerator is None or denominator is None else (numerator, denominator)
+
+    return of
+
+
+def _short_frames(growth: Growth) -> Fraction | None:
+    short = growth.ports("frames_received_64", "frames_received_65_127")
+    frames = growth.ports("frames_received")
+    return None if short is None or frames is None else (short * 100.0, frames)
+
+
 def _longest_queue(growth: Growth) -> Fraction | None:
     """A maximum of each port, not a count."""
     found = [growth.line(line, "queue_bytes_max") for line in growth.place.lines]
@@ -94,6 +108,46 @@ def _cpu(growth: Growth) -> Fraction | None:
 def _cpu_a_byte(growth: Growth) -> Fraction | None:
     busy, octets = growth.node("host_cpu_ns"), growth.ports(_SENT, _RECEIVED)
     return None if busy is None or octets is None else (busy, octets)
+
+
+_CARRIED = 0.9
+"""Share of the bytes of the interfaces that the sockets must have sent for their times to count:
+times of connections that ended before they were read are lost with them."""
+
+
+def _limited(counter: str) -> Callable[[Growth], Fraction | None]:
+    """A share of the time in which sockets had something to send."""
+
+    def of(growth: Growth) -> Fraction | None:
+        limited, busy = growth.node(counter), growth.node("flow_busy_us")
+        carried, octets = growth.node("bytes_sent"), growth.ports(_SENT)
+        if limited is None or busy is None or carried is None or octets is None:
+            return None
+        return (limited * 100.0, busy) if (carried >= _CARRIED * octets).all() else None
+
+    return of
+
+
+def _busy(counter: str) -> Callable[[Growth], Fraction | None]:
+    """A share of the time, from a counter in ms as a kernel has it, or in ns as the simulator."""
+
+    def of(growth: Growth) -> Fraction | None:
+        for unit, per_second in (("ms", 1e3), ("ns", NS_PER_S)):
+            found = growth.node(f"{counter}_{unit}")
+            if found is not None:
+                return found * 100.0 / per_second, growth.seconds
+        return None
+
+    return of
+
+
+def _packet_cpu(growth: Growth) -> Fraction | None:
+    """Packets of an interface wait for one CPU at a time: that of the busiest interface."""
+    found = [growth.line(line, "interface_cpu_ns") for line in growth.place.lines]
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    return np.max(known, axis=0) * 100.0 / NS_PER_S, growth.seconds
 
 
 def _cycles(growth: Growth) -> Fraction | None:
@@ -196,6 +250,14 @@ def _disk_and_swap() -> dict[str, Formula]:
             "bytes read and written ÷ time",
             source=source,
         ),
+        "disk_busy_pct": Formula(
+            _busy("disk_busy"),
+            "mean",
+            "%",
+            "disk busy",
+            "time with at least one request under way ÷ time × 100",
+            source=source,
+        ),
         "swap_pages_per_s": Formula(
             _rate("swapped_in_bytes", "swapped_out_bytes", scale=1 / 4096, of_node=True),
             "sum",
@@ -291,6 +353,51 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         source="hardware counters of the CPUs",
     ),
     **_disk_and_swap(),
+    "packet_cpu_pct": Formula(
+        _packet_cpu,
+        "mean",
+        "%",
+        "CPU for packets",
+        "CPU time of the packets of an interface, one after the other ÷ time × 100, of the busiest "
+        "interface of simulated hosts",
+        source="counters of simulated hosts",
+    ),
+    "memory_bus_busy_pct": Formula(
+        _busy("memory_bus_busy"),
+        "mean",
+        "%",
+        "memory bus busy",
+        "time in which the memory's channels moved bytes ÷ time × 100, in simulated hosts",
+        source="counters of simulated hosts",
+    ),
+    "io_bus_busy_pct": Formula(
+        _busy("io_bus_busy"),
+        "mean",
+        "%",
+        "I/O bus busy",
+        "time in which the I/O channels moved bytes ÷ time × 100, in simulated hosts",
+        source="counters of simulated hosts",
+    ),
+    "receiver_limited_pct": Formula(
+        _limited("flow_receiver_limited_us"),
+        "ratio",
+        "%",
+        "time that the receive window was the limit",
+        "time in which the other end's window was the limit ÷ time with data to send × 100, where "
+        "the sockets that were read sent the data",
+        direction="lower",
+        source="TCP_INFO of the connections",
+    ),
+    "sender_limited_pct": Formula(
+        _limited("flow_sender_limited_us"),
+        "ratio",
+        "%",
+        "time that the send buffer was the limit",
+        "time in which the send buffer was the limit ÷ time with data to send × 100, where the "
+        "sockets that were read sent the data",
+        direction="lower",
+        source="TCP_INFO of the connections",
+    ),
 }
 
 
@@ -352,11 +459,42 @@ _OF_SWITCHES: Final[dict[str, Formula]] = {
         "frames that came in by the port ÷ time",
         decimals=0,
     ),
+    "port_out_frame_bytes_mean": _of_port(
+        _ratio_of("bytes_forwarded", "frames_forwarded"),
+        "ratio",
+        "B",
+        "mean frame out",
+        "bytes of frames that left by the port, checksum included ÷ frames",
+        decimals=0,
+    ),
+    "port_in_frame_bytes_mean": _of_port(
+        _ratio_of("bytes_received", "frames_received"),
+        "ratio",
+        "B",
+        "mean frame in",
+        "bytes of frames that came in by the port, checksum included ÷ frames",
+        decimals=0,
+    ),
+    "port_in_short_frames_pct": _of_port(
+        _short_frames,
+        "ratio",
+        "%",
+        "short frames in",
+        "frames of up to 127 bytes that came in by the port, as etherStatsTable counts them ÷ "
+        "frames × 100",
+    ),
     "port_utilisation_pct": _of_port(
         _utilisation("sends"),
         "mean",
         "%",
         "utilisation, out",
+        "bits on the wire, preamble and gap included ÷ what the line carries in that time × 100",
+    ),
+    "port_in_utilisation_pct": _of_port(
+        _utilisation("receives"),
+        "mean",
+        "%",
+        "utilisation, in",
         "bits on the wire, preamble and gap included ÷ what the line carries in that time × 100",
     ),
     "port_drops": _of_port(

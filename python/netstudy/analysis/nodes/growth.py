@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netstudy.analysis.clocks import inside
+from netstudy.analysis.clocks import Booleans, inside, placed
 from netstudy.analysis.nodes.places import Line, Place
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
 from netstudy.wire import InstrumentKind, PhaseKind, Readings
+
+DISCONTINUITIES = "discontinuities"
+"""A column of a series: how often its counters had begun anew."""
 
 Read = Callable[[str | None, str], Floats | None]
 """The growth of a counter of a port, or of the node itself where the port is None."""
@@ -91,7 +94,8 @@ def between_samples(
     """Growth between the samples of an instrument, at the times of the first place that it sampled.
 
     Counters of other places are interpolated to these times, since samplers do not tick at the same
-    instant. Empty if a place was sampled less than twice.
+    instant. Growth is NaN, a gap, over a sample that was not taken, and over a moment at which the
+    counters began anew (`discontinuities`). Empty if a place was sampled less than twice.
     """
     wanted = list(all_places)
     sampled = run.sampled(instrument)
@@ -135,7 +139,21 @@ class _SampleReader:
         found = None if series is None else inside(self.run, series, counter, self.phase)
         if found is None or found[0].size < 2:
             return None
-        return np.diff(np.interp(self.at_s, *found))
+        grown = np.diff(np.interp(self.at_s, *found))
+        assert series is not None, "its column was found"
+        return np.where(self._has_gap(series, counter), np.nan, grown)
+
+    def _has_gap(self, series: Sampled, counter: str) -> Booleans:
+        """Whether an interval has a sample in it that was not taken, or counters began anew."""
+        missed = placed(self.run, series, np.isnan(series.columns[counter]), self.phase)
+        first, last = self.at_s[:-1], self.at_s[1:]
+        broken = np.zeros(first.size, dtype=np.bool_)
+        for at_s in missed:
+            broken |= (first < at_s) & (at_s < last)
+        anew = inside(self.run, series, DISCONTINUITIES, self.phase)
+        if anew is not None and anew[0].size:
+            broken |= np.diff(np.interp(self.at_s, *anew)) > 0
+        return broken
 
 
 def _cpus(run: RunSample, node: str) -> float | None:

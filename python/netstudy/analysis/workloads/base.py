@@ -152,6 +152,8 @@ class WorkloadAnalysis:
     """What shows whether the measuring phase still holds a warm-up."""
     bound: Callable[[Run], Bound | None]
     """The most that metrics in Mbit/s can be; None: it is not known."""
+    timed: Metric | None = None
+    """The mean time of a sample of a fixed size."""
     further: tuple[Metric, ...] = ()
     """Other statistics of what is sampled, for a study that names them."""
     latencies: Callable[[Sequence[RunSample]], Histogram | None] | None = None

@@ -85,6 +85,8 @@ def published(
         observed=(of(base.observed) if base else ()) or metrics,
         compared_on=(of(base.compared_on) if base else ()) or metrics[:1],
         throughput=((of((base.throughput,)) if base else ()) or rising or metrics)[0],
+        timed=_one_of(base.timed, given) if base else None,
+        bounded=_one_of(base.bounded, given) if base else None,
         chain=tuple(
             Step(given[step.cause.name], given[step.effect.name], step.expects_rise)
             for step in (base.chain if base else ())
@@ -100,6 +102,10 @@ def published(
         course=lambda _: None,
         bound=lambda _: None,
     )
+
+
+def _one_of(metric: Metric | None, given: Mapping[str, Metric]) -> Metric | None:
+    return None if metric is None else given.get(metric.name)
 
 
 def _not_given(metric: Metric) -> Metric:

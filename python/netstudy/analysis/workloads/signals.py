@@ -44,7 +44,7 @@ def _switch_ports(record: RunRecord) -> Iterator[Readings]:
 
 
 def _sum(record: RunRecord, of: Iterable[Readings], counters: tuple[str, ...]) -> int | None:
-    grown = [record.growth(readings) for readings in of]
+    grown = [record.growth({n: read[n] for n in counters if n in read}) for read in of]
     if not grown or not all(name in one for one in grown for name in counters):
         return None
     return sum(one[name] for one in grown for name in counters)

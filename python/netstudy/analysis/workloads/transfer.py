@@ -385,6 +385,7 @@ TRANSFERS = WorkloadAnalysis(
     observed=(GOODPUT, DROPS, RETRANSMISSIONS),
     compared_on=(GOODPUT, DROPS, RETRANSMISSIONS, TIMEOUTS),
     throughput=GOODPUT,
+    timed=TRANSFER,
     chain=(
         Step(DROPS, RETRANSMISSIONS),
         Step(DROPS, TIMEOUTS),

@@ -1,0 +1,422 @@
+"""Whose limit throughput has reached: the utilisation of each candidate beside its limit.
+
+A candidate is near its limit from a share of it on (the study's `near`). Where exactly one of those
+that were measured is, the limit is its; where several are, or none is, nothing is decided. A
+candidate that was not measured is not ruled out.
+
+Of several CPUs one may be saturated while the others idle. Where they are not counted one by one,
+the busiest of them is known within bounds: it carries at least the mean, and at most all of the
+time that was spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.conclusion_cells import Cells, Growth
+from netstudy.analysis.intervals import Interval
+from netstudy.analysis.line_rates import line_bps, links_of
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
+from netstudy.study.outcome import Bottleneck, limit_of
+from netstudy.study.vocabulary import MACHINE, MetricName, split_metric
+from netstudy.wire import Host, Network, Switch, Treatment
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
+
+State = Literal["at its limit", "may be at its limit", "not at its limit", "not measured"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something that may be the limit, as a cell measured it."""
+
+    name: str
+    metric: Metric | None = None
+    """What was read; of several hosts, of the fullest one. None: nothing was."""
+    where: str | None = None
+    """Which of several hosts or links it is the value of."""
+    value: float | None = None
+    """In the metric's unit."""
+    limit: float | None = None
+    """In the same unit."""
+    share_pct: float | None = None
+    """The value in percent of the limit; None where it is known within a bound alone."""
+    interval: Interval | None = None
+    """The 95 % interval of that share."""
+    at_most_pct: float | None = None
+    """The most that the share can be, where the value itself is not known."""
+    state: State = "not measured"
+    note: str = ""
+    """Why it is not measured, or why its value says no more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """The candidates of one setting, at the cell where throughput has stopped growing."""
+
+    metric: Metric
+    """Of throughput."""
+    row: CellRow
+    held: Treatment
+    factor: str | None
+    """The factor that throughput was grown with; None: there is none."""
+    grows: bool
+    """Whether throughput still grows at the last level, so that nothing need be full."""
+    near_pct: float
+    candidates: tuple[Candidate, ...]
+    """The fullest first; those that were not measured last."""
+
+    @property
+    def reached(self) -> tuple[Candidate, ...]:
+        """The candidates that are at their limits, or may be."""
+        return tuple(
+            one for one in self.candidates if one.state in ("at its limit", "may be at its limit")
+        )
+
+    @property
+    def limit(self) -> Candidate | None:
+        """The one whose limit it is; None: not decided. What only may be full does not keep
+        what is full from being the limit."""
+        full = self.in_state("at its limit")
+        return full[0] if len(full) == 1 and not self.grows else None
+
+    def in_state(self, *states: State) -> tuple[Candidate, ...]:
+        """The candidates in one of these states."""
+        return tuple(one for one in self.candidates if one.state in states)
+
+
+def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
+    """The limits at each setting of the other factors; at the best one where nothing grows."""
+    found = list(cells.growths(cells.load))
+    for growth in found:
+        yield _limits(asked, cells, growth.last_gain, growth)
+    if not found and (row := _best(cells)) is not None:
+        yield _limits(asked, cells, row, None)
+
+
+def _best(cells: Cells) -> CellRow | None:
+    metric = cells.throughput
+    if metric is None:
+        return None
+    known = [(value, row) for row in cells.rows if (value := row.value(metric)) is not None]
+    most = min if metric.direction == "lower" else max
+    return most(known, key=lambda one: one[0])[1] if known else None
+
+
+def _limits(asked: Bottleneck, cells: Cells, row: CellRow, growth: Growth | None) -> Limits:
+    metric = cells.throughput
+    assert metric is not None, "without it there is no cell to look at"
+    look = _Look(cells, row, asked.near)
+    own = asked.candidates.items()
+    found = list(look.asked(own) if own else look.standard())
+    return Limits(
+        metric=metric,
+        row=row,
+        held=growth.held if growth else row.treatment,
+        factor=growth.factor if growth else None,
+        grows=growth is not None and not growth.beyond,
+        near_pct=asked.near,
+        candidates=tuple(sorted(found, key=_fullest_first)),
+    )
+
+
+def _fullest_first(one: Candidate) -> tuple[int, float]:
+    if one.share_pct is not None:
+        return 0, -one.share_pct
+    return (1, -one.at_most_pct) if one.at_most_pct is not None else (2, 0.0)
+
+
+_LINK_ENDS: Final = {
+    "switch in": (
+        "{switch}@{host}.port_in_utilisation_pct",
+        "{host}@{switch}.send_utilisation_pct",
+    ),
+    "switch out": (
+        "{switch}@{host}.port_utilisation_pct",
+        "{host}@{switch}.receive_utilisation_pct",
+    ),
+}
+"""Direction of a link at a switch -> where it is read, the switch's own counters first."""
+_OF_HOSTS: Final = (
+    ("packet CPU of {name}", "packet_cpu_pct"),
+    ("disk of {name}", "disk_busy_pct"),
+    ("memory bus of {name}", "memory_bus_busy_pct"),
+    ("I/O bus of {name}", "io_bus_busy_pct"),
+    ("receive window of those that {name} sends to", "receiver_limited_pct"),
+    ("send buffers of {name}", "sender_limited_pct"),
+)
+"""Candidates of a host that are told of where they are measured."""
+_OF_MACHINES: Final = (
+    ("CPUs of the machine below all hosts", "cpu_pct"),
+    ("disk of the machine below all hosts", "disk_busy_pct"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """Looks at the candidates in one cell."""
+
+    cells: Cells
+    row: CellRow
+    near_pct: float
+
+    @property
+    def network(self) -> Network:
+        return self.row.planned[0].network
+
+    @property
+    def study(self) -> Study:
+        return self.cells.study
+
+    # ---- the study's own
+
+    def asked(self, candidates: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
+        for name, text in candidates:
+            metric, limit = limit_of(text)
+            yield self._fullest(name, self._members(metric), limit)
+
+    def _members(self, text: str) -> list[tuple[str | None, str]]:
+        """A metric for each host of a group: which one it is, and the metric's name."""
+        name = split_metric(text)
+        if name.scope is None or not self.network.nodes:
+            return [(None, text)]
+        node, towards = name.scope.node, name.scope.towards
+        hosts, others = self._hosts(node), self._hosts(towards) if towards else []
+        if len(hosts) > 1:
+            return [(one, text.replace(node, one, 1)) for one in hosts]
+        if len(others) > 1:
+            return [(one, text.replace(f"@{towards}.", f"@{one}.", 1)) for one in others]
+        return [(None, text)]
+
+    def _hosts(self, group: str) -> list[str]:
+        return [host.name for host in self.network.hosts if host.group == group]
+
+    # ---- those of any study
+
+    def standard(self) -> Iterator[Candidate]:
+        """CPUs and disks of hosts, links, switches, windows, and the machine below all of them."""
+        if not self.network.nodes:
+            yield from self._of_published()
+            return
+        groups = self._groups()
+        for group in groups:
+            yield from self._cpus(group)
+        links = list(self._links(groups))
+        yield from links
+        full = {one.name for one in links if one.state != "not at its limit"}
+        for switch in self.network.switches:
+            yield self._switch(switch, [name for name in full if name.startswith(_from(switch))])
+        for group in groups:
+            for title, base in _OF_HOSTS:
+                name = title.format(name=group)
+                found = self._fullest(name, self._members(f"{group}.{base}"), None)
+                if found.state != "not measured":
+                    yield found
+        for name, base in _OF_MACHINES:
+            found = self._fullest(name, [(None, f"{MACHINE}.{base}")], None)
+            if found.state != "not measured":
+                yield found
+
+    def _groups(self) -> list[str]:
+        """Groups of the hosts that take part in the workload."""
+        roles = self.row.planned[0].workload.roles
+        nodes = [self.network.node(one.partition("@")[0]) for one in (*roles.server, *roles.client)]
+        hosts = [one if isinstance(one, Host) else self._host_of(one.name) for one in nodes]
+        return list(dict.fromkeys(host.group for host in hosts))
+
+    def _host_of(self, zone: str) -> Host:
+        host = next(one.host for one in self.network.zones if one.name == zone)
+        found = self.network.node(host)
+        assert isinstance(found, Host), "a zone is in a host"
+        return found
+
+    def _cpus(self, group: str) -> Iterator[Candidate]:
+        found = self._fullest(f"CPUs of {group}", self._members(f"{group}.cpu_pct"), None)
+        yield found
+        several = [count for count in map(self._cpu_count, self._hosts(group)) if count]
+        if found.share_pct is None or not several or max(several) <= 1:
+            return
+        yield self._one_cpu(group, found.share_pct, max(several))
+
+    def _cpu_count(self, host: str) -> float | None:
+        known = [run.record.nodes[host].cpus for run in self.row.runs if host in run.record.nodes]
+        return next((one for one in known if one is not None), None)
+
+    def _one_cpu(self, group: str, mean_pct: float, cpus: float) -> Candidate:
+        """The busiest CPU, where only all of them together were counted."""
+        most = min(100.0, mean_pct * cpus)
+        is_open = most >= self.near_pct
+        return Candidate(
+            name=f"one CPU of {group}",
+            limit=100.0,
+            at_most_pct=most,
+            state="may be at its limit" if is_open else "not at its limit",
+            note="CPUs were not counted one by one; the busiest carries at most the time of all",
+        )
+
+    def _links(self, groups: Sequence[str]) -> Iterator[Candidate]:
+        """Each kind of link in each direction: the fullest of its links."""
+        found: dict[str, list[tuple[str | None, str, str]]] = {}
+        for link in self.network.links:
+            for near, far in (link.ports, link.ports[::-1]):
+                ends = [self._end(node) for node in (near.node, far.node)]
+                if all(name in groups or is_switch for name, is_switch in ends):
+                    title = f"link from {ends[0][0]} to {ends[1][0]}"
+                    read = self._read_at(near.node, far.node)
+                    found.setdefault(title, []).append((f"{near.node} to {far.node}", *read))
+        for title, links in found.items():
+            first = self._fullest(title, [(who, name) for who, name, _ in links], None, links)
+            if first.state == "not measured":
+                first = self._fullest(title, [(who, name) for who, _, name in links], None, links)
+            yield first
+
+    def _end(self, node: str) -> tuple[str, bool]:
+        found = self.network.node(node)
+        if isinstance(found, Host):
+            return found.group, False
+        return found.name, isinstance(found, Switch)
+
+    def _read_at(self, near: str, far: str) -> tuple[str, str]:
+        """Where the direction from one node to the next is read: two instruments."""
+        if isinstance(self.network.node(far), Switch):
+            first, second = _LINK_ENDS["switch in"]
+            return first.format(switch=far, host=near), second.format(switch=far, host=near)
+        first, second = _LINK_ENDS["switch out"]
+        return first.format(switch=near, host=far), second.format(switch=near, host=far)
+
+    def _switch(self, switch: Switch, full: Sequence[str]) -> Candidate:
+        """A switch forwards what comes in unless it drops: it has no utilisation. What it drops in
+        front of a full link is that link's."""
+        metric = metric_named(f"{switch.name}.port_drops", ())
+        dropped = None if metric is None else self.row.value(metric)
+        name = _switch_title(switch.name)
+        if metric is None or dropped is None:
+            return Candidate(name, note="its drops were not counted")
+        return Candidate(
+            name=name,
+            metric=metric,
+            value=dropped,
+            state="may be at its limit" if dropped and not full else "not at its limit",
+            note=_of_drops(dropped, full),
+        )
+
+    # ---- of published runs, which have no network
+
+    def _of_published(self) -> Iterator[Candidate]:
+        """What the study says of hosts and links, as far as it was published."""
+        groups = {
+            name: host
+            for name, host in self.study.topology.groups.items()
+            if host.profile is not None
+        }
+        for group in groups:
+            yield self._published(f"CPUs of {group}", (f"{group}.cpu_pct",))
+        switches = self.study.topology.all_switches
+        for link in links_of(self.study, self.row):
+            ends = [place.group for place in link.between]
+            if all(end in groups or end in switches for end in ends):
+                for near, far in (ends, ends[::-1]):
+                    names = _published_names(near, far, is_switch=far in switches)
+                    yield self._published(f"link from {near} to {far}", names)
+        for name in switches:
+            yield self._published(_switch_title(name), (f"{name}.port_drops",))
+        for group in groups:
+            yield self._published(f"disk of {group}", (f"{group}.disk_busy_pct",))
+
+    def _published(self, name: str, metrics: Sequence[str]) -> Candidate:
+        for metric in metrics:
+            found = self._one(name, None, metric, None)
+            if found is not None:
+                return found
+        return Candidate(name, note="not published")
+
+    # ---- one value against its limit
+
+    def _fullest(
+        self,
+        name: str,
+        members: Sequence[tuple[str | None, str]],
+        limit: float | None,
+        several: Sequence[object] | None = None,
+    ) -> Candidate:
+        """The candidate at the fullest of its places; one that is missing at a place is missing."""
+        found = [self._one(name, who, metric, limit) for who, metric in members]
+        known = [one for one in found if one is not None]
+        if not known or len(known) < len(found):
+            return Candidate(name, note="not measured")
+        fullest = max(known, key=lambda one: one.share_pct or 0.0)
+        return fullest if len(several or members) > 1 else _nowhere(fullest)
+
+    def _one(self, name: str, who: str | None, text: str, limit: float | None) -> Candidate | None:
+        metric = metric_named(text, self.cells.table.vocabulary)
+        estimate = None if metric is None else self.row.estimate(metric)
+        most = self._limit(text) if limit is None else limit
+        if metric is None or estimate is None or not most:
+            return None
+        interval = estimate.interval
+        shares = None if interval is None else _scaled(interval, 100 / most)
+        share = 100 * estimate.value / most
+        return Candidate(
+            name=name,
+            metric=metric,
+            where=who,
+            value=estimate.value,
+            limit=most,
+            share_pct=share,
+            interval=shares,
+            state=self._state(share, shares),
+        )
+
+    def _limit(self, text: str) -> float | None:
+        """A hundred per cent, or the rate of the line in Mbit/s."""
+        name: MetricName = split_metric(text)
+        if name.base.endswith("_pct"):
+            return 100.0
+        rate = line_bps(self.study, self.row, name)
+        return None if rate is None else rate / 1e6
+
+    def _state(self, share_pct: float, interval: Interval | None) -> State:
+        if share_pct >= self.near_pct:
+            return "at its limit"
+        if interval is not None and interval.high >= self.near_pct:
+            return "may be at its limit"
+        return "not at its limit"
+
+
+def _switch_title(name: str) -> str:
+    return name if "switch" in name else f"switch {name}"
+
+
+def _from(switch: Switch) -> str:
+    return f"link from {switch.name} to "
+
+
+def _of_drops(dropped: float, full: Sequence[str]) -> str:
+    if not dropped:
+        return "it dropped no frame"
+    return f"it dropped frames in front of the {full[0]}" if full else "it dropped frames"
+
+
+def _published_names(near: str, far: str, *, is_switch: bool) -> tuple[str, ...]:
+    """The metrics of one direction of a link that a publication may give."""
+    at_switch = (f"{far}@{near}.port_in_mbps",) if is_switch else (f"{near}@{far}.port_out_mbps",)
+    of_host = (
+        (f"{near}@{far}.send_mbps", f"{near}.send_mbps")
+        if is_switch
+        else (f"{far}@{near}.receive_mbps", f"{far}.receive_mbps")
+    )
+    return (*at_switch, *of_host)
+
+
+def _nowhere(one: Candidate) -> Candidate:
+    """The candidate where there is one place alone, which needs no name."""
+    return Candidate(**{**one.__dict__, "where": None})
+
+
+def _scaled(interval: Interval, factor: float) -> Interval:
+    return Interval(interval.low * factor, interval.high * factor)

@@ -1,0 +1,232 @@
+"""Whether data touch the wire: payload against what the line can carry, and interfaces' counters.
+
+Both are asked wherever the endpoints sit, and neither alone decides. Payload that is faster than
+the line did not go over it; payload that is slower may have gone either way. Interfaces that
+carried less than the payload did not carry it. Published runs have no counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.ideal import access_links, framing, host_of
+from netstudy.analysis.samples import BITS_PER_MEGABIT, RunSample
+from netstudy.plan.graph import MTU_DEFAULT
+from netstudy.plan.workloads import lowering_of_spec
+from netstudy.study.references import concrete, resolve
+from netstudy.study.topology import EachWay
+from netstudy.units import FRAMING_BYTES, payload_bytes
+from netstudy.wire import Network, Port, Treatment
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
+    from netstudy.study.places import Place
+    from netstudy.study.topology import Link, Topology
+
+Verdict = Literal["bypasses", "touches", "faster, not counted", "slower, not counted", "disagree"]
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """Payload and counters of one placement of the endpoints, all its cells together."""
+
+    held: Treatment
+    """Its levels of the factors with several levels."""
+    line_mbps: float
+    """The most payload that the line between the two ends can carry."""
+    fastest: CellRow
+    """The cell whose slowest repetition is the fastest of all."""
+    slowest_mbps: float
+    """Payload of the slowest repetition of that cell."""
+    largest_mbps: float
+    """Payload of the fastest repetition of all cells."""
+    carried: tuple[float, ...]
+    """For each run, what the busier one of both ends' interfaces carried ÷ the payload; empty where
+    counters are missing."""
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether in some cell every repetition was faster than the line can carry."""
+        return self.slowest_mbps > self.line_mbps
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether payload and counters each say the same throughout: no repetition was faster, or
+        all those of a cell; and all runs were carried, or none."""
+        one_way = self.is_faster or self.largest_mbps <= self.line_mbps
+        return one_way and len({share < 1 for share in self.carried}) < 2
+
+    @property
+    def verdict(self) -> Verdict:
+        """What both say together."""
+        if not self.is_steady:
+            return "disagree"
+        if not self.carried:
+            return "faster, not counted" if self.is_faster else "slower, not counted"
+        if (self.carried[0] < 1) != self.is_faster:
+            return "disagree"
+        return "bypasses" if self.is_faster else "touches"
+
+
+def crossings(study: Study, table: CellTable, rows: Sequence[CellRow]) -> Iterator[Crossing]:
+    """One for each placement of the endpoints in a network: for each level of the factors that
+    decide on either. None where payload or line rate is not known."""
+    groups: dict[str, list[CellRow]] = {}
+    for row in rows:
+        groups.setdefault(_placement(study, row), []).append(row)
+    for own in groups.values():
+        found = _crossing(study, table, own, _common(own, rows))
+        if found is not None:
+            yield found
+
+
+def _placement(study: Study, row: CellRow) -> str:
+    """The topology of a cell and the places of its endpoints, as a text."""
+    topology, places = _places(study, row)
+    return repr((topology, places))
+
+
+def _places(study: Study, row: CellRow) -> tuple[Topology, tuple[Place, ...]]:
+    levels = study.levels_of(row.treatment)
+    topology, workload = resolve(study.topology, levels), resolve(study.workload, levels)
+    lowering = lowering_of_spec(workload.spec)
+    if lowering is None:
+        return topology, ()
+    roles = lowering.roles(workload.spec, topology, ("workload", workload.kind))
+    return topology, (roles.client, roles.server)
+
+
+def _common(rows: Sequence[CellRow], every: Sequence[CellRow]) -> Treatment:
+    """Levels that these cells have in common, and others have not."""
+    first = rows[0].treatment
+    return {
+        name: level
+        for name, level in first.items()
+        if all(row.treatment.get(name) == level for row in rows)
+        and any(row.treatment.get(name) != level for row in every)
+    }
+
+
+def _crossing(
+    study: Study, table: CellTable, rows: Sequence[CellRow], held: Treatment
+) -> Crossing | None:
+    line = _line_mbps(study, rows[0])
+    speeds = [(row, [_payload_mbps(study, table, row, run) for run in row.runs]) for row in rows]
+    known = [(row, [one for one in found if one is not None]) for row, found in speeds]
+    known = [(row, found) for row, found in known if found]
+    if line is None or not known:
+        return None
+    fastest, values = max(known, key=lambda one: min(one[1]))
+    carried = [_carried(table, run) for row in rows for run in row.runs]
+    counted = [share for share in carried if share is not None]
+    return Crossing(
+        held=held,
+        line_mbps=line,
+        fastest=fastest,
+        slowest_mbps=min(values),
+        largest_mbps=max(value for _, found in known for value in found),
+        carried=tuple(counted) if len(counted) == len(carried) else (),
+    )
+
+
+def _payload_mbps(study: Study, table: CellTable, row: CellRow, run: RunSample) -> float | None:
+    """Goodput of a run; where only a time was published, the size of a sample over it."""
+    workload = table.workload
+    measured = None if workload.bounded is None else workload.bounded.reading.of_run(run)
+    if measured is not None or workload.timed is None:
+        return measured
+    spec = resolve(study.workload, study.levels_of(row.treatment)).spec
+    seconds = workload.timed.reading.of_run(run)
+    size = spec.sample_bytes
+    return None if not seconds or size is None else size * 8 / BITS_PER_MEGABIT / seconds
+
+
+def _line_mbps(study: Study, row: CellRow) -> float | None:
+    network = row.planned[0].network
+    return _of_network(row) if network.nodes else _of_topology(study, row)
+
+
+def _of_network(row: CellRow) -> float:
+    """The interfaces of either end, whichever carry less, less the headers of full frames."""
+    run = row.planned[0]
+    network, roles = run.network, run.workload.roles
+    ends = [
+        sum(min(end.rate_bps for end in link) for link in _links(network, members))
+        for members in (roles.client, roles.server)
+    ]
+    share = framing(network, (*roles.client, *roles.server), roles.server[0]).share
+    return min(ends) * share / BITS_PER_MEGABIT
+
+
+def _links(network: Network, members: Sequence[str]) -> list[tuple[Port, Port]]:
+    """The links of these members, each once, as the host's end and the other one."""
+    found = {
+        (end.node, end.name): (end, far)
+        for member in members
+        for link in access_links(network, member)
+        for end, far in (link.ports, link.ports[::-1])
+        if end.node == host_of(network, member)[0]
+    }
+    return list(found.values())
+
+
+def _of_topology(study: Study, row: CellRow) -> float | None:
+    """The same of a study that was carried out elsewhere, from the links that it names; None where
+    it leaves a rate to the profiles."""
+    topology, places = _places(study, row)
+    found = [_link_mbps(topology, place) for place in places]
+    known = [one for one in found if one is not None]
+    return min(known) if known and len(known) == len(found) else None
+
+
+def _link_mbps(topology: Topology, place: Place) -> float | None:
+    host = topology.groups[place.group]
+    zone = (host.zones or {}).get(place.zone or "")
+    interface = place.interface or (zone.interface if zone else None)
+    own = [link for link in topology.all_links if _is_at(link, place.group, interface)]
+    rate = own[0].rate if own else None
+    if rate is None:
+        return None
+    mtu = concrete(own[0].mtu)
+    size = MTU_DEFAULT if mtu is None else mtu
+    way = (rate.up, rate.down) if isinstance(rate, EachWay) else (rate,)
+    rate_bps = max(concrete(one) for one in way)
+    return rate_bps * payload_bytes(size, timestamps=True) / (size + FRAMING_BYTES) / 1e6
+
+
+def _is_at(link: Link, group: str, interface: str | None) -> bool:
+    return any(end.group == group and interface in (None, end.interface) for end in link.between)
+
+
+def _carried(table: CellTable, run: RunSample) -> float | None:
+    """What interfaces carried of the payload: those of the senders or those of the receivers,
+    whichever carried more. None where the counters of one are missing."""
+    metric = table.workload.bounded
+    goodput = None if metric is None else metric.reading.of_run(run)
+    if not goodput or not run.measure_s or not run.planned.network.nodes:
+        return None
+    payload = goodput * run.measure_s * BITS_PER_MEGABIT / 8
+    roles, sending = run.planned.workload.roles, run.planned.workload.sending
+    counted = [
+        _octets(run, members, sends=role in sending, receives=sending != (role,))
+        for role, members in (("client", roles.client), ("server", roles.server))
+    ]
+    known = [one for one in counted if one is not None]
+    return max(known) / payload if len(known) == len(counted) else None
+
+
+def _octets(run: RunSample, members: Sequence[str], *, sends: bool, receives: bool) -> float | None:
+    """Bytes of the measuring phase that the interfaces of these members sent, received, or both."""
+    asked = (("interface_bytes_sent", sends), ("interface_bytes_received", receives))
+    names = [name for name, is_asked in asked if is_asked]
+    total = 0
+    for port, _ in _links(run.planned.network, members):
+        readings = run.record.ports.get(port.node, {}).get(port.name, {})
+        grown = run.record.growth({name: readings[name] for name in names if name in readings})
+        if len(grown) < len(names):
+            return None
+        total += sum(grown.values())
+    return float(total)

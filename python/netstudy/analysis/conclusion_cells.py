@@ -1,0 +1,178 @@
+"""The cells that a conclusion is drawn from, and what is asked of them by several kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.effects import PairEffect, pair_effects
+from netstudy.analysis.growth import Judged, judge
+from netstudy.analysis.line_rates import capacity
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
+from netstudy.study.levels import is_numeric
+from netstudy.wire import Level, Treatment
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
+    from netstudy.study.model import Factor
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """How a metric grows with a factor, at one setting of the others."""
+
+    metric: Metric
+    factor: str
+    held: Treatment
+    cells: tuple[CellRow, ...]
+    """Along the factor."""
+    judged: Judged
+    line_bps: int | None = None
+    """The rate of the link that carries it; None: not known."""
+
+    @property
+    def last_gain(self) -> CellRow:
+        """The cell of the last level that gains."""
+        gained = self.judged.last_gain
+        return self.cells[self.judged.steps.index(gained)] if gained else self.cells[0]
+
+    @property
+    def beyond(self) -> tuple[CellRow, ...]:
+        """The cells of the levels after it, which gain nothing."""
+        return self.cells[self.cells.index(self.last_gain) + 1 :]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells that a conclusion is drawn from, and what else it needs to know."""
+
+    study: Study
+    table: CellTable
+    case: str
+    rows: tuple[CellRow, ...]
+    levels: Mapping[str, tuple[Level, ...]]
+    """Factors of these cells with several levels."""
+    growing: Factor | None
+    """The factor of its test case that grows."""
+
+    @classmethod
+    def of(cls, study: Study, table: CellTable, case: str, at: Treatment) -> Cells:
+        """The cells of a test case at some levels."""
+        rows = tuple(
+            row
+            for row in table.of_case(case)
+            if all(row.treatment.get(name) == level for name, level in at.items())
+        )
+        levels = {
+            name: tuple(level for level in every if any(_has(row, name, level) for row in rows))
+            for name, every in table.factors.items()
+        }
+        growing = next((one.growing for one in study.cases if one.name == case), None)
+        return cls(
+            study=study,
+            table=table,
+            case=case,
+            rows=rows,
+            levels={name: found for name, found in levels.items() if len(found) > 1},
+            growing=growing,
+        )
+
+    def metric(self, name: str) -> Metric | None:
+        """A metric as the study names it, if some cell has a value of it."""
+        found = metric_named(name, self.table.vocabulary)
+        return found if found is not None and self.table.measured([found]) else None
+
+    def pairs(self, metric: Metric, factor: str) -> tuple[PairEffect, ...]:
+        """Every two levels of a factor."""
+        found = pair_effects(self.rows, self.levels, metric, self.study.margin_pct)
+        return found.get(factor, ())
+
+    def along(
+        self, factor: str, best: tuple[str, Metric] | None = None
+    ) -> Iterator[tuple[Treatment, tuple[CellRow, ...]]]:
+        """The cells along a factor, at each setting of the others; of those that differ in the
+        factor `best` alone, the one with the best value of its metric."""
+        left_out = (factor,) if best is None else (factor, best[0])
+        groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
+        for row in self.rows if best is None else _best_rows(self.rows, *best):
+            if factor in row.treatment:
+                key = frozenset(_without(row.treatment, *left_out).items())
+                groups.setdefault(key, []).append(row)
+        order = self.levels.get(factor, ())
+        for rows in groups.values():
+            held = _without(rows[0].treatment, *left_out)
+            several = {name: level for name, level in held.items() if name in self.levels}
+            if len(rows) > 1:
+                rows.sort(key=lambda row: order.index(row.treatment[factor]))
+                yield several, tuple(rows)
+
+    @property
+    def load(self) -> str | None:
+        """The factor that grows, else the first numeric one with several levels."""
+        if self.growing is not None and self.growing.name in self.levels:
+            return self.growing.name
+        return next((name for name, found in self.levels.items() if is_numeric(found)), None)
+
+    @property
+    def scaled(self) -> str | None:
+        """The factor that ideal growth is in proportion to: the one that a figure of the case draws
+        it along, else the load; where this has a single level at each setting of the others, the
+        first of these."""
+        numeric = [name for name, found in self.levels.items() if is_numeric(found)]
+        drawn = [
+            figure.x
+            for _, figure in self.study.figures
+            if figure.ideal and figure.case in (None, self.case) and figure.x in numeric
+        ]
+        if drawn or self.load is None or any(self.along(self.load)):
+            return next(iter(drawn), self.load)
+        return next((name for name in numeric if name != self.load), None)
+
+    @property
+    def throughput(self) -> Metric | None:
+        """What the growing factor must gain, else the workload's own throughput; None where no
+        cell has a value."""
+        growth = None if self.growing is None else self.growing.growth
+        if growth is not None and growth.of is not None:
+            return self.metric(growth.of)
+        return next(iter(self.table.measured([self.table.workload.throughput])), None)
+
+    def growths(self, factor: str | None) -> Iterator[Growth]:
+        """How throughput grows with a factor, at each setting of the others."""
+        metric = self.throughput
+        if factor is None or metric is None:
+            return
+        for held, rows in self.along(factor):
+            measured = [row for row in rows if row.estimate(metric) is not None]
+            judged = judge(
+                [(row.treatment[factor], row.estimate(metric)) for row in measured],
+                lower_is_better=metric.direction == "lower",
+                margin_pct=self.study.margin_pct,
+            )
+            if len(measured) > 1:
+                link = capacity(self.study, self.table.workload, measured[0], metric)
+                rate = None if link is None else link.line_bps
+                yield Growth(metric, factor, held, tuple(measured), judged, rate)
+
+
+def _has(row: CellRow, name: str, level: Level) -> bool:
+    return name in row.treatment and row.treatment[name] == level
+
+
+def _without(treatment: Treatment, *factors: str) -> Treatment:
+    return {name: level for name, level in treatment.items() if name not in factors}
+
+
+def _best_rows(rows: Sequence[CellRow], factor: str, metric: Metric) -> list[CellRow]:
+    """The row with the best value among those that differ in a factor alone."""
+    groups: dict[frozenset[tuple[str, Level]], list[tuple[float, CellRow]]] = {}
+    for row in rows:
+        value = row.value(metric)
+        if value is not None:
+            key = frozenset(_without(row.treatment, factor).items())
+            groups.setdefault(key, []).append((value, row))
+    best = min if metric.direction == "lower" else max
+    return [best(own, key=lambda pair: pair[0])[1] for own in groups.values()]

@@ -1,0 +1,148 @@
+"""How many clients one link would serve, at the rate that each of the measured ones took.
+
+    clients = what the link carries ÷ (throughput ÷ clients of the run)
+
+Both are in the metric of throughput: where it counts frames, the link carries them without preamble
+and gap; where it counts application bytes, without headers too. Rounded down: part of a client is
+none. The range is that over all numbers of clients measured before growth ends, each with its
+interval over the replicates: one number of clients alone would hide that the rate a client changes
+with it. Clients that fill the link already are held back by it, and tell nothing of what they could
+take: where that was measured, it is told beside the number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.conclusion_cells import Cells
+from netstudy.analysis.ideal import host_of
+from netstudy.analysis.intervals import Interval
+from netstudy.analysis.line_rates import Capacity, capacity
+from netstudy.analysis.metrics import Metric
+from netstudy.wire import Treatment
+
+FULL: Final = 0.9
+"""Share of what a link carries from which on it holds back its clients."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a client took in one cell."""
+
+    cell: CellRow
+    clients: int
+    mbps: float
+    interval: Interval | None
+    """Its 95 % interval over the replicates; None: how far another run would differ is not
+    known."""
+
+    def fit_into(self, capacity_mbps: float) -> float:
+        """How many such clients fill a link."""
+        return capacity_mbps / self.mbps
+
+
+@dataclass(frozen=True, eq=False)
+class Extrapolated:
+    """The clients that one link would serve, at one setting of the other factors."""
+
+    metric: Metric
+    held: Treatment
+    capacity: Capacity
+    shares: tuple[Share, ...]
+    """By the number of clients."""
+    most: CellRow
+    """The cell of the test case with the largest throughput, at whatever setting."""
+    filled: Share | None = None
+    """The fewest clients that fill the link as measured; None: none of those measured do."""
+
+    @property
+    def basis(self) -> Share:
+        """The share that the number is derived from: that of the most clients."""
+        return self.shares[-1]
+
+    @property
+    def clients(self) -> int:
+        """Whole clients that the link would serve."""
+        return math.floor(self.basis.fit_into(self.capacity.mbps))
+
+    @property
+    def range(self) -> tuple[int, int | None]:
+        """The fewest and the most, over all shares and their intervals; None for the most where an
+        interval reaches down to no throughput."""
+        ends = [end for one in self.shares for end in self._ends(one)]
+        most = max(ends)
+        return math.floor(min(ends)), None if math.isinf(most) else math.floor(most)
+
+    def _ends(self, one: Share) -> Iterator[float]:
+        link = self.capacity.mbps
+        yield one.fit_into(link)
+        if one.interval is not None:
+            yield link / one.interval.high
+            yield link / one.interval.low if one.interval.low > 0 else math.inf
+
+    @property
+    def at_most_mbps(self) -> float:
+        """The largest throughput of the test case."""
+        value = self.most.value(self.metric)
+        assert value is not None, "it is chosen by its value"
+        return value
+
+
+def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
+    """One for each setting of the factors other than the number of clients."""
+    metric = cells.throughput
+    if metric is None or metric.unit != "Mbit/s":
+        return
+    factor = cells.load
+    groups = cells.along(factor) if factor else iter([({}, cells.rows)])
+    ends = {frozenset(one.held.items()): one.last_gain for one in cells.growths(factor)}
+    for held, rows in groups:
+        measured = [row for row in rows if row.value(metric)]
+        end = ends.get(frozenset(held.items()))
+        growing = measured if end is None else measured[: measured.index(end) + 1]
+        shares = [_share(row, metric, factor) for row in growing]
+        if not shares:
+            continue
+        link = capacity(cells.study, cells.table.workload, growing[0], metric)
+        if link is None:
+            continue
+        full = (n for n, one in enumerate(shares) if one.mbps * one.clients >= FULL * link.mbps)
+        first = next(full, len(shares))
+        yield Extrapolated(
+            metric=metric,
+            held=held,
+            capacity=link,
+            shares=tuple(shares[: max(first, 1)]),
+            most=_largest(cells, metric),
+            filled=shares[first] if first < len(shares) else None,
+        )
+
+
+def _share(row: CellRow, metric: Metric, factor: str | None) -> Share:
+    estimate = row.estimate(metric)
+    assert estimate is not None, "only cells with a value are looked at"
+    clients = _clients(row, factor)
+    interval = estimate.interval
+    own = interval and Interval(interval.low / clients, interval.high / clients)
+    return Share(row, clients, estimate.value / clients, own)
+
+
+def _clients(row: CellRow, factor: str | None) -> int:
+    """The clients of a cell: those of its runs, or of published ones, the level that grows."""
+    run = row.planned[0]
+    if run.network.nodes:
+        return len({host_of(run.network, one)[0] for one in run.workload.roles.client})
+    return 1 if factor is None else int(row.treatment[factor])
+
+
+def _largest(cells: Cells, metric: Metric) -> CellRow:
+    rows: Sequence[CellRow] = [
+        row
+        for row in cells.table.rows
+        if set(row.cases) & set(cells.rows[0].cases) and row.value(metric) is not None
+    ]
+    return max(rows, key=lambda row: row.value(metric) or 0.0)

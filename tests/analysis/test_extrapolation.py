@@ -1,0 +1,170 @@
+"""Clients per link, scaling and trade-offs: by planted loads, whose results are worked by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netstudy.analysis.conclusions import Loss, TradeOff
+from netstudy.analysis.extrapolation import Extrapolated
+from netstudy.analysis.line_rates import capacity
+from netstudy.analysis.nodes import node_metric
+from netstudy.analysis.study_result import StudyResult
+from netstudy.report.conclusion_tables import conclusion_tables
+from netstudy.study import load
+from netstudy.wire import Run
+from tests.report.loaded import Load, concluding, told
+
+PAYLOAD = 1518 / 1448
+"""Frames of a goodput, as a switch counts them."""
+SERVED = "[{extrapolate: clients per link, at: {sink: 'null'}}]"
+
+
+def drawn(result: StudyResult, kind: type[Any]) -> list[Any]:
+    return [one for found in result.concluded for one in found.drawn if isinstance(one, kind)]
+
+
+def steady(each: float) -> Any:
+    """Every client takes the same goodput."""
+    return lambda run: Load(PAYLOAD * each * len(run.workload.roles.client))
+
+
+def test_clients_per_link_are_what_it_carries_by_what_one_takes(tmp_path: Path) -> None:
+    """1,448 of 1,538 bytes on the wire are payload, 941.5 of 1,000 Mbit/s: 9.4 clients of 100."""
+    result = concluding(tmp_path, SERVED, steady(100.0), clients="[1, 2, 3]")
+    (found,) = drawn(result, Extrapolated)
+    assert found.capacity.mbps == pytest.approx(1000 * 1448 / 1538)
+    assert (found.clients, found.range) == (9, (9, 9))
+    assert found.basis.clients == 3
+    first, *_ = told(result)
+    assert first == (
+        "One link would serve 9 clients: 1 Gbit/s × 0.941 (payload of full frames) = 941 Mbit/s, ÷ "
+        "100.0 Mbit/s a client as measured with 3 clients = 9.41, rounded down."
+    )
+
+
+def test_at_a_port_frames_count_without_preamble_and_gap(tmp_path: Path) -> None:
+    """1,518 of 1,538 bytes; of a link of which nobody knows the rate, nothing is known."""
+    result = concluding(tmp_path, SERVED, steady(100.0), clients="[1, 2]")
+    row, study = result.cells.rows[0], load(tmp_path)
+    port = node_metric("switch@server.port_in_mbps")
+    found = capacity(study, result.cells.workload, row, port)
+    assert found is not None
+    assert found.mbps == pytest.approx(1000 * 1518 / 1538)
+    nowhere = node_metric("switch@elsewhere.port_in_mbps")
+    assert capacity(study, result.cells.workload, row, nowhere) is None
+    assert capacity(study, result.cells.workload, row, node_metric("server.cpu_pct")) is None
+
+
+def test_the_range_is_over_all_numbers_of_clients_and_their_replicates(tmp_path: Path) -> None:
+    """One client takes 100 ± 0, two take 90, 100 and 110 each: t(.975, 2) × 10 ÷ √3 = 24.84, so
+    941.5 ÷ 124.84 = 7.5 to 941.5 ÷ 75.16 = 12.5."""
+
+    def loads(run: Run) -> Load:
+        n = len(run.workload.roles.client)
+        return Load(PAYLOAD * (100.0 if n == 1 else 2 * (80.0 + 10 * run.replicate)))
+
+    (found,) = drawn(concluding(tmp_path, SERVED, loads, clients="[1, 2]"), Extrapolated)
+    interval = found.basis.interval
+    assert (interval.low, interval.high) == (
+        pytest.approx(75.16, abs=0.01),
+        pytest.approx(124.84, abs=0.01),
+    )
+    assert found.range == (7, 12)
+
+
+def test_clients_that_the_link_holds_back_are_no_basis(tmp_path: Path) -> None:
+    """Two of 400 fit, three share 930 of 941.5."""
+
+    def loads(run: Run) -> Load:
+        return Load(PAYLOAD * min(400.0 * len(run.workload.roles.client), 930.0))
+
+    result = concluding(tmp_path, SERVED, loads, clients="[1, 2, 3]")
+    (found,) = drawn(result, Extrapolated)
+    assert (found.basis.clients, found.clients) == (2, 2)
+    assert found.filled.clients == 3
+    assert "Measured: 3 clients fill 99 % of it." in told(result)
+
+
+def test_the_largest_throughput_of_any_setting_stands_beside_it(tmp_path: Path) -> None:
+    """Three clients that discard take 600; one that writes takes 50: 12 of those."""
+
+    def loads(run: Run) -> Load:
+        each = 200.0 if run.treatment["sink"] == "null" else 50.0
+        return Load(PAYLOAD * each * len(run.workload.roles.client))
+
+    asked = "[{extrapolate: clients per link, at: {sink: disk}}]"
+    result = concluding(tmp_path, asked, loads, clients="[1, 2, 3]")
+    assert any("600.0 Mbit/s" in one and "that of 12.0 such clients" in one for one in told(result))
+
+
+def test_more_than_in_proportion_is_remarked_and_so_is_a_missing_level(tmp_path: Path) -> None:
+    """One takes 63, two 184: 2.92 times as much, 46 % more than 126. Levels 4 and 5 are those of
+    the other sink."""
+    rates = {
+        ("disk", 1): 63.0,
+        ("disk", 2): 184.0,
+        ("null", 1): 292.0,
+        ("null", 2): 440.0,
+        ("null", 4): 762.0,
+        ("null", 5): 762.0,
+    }
+
+    def loads(run: Run) -> Load:
+        at = (str(run.treatment["sink"]), int(run.treatment["clients"]))
+        return Load(PAYLOAD * rates.get(at, 0.0))
+
+    result = concluding(tmp_path, "[loss against ideal]", loads)
+    null, disk = drawn(result, Loss)
+    shares = [lost.share_pct for lost in null.levels]
+    assert shares == pytest.approx([24.66, 34.76, 47.81], abs=0.01)
+    assert disk.levels[0].share_pct == pytest.approx(-46.03, abs=0.01)
+    said = told(result)
+    assert any("Superlinear: 2 clients carry 2.92 times as much as 1 client" in one for one in said)
+    assert "Not measured (sink disk): 4 and 5 clients." in said
+    (table,) = conclusion_tables(result)
+    assert [str(row[3]) for row in table.rows][:4] == ["29.2", "44.0", "76.2", "76.2"]
+
+
+CPU = "[{compare: sink, on: [switch@server.port_in_mbps, server.cpu_pct]}]"
+
+
+@pytest.mark.parametrize(
+    ("rate", "cpu", "said"),
+    [
+        (1.2, 0.5, "A trade-off: disk against null has 1.20 times the traffic in at switch@server"),
+        (1.2, 0.1, "No trade-off: disk falls behind in none; disk against null has 1.20 times"),
+        (1.0, 0.3, "No trade-off: disk and null are equal in all of it"),
+    ],
+)
+def test_more_throughput_for_more_cpu_is_a_trade_off(
+    rate: float, cpu: float, said: str, tmp_path: Path
+) -> None:
+    """A rate has no better direction and more of it is wanted; of CPU time, less."""
+
+    def loads(run: Run) -> Load:
+        small = 1 + 0.0001 * run.replicate
+        if run.treatment["sink"] == "null":
+            return Load(100.0 * small, server_cpu=0.3)
+        return Load(100.0 * rate * small, server_cpu=cpu)
+
+    result = concluding(tmp_path, CPU, loads, clients="[1, 2]")
+    assert len(drawn(result, TradeOff)) == 1
+    assert any(one.startswith(said) for one in told(result)), told(result)
+
+
+def test_ratios_are_tabled_at_each_setting_and_over_all(tmp_path: Path) -> None:
+    """disk takes 0.25 and 0.36 of null: √(0.25 × 0.36) = 0.3."""
+
+    def loads(run: Run) -> Load:
+        n = len(run.workload.roles.client)
+        share = {1: 0.25, 2: 0.36}[n] if run.treatment["sink"] == "disk" else 1.0
+        return Load(400.0 * share)
+
+    asked = "[{compare: sink, on: switch@server.port_in_mbps}]"
+    result = concluding(tmp_path, asked, loads, clients="[1, 2]")
+    (table,) = conclusion_tables(result)
+    assert str(table.caption) == "Traffic in at switch@server: disk ÷ null"
+    assert [str(row[3]) for row in table.rows] == ["0.250", "0.360", "0.300"]

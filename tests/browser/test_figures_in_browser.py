@@ -79,6 +79,24 @@ def points(figure: Locator) -> Locator:
     return figure.locator(".live .mark-symbol.role-mark path[stroke-width='1.5']")
 
 
+def test_the_boxes_of_a_distribution_tell_their_quartiles_and_switch_off(opened: Open) -> None:
+    figure = live(opened(), "figure[data-chart$='-box']")
+    boxes = figure.locator(".live .mark-rect.role-mark path")
+    before = boxes.count()
+    boxes.first.hover(force=True)
+    told = figure.page.locator(".tip")
+    told.wait_for()
+    assert {"median", "quartiles", "5th to 95th percentile"} <= {
+        line.split(":")[0] for line in told.inner_text().splitlines()
+    }
+    figure.locator("button.series").first.click()
+    figure.page.wait_for_function(
+        "n => document.querySelectorAll(\"[data-chart$='-box'] .live .mark-rect.role-mark path\")"
+        ".length < n",
+        arg=before,
+    )
+
+
 def test_a_figure_is_still_until_it_is_looked_at(opened: Open) -> None:
     page = opened()
     last = page.locator("figure[data-chart]").last

@@ -10,12 +10,15 @@ import pytest
 
 from netstudy.analysis.study_result import analyse
 from netstudy.report import charts
-from netstudy.report.charts import Drawn
+from netstudy.report.charts import Drawn, Lines
 from netstudy.report.document import Document, document
 from netstudy.report.figures import Figure
 from netstudy.study.not_reported import not_reported
-from tests.report.results import from_text, study_text
+from tests.report import workloads
+from tests.report.results import from_text, results, study_text
 from tests.report.test_answer import records
+
+CONFORMANCE = Path(__file__).parents[2] / "studies" / "conformance"
 
 
 def drawn(folder: Path, figure: str, factors: str = "") -> Document:
@@ -128,3 +131,36 @@ def test_a_course_of_what_no_sampler_reads_is_refused_by_name(tmp_path: Path) ->
     )
     made = from_text(tmp_path, text, records(lambda servers: 10.0 * servers))
     assert not_reported(made.study()) == ("figures[0]",)
+
+
+def transfers(folder: Path, figure: str) -> Document:
+    """Transfers of two loads with one figure; their records hold the bytes of each second."""
+    study = CONFORMANCE / "transfer-star.yaml"
+    path = folder / "study.yaml"
+    path.write_text(f"{study.read_text()}\nfigures: [{figure}]\n")
+    made = results(folder, path, maker=workloads.record, overrides={"replicates": "2"})
+    assert not_reported(made.study()) == ()
+    return document(made, analyse(made))
+
+
+def test_what_the_records_of_a_workload_hold_by_the_second_has_a_course(tmp_path: Path) -> None:
+    doc = transfers(tmp_path, "{kind: time series, y: goodput_mbps, y2: client.goodput_mbps}")
+    figure = doc.cases[0].drawn.figures[0]
+    found = figure.source
+    assert isinstance(found, Lines)
+    assert found.y2 == "Goodput of client, Mbit/s"
+    for size in (charts.WIDE, charts.NARROW):
+        ElementTree.fromstring(charts.svg(found, size))
+    sides = {
+        name: [bool(r.get("right")) for r in found.points if r["series"] == name]
+        for name in found.series
+    }
+    assert sorted(set(map(tuple, map(set, sides.values())))) == [(False,), (True,)]
+
+
+def test_a_right_axis_of_nothing_that_was_sampled_is_told(tmp_path: Path) -> None:
+    doc = transfers(tmp_path, "{kind: time series, y: goodput_mbps, y2: client.cpu_pct}")
+    figure = doc.cases[0].drawn.figures[0]
+    assert isinstance(figure.source, Lines)
+    assert figure.source.y2 is None
+    assert "Not drawn, as nothing was sampled of it: CPU of client." in str(figure.caption)

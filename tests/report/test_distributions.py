@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from netstudy.report.charts.distributions import (
     ecdf_chart,
     histogram_chart,
 )
+from netstudy.report.charts.live import payload
 from netstudy.report.document import DistributionSection, document
 from netstudy.report.numbers import NO_BREAK
 from netstudy.report.pages import write_report
@@ -205,6 +207,23 @@ def test_samples_over_time_are_thinned_and_begin_after_the_warm_up(tmp_path: Pat
         "first run of a cell, every 2nd iteration; grey: 10 of warm-up, not measured"
     )
     assert [row["x2"] for row in plot.rows if row["kind"] == "warm-up"] == [10, 10]
+
+
+def test_every_figure_can_be_looked_into(tmp_path: Path) -> None:
+    """Tooltips everywhere, series that can be switched off, zoom where both axes are numbers."""
+    found = distribution(result_of(tmp_path))
+    looked = {
+        chart.__name__: json.loads(payload(chart(found)))
+        for chart in (ecdf_chart, box_chart, histogram_chart, course_chart)
+    }
+    for one in looked.values():
+        assert '"tooltip":{"content":"data"}' in json.dumps(one["wide"], separators=(",", ":"))
+        assert one["rows"]
+    names = ["arista-7124s", "nexus-5010"]
+    assert [one["name"] for one in looked["ecdf_chart"]["series"]] == names
+    assert [one["name"] for one in looked["box_chart"]["series"]] == names
+    assert looked["ecdf_chart"]["axes"] == looked["course_chart"]["axes"] == ["x", "y"]
+    assert looked["box_chart"]["axes"] == []
 
 
 def test_every_figure_is_light_in_both_sizes(tmp_path: Path) -> None:

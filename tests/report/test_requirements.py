@@ -43,6 +43,25 @@ def test_the_summary_tells_what_is_missed_and_where(required: StudyResult) -> No
     assert text.endswith(": servers=4). 1 of 2 requirements met.")
 
 
+def test_a_value_that_rounds_to_its_bound_has_the_digits_that_miss_it(
+    made: Folder, required: StudyResult, tmp_path: Path
+) -> None:
+    worst = required.requirements[0].worst
+    assert worst is not None
+    assert worst.estimate is not None
+    value = worst.estimate.value
+    near = study_text(
+        REST.replace("completion_ms_mean < 1", f"completion_ms_mean < {value - 0.003:.3f}"),
+        servers='"${servers}"',
+    )
+    (point, *_) = (
+        one for one in summary(analyse(from_text(tmp_path, near))) if one.lead == "Required"
+    )
+    text = str(point.sentences[0]).replace("\u00a0", " ")
+    told = text.split("(worst ")[1].split(" ms:")[0]
+    assert float(told) > value - 0.003 > float(told) - 0.01
+
+
 def test_the_report_has_a_row_a_requirement(
     made: Folder, required: StudyResult, tmp_path: Path
 ) -> None:

@@ -40,9 +40,11 @@ def _hosts(networks: list[wire.Network]) -> Iterator[Line]:
 
 
 def _zones(networks: list[wire.Network]) -> Iterator[Line]:
-    names = _names(f"{zone.name}@{zone.interface}" for one in networks for zone in one.zones)
-    if names:
-        yield "zones", _some(names)
+    for stack, said in (("shared", "in their host's stack"), ("own", "a stack each")):
+        zones = (zone for one in networks for zone in one.zones if zone.stack == stack)
+        names = _names(f"{zone.name}@{zone.interface}" for zone in zones)
+        if names:
+            yield "zones", f"{_some(names)}; {said}"
 
 
 def _switches(networks: list[wire.Network]) -> Iterator[Line]:

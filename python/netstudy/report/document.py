@@ -16,6 +16,7 @@ from netstudy.analysis.verdict import VerdictTable
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.cellrefs import level_name, treatment_text
+from netstudy.report.conclusion_tables import conclusion_tables
 from netstudy.report.distribution_section import distribution_parts
 from netstudy.report.drawings import test_bed, test_bed_alt
 from netstudy.report.effects_tables import effects_section
@@ -141,6 +142,8 @@ class Document:
     summary: tuple[Point, ...]
     concluded: tuple[Point, ...]
     """The conclusions that the study asks for."""
+    concluded_tables: tuple[Table, ...]
+    """What they rest on."""
     key_figure: Figure | None
     bed: Figure | None
     """The test bed; None if nothing is known of it."""
@@ -193,6 +196,7 @@ def document(folder: Folder, result: StudyResult) -> Document:
         requirements=requirements_table(result.requirements) if result.requirements else None,
         summary=tuple(summary(result)),
         concluded=tuple(concluded_points(result)),
+        concluded_tables=tuple(conclusion_tables(result)),
         key_figure=_key_figure(cases),
         bed=_bed(runs),
         workload=_workload(page, runs),

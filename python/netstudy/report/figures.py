@@ -16,14 +16,13 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
 from netstudy.report import charts
-from netstudy.report.charts import live, multiples
+from netstudy.report.charts import live, multiples, render
 from netstudy.report.charts.asked import Asked
 from netstudy.report.effects_tables import EffectsSection
 from netstudy.report.numbers import level_text, listed
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.study import outcome
 
-PNG_SCALE = 2
 _TABLES = "the tables and cells.csv"
 """Where the values of figures stand."""
 
@@ -55,17 +54,14 @@ class Figure:
         return None if isinstance(source, str) else charts.svg(source, charts.NARROW)
 
     def png(self) -> bytes:
-        """The wide drawing as PNG, in twice its size for screens and slides."""
-        import vl_convert
-
-        image: bytes = vl_convert.svg_to_png(self.wide, scale=PNG_SCALE)
-        return image
+        """The wide drawing as PNG."""
+        return render.png(self.wide)
 
     @cached_property
     def live(self) -> str | None:
         """What the page makes a chart of that can be looked into, as JSON; None for a drawing."""
         source = self.source
-        return None if isinstance(source, str | charts.Plot) else live.payload(source)
+        return None if isinstance(source, str) else live.payload(source)
 
     @property
     def is_chart(self) -> bool:

@@ -29,7 +29,9 @@ def reference_table(
 ) -> Table:
     """Published value, own value, its interval and its error, row by row, grouped by level."""
     agreements = reference.of(metric)
-    subs = ("published", reference.here, "95 % interval", "error %")
+    has_fitted = any(row.fitted for one in agreements for row in one.rows)
+    subs: tuple[str, ...] = ("published", reference.here, "95 % interval", "error %")
+    subs += ("is",) if has_fitted else ()
     groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]
     by_x = [{row.x: row for row in one.rows} for one in agreements]
     shown = [x for x in panel.x_levels if any(x in rows for rows in by_x)]
@@ -39,7 +41,7 @@ def reference_table(
             *(
                 value
                 for one, found in zip(agreements, by_x, strict=True)
-                for value in _beside_cells(found.get(x), one, panel, reference.here)
+                for value in _beside_cells(found.get(x), one, panel, reference.here)[: len(subs)]
             ),
         )
         for x in shown
@@ -49,9 +51,10 @@ def reference_table(
 
 def _beside_cells(
     row: Beside | None, one: Agreement, panel: Panel, here: Here
-) -> tuple[Number | None, ...]:
+) -> tuple[Value, ...]:
+    """Five cells, of which the last says what the published value is to the study's own."""
     if row is None:
-        return None, None, None, None
+        return None, None, None, None, None
     place = f"{where(panel.series, one.level)}{where(panel.x, row.x)}"
     interval = f"95 % interval of {one.metric.name}{place}"
     return (
@@ -61,6 +64,7 @@ def _beside_cells(
         None
         if row.error_pct is None
         else bare_percent(row.error_pct, f"error in % of the published value{place}"),
+        Name("fitted" if row.fitted else "predicted"),
     )
 
 

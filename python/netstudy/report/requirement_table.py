@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.report.cellrefs import cell_number, treatment_text
-from netstudy.report.numbers import level_text, listed, with_unit
+from netstudy.report.numbers import level_text, listed, number_text, with_unit
+from netstudy.report.prose.change import told_apart
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, lacking_text
 from netstudy.study.outcome import Bound
@@ -31,7 +32,7 @@ def _row(one: CheckedRequirement) -> tuple[Value, ...]:
     worst = one.worst
     value = interval = where = None
     if worst is not None and one.metric is not None:
-        value = cell_number(worst.cell, one.metric, unit=True)
+        value = worst_number(one)
         assert worst.estimate is not None, "the worst cell is one that was measured"
         about = f"95 % interval of {one.metric.name}"
         interval = bare_interval(worst.estimate.interval, one.metric.decimals, about)
@@ -45,6 +46,16 @@ def _row(one: CheckedRequirement) -> tuple[Value, ...]:
         interval,
         where,
     )
+
+
+def worst_number(one: CheckedRequirement) -> Number | None:
+    """The value of the worst cell, with as many digits as tell it from the bound."""
+    if one.worst is None or one.metric is None:
+        return None
+    value = cell_number(one.worst.cell, one.metric, unit=True)
+    limit = one.bound.value
+    bound = Number(limit, with_unit(number_text(limit, one.metric.decimals), one.metric.unit), "")
+    return value and told_apart(value, bound, one.metric)[0]
 
 
 def too_few(one: CheckedRequirement) -> str | None:
@@ -84,7 +95,7 @@ def requirement_text(one: CheckedRequirement) -> str:
         return f"{condition}: not in this run"
     if one.worst is None or one.metric is None:
         return f"{condition}: {too_few(one) or 'not measured'}"
-    value = cell_number(one.worst.cell, one.metric, unit=True)
+    value = worst_number(one)
     at = treatment_text(one.worst.cell.treatment)
     not_measured = ", other cells not measured" if one.outcome == "not measured" else ""
     return f"{condition}: worst {value}{f' ({at})' if at else ''}{not_measured}"

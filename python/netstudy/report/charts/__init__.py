@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import json
-
+from netstudy.report.charts import render
 from netstudy.report.charts.curves import Lines, curves_chart
 from netstudy.report.charts.distributions import Plot
 from netstudy.report.charts.grid import Grid, GridCell
@@ -38,7 +37,4 @@ Chart = Drawn | Lines | Grid | Plot
 
 def svg(drawn: Chart, size: Size) -> str:
     """The chart as SVG text, without a browser."""
-    import vl_convert
-
-    text: str = vl_convert.vegalite_to_svg(json.dumps(drawn.spec(size)))
-    return text
+    return render.svg(drawn.spec(size))

@@ -16,11 +16,13 @@ import numpy as np
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.fits import LAWS, Fitted, Parameter, fit
+from netstudy.analysis.line_rates import line_bps
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.nodes import course
-from netstudy.analysis.samples import Floats
+from netstudy.analysis.samples import Floats, RunSample
 from netstudy.analysis.study_result import CaseResult
+from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.report.charts.curves import Lines, thinned
 from netstudy.report.charts.plot import Drawn
 from netstudy.report.charts.style import Row, Style
@@ -28,6 +30,7 @@ from netstudy.report.charts.words import axis, held, subtitle
 from netstudy.report.numbers import full_level, level_text, listed, number_text, significant_text
 from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
+from netstudy.study.vocabulary import is_line_rate, split_metric
 from netstudy.units import format_rate, quantity
 from netstudy.wire import Level, Treatment
 
@@ -321,12 +324,19 @@ class Asked:
     ) -> list[dict[str, Any]]:
         if not self.figure.line_rate:
             return []
-        bounds = [self.cells.workload.bound(cell.planned[0]) for cell in cells if cell.planned]
-        rates = {bound.line_rate_bps for bound in bounds if bound is not None}
+        rates = {rate for cell in cells if cell.planned if (rate := self._bound_bps(metric, cell))}
         if metric.unit != "Mbit/s" or not rates:
             told.append(f"The line rate is not drawn: {metric.label} has none to be held against.")
             return []
         return [{"y": r / 1e6, "text": f"line rate {format_rate(r)}"} for r in sorted(rates)]
+
+    def _bound_bps(self, metric: Metric, cell: CellRow) -> int | None:
+        """The rate of the line that a metric is read at, else the most that the workload can do."""
+        name = split_metric(metric.name) if "." in metric.name else None
+        if name is not None and is_line_rate(name):
+            return line_bps(None, cell, name)
+        bound = self.cells.workload.bound(cell.planned[0])
+        return None if bound is None else bound.line_rate_bps
 
     # ---- over time
 
@@ -336,17 +346,23 @@ class Asked:
         series: dict[str, Style] = {}
         points: list[Row] = []
         combos = list(dict.fromkeys(self._combo(cell) for cell in cells))
-        for metric in metrics:
+        right = [] if self._right is None else [self._right]
+        for metric in (*metrics, *right):
+            side = {} if metric in metrics else {"right": True}
             for cell in cells:
-                found = _mean_course(cell, metric)
+                found = _mean_course(cell, metric, self.cells.workload)
                 if found is None:
                     continue
-                name = self._series(cell, metric, metrics)
+                name = self._series(cell, metric, (*metrics, *right))
                 series[name] = self._style(combos.index(self._combo(cell)), metric, metrics)
-                points += thinned(*found, name)
-        if not points:
+                unit = {"unit": axis(metric)}
+                points += ({**row, **side, **unit} for row in thinned(*found, name))
+        if not any(row for row in points if not row.get("right")):
             return None
         told: list[str] = []
+        has_right = any(row.get("right") for row in points)
+        if self._right is not None and not has_right:
+            told.append(f"Not drawn, as nothing was sampled of it: {self._right.label}.")
         drawn = Lines(
             title=held(self.title, levels),
             subtitle=f"{axis(metrics[0])}; mean over the runs of each cell",
@@ -355,6 +371,7 @@ class Asked:
             series=series,
             points=points,
             logarithmic=False,
+            y2=f"{self._right.title}, {axis(self._right)}" if self._right and has_right else None,
             rules=self._line_rate(metrics[0], cells, told),
         )
         return AskedPart(levels, drawn, tuple(told))
@@ -367,14 +384,29 @@ def _values(cell: CellRow, metric: Metric) -> list[float]:
     return runs or ([] if whole is None else [whole])
 
 
-def _mean_course(cell: CellRow, metric: Metric) -> tuple[Floats, Floats] | None:
+def _mean_course(
+    cell: CellRow, metric: Metric, workload: WorkloadAnalysis
+) -> tuple[Floats, Floats] | None:
     """Mean over the runs at each sample, up to the end of the shortest run."""
-    found = [one for run in cell.runs if (one := course(run, metric.figure)) is not None]
+    found = [one for run in cell.runs if (one := _course_of(run, metric, workload)) is not None]
     if not found:
         return None
     length = min(values.size for _, values in found)
-    mean: Floats = np.mean([values[:length] for _, values in found], axis=0)
+    mean: Floats = np.mean([values[:length] for _, values in found], axis=0)  # a gap stays one
     return found[0][0][:length], mean
+
+
+def _course_of(
+    run: RunSample, metric: Metric, workload: WorkloadAnalysis
+) -> tuple[Floats, Floats] | None:
+    """The course of a metric of a node; of the workload's own, what its records hold for each
+    second."""
+    if split_metric(metric.name).scope is not None:
+        return course(run, metric.figure)
+    own = workload.course(run) if metric == workload.throughput else None
+    if own is None or own.noun != "second":
+        return None
+    return np.arange(own.values.size, dtype=np.float64), own.values
 
 
 def _parameters(found: Fitted, metric: Metric) -> str:

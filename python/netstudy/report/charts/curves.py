@@ -53,11 +53,14 @@ class Lines:
     rules: Sequence[Row] = ()
     """Values of y with a name, such as the line rate."""
     facets: Facets | None = None
+    y2: str | None = None
+    """The title of the right axis, for points whose `right` is true; None: there is none."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Every row, with the kind of its layer."""
-        for kind, rows in (("point", self.points), ("rule", self.rules)):
-            yield from ({"kind": kind, **row} for row in rows)
+        for row in self.points:
+            yield {"kind": "right" if row.get("right") else "point", **row}
+        yield from ({"kind": "rule", **row} for row in self.rules)
 
     @property
     def is_empty(self) -> bool:
@@ -73,31 +76,44 @@ class Lines:
 
     def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
         """Lines without points, ordered by x rather than by the data; see `Drawn.unit`."""
-        kind: Spec = {"type": "log"} if self.logarithmic else {"domainMin": 0}
-        x_scale, y_scale = (kind | zoomed(axis, live=live) for axis in "xy")
-        axis: Spec = {"format": NUMBERS, "tickCount": 6}
         legend = None if live else legend_of(self.series, size, room)
+        layers = [*self._rules(size), *self._lines("point", legend, live=live)]
+        inner = {"width": size.width, "height": size.height}
+        if self.y2 is None:
+            return {**inner, "layer": layers}
+        right = self._lines("right", legend, live=live)
+        independent = {"scale": {"y": "independent"}}
+        return {**inner, "layer": [{"layer": layers}, {"layer": right}], "resolve": independent}
+
+    def _lines(self, of: str, legend: Spec | None, *, live: bool) -> list[Spec]:
+        """The lines on one of the axes, and what has their tooltips."""
+        is_right = of == "right"
+        kind: Spec = {"type": "log"} if self.logarithmic else {"domainMin": 0}
+        x_scale = kind | zoomed("x", live=live)
+        y_scale = kind if self.y2 is not None else kind | zoomed("y", live=live)
+        axis: Spec = {"format": NUMBERS, "tickCount": 6}
+        side = {"orient": "right", "grid": False} if is_right else {}
+        title = self.y2 if is_right else self.y
         encoding = {
             "x": {
                 **{"field": "x", "type": "quantitative", "title": self.x, "scale": x_scale},
                 "axis": axis | {"grid": self.logarithmic},
             },
             "y": {
-                **{"field": "y", "type": "quantitative", "title": self.y, "scale": y_scale},
-                "axis": axis,
+                **{"field": "y", "type": "quantitative", "title": title, "scale": y_scale},
+                "axis": axis | side,
             },
             "stroke": by_series(self.series, "ink", legend),
             "strokeDash": by_series(self.series, "dashes", legend),
         }
         step = "step-after" if self.logarithmic else "linear"
         mark = {"type": "line", "strokeWidth": 1.8, "interpolate": step, "clip": True}
-        layer: Spec = {"transform": only("point"), "mark": mark, "encoding": encoding}
-        layers = [*self._rules(size), layer]
+        lines: list[Spec] = [{"transform": only(of), "mark": mark, "encoding": encoding}]
         if live:
             near = {"type": "point", "size": 120, "opacity": 0, "tooltip": {"content": "data"}}
             place = {"x": encoding["x"], "y": encoding["y"]}
-            layers.append({"transform": only("point"), "mark": near, "encoding": place})
-        return {"width": size.width, "height": size.height, "layer": layers}
+            lines.append({"transform": only(of), "mark": near, "encoding": place})
+        return lines
 
     def _rules(self, size: Size) -> Iterator[Spec]:
         if self.rules:
@@ -111,10 +127,11 @@ class Lines:
 
 
 def thinned(at: Any, values: Any, series: str) -> Iterator[Row]:
-    """The points of a line, thinned out where there are too many to be seen."""
+    """The points of a line, thinned out where there are too many to be seen; NaN is a gap in it."""
     step = max(1, at.size // POINTS_A_LINE)
     for x, y in zip(np.asarray(at)[::step], np.asarray(values)[::step], strict=True):
-        yield {"x": float(f"{x:.6g}"), "y": float(f"{y:.6g}"), "series": series}
+        shown = None if np.isnan(y) else float(f"{y:.6g}")
+        yield {"x": float(f"{x:.6g}"), "y": shown, "series": series}
 
 
 def curves_chart(panel: Panel, found: Curves) -> Lines:

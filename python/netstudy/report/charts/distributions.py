@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,18 +25,21 @@ from netstudy.report.charts.style import (
     NUMBERS,
     Size,
     Spec,
+    Style,
+    only,
     titles,
     whole,
+    zoomed,
 )
 from netstudy.report.numbers import full_level, level_text
 from netstudy.wire import Level
 
 WIDE_SPAN = 20
 """Values whose largest is so many times their smallest stand on a logarithmic axis."""
-STEPS_A_LINE = 80
+STEPS_A_LINE = 70
 """Steps of an ECDF: at equal distances in rank; the largest samples all stand."""
 LARGEST_KEPT = 20
-POINTS_DRAWN = 360
+POINTS_DRAWN = 300
 """Samples over time in one chart, all panels together; of more, every n-th of a run is drawn."""
 BINS = 40
 BOX = (0.25, 0.5, 0.75)
@@ -58,18 +61,27 @@ class Plot:
     """`kind` tells which layer draws a row, `panel` where it stands."""
     panels: tuple[str, ...]
     layers: tuple[Spec, ...]
+    x: str
+    y: str
+    decimals: int
+    """Of values in tooltips."""
+    series: Mapping[str, Style] = field(default_factory=dict)
+    """Those that a reader can switch off."""
+    axes: tuple[str, ...] = ()
+    """The axes that can be zoomed."""
     columns: int = 3
     """Panels beside each other on a wide page."""
 
-    def spec(self, size: Size) -> Spec:
-        """The Vega-Lite specification."""
+    def spec(self, size: Size, *, live: bool = False) -> Spec:
+        """The Vega-Lite specification; `live`: to be looked into."""
         many = len(self.panels) > 1
         columns = min(self.columns, len(self.panels)) if size.width > 400 else 1
         width = (size.width - 44 * (columns - 1)) // columns
         height = (
             size.height if not many else max(110, size.height * 2 // (2 + len(self.panels) // 3))
         )
-        body: Spec = {"width": width, "height": height, "layer": list(self.layers)}
+        layers = [self._live(layer) for layer in self.layers] if live else list(self.layers)
+        body: Spec = {"width": width, "height": height, "layer": layers}
         title = titles(self.title, self.subtitle, size)
         if not many:
             return whole({"title": title, **body}, self.rows, size)
@@ -84,6 +96,35 @@ class Plot:
         }
         return whole(panels, self.rows, size)
 
+    def _live(self, layer: Spec) -> Spec:
+        """A layer with tooltips, on axes that can be zoomed; buttons stand for its legend."""
+        if layer["mark"]["type"] == "rect":
+            return {**layer, "encoding": self._zoomed(layer)}
+        mark = {**layer["mark"], "tooltip": {"content": "data"}}
+        if self.axes:
+            mark["clip"] = {"expr": "zoomed"}
+        if mark["type"] == "line":  # a line has one tooltip, its steps have one each
+            mark = {"type": "point", "size": 120, "opacity": 0, **{k: mark[k] for k in _TOLD}}
+            near = {**layer, "mark": mark, "encoding": self._zoomed(layer, ("x", "y"))}
+            line = {**layer["mark"], "clip": mark["clip"]}
+            return {"layer": [{**layer, "mark": line, "encoding": self._zoomed(layer)}, near]}
+        return {**layer, "mark": mark, "encoding": self._zoomed(layer)}
+
+    def _zoomed(self, layer: Spec, only: Sequence[str] = ()) -> Spec:
+        found = dict(layer["encoding"])
+        for name, channel in layer["encoding"].items():
+            if only and name not in only:
+                del found[name]
+            elif name in self.axes and "scale" in channel:
+                scale = {**channel["scale"], **zoomed(name, live=True)}
+                found[name] = {**channel, "scale": scale}
+            elif self.series and channel.get("field") == "series" and "legend" in channel:
+                found[name] = {**channel, "legend": None}
+        return found
+
+
+_TOLD = ("tooltip", "clip")
+
 
 def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     """The share of samples up to a value, one line for each level of the series."""
@@ -97,7 +138,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     nouns = f"{found.quantity.noun}s"
     scale = _scale([row["x"] for row in rows])
     line = {
-        "transform": [{"filter": "datum.kind == 'step'"}],
+        "transform": only("step"),
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8},
         "encoding": {
             "x": _quantitative("x", f"{found.mean.label}, {unit}", scale),
@@ -115,6 +156,11 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         rows=rows,
         panels=_panels(found),
         layers=(line,),
+        x=f"{found.mean.label}, {unit}",
+        y=f"% of {nouns}",
+        decimals=1,
+        series=_styles(names.values()),
+        axes=("x", "y"),
     )
 
 
@@ -167,7 +213,7 @@ def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
             encoding["y2"] = {"field": high}
         if fill:
             encoding["fill"] = {**stroke, "legend": None}
-        valid = [{"filter": f"isValid(datum.{low})"}]
+        valid = only("box", also=f"isValid(datum.{low})")
         return {"mark": mark, "encoding": encoding, "transform": valid}
 
     return Plot(
@@ -189,6 +235,10 @@ def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
             layer({"type": "tick", "thickness": 2.5, "width": {"band": 1}}, "median", None, True),
             layer({"type": "point", "size": 12, "filled": True}, "tail", None, fill=True),
         ),
+        x=panel.x or panel.series or "",
+        y=y,
+        decimals=mean.decimals,
+        series=_styles(names.values()),
     )
 
 
@@ -233,6 +283,9 @@ def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         rows=rows,
         panels=tuple(dict.fromkeys(row["panel"] for row in rows)),
         layers=(bar,),
+        x=f"{found.mean.label}, {found.mean.unit}",
+        y=f"% of {nouns}",
+        decimals=1,
         columns=2 if len(cells) in (2, 4) else 3,
     )
 
@@ -320,6 +373,10 @@ def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         rows=rows,
         panels=tuple(dict.fromkeys(row["panel"] for row in rows)),
         layers=(shade, points) if warm else (points,),
+        x=f"{noun} of the run",
+        y=f"{found.mean.label}, {found.mean.unit}",
+        decimals=found.mean.decimals,
+        axes=("x", "y"),
         columns=2,
     )
 
@@ -427,6 +484,11 @@ def _colour(names: Iterable[str]) -> Spec:
         "scale": {"domain": found, "range": inks},
         "legend": legend,
     }
+
+
+def _styles(names: Iterable[str]) -> dict[str, Style]:
+    """The looks of lines by their names, for buttons."""
+    return {name: Style(k, k, k) for k, name in enumerate(dict.fromkeys(names))}
 
 
 def _dash(names: Iterable[str]) -> Spec:

@@ -14,6 +14,8 @@ _COLUMNS = (4, 3, 5)
 """Panels beside each other, from the most legible number on."""
 _BETWEEN = 20
 """Gap between panels."""
+_BETWEEN_AXES = 120
+"""The same, with the axes of each panel in it."""
 _NARROW_PANEL = Size(270, 120, 12)
 
 
@@ -73,7 +75,8 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
     """The panels of a chart, wrapped into rows; on a phone one below the other."""
     count = len(facets.shown)
     columns = _columns(count) if size.is_wide else 1
-    panel = _panel_size(columns) if size.is_wide else _NARROW_PANEL
+    between = _BETWEEN_AXES if getattr(drawn, "y2", None) is not None else _BETWEEN
+    panel = _panel_size(columns, between) if size.is_wide else _NARROW_PANEL
     labels = [one.label for one in (facets.panels if live else facets.shown)]
     field = {"field": "panel", "type": "nominal", "title": None, "sort": labels}
     rows = drawn.rows()
@@ -83,11 +86,16 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
         "facet": field,
         "columns": columns,
         "bounds": "flush",
-        "spacing": {"row": 70 if count % columns else 40, "column": _BETWEEN},
+        "spacing": {"row": 70 if count % columns else 40, "column": between},
         "spec": unit,
     }
+    resolved: dict[str, Spec] = {}
     if count % columns:  # below the gap in the last row there would be an axis of nothing
-        spec["resolve"] = {"axis": {"x": "independent"}}
+        resolved["axis"] = {"x": "independent"}
+    if between == _BETWEEN_AXES:  # two axes of y: panels cannot share either of them
+        resolved["scale"] = {"y": "independent"}
+    if resolved:
+        spec["resolve"] = resolved
     if live:
         spec |= {"transform": [{"filter": _chosen(facets)}]}
         spec["params"] = [{"name": f"f{n}", "value": ""} for n in range(len(facets.factors))]
@@ -102,8 +110,8 @@ def _columns(count: int) -> int:
     return min(_COLUMNS, key=lambda columns: (-count % columns, _COLUMNS.index(columns)))
 
 
-def _panel_size(columns: int) -> Size:
-    width = min(420, _PAGE // columns - _BETWEEN)
+def _panel_size(columns: int, between: int) -> Size:
+    width = min(420, _PAGE // columns - between)
     return Size(width, max(130, min(220, width * 2 // 3)), 13)
 
 

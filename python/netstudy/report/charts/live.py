@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from netstudy.report.charts.curves import Lines
+from netstudy.report.charts.distributions import Plot
 from netstudy.report.charts.facets import Facets
 from netstudy.report.charts.grid import Grid
 from netstudy.report.charts.plot import Drawn
@@ -31,14 +32,14 @@ def library() -> str:
     return b64encode((files(__package__) / LIBRARY).read_bytes()).decode()
 
 
-def payload(drawn: Drawn | Lines | Grid) -> str:
+def payload(drawn: Drawn | Lines | Grid | Plot) -> str:
     """A figure as JSON: its specification for a wide and for a narrow page, its rows, and what a
     reader may change. Safe inside a script element."""
     wide, narrow = (drawn.spec(size, live=True) for size in (WIDE, NARROW))
     rows = wide.pop("datasets")[DATA["name"]]
     del narrow["datasets"]
     series = {} if isinstance(drawn, Grid) else drawn.series
-    facets = None if isinstance(drawn, Grid) else drawn.facets
+    facets = None if isinstance(drawn, Grid | Plot) else drawn.facets
     found = {
         "wide": wide,
         "narrow": narrow,
@@ -48,19 +49,21 @@ def payload(drawn: Drawn | Lines | Grid) -> str:
         "axes": _axes(drawn),
         "x": drawn.x,
         "y": drawn.y,
-        "decimals": drawn.decimals if isinstance(drawn, Drawn) else 2,
+        "decimals": drawn.decimals if isinstance(drawn, Drawn | Plot) else 2,
     }
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 
 
-def _axes(drawn: Drawn | Lines | Grid) -> list[str]:
+def _axes(drawn: Drawn | Lines | Grid | Plot) -> list[str]:
     """The axes that can be zoomed."""
     if isinstance(drawn, Grid):
         return []
+    if isinstance(drawn, Plot):
+        return list(drawn.axes)
     if isinstance(drawn, Drawn) and not drawn.x_numeric:
         return []
-    return ["x"] if isinstance(drawn, Drawn) and drawn.y2 is not None else ["x", "y"]
+    return ["x"] if drawn.y2 is not None else ["x", "y"]
 
 
 def _brief(row: Row) -> Iterator[tuple[str, Any]]:

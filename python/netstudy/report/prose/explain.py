@@ -11,6 +11,7 @@ from netstudy.analysis.causes import Link, TimeAccount
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import PanelResult
 from netstudy.report.cellrefs import count, plain
+from netstudy.report.numbers import number_text
 from netstudy.report.prose import signals
 from netstudy.report.prose.words import (
     NOTHING,
@@ -178,10 +179,15 @@ def _overlaps(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _span(shares: Sequence[float]) -> Sentence:
+    """From the lowest to the highest share; nothing where both look alike."""
+    low, high = min(shares), max(shares)
+    decimals = 0 if low >= WHOLE_PCT else 1
+    if number_text(low, decimals) == number_text(high, decimals):
+        return NOTHING
     return say(
         " ({low} to {high})",
-        low=plain(min(shares), 0 if min(shares) >= WHOLE_PCT else 1, "", "the lowest such share"),
-        high=_about(max(shares), "waiting ÷ (time − wire time), highest"),
+        low=plain(low, decimals, "", "the lowest such share"),
+        high=_about(high, "waiting ÷ (time − wire time), highest"),
     )
 
 

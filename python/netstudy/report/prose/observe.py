@@ -11,6 +11,7 @@ from netstudy.analysis.study_result import PanelResult
 from netstudy.analysis.workloads.probe import IDLE_P50, LOADED_P50, LOADED_P99
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
 from netstudy.report.numbers import counted, level_text
+from netstudy.report.prose.change import told_apart
 from netstudy.report.prose.words import NOTHING, at_level, on_level, sentence_case
 from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.workloads import page_of
@@ -143,6 +144,7 @@ def _goodput(found: PanelResult) -> Iterator[Sentence]:
         low_ref, high_ref = (cell_number(c, metric, unit=True) for c in (low, high))
         assert low_ref is not None, "an extreme has a value"
         assert high_ref is not None, "an extreme has a value"
+        low_ref, high_ref = told_apart(low_ref, high_ref, metric)
         at_low = at_level(panel, low_x)
         ideal = bound.goodput_mbps
         share = 100 * high_ref.value / ideal
@@ -162,14 +164,16 @@ def _goodput(found: PanelResult) -> Iterator[Sentence]:
 def _tail(found: PanelResult) -> Iterator[Sentence]:
     """The slowest samples against the median at the last x."""
     panel = found.panel
-    for level in panel.series_levels if found.workload.tail is not None else ():
+    if found.workload.tail is None:
+        return
+    half, hundredth = found.workload.tail
+    for level in panel.series_levels:
         x = panel.x_levels[-1]
         cell = panel.cell(x, level)
-        middle, late = (
-            cell_number(cell, metric, unit=True) for metric in found.workload.tail or ()
-        )
+        middle, late = (cell_number(cell, metric, unit=True) for metric in (half, hundredth))
         if middle is None or late is None:
             continue
+        middle, late = told_apart(middle, late, half)
         yield say(
             "Half of the {samples}{on}{at} take {middle} or less, one in a hundred {late} or more.",
             samples=Name(f"{found.workload.counted.noun}s"),
@@ -190,6 +194,9 @@ def _probe(found: PanelResult) -> Iterator[Sentence]:
         late = cell_number(cell, LOADED_P99, unit=True)
         if idle is None or loaded is None:
             continue
+        idle, loaded = told_apart(idle, loaded, IDLE_P50)
+        if late is not None:
+            _, late = told_apart(loaded, late, LOADED_P99)
         yield say(
             "A small request{on}{at} takes {idle} in the median while the network is idle, and "
             "{loaded} under load{late}.",

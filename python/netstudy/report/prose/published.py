@@ -42,6 +42,7 @@ def published_summary(found: PanelResult) -> list[Sentence]:
     ratios = [ratio for ratio in found.reference.ratios if ratio.metric == deciding]
     return [
         *_errors(found.panel, ones, here),
+        *_fitted(found, here),
         *(s for ratio in ratios for s in _ratio(found.panel, ratio, here)),
         *(_order(order, here) for order in found.reference.orders if order.metric == deciding),
     ]
@@ -77,6 +78,31 @@ def _errors(panel: Panel, ones: Sequence[Agreement], here: Here) -> Iterator[Sen
         on=on_level(panel, one.level) if len(told) > 1 else say(""),
         at=at_level(panel, worst.x),
     )
+
+
+def _fitted(found: PanelResult, here: Here) -> Iterator[Sentence]:
+    """Rows that a profile was fitted on apart from those that it predicts, each at its worst."""
+    assert found.reference is not None, "without published values there is nothing to say"
+    ones = found.reference.agreements
+    if not any(row.fitted for one in ones for row in one.rows):
+        return
+    for is_fitted, word in ((True, "fitted"), (False, "predicted")):
+        worst = [(one, row) for one in ones if (row := one.worst_of(fitted=is_fitted)) is not None]
+        if not worst:
+            continue
+        one, row = max(worst, key=lambda each: abs(each[1].error_pct or 0.0))
+        rows = sum(row.fitted == is_fitted for each in ones for row in each.rows)
+        source = f"({here} − published) ÷ published, {one.metric.name}, {one.level}"
+        yield say(
+            "Of {n} {word} {rows} the worst is {metric}{on}{at}: {error}.",
+            n=count(rows, f"{word} published values"),
+            word=Name(word),
+            rows=Name("value" if rows == 1 else "values"),
+            metric=Name(one.metric.label),
+            on=on_level(found.panel, one.level),
+            at=at_level(found.panel, row.x),
+            error=percent(row.error_pct or 0.0, source),
+        )
 
 
 def _order(order: OrderAgreement, here: Here) -> Sentence:

@@ -11,14 +11,14 @@ from itertools import islice
 
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import PanelResult, StudyResult
-from netstudy.report.cellrefs import cell_number, count, treatment_text
+from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.expectation_table import expectation_text
 from netstudy.report.prose.answer import answer, within, words_of
 from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.published import published_summary
 from netstudy.report.prose.words import Point, point, things
 from netstudy.report.refs import Name, Sentence, say
-from netstudy.report.requirement_table import condition_text
+from netstudy.report.requirement_table import condition_text, worst_number
 
 WORDS_MAX = 150
 _WHY = 2
@@ -79,10 +79,7 @@ def _required(result: StudyResult) -> Iterator[Sentence]:
 
 def _missed(one: CheckedRequirement) -> Sentence:
     """What was required and what was found instead."""
-    worst = one.worst
-    value = None
-    if worst is not None and one.metric is not None:
-        value = cell_number(worst.cell, one.metric, unit=True)
+    worst, value = one.worst, worst_number(one)
     if worst is None or value is None or one.outcome == "not measured":
         return say("Not measured: {required}.", required=Name(condition_text(one)))
     return say(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.cells import CellRow, CellTable, ProblemKind
+from netstudy.analysis.size_law import LAW, OffLaw
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, level_name, percent, treatment_text
-from netstudy.report.numbers import listed, spans
+from netstudy.report.numbers import full_level, level_text, listed, spans
 from netstudy.report.prose import signals
 from netstudy.report.prose.untested import untested_sentence
 from netstudy.report.prose.words import NOTHING, things
@@ -18,6 +19,7 @@ from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
 from netstudy.report.workloads import page_of
 from netstudy.study.levels import is_numeric
+from netstudy.units import rough_size
 from netstudy.wire import Level
 
 KINDS: dict[ProblemKind, tuple[str, str]] = {
@@ -46,6 +48,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_few(found.few_runs, result),
         *_warm_up(result),
         *_waits(result),
+        *map(_off_law, found.off_law),
         *map(untested_sentence, found.untested),
         *(say("{text}.", text=Name(text)) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
@@ -55,8 +58,36 @@ def warnings(result: StudyResult) -> list[Sentence]:
             say("The study asks for “{text}”, which is not shown.", text=Name(text))
             for text in found.not_shown
         ),
-        *_left_out(found.left_out),
+        *_left_out(found.left_out, "with --without"),
+        *_left_out(found.left_out_by_variant, "by its variant for this testbed"),
     ]
+
+
+def _off_law(found: OffLaw) -> Sentence:
+    """A size, and the size that its times are of by the others."""
+    several = found.settings > 1
+    basis = f"{found.metric.name} at {found.factor}={level_text(found.level)}"
+    return say(
+        "At {level} the law {law} is broken{where}: {metric} is {ratio} times that of the law "
+        "through the other sizes, by which it is that of {size}.",
+        level=Name(full_level(found.factor, found.level)),
+        law=Name(LAW),
+        where=say(" in all {n} settings", n=count(found.settings, "settings along the size"))
+        if several
+        else NOTHING,
+        metric=Name(found.metric.label),
+        ratio=_span(found.ratio, lambda one: f"{one:.1f}", f"{basis} ÷ that of the law"),
+        size=_span(
+            found.implied_bytes,
+            lambda one: rough_size(round(one)),
+            f"(mean {basis} - latency) × bandwidth",
+        ),
+    )
+
+
+def _span(ends: tuple[float, float], text: Callable[[float], str], source: str) -> Number:
+    low, high = (text(one) for one in ends)
+    return Number(ends[0], low if low == high else f"{low} to {high}", source)
 
 
 def _waits(result: StudyResult) -> Iterator[Sentence]:
@@ -65,10 +96,11 @@ def _waits(result: StudyResult) -> Iterator[Sentence]:
             yield from signals.unexplained_waits(found)
 
 
-def _left_out(parts: Sequence[str]) -> Iterator[Sentence]:
+def _left_out(parts: Sequence[str], how: str) -> Iterator[Sentence]:
     if parts:
         yield say(
-            "Parts of the study were left out with --without: {parts}.",
+            "Parts of the study were left out {how}: {parts}.",
+            how=Name(how),
             parts=Name(listed(list(parts))),
         )
 

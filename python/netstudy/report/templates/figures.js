@@ -40,6 +40,22 @@
     const add = (name, value) => value !== undefined && value !== "" && lines.push([name, value]);
     add("", row.panel ?? row.facet);
     add("", row.series);
+    const pair = (low, high) => `${text(low, decimals)} to ${text(high, decimals)}`;
+    if (row.kind === "box") {
+      add(chart.x, row.x);
+      add("median", text(row.median, decimals));
+      add("quartiles", pair(row.first, row.third));
+      add("5th to 95th percentile", pair(row.low, row.high));
+      if (row.tail !== undefined) add("99th percentile", text(row.tail, decimals));
+      return lines;
+    }
+    if (row.kind === "bar") {
+      add("", row.mark);
+      add(chart.x, `${text(row.x, 3)} to ${text(row.x2, 3)}`);
+      add(chart.y, text(row.y2 - row.y, decimals));
+      return lines;
+    }
+    add("", row.mark);
     add(chart.x, row.level ?? (row.x === undefined ? row.x : text(row.x, Number.isInteger(row.x) ? 0 : 3)));
     if (row.text !== undefined && row.y === undefined) add("", row.text);
     else if (row.kind === undefined || row.facet !== undefined) { add(chart.y, row.y); add("", row.text); }

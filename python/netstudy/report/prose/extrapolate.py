@@ -1,0 +1,133 @@
+"""How many clients one link would serve, in sentences and as a table of its derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from netstudy.analysis.conclusions import Concluded
+from netstudy.analysis.extrapolation import Extrapolated, Share
+from netstudy.analysis.intervals import Interval
+from netstudy.report.cellrefs import count, plain, treatment_text
+from netstudy.report.prose.words import NOTHING, held_levels
+from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level
+from netstudy.units import format_rate
+
+_UNIT = "Mbit/s"
+_DECIMALS = 1
+
+
+def extrapolated(one: Extrapolated) -> Iterator[Sentence]:
+    """The number with its formula, its range, and what it assumes."""
+    basis, capacity = one.basis, one.capacity
+    yield say(
+        "One link would serve {n} clients{held}: {rate} × {share} ({counted}) = {capacity}, ÷ "
+        "{each} a client as measured with {measured} = {exact}, rounded down.",
+        n=count(one.clients, "clients per link"),
+        held=held_levels(one.held),
+        rate=Name(format_rate(capacity.line_bps)),
+        share=plain(capacity.share, 3, "", f"share of the line: {capacity.counted}"),
+        counted=Name(capacity.counted),
+        capacity=plain(capacity.mbps, 0, _UNIT, "line rate × share"),
+        each=_each(basis, one),
+        measured=_clients(basis),
+        exact=plain(basis.fit_into(capacity.mbps), 2, "", "capacity ÷ rate a client"),
+    )
+    yield _range(one)
+    yield _filled(one, one.filled) if one.filled is not None else _ceiling(one)
+    yield say(
+        "This assumes that each further client takes as much as those measured, that they do not "
+        "slow each other down, and that nothing else is full before the link."
+    )
+
+
+def _each(share: Share, one: Extrapolated) -> Number:
+    where = treatment_text(share.cell.treatment)
+    source = f"{one.metric.name} ÷ clients, {where}"
+    return plain(share.mbps, _DECIMALS, _UNIT, source)
+
+
+def _clients(share: Share) -> Sentence:
+    noun = Name("client" if share.clients == 1 else "clients")
+    return say("{n} {noun}", n=count(share.clients, "clients of the cell"), noun=noun)
+
+
+def _range(one: Extrapolated) -> Sentence:
+    low, high = one.range
+    alone = all(share.interval is None for share in one.shares)
+    known = "no replicates tell how far another run would differ" if alone else None
+    levels = "the numbers of clients measured"
+    over = levels if alone else f"{levels} and the 95 % intervals of their replicates"
+    upper = Name("no known end") if high is None else count(high, f"largest over {over}")
+    return say(
+        "Range: {low} to {high}, over {over}{note}.",
+        low=count(low, f"smallest over {over}"),
+        high=upper,
+        over=Name(over),
+        note=say("; {why}", why=Name(known)) if known else NOTHING,
+    )
+
+
+def _filled(one: Extrapolated, full: Share) -> Sentence:
+    """What was measured of it."""
+    where = treatment_text(full.cell.treatment)
+    share = 100 * full.mbps * full.clients / one.capacity.mbps
+    return say(
+        "Measured: {clients} fill {share} of it.",
+        clients=_clients(full),
+        share=plain(share, 0, "%", f"{one.metric.name} ÷ what the link carries, {where}"),
+    )
+
+
+def _ceiling(one: Extrapolated) -> Sentence:
+    """The most that was measured at all bounds it from another side."""
+    most = one.at_most_mbps
+    clients = most / one.basis.mbps
+    where = treatment_text(one.most.treatment)
+    return say(
+        "The largest throughput measured, {most} ({where}), is that of {n} such clients.",
+        most=plain(most, _DECIMALS, _UNIT, f"{one.metric.name}, {where}"),
+        where=Name(where),
+        n=plain(clients, 1, "", "largest throughput ÷ rate a client"),
+    )
+
+
+def extrapolation_table(found: Concluded, drawn: Sequence[Extrapolated], table_id: str) -> Table:
+    """Each number of clients measured: rate a client, and clients that would fill the link."""
+    factors = list(dict.fromkeys(name for one in drawn for name in one.held))
+    groups = (
+        *(Group(name) for name in factors),
+        Group("Clients measured"),
+        Group("Rate a client", _UNIT, columns=("mean", "95 % interval")),
+        Group("Link carries", _UNIT),
+        Group("Clients per link", columns=("mean", "range")),
+    )
+    rows = tuple(
+        (*(numeric_level(one.held.get(name), name) for name in factors), *_row(share, one))
+        for one in drawn
+        for share in one.shares
+    )
+    where = f" ({found.case})" if found.case != "main" else ""
+    caption = say(
+        "Clients per link: what the link carries ÷ rate a client{where}", where=Name(where)
+    )
+    return Table(table_id, caption, groups, rows, stub=len(factors) + 1)
+
+
+def _row(share: Share, one: Extrapolated) -> tuple[Value, ...]:
+    where, capacity = treatment_text(share.cell.treatment), one.capacity.mbps
+    rate = _each(share, one)
+    interval = share.interval
+    fits = (
+        None
+        if interval is None or interval.low <= 0
+        else Interval(capacity / interval.high, capacity / interval.low)
+    )
+    return (
+        count(share.clients, f"clients, {where}"),
+        Number(rate.value, rate.text.removesuffix(f"\u00a0{_UNIT}"), rate.source),
+        bare_interval(interval, _DECIMALS, f"95 % interval of the rate a client, {where}"),
+        plain(capacity, 0, "", f"line rate × {one.capacity.counted}"),
+        plain(share.fit_into(capacity), 2, "", f"capacity ÷ rate a client, {where}"),
+        bare_interval(fits, 2, f"95 % interval of the clients per link, {where}"),
+    )

@@ -51,8 +51,11 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, dropped_in_all
 from netstudy.store import write_atomic
 from netstudy.units import (
+    BYTE_COST,
     format_duration,
+    format_in,
     format_size,
+    parse_byte_cost,
     parse_duration,
     parse_percent,
     parse_size,
@@ -75,6 +78,7 @@ CONFIDENCE = 0.95
 HARDWARE = trial.ROOT / "hardware"
 
 _READ: Mapping[str, Callable[[object], float]] = {
+    "ps/B": parse_byte_cost,
     "B": parse_size,
     "%": parse_percent,
     "ns": parse_duration,
@@ -103,6 +107,8 @@ class Knob:
             return format_size(int(value))
         if self.unit == "ns":
             return format_duration(int(value))
+        if self.unit == "ps/B":
+            return format_in(BYTE_COST, int(value))
         return f"{number} {self.unit}" if self.unit else number
 
     def read(self, text: object) -> float:

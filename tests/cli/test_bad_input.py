@@ -106,7 +106,9 @@ def test_parts_that_this_version_cannot_carry_out_are_listed(
     here: Path, netstudy: Netstudy
 ) -> None:
     """`validate` accepts the study with a note, and `run` refuses it with the same words."""
-    text = changed("replicates: 2", "conclude: [bottleneck, {knee: servers}]\nreplicates: 2")
+    text = changed(
+        "replicates: 2", "figures: [{kind: time series, y: completion_ms_mean}]\nreplicates: 2"
+    )
     (here / "study.yaml").write_text(text)
     checked = netstudy("validate", "study.yaml")
     assert checked.code == 0

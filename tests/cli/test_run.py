@@ -273,8 +273,9 @@ class TestResume:
 def test_what_the_report_cannot_carry_out_is_refused_unless_it_is_left_out_by_name(
     study: Path, netstudy: Netstudy
 ) -> None:
-    study.write_text(f"{study.read_text()}conclude: [bottleneck]\n")
-    part = "conclude.bottleneck"
+    figure = "{kind: time series, y: completion_ms_mean}"
+    study.write_text(f"{study.read_text()}figures: [{figure}]\n")
+    part = "figures[0]"
     note = f"The report does not carry out {part} yet; leave it out with --without {part}."
     for verb in ("validate", "plan"):
         told = netstudy(verb, study)
@@ -285,7 +286,7 @@ def test_what_the_report_cannot_carry_out_is_refused_unless_it_is_left_out_by_na
     assert note in refused.err
     assert netstudy("run", study, "--without", part).code == 0
     report = (newest().path / "report.md").read_text()
-    assert f"Parts of the study were left out with --without: {part}." in report
-    unknown = netstudy("run", study, "--without", "conclude.botleneck")
+    assert r"Parts of the study were left out with --without: figures\[0\]." in report
+    unknown = netstudy("run", study, "--without", "figure[0]")
     assert unknown.code == 2
-    assert 'no such part; did you mean "conclude.bottleneck"?' in unknown.err
+    assert 'no such part; did you mean "figures[0]"?' in unknown.err

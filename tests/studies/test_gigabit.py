@@ -1,0 +1,95 @@
+"""The gigabit study: its findings come out of the published rates, without a number typed.
+
+Published: 292, 440, 762 and 762 Mbit/s with 1, 2, 4 and 5 clients that discard, 812 at the peak of
+four; 63 and 184 with 1 and 2 that write to their disks.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.cli import invoke
+from netstudy.cli._prepare import Asked, prepare
+from netstudy.report.conclusion_tables import conclusion_tables
+from netstudy.report.prose.concluded import concluded_points
+from netstudy.store import Results
+from netstudy.study import load
+from netstudy.study.published import published_values
+
+STUDY = Path(__file__).parents[2] / "studies" / "gigabit"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    """The published rows, analysed as any run is; nothing is left out by hand."""
+    results = tmp_path_factory.mktemp("gigabit")
+    assert invoke(["run", str(STUDY), "--testbed=published", f"--results={results}"]) == 0
+    latest = results / "gigabit" / "latest"
+    return analyse(Results(latest).resolve(str(latest), done=True))
+
+
+def said(result: StudyResult, lead: str) -> str:
+    """All sentences of a conclusion."""
+    points = [one for one in concluded_points(result) if one.lead == lead]
+    text = " ".join(str(sentence) for one in points for sentence in one.sentences)
+    return text.replace("\u00a0", " ")
+
+
+def test_growth_ends_at_four_clients_with_three_quarters_of_the_link(
+    published: StudyResult,
+) -> None:
+    assert (
+        "grows up to 4 clients (sink null), 762 Mbit/s or 76.2 % of the link's 1 Gbit/s; 5 clients "
+        "gain no more than the noise."
+    ) in said(published, "Plateau")
+
+
+def test_losses_superlinear_growth_and_missing_points_are_remarked(published: StudyResult) -> None:
+    """762 of 5 × 292 are 52.2 %. 184 is 2.92 times 63."""
+    text = said(published, "Loss against ideal")
+    assert "at 5 clients is 47.8 % less than in proportion to 1 client (sink null)." in text
+    assert "Not measured (sink null): 3 clients." in text
+    assert "Superlinear: 2 clients carry 2.92 times as much as 1 client (sink disk)" in text
+    assert "Not measured (sink disk): 3, 4 and 5 clients." in text
+
+
+def test_the_link_is_ruled_out_and_what_was_not_published_is_not(published: StudyResult) -> None:
+    text = said(published, "Bottleneck")
+    assert "Not decided at 4 clients (sink null), 762 Mbit/s: nothing that was measured is" in text
+    assert "ruled out: link from server to switch (76.2 %)." in text
+    assert "Not measured, and so not ruled out: CPUs of server, CPUs of client" in text
+
+
+def test_clients_per_link_come_with_their_derivation_and_range(published: StudyResult) -> None:
+    """987 of 1,000 Mbit/s are frames: 10.7 clients of 92, and 15.7 of 63."""
+    text = said(published, "Extrapolate clients per link")
+    assert text.startswith("One link would serve 10 clients: 1 Gbit/s × 0.987 ")
+    assert "= 987 Mbit/s, ÷ 92.0 Mbit/s a client as measured with 2 clients = 10.73," in text
+    assert "Range: 10 to 15, over the numbers of clients measured;" in text
+    assert "762.0 Mbit/s (sink=null, daemon=copying, clients=4), is that of 8.3 such" in text
+
+
+def test_sinks_are_compared_at_each_number_of_clients_and_pooled(published: StudyResult) -> None:
+    """63 ÷ 292, 184 ÷ 440, and the root of their product."""
+    tables = {str(table.caption): table for table in conclusion_tables(published)}
+    rows = tables["Traffic in at switch@server: disk ÷ null"].rows
+    assert [str(row[3]) for row in rows] == ["0.216", "0.418", "0.300"]
+
+
+def test_fitted_rows_are_known(tmp_path: Path) -> None:
+    fitted = {
+        (one.levels["sink"], one.levels["clients"], one.metric.rpartition("_")[2])
+        for one in published_values(load(STUDY))
+        if one.fitted
+    }
+    assert fitted == {("null", 1, "mean"), ("disk", 1, "mean"), ("null", 5, "mean")}
+
+
+@pytest.mark.parametrize("testbed", ["sim", "netns"])
+def test_the_short_form_has_growth_to_see_and_both_sinks(testbed: str) -> None:
+    planned = prepare(Asked(STUDY, testbed=testbed, quick=True)).planned
+    levels = {(str(cell.treatment["sink"]), cell.treatment["clients"]) for cell in planned.cells}
+    assert {sink for sink, _ in levels} == {"null", "disk"}

@@ -26,7 +26,7 @@ missing = missing=$$(tools/setup missing $(1)); [ -z "$$missing" ] || echo "nets
 set_up = @$(call missing,$(1)); [ -z "$$missing" ] || $(MAKE) -j2 $$missing
 say = @printf '  %s\n' "$(1)"
 
-.PHONY: engine run-packages dev-packages rust-checks
+.PHONY: engine run-packages dev-packages lint-rust lint-python engine-and-python rust-tests
 .PHONY: help build run test check check-slow accuracy conformance bench bench-peers bench-iperf3 bench-ftp profile docs lock clean lint
 
 help: ## print this list
@@ -44,11 +44,15 @@ run-packages dev-packages: %-packages:
 run: build ## set up and carry out the incast study in the simulator (ARGS="--quick" and the like)
 	@.venv/bin/netstudy run studies/incast $(ARGS)
 
-lint: dev-packages # everything of `check` but the docs' examples, which `test` runs with the other tests
+lint: lint-rust lint-python # everything of `check` but the docs' examples, which `test` runs with the other tests
+
+lint-rust:
 	$(call say,cargo fmt)
 	@cargo fmt --all --check
 	$(call say,cargo clippy)
 	@tools/clippy
+
+lint-python: dev-packages
 	$(call say,ruff check)
 	@.venv/bin/ruff check --quiet .
 	$(call say,ruff format)
@@ -66,13 +70,17 @@ check: ## linters, types, layers, generated pages, the docs' examples
 	$(call say,pages: examples$(comma) links$(comma) generated parts)
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m "not slow" tests/docs
 
-# The engine's last step is minutes of one processor; what needs no engine is checked meanwhile.
+# The engine's last step is minutes of one processor: Rust is checked and tested meanwhile. Python is checked
+# after the engine, since the two jobs then end at about the same time.
 test: ## set up, install what tests need, check, run every test
 	@$(call missing,dev)
-	@$(MAKE) -j2 engine rust-checks
+	@$(MAKE) -j2 engine-and-python rust-tests
 	@tools/tests python
 
-rust-checks: lint
+engine-and-python: engine
+	@$(MAKE) -j1 lint-python
+
+rust-tests: lint-rust
 	@tools/programs
 	@tools/tests rust
 

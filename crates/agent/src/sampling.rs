@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use netstudy_probe::{Probe, Sampler, Samples, Sources};
 use netstudy_records::{AgentPlan, AgentRecord, InstrumentPlan, Snapshot};
+use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::failure::Failure;
 use crate::tallies::Tallies;
@@ -54,7 +55,8 @@ impl Snapshots {
 }
 
 /// Bytes that this process has had the disk read, and that it has made the disk write: none of a file
-/// that is in the page cache, or on a RAM disk. /proc/pid/io, proc(5).
+/// that is in the page cache, or on a RAM disk. /proc/pid/io, proc(5). Pages of the program itself
+/// count too: its major faults tell of these, getrusage(2).
 fn add_own_files(counters: &mut BTreeMap<String, u64>, missing: &mut BTreeMap<String, String>) {
     const PLACE: &str = "/proc/self/io";
     let text = match fs::read_to_string(PLACE) {
@@ -71,6 +73,15 @@ fn add_own_files(counters: &mut BTreeMap<String, u64>, missing: &mut BTreeMap<St
         match value.and_then(|value| value.parse().ok()) {
             Some(value) => counters.insert(name.to_owned(), value).map_or((), drop),
             None => missing.insert(format!("{PLACE} {field}"), text.clone()).map_or((), drop),
+        }
+    }
+    let faults = getrusage(UsageWho::RUSAGE_SELF).map(|usage| usage.major_page_faults());
+    match faults {
+        Ok(faults) => {
+            counters.insert("process_major_faults".to_owned(), faults.unsigned_abs());
+        }
+        Err(error) => {
+            missing.insert("getrusage".to_owned(), error.to_string());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Files of a run: where their data come from, and where they go.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -209,6 +210,21 @@ fn fill(path: &Path, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<
         FilePlace::Disk => cool(&file),
         FilePlace::Cache => prime(path),
     }
+}
+
+/// Reads what this process has mapped of files, its program and libraries, into the page cache: their
+/// pages would else be read from the disk when they are first needed, and the kernel charges that to
+/// the process as it does its data.
+pub(super) fn prime_program() -> Result<(), Failure> {
+    const MAPS: &str = "/proc/self/maps";
+    let maps = fs::read_to_string(MAPS).map_err(Failure::run(MAPS))?;
+    // proc_pid_maps(5): the name is the sixth column, and may have blanks in it.
+    let names = maps.lines().filter_map(|line| line.find('/').map(|start| &line[start..]));
+    for name in names.collect::<BTreeSet<_>>() {
+        // A file that has been replaced since has no name.
+        let _ = prime(Path::new(name));
+    }
+    Ok(())
 }
 
 /// Reads a file once.

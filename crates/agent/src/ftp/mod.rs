@@ -71,6 +71,7 @@ pub(crate) struct FileTask {
 impl FtpTask {
     /// Carries the task out until the controller stops it, and writes the recorded data.
     pub(crate) fn run(&self, agent: &Agent<'_>) -> Result<(), Failure> {
+        files::prime_program()?;
         match self {
             Self::Client(task) => client::run(agent, task),
             Self::Server(task) => server::run(agent, task),

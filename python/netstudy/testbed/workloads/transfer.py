@@ -151,6 +151,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
 
 
 _READ, _WRITTEN = "process_bytes_read", "process_bytes_written"
+_MAJOR_FAULTS = "process_major_faults"
 """Counters of an agent: bytes that it had a disk read, and made a disk write."""
 _INSIDE_BPS = 100_000_000_000
 """Rate assumed for a path inside a host."""
@@ -332,21 +333,22 @@ def _first_bytes(evidence: Evidence, rows: list[_Transfer]) -> tuple[int, ...] |
 def _places(evidence: Evidence, ftp: wire.Ftp) -> Iterator[wire.Check]:
     """That files were read from where the plan has them, and written to it, by what the kernel
     charges to the processes (/proc/pid/io): nothing of the page cache and of a RAM disk. A file
-    of which the kernel has dropped pages meanwhile was not in the page cache."""
+    of which the kernel has dropped pages meanwhile was not in the page cache. Pages of the
+    program are charged as well; it has read them before, and the detail counts those that it
+    lost since."""
     sends = "server" in evidence.sending
     senders, receivers = evidence.servers, evidence.clients
     if not sends:
         senders, receivers = receivers, senders
     moved = sum(one[4] + one[5] for one in _transfers(evidence))
-    read, written = _grown(senders, _READ), _grown(receivers, _WRITTEN)
     if ftp.source == "disk":
-        yield _place("every file is read from the disk", read, least=moved)
+        yield _place("every file is read from the disk", senders, _READ, least=moved)
     elif ftp.source != "memory":
-        yield _place("no file is read from a disk", read, most=0)
+        yield _place("no file is read from a disk", senders, _READ, most=0)
     if ftp.sink in ("disk", "synced disk"):
-        yield _place("every file is written to the disk", written, least=moved)
+        yield _place("every file is written to the disk", receivers, _WRITTEN, least=moved)
     else:
-        yield _place("no file is written to a disk", written, most=0)
+        yield _place("no file is written to a disk", receivers, _WRITTEN, most=0)
 
 
 def _grown(agents: list[AgentEvidence], name: str) -> int:
@@ -360,10 +362,14 @@ def _grown(agents: list[AgentEvidence], name: str) -> int:
     return total
 
 
-def _place(law: str, found: int, *, least: int = 0, most: int | None = None) -> wire.Check:
+def _place(
+    law: str, agents: list[AgentEvidence], name: str, *, least: int = 0, most: int | None = None
+) -> wire.Check:
+    found = _grown(agents, name)
     bound = f"at least {least}" if most is None else f"at most {most}"
+    detail = f"{found} B by what the kernel charges to the processes, {bound} B"
+    if faults := _grown(agents, _MAJOR_FAULTS):
+        detail += f"; {faults} pages of programs were read again from the disk (major faults)"
     return wire.Check(
-        law=law,
-        holds=found >= least and (most is None or found <= most),
-        detail=f"{found} B by what the kernel charges to the processes, {bound} B",
+        law=law, holds=found >= least and (most is None or found <= most), detail=detail
     )

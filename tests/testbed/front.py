@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -117,14 +117,30 @@ def finished(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, told
 
 
-def awaited(look: Callable[[], FoundT | None], process: subprocess.Popen[str]) -> FoundT:
-    """What `look` finds, as soon as it finds something."""
+def awaited(look: Callable[[], FoundT | None], *processes: subprocess.Popen[str]) -> FoundT:
+    """What `look` finds, as soon as it finds something, while all the processes go on.
+
+    When it finds nothing, the processes are ended: the tests that follow are not to see them.
+    """
+    try:
+        return _awaited(look, processes)
+    except BaseException:
+        for process in processes:
+            process.kill()
+            process.communicate()
+        raise
+
+
+def _awaited(
+    look: Callable[[], FoundT | None], processes: Sequence[subprocess.Popen[str]]
+) -> FoundT:
     limit = time.monotonic() + TIME_LIMIT_S
     while time.monotonic() < limit:
         found = look()
         if found is not None:
             return found
-        assert process.poll() is None, process.communicate()
+        for process in processes:
+            assert process.poll() is None, process.communicate()
         time.sleep(0.002)
     raise AssertionError(f"not within {TIME_LIMIT_S} s")
 

@@ -892,6 +892,7 @@ class ProgressRecord(Wire):
     packets: int
     """Useful data packets carried so far, over all runs."""
     packets_planned: int
+    """Useful data packets of the plan; 0: not known, since runs last for a time."""
     under_way: RunUnderWay | None = None
     """None: none is, or several at once."""
 

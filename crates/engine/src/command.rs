@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
-use netstudy_records::{Record, RecordSchema};
+use netstudy_records::{Record, RecordSchema, Run};
 use netstudy_sim as sim;
 
 use crate::panics;
@@ -73,7 +73,7 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
         testbed: "sim".to_owned(),
     })?;
     let threads = arguments.threads.unwrap_or_else(default_threads);
-    let packets_planned = plan.sound.iter().map(sim::useful_packets).sum();
+    let packets_planned = packets_planned(&plan.sound);
     let every = arguments.progress_ms.map(Duration::from_millis);
     let (runs, failed) = (plan.len(), plan.failed.len());
     for (place, record) in plan.failed {
@@ -91,6 +91,13 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     })?;
     writer.write(&Record::End { runs })?;
     Ok(())
+}
+
+/// Useful data packets of all runs; 0 where one of them lasts for a time, since nobody knows its
+/// packets before it has been made.
+fn packets_planned(runs: &[Run]) -> u64 {
+    let each = runs.iter().map(|run| Some(sim::useful_packets(run)).filter(|&packets| packets > 0));
+    each.sum::<Option<u64>>().unwrap_or(0)
 }
 
 fn default_threads() -> NonZeroUsize {

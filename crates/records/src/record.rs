@@ -33,7 +33,7 @@ pub enum Record {
         runs: usize,
         /// Useful data packets so far, over all runs.
         packets: u64,
-        /// Useful data packets of the plan.
+        /// Useful data packets of the plan; 0: not known, since runs last for a time.
         packets_planned: u64,
         /// The run that is being made; none: none is, or several at once.
         #[serde(default)]

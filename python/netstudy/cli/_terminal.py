@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -92,12 +93,26 @@ def continue_with(folder: Folder) -> str:
     return f"netstudy run {shlex.quote(str(folder.path))} --resume"
 
 
+@dataclass(frozen=True)
+class Reached:
+    """How far the runs are."""
+
+    done: int
+    """Runs that have records, earlier ones included."""
+    share: float
+    """The part of this round's work that is done, 0 to 1."""
+    left_s: float | None
+    """Time to its end if the rest goes as fast; None: nothing is done yet."""
+    packets_per_s: float
+    under_way: str
+    """The completed part of the current run, in words; empty if several are under way."""
+
+
 class Shown(Protocol):
     """A display of the progress."""
 
-    def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
-        """Show the runs done, this session's packets and packets per second, and the current
-        run."""
+    def show(self, reached: Reached) -> None:
+        """Show how far the runs are."""
 
     def begin(self, done: int, runs: int, title: str) -> None:
         """Restart for a further round: the runs done, their new total, and the round's name."""
@@ -123,14 +138,22 @@ class Meter:
     def on_progress(self, record: ProgressRecord | RunRecord) -> None:
         """Handle one record of the testbed."""
         if record.kind == "progress":
-            rate = record.packets / max(time.monotonic() - self._start_s, 1e-3)
-            done = self._before + record.runs_done
-            planned, under_way = record.packets_planned, _under_way(record)
-            self._shown.show(done, record.packets, planned, rate, under_way)
+            self._shown.show(self._reached(record))
             return
         self._there += 1
         if record.status != "ok":
             say(f"run {record.run} ({treatment(record)}) {record.status}: {explain(record)}")
+
+    def _reached(self, record: ProgressRecord) -> Reached:
+        elapsed_s = max(time.monotonic() - self._start_s, 1e-3)
+        share = _share(record)
+        return Reached(
+            done=self._before + record.runs_done,
+            share=share,
+            left_s=elapsed_s * (1 - share) / share if share else None,
+            packets_per_s=record.packets / elapsed_s,
+            under_way=_under_way(record),
+        )
 
 
 @contextmanager
@@ -208,23 +231,35 @@ def _under_way(record: ProgressRecord) -> str:
     return f"{100 * run.done // run.of} % of this run" if run and run.of else ""
 
 
+def _share(record: ProgressRecord) -> float:
+    """The completed share of the work: of its packets, or of its runs where the packets are not
+    known in advance."""
+    if record.packets_planned:
+        return record.packets / record.packets_planned
+    run = record.under_way
+    current = run.done / run.of if run and run.of else 0.0
+    return (record.runs_done + current) / max(record.runs, 1)
+
+
+def _left(seconds: float | None) -> str:
+    return "unknown" if seconds is None else duration(seconds)
+
+
 def _speed(rate: float) -> str:
-    """In millions for simulated packets, in thousands for real ones."""
+    """In millions for simulated packets, in thousands for real ones; empty if none are counted."""
+    if not rate:
+        return ""
     return f"{rate / 1e6:.1f} M packets/s" if rate >= 1e5 else f"{rate / 1e3:.1f} k packets/s"
 
 
 class _Clock:
-    """Elapsed and remaining time, in words."""
+    """The elapsed time, in words."""
 
     def __init__(self) -> None:
         self._start_s = time.monotonic()
 
     def elapsed(self) -> str:
         return duration(time.monotonic() - self._start_s)
-
-    @staticmethod
-    def left(packets: int, planned: int, rate: float) -> str:
-        return duration((planned - packets) / rate) if rate else "unknown"
 
 
 class _Bar:
@@ -242,21 +277,20 @@ class _Bar:
             runs=runs,
             round=f"{title}, " if title else "",
             elapsed=self._clock.elapsed(),
-            left="unknown",
+            left=_left(None),
             under_way="",
             speed="",
         )
 
-    def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
+    def show(self, reached: Reached) -> None:
         self._progress.update(
             self._task,
-            completed=packets,
-            total=planned or 1,
-            done=done,
+            completed=reached.share,
+            done=reached.done,
             elapsed=self._clock.elapsed(),
-            left=self._clock.left(packets, planned, rate),
-            speed=_speed(rate),
-            under_way=under_way,
+            left=_left(reached.left_s),
+            speed=_speed(reached.packets_per_s),
+            under_way=reached.under_way,
         )
         self._progress.refresh()
 
@@ -271,17 +305,16 @@ class _Lines:
     def begin(self, done: int, runs: int, title: str) -> None:  # noqa: ARG002  # `show` gives it
         self._runs, self._round, self._next = runs, title, 1
 
-    def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
-        if packets * _LINES < planned * self._next:
+    def show(self, reached: Reached) -> None:
+        if reached.share * _LINES < self._next:
             return
-        self._next = packets * _LINES // max(planned, 1) + 1
-        left = self._clock.left(packets, planned, rate)
+        self._next = int(reached.share * _LINES) + 1
         parts = (
             self._round,
-            f"{done}/{self._runs} runs",
-            under_way,
-            _speed(rate),
+            f"{reached.done}/{self._runs} runs",
+            reached.under_way,
+            _speed(reached.packets_per_s),
             f"{self._clock.elapsed()} elapsed",
-            f"{left} left",
+            f"{_left(reached.left_s)} left",
         )
         say(", ".join(part for part in parts if part))

@@ -665,6 +665,165 @@ class Request(Wire):
         return ("client", "server")
 
 
+class TierRoles(Roles):
+    """Who generates load, who serves it, and whom the server asks."""
+
+    server: tuple[str, ...] = Field(min_length=1, max_length=1)
+    """The host of the application server."""
+    database: tuple[str, ...] = Field(default=(), max_length=1)
+    """The host of its database; empty where the application has no database of its own."""
+
+
+class Brokerage(Wire):
+    """The brokerage of the engine."""
+
+    kind: Literal["brokerage"] = "brokerage"
+    variant: str | None = None
+    """Name of its variant, for people; None: its usual settings."""
+    threads: int | None = Field(default=None, gt=0)
+    """Threads of the application server; None: as many as CPUs."""
+    pool_connections: int = Field(default=16, gt=0)
+    """Connections to the database."""
+    page_images: int = Field(default=0, ge=0, le=9)
+    """Page elements of a page besides itself."""
+    database: Literal["postgresql", "sqlite"] = "postgresql"
+    """A server on the database's host, or a file on the application's host."""
+    data: Literal["ram", "disk"] = "disk"
+    """Where the database keeps its tables."""
+    users: int = Field(default=15_000, gt=0)
+    """Registered users."""
+    quotes: int = Field(default=10_000, gt=0)
+    """Quoted stocks."""
+
+
+class Program(Wire):
+    """Any program that answers HTTP."""
+
+    kind: Literal["program"] = "program"
+    start: tuple[str, ...] = Field(min_length=1)
+    """Its arguments, the program first."""
+    port: int = Field(ge=1, le=65_535)
+    """It listens on it, at the address of its host."""
+    ready_path: str = "/"
+    """Path whose answer says that it is ready."""
+
+
+Application = Annotated[Brokerage | Program, Field(discriminator="kind")]
+
+
+class HttpRequest(Wire):
+    """A request of HTTP."""
+
+    method: Literal["GET", "POST"] = "GET"
+    path: str
+    """Path and query."""
+    body: str | None = None
+    content_type: str | None = None
+    """Media type of the body."""
+
+
+class Operation(Wire):
+    """An operation of a mix."""
+
+    name: str
+    share_ppm: int = Field(ge=0, le=1_000_000)
+    """Its share of all operations, in millionths: all together a million."""
+    elements_ppm: int = Field(gt=0)
+    """Page elements of one operation, on average in millionths."""
+    requests: tuple[HttpRequest, ...] = ()
+    """Empty: the application knows them."""
+
+
+class ClosedLoad(Wire):
+    """Users who submit, wait for the answer, think, and submit again."""
+
+    kind: Literal["closed"] = "closed"
+    users: int = Field(gt=0)
+    """All users together; generators share them."""
+    think_ns: int = Field(default=0, ge=0)
+    """Time from an answer to the next submission."""
+    think: Literal["fixed", "exponential"] = "fixed"
+    """How the think time varies."""
+
+
+class OpenLoad(Wire):
+    """Submissions at a rate, whether or not earlier ones are answered."""
+
+    kind: Literal["open"] = "open"
+    interval_ps: int = Field(gt=0)
+    """Mean time between two submissions of all generators together, in picoseconds."""
+    arrivals: Literal["poisson", "uniform"] = "poisson"
+    """Independent of each other, or all as far apart."""
+    users: int = Field(default=1_000, gt=0)
+    """Most submissions under way at a time, all generators together: a further one is not met."""
+
+
+class Costs(Wire):
+    """What a page element costs in the simulator."""
+
+    profile: str
+    """Profile from which the figures came."""
+    request_bytes: int = Field(default=400, gt=0)
+    """Bytes of a request of a page element."""
+    response_bytes: int = Field(default=9_200, gt=0)
+    """Bytes of its answer."""
+    app_cpu_ns: int = Field(ge=0, le=_WORK_MAX_NS)
+    """CPU time of the application server where it has one CPU."""
+    app_cpu_growth_ppm: int = Field(default=0, ge=0, le=1_000_000)
+    """What each further CPU adds to that, in millionths."""
+    database_calls: int = Field(default=1, ge=0)
+    """Requests to the database, one after the other."""
+    database_request_bytes: int = Field(default=200, gt=0)
+    """Bytes of a request to the database."""
+    database_response_bytes: int = Field(default=600, gt=0)
+    """Bytes of its answer."""
+    database_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """CPU time of the database, of all requests together."""
+    database_hold_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """Time that the requests hold their slot in addition: locks, logs, waits that use no CPU."""
+    database_slots: int = Field(default=64, gt=0)
+    """Requests that the database works on at a time."""
+    database_disk_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """Time of its disk, of all requests together."""
+    delay_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """Time in which no tier does anything."""
+    service: Literal["fixed", "exponential"] = "exponential"
+    """How long each piece of work takes."""
+    threads: int | None = Field(default=None, gt=0)
+    """Page elements that the application server works on at a time; None: any number."""
+    pool_connections: int = Field(default=64, gt=0)
+    """Connections of the application server to the database."""
+
+
+class Transactions(Wire):
+    """Users submit operations to an application server, which asks its database.
+
+    Phases last for a time.
+    """
+
+    kind: Literal["transactions"] = "transactions"
+    roles: TierRoles
+    application: Application
+    mix: tuple[Operation, ...] = Field(min_length=1)
+    """The operations, and how often each is drawn."""
+    load: Annotated[ClosedLoad | OpenLoad, Field(discriminator="kind")]
+    """Who submits when."""
+    statistics_every_ns: int = Field(default=1_000_000_000, gt=0)
+    """Time between two blocks of statistics of a generator."""
+    costs: Costs | None = None
+    """Costs of a page element in the simulator; testbeds of real hosts are not asked for them."""
+
+    @property
+    def connected(self) -> Iterator[tuple[str, str]]:
+        """Generator and server; each has as many connections as users."""
+        return self.roles.pairs
+
+    @property
+    def sending(self) -> tuple[Role, ...]:
+        """The roles that send data: both send messages."""
+        return ("client", "server")
+
+
 class PublishedValue(Wire):
     """A value that somebody published of a run."""
 
@@ -706,7 +865,7 @@ class Published(Wire):
         return ()
 
 
-Traffic = Incast | Transfer | Request
+Traffic = Incast | Transfer | Request | Transactions
 """What testbeds carry out."""
 Workload = Annotated[Traffic | Published, Field(discriminator="kind")]
 
@@ -969,7 +1128,10 @@ class RequestHistogram(Wire):
     """Latencies of the requests of one client: a log-linear histogram (HdrHistogram)."""
 
     operation: str
-    """`request`, `probe`, or an operation of an application."""
+    """`request`, `probe`, `page element`, `transaction`, or an operation of an application."""
+    latency: Literal["response", "service", "first-byte"] = "response"
+    """From when it was due, or from when it was sent, to the last byte of its answer; from when it
+    was sent to the first one."""
     phase: PhaseKind
     """The phase that the requests were due in."""
     client: str
@@ -1004,6 +1166,63 @@ class SecondSamples(Wire):
     that its TCP has acknowledged."""
 
 
+class TransactionSamples(Wire):
+    """What became of the operations of the measuring phase: a row a generator and operation."""
+
+    client: tuple[str, ...]
+    """The generator."""
+    operation: tuple[str, ...]
+    offered: tuple[int, ...]
+    """Submissions that were due."""
+    not_met: tuple[int, ...]
+    """Those that were not begun: too many were under way, or the phase was over."""
+    completed: tuple[int, ...]
+    """Those that ended without an error."""
+    page_elements: tuple[int, ...]
+    """Answers of HTTP with success."""
+    network_errors: tuple[int, ...]
+    """Submissions that failed on their connection: refused, cut, timed out."""
+    server_errors: tuple[int, ...]
+    """Submissions that the application refused or failed at: 4xx, 5xx, or another page."""
+    bytes_read: tuple[int, ...]
+    """Headers included."""
+    bytes_written: tuple[int, ...]
+    """Headers included."""
+
+
+class TransactionErrors(Wire):
+    """Errors of the measuring phase by their name: a row a generator, operation and error."""
+
+    client: tuple[str, ...]
+    operation: tuple[str, ...]
+    error: tuple[str, ...]
+    """`503`, `connection reset`, `timed out` and the like."""
+    count: tuple[int, ...]
+
+
+class StatisticsSamples(Wire):
+    """Statistics of a generator at intervals, since the measuring phase began: the last row of a
+    generator is the whole phase."""
+
+    client: tuple[str, ...]
+    """The generator."""
+    at_ns: tuple[int, ...]
+    """Time since the phase began."""
+    users: tuple[int, ...]
+    page_elements: tuple[int, ...]
+    """Answers of HTTP with success."""
+    transactions: tuple[int, ...]
+    """Operations that ended without an error."""
+    network_errors: tuple[int, ...]
+    server_errors: tuple[int, ...]
+    bytes_read: tuple[int, ...]
+    bytes_written: tuple[int, ...]
+    response_sum_ns: tuple[int, ...]
+    """Response times of all page elements together."""
+    not_met: tuple[int, ...]
+    """Submissions that were due and not begun."""
+
+
 class Samples(Wire):
     """What was sampled in the measuring phase: tables, each a column a quantity."""
 
@@ -1012,6 +1231,9 @@ class Samples(Wire):
     transfer: TransferSamples | None = None
     request: tuple[RequestHistogram, ...] = ()
     second: SecondSamples | None = None
+    transaction: TransactionSamples | None = None
+    error: TransactionErrors | None = None
+    statistics: StatisticsSamples | None = None
 
 
 SAMPLE_TABLES: Final[dict[str, tuple[str, ...]]] = {
@@ -1021,11 +1243,14 @@ SAMPLE_TABLES: Final[dict[str, tuple[str, ...]]] = {
         ("connection", ConnectionSamples),
         ("transfer", TransferSamples),
         ("second", SecondSamples),
+        ("transaction", TransactionSamples),
+        ("error", TransactionErrors),
+        ("statistics", StatisticsSamples),
     )
 }
 """Table of samples -> its columns."""
 HISTOGRAM_TABLES: Final[dict[str, tuple[str, ...]]] = {
-    "request": ("operation", "phase", "client", "server", "value_ns", "requests")
+    "request": ("operation", "latency", "phase", "client", "server", "value_ns", "requests")
 }
 """Table of samples that is histograms -> its columns, a row a bucket."""
 

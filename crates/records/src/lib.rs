@@ -14,6 +14,7 @@ mod snmp_plan;
 mod spans;
 mod stations;
 mod switch_plan;
+mod transactions;
 
 pub use agent::{
     AgentPlan, AgentRecord, AgentRecordSchema, AgentSchema, AgentWorkload, Command,
@@ -30,9 +31,9 @@ pub use plan::{
     Workload, Zone,
 };
 pub use record::{
-    Check, ConnectionSamples, Edge, IterationSamples, Mode, PhaseTimes, Readings, Reconciliation,
-    Record, RecordNode, RecordSchema, RequestHistogram, RunRecord, RunUnderWay, Samples,
-    SecondSamples, Series, Status, TestbedLimit, TransferSamples,
+    Check, ConnectionSamples, Edge, IterationSamples, Latency, Mode, PhaseTimes, Readings,
+    Reconciliation, Record, RecordNode, RecordSchema, RequestHistogram, RunRecord, RunUnderWay,
+    Samples, SecondSamples, Series, Status, TestbedLimit, TransferSamples,
 };
 pub use secret::Secret;
 pub use snmp_plan::{
@@ -45,4 +46,8 @@ pub use switch_plan::{
     FRAMES_RECEIVED_BY_SIZE, Management, SwitchClock, SwitchElement, SwitchHost, SwitchLink,
     SwitchLinkEnd, SwitchPlan, SwitchPlanSchema, SwitchPortCounters, SwitchRecord,
     SwitchRecordSchema, SwitchSampling,
+};
+pub use transactions::{
+    Application, Arrivals, Costs, Database, HttpMethod, HttpRequest, Load, Medium, Operation,
+    StatisticsSamples, TierRoles, TransactionErrors, TransactionSamples, Transactions,
 };

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Authentication, Cipher, spans};
+use crate::{Authentication, Cipher, Transactions, spans};
 
 /// The schema that this engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -448,6 +448,8 @@ pub enum Workload {
     Transfer(Transfer),
     /// Requests and responses.
     Request(Request),
+    /// Transactions of an application.
+    Transactions(Transactions),
 }
 
 /// Clients and servers.

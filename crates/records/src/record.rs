@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{InstrumentKind, PhaseKind, Treatment};
+use crate::{
+    InstrumentKind, PhaseKind, StatisticsSamples, TransactionErrors, TransactionSamples, Treatment,
+};
 
 /// The schema that this engine writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +144,15 @@ pub struct Samples {
     /// A row a connection and second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<SecondSamples>,
+    /// A row a generator of load and operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<TransactionSamples>,
+    /// A row a generator, operation and kind of error; none: nobody submits operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<TransactionErrors>,
+    /// A row a generator and interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statistics: Option<StatisticsSamples>,
 }
 
 /// One value an iteration of the measuring phase.
@@ -204,11 +215,34 @@ pub struct TransferSamples {
     pub first_byte_ns: Option<Vec<u64>>,
 }
 
+/// The time of a request that a histogram holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Latency {
+    /// From when it was due to the last byte of its answer.
+    #[default]
+    Response,
+    /// From when it was sent to the last byte of its answer.
+    Service,
+    /// From when it was sent to the first byte of its answer.
+    FirstByte,
+}
+
+impl Latency {
+    /// Whether it is the one that needs no word.
+    fn is_response(&self) -> bool {
+        *self == Self::Response
+    }
+}
+
 /// Latencies of the requests of one client: a log-linear histogram (`HdrHistogram`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestHistogram {
-    /// `request`, `probe`, or an operation of an application.
+    /// `request`, `probe`, `page element`, `transaction`, or an operation of an application.
     pub operation: String,
+    /// Which time of them.
+    #[serde(default, skip_serializing_if = "Latency::is_response")]
+    pub latency: Latency,
     /// The phase that the requests were due in.
     pub phase: PhaseKind,
     /// The node that asked.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
 use netstudy_records::{
-    Answers, Check, ConnectionSamples, Edge, Latencies, Mode, Node, PhaseKind, PhaseTimes,
+    Answers, Check, ConnectionSamples, Edge, Latencies, Latency, Mode, Node, PhaseKind, PhaseTimes,
     Readings, RecordNode, RequestHistogram, RunRecord, Samples, Series, Status,
 };
 use netstudy_tcp::Counters;
@@ -131,6 +131,7 @@ fn histogram(
         RequestsOf::Probe(phase) => ("probe", phase),
     };
     Some(RequestHistogram {
+        latency: Latency::Response,
         operation: operation.to_owned(),
         phase,
         client: name(client),

@@ -130,7 +130,7 @@ def _known(values: list[float]) -> list[float | None]:
 
 def _buckets(histograms: Sequence[RequestHistogram]) -> Sequence[Values]:
     rows = [
-        (one.operation, one.phase, one.client, one.server, value, requests)
+        (one.operation, one.latency, one.phase, one.client, one.server, value, requests)
         for one in histograms
         for value, requests in zip(one.value_ns, one.requests, strict=True)
     ]

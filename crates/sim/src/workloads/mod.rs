@@ -4,6 +4,7 @@
 mod ftp;
 mod incast;
 mod request;
+mod transactions;
 mod transfer;
 
 use netstudy_records as records;
@@ -79,6 +80,7 @@ macro_rules! for_workload {
             netstudy_records::Workload::Incast($one) => $done,
             netstudy_records::Workload::Transfer($one) => $done,
             netstudy_records::Workload::Request($one) => $done,
+            netstudy_records::Workload::Transactions($one) => $done,
         }
     };
 }

@@ -1,0 +1,285 @@
+//! Transactions: users who ask an application with several tiers, in plans and in records.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Roles, Service, spans};
+
+/// Users submit operations to an application server, which asks its database. Phases last for a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transactions {
+    /// The generators of load, the application server, and its database.
+    pub roles: TierRoles,
+    /// The application.
+    pub application: Application,
+    /// The operations, and how often each is drawn.
+    pub mix: Vec<Operation>,
+    /// Who submits when.
+    pub load: Load,
+    /// Time between two blocks of statistics of a generator.
+    #[serde(deserialize_with = "spans::ns")]
+    pub statistics_every_ns: u64,
+    /// Costs of a page element in the simulator; testbeds of real hosts are not asked for them.
+    #[serde(default)]
+    pub costs: Option<Costs>,
+}
+
+/// The tiers of an application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TierRoles {
+    /// Hosts that generate load: they share the users.
+    pub client: Vec<String>,
+    /// The host of the application server: one.
+    pub server: Vec<String>,
+    /// The host of its database: one, or none where the application has no database of its own.
+    #[serde(default)]
+    pub database: Vec<String>,
+}
+
+impl TierRoles {
+    /// The tier that the users see: generators and application server.
+    #[must_use]
+    pub fn front(&self) -> Roles {
+        Roles { client: self.client.clone(), server: self.server.clone() }
+    }
+}
+
+/// An application that users submit to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Application {
+    /// The brokerage of this engine.
+    Brokerage {
+        /// Name of its variant, for people; none: its usual settings.
+        variant: Option<String>,
+        /// Threads of the application server; none: as many as CPUs.
+        threads: Option<u32>,
+        /// Connections to the database.
+        pool_connections: u32,
+        /// Page elements of a page besides itself.
+        page_images: u32,
+        /// The database.
+        database: Database,
+        /// Where the database keeps its tables.
+        data: Medium,
+        /// Registered users.
+        users: u32,
+        /// Quoted stocks.
+        quotes: u32,
+    },
+    /// Any program that answers HTTP.
+    Program {
+        /// Its arguments, the program first.
+        start: Vec<String>,
+        /// Port that it listens on, at the address of its host.
+        port: u16,
+        /// Path whose answer says that it is ready.
+        ready_path: String,
+    },
+}
+
+/// Databases of the brokerage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Database {
+    /// A server on the database's host.
+    Postgresql,
+    /// A file on the application's host.
+    Sqlite,
+}
+
+/// Where a database keeps its tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Medium {
+    /// On a RAM disk.
+    Ram,
+    /// On a disk.
+    Disk,
+}
+
+/// An operation of a mix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operation {
+    /// Its name.
+    pub name: String,
+    /// Its share of all operations, in millionths: all together a million.
+    pub share_ppm: u32,
+    /// Page elements of one operation, on average in millionths.
+    pub elements_ppm: u64,
+    /// Its requests; empty: the application knows them.
+    #[serde(default)]
+    pub requests: Vec<HttpRequest>,
+}
+
+/// A request of HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpRequest {
+    /// Its method.
+    pub method: HttpMethod,
+    /// Path and query.
+    pub path: String,
+    /// Its body, if it has one.
+    #[serde(default)]
+    pub body: Option<String>,
+    /// Media type of the body.
+    #[serde(default)]
+    pub content_type: Option<String>,
+}
+
+/// Methods of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum HttpMethod {
+    /// Reads.
+    Get,
+    /// Submits.
+    Post,
+}
+
+/// Who submits when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Load {
+    /// Users who submit, wait for the answer, think, and submit again.
+    Closed {
+        /// All users together; generators share them.
+        users: u32,
+        /// Time from an answer to the next submission.
+        #[serde(deserialize_with = "spans::ns")]
+        think_ns: u64,
+        /// How the think time varies.
+        think: Service,
+    },
+    /// Submissions at a rate, whether or not earlier ones are answered.
+    Open {
+        /// Mean time between two submissions of all generators together, in picoseconds.
+        interval_ps: u64,
+        /// How they are spread.
+        arrivals: Arrivals,
+        /// Most submissions under way at a time, all generators together: a further one is not met.
+        users: u32,
+    },
+}
+
+/// Processes of arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Independent of each other.
+    Poisson,
+    /// All as far apart.
+    Uniform,
+}
+
+/// What a page element costs in the simulator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// Profile from which the figures came.
+    pub profile: String,
+    /// Bytes of a request of a page element.
+    pub request_bytes: u64,
+    /// Bytes of its answer.
+    pub response_bytes: u64,
+    /// CPU time of the application server where it has one CPU.
+    #[serde(deserialize_with = "spans::ns")]
+    pub app_cpu_ns: u64,
+    /// What each further CPU adds to that, in millionths.
+    pub app_cpu_growth_ppm: u32,
+    /// Requests to the database, one after the other.
+    pub database_calls: u32,
+    /// Bytes of a request to the database.
+    pub database_request_bytes: u64,
+    /// Bytes of its answer.
+    pub database_response_bytes: u64,
+    /// CPU time of the database, of all requests together.
+    #[serde(deserialize_with = "spans::ns")]
+    pub database_cpu_ns: u64,
+    /// Time that the requests hold their slot in addition: locks, logs, waits that use no CPU.
+    #[serde(deserialize_with = "spans::ns")]
+    pub database_hold_ns: u64,
+    /// Requests that the database works on at a time.
+    pub database_slots: u32,
+    /// Time of its disk, of all requests together.
+    #[serde(deserialize_with = "spans::ns")]
+    pub database_disk_ns: u64,
+    /// Time in which no tier does anything.
+    #[serde(deserialize_with = "spans::ns")]
+    pub delay_ns: u64,
+    /// How long each piece of work takes.
+    pub service: Service,
+    /// Page elements that the application server works on at a time; none: any number.
+    pub threads: Option<u32>,
+    /// Connections of the application server to the database.
+    pub pool_connections: u32,
+}
+
+/// Operations of one generator in the measuring phase: a row for each operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransactionSamples {
+    /// The generator.
+    pub client: Vec<String>,
+    /// The operation.
+    pub operation: Vec<String>,
+    /// Submissions that were due.
+    pub offered: Vec<u64>,
+    /// Those that were not begun, since too many were under way or the phase was over.
+    pub not_met: Vec<u64>,
+    /// Those that ended without an error.
+    pub completed: Vec<u64>,
+    /// Answers of HTTP with success.
+    pub page_elements: Vec<u64>,
+    /// Submissions that failed on their connection: refused, cut, timed out.
+    pub network_errors: Vec<u64>,
+    /// Submissions that the application refused or failed at: status 4xx or 5xx, or another page.
+    pub server_errors: Vec<u64>,
+    /// Bytes read, headers included.
+    pub bytes_read: Vec<u64>,
+    /// Bytes written, headers included.
+    pub bytes_written: Vec<u64>,
+}
+
+/// Errors of one generator in the measuring phase, by their name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransactionErrors {
+    /// The generator.
+    pub client: Vec<String>,
+    /// The operation.
+    pub operation: Vec<String>,
+    /// The error: `503`, `connection reset`, `timed out` and the like.
+    pub error: Vec<String>,
+    /// How often.
+    pub count: Vec<u64>,
+}
+
+/// Statistics of a generator at intervals of the measuring phase, since the phase began: the last row of a
+/// generator is the whole phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatisticsSamples {
+    /// The generator.
+    pub client: Vec<String>,
+    /// Time since the phase began.
+    pub at_ns: Vec<u64>,
+    /// Its users.
+    pub users: Vec<u64>,
+    /// Answers of HTTP with success.
+    pub page_elements: Vec<u64>,
+    /// Operations that ended without an error.
+    pub transactions: Vec<u64>,
+    /// Submissions that failed on their connection.
+    pub network_errors: Vec<u64>,
+    /// Submissions that the application refused or failed at.
+    pub server_errors: Vec<u64>,
+    /// Bytes read, headers included.
+    pub bytes_read: Vec<u64>,
+    /// Bytes written, headers included.
+    pub bytes_written: Vec<u64>,
+    /// Response times of all page elements together.
+    pub response_sum_ns: Vec<u64>,
+    /// Submissions that were due and not begun.
+    pub not_met: Vec<u64>,
+}

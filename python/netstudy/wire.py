@@ -1172,6 +1172,7 @@ class TransactionSamples(Wire):
     client: tuple[str, ...]
     """The generator."""
     operation: tuple[str, ...]
+    """The operation."""
     offered: tuple[int, ...]
     """Submissions that were due."""
     not_met: tuple[int, ...]
@@ -1191,13 +1192,16 @@ class TransactionSamples(Wire):
 
 
 class TransactionErrors(Wire):
-    """Errors of the measuring phase by their name: a row a generator, operation and error."""
+    """Errors of the measuring phase by their reason: a row a generator, operation and reason."""
 
     client: tuple[str, ...]
+    """The generator."""
     operation: tuple[str, ...]
-    error: tuple[str, ...]
+    """The operation."""
+    reason: tuple[str, ...]
     """`503`, `connection reset`, `timed out` and the like."""
     count: tuple[int, ...]
+    """How often."""
 
 
 class StatisticsSamples(Wire):
@@ -1209,14 +1213,19 @@ class StatisticsSamples(Wire):
     at_ns: tuple[int, ...]
     """Time since the phase began."""
     users: tuple[int, ...]
+    """Its users."""
     page_elements: tuple[int, ...]
     """Answers of HTTP with success."""
     transactions: tuple[int, ...]
     """Operations that ended without an error."""
     network_errors: tuple[int, ...]
+    """Submissions that failed on their connection."""
     server_errors: tuple[int, ...]
+    """Submissions that the application refused or failed at."""
     bytes_read: tuple[int, ...]
+    """Headers included."""
     bytes_written: tuple[int, ...]
+    """Headers included."""
     response_sum_ns: tuple[int, ...]
     """Response times of all page elements together."""
     not_met: tuple[int, ...]

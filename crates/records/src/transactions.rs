@@ -243,15 +243,15 @@ pub struct TransactionSamples {
     pub bytes_written: Vec<u64>,
 }
 
-/// Errors of one generator in the measuring phase, by their name.
+/// Errors of one generator in the measuring phase, by their reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionErrors {
     /// The generator.
     pub client: Vec<String>,
     /// The operation.
     pub operation: Vec<String>,
-    /// The error: `503`, `connection reset`, `timed out` and the like.
-    pub error: Vec<String>,
+    /// `503`, `connection reset`, `timed out` and the like.
+    pub reason: Vec<String>,
     /// How often.
     pub count: Vec<u64>,
 }

@@ -4,6 +4,7 @@
 use netstudy_fabric::Chance;
 use netstudy_records::Jitter;
 use netstudy_units::Duration;
+use netstudy_workload::transactions::{Random, Streams};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
@@ -30,6 +31,12 @@ impl Stream {
     #[must_use]
     pub fn of_server(seed: &str, number: u32) -> Self {
         Self::new(seed, &format!("server/{number}/start"))
+    }
+
+    /// The streams that generator `number` of transactions draws from. Simulator and agents use the same.
+    #[must_use]
+    pub fn of_generator(seed: &str, number: u32) -> Streams<Self> {
+        Streams::new(|what| Self::new(seed, &format!("generator/{number}/{what}")))
     }
 
     /// 64 random bits.
@@ -76,6 +83,20 @@ impl Chance for Stream {
     }
 }
 
+impl Random for Stream {
+    fn below(&mut self, n: u32) -> u32 {
+        Chance::below(self, n)
+    }
+
+    fn uniform_span(&mut self, max: Duration) -> Duration {
+        Self::uniform_span(self, max)
+    }
+
+    fn exponential(&mut self, mean: Duration) -> Duration {
+        Self::exponential(self, mean)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,7 +127,7 @@ mod tests {
         let mut stream = Stream::new("7", "even");
         let mut counts = [0u32; 7];
         for _ in 0..70_000 {
-            counts[stream.below(7) as usize] += 1;
+            counts[Chance::below(&mut stream, 7) as usize] += 1;
         }
         // Five standard deviations of a binomial count: 5 x sqrt(70000 x 1/7 x 6/7) = 463.
         assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 463), "{counts:?}");

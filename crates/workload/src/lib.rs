@@ -13,6 +13,7 @@ mod outbox;
 mod phases;
 mod request;
 mod traffic;
+pub mod transactions;
 mod transfer;
 
 pub use application::Application;

@@ -1,0 +1,58 @@
+//! What a generator counts in its measuring phase.
+
+use core::ops::AddAssign;
+
+use netstudy_units::Duration;
+
+/// Counts of one operation. Submissions that were due in the phase, or were under way when it began, are offered;
+/// offered = completed + network errors + server errors + not met + unfinished. The others count what
+/// ended within the phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Submissions that were due.
+    pub offered: u64,
+    /// Those that were not begun, since too many were under way.
+    pub not_met: u64,
+    /// Those that ended without an error.
+    pub completed: u64,
+    /// Those that were under way when the phase ended.
+    pub unfinished: u64,
+    /// Answers with success.
+    pub page_elements: u64,
+    /// Submissions that failed on their connection.
+    pub network_errors: u64,
+    /// Submissions that the application refused or failed at.
+    pub server_errors: u64,
+    /// Bytes read, headers included.
+    pub bytes_read: u64,
+    /// Bytes written, headers included.
+    pub bytes_written: u64,
+    /// Response times of the page elements, all together.
+    pub response_sum_ns: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.offered += other.offered;
+        self.not_met += other.not_met;
+        self.completed += other.completed;
+        self.unfinished += other.unfinished;
+        self.page_elements += other.page_elements;
+        self.network_errors += other.network_errors;
+        self.server_errors += other.server_errors;
+        self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
+        self.response_sum_ns += other.response_sum_ns;
+    }
+}
+
+/// Counts of all operations together since the measuring phase began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Time since the phase began.
+    pub at: Duration,
+    /// Clients of the generator.
+    pub users: u32,
+    /// The sums.
+    pub counts: Counts,
+}

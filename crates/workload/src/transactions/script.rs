@@ -1,0 +1,239 @@
+//! The requests of each operation, as data.
+
+use alloc::string::String;
+
+use netstudy_units::Duration;
+
+/// One request. What it looks like in HTTP is the driver's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Begins a session of a registered user; an earlier session of the client is over.
+    Login {
+        /// The user's number.
+        user: u32,
+    },
+    /// Ends the session.
+    Logout,
+    /// The user's home page.
+    Home,
+    /// Prices of some stocks.
+    Quotes(Symbols),
+    /// The user's holdings. The answer tells the first of them.
+    Portfolio,
+    /// The user's account.
+    Account,
+    /// Changes the user's profile.
+    Update {
+        /// Number of this change: its details differ from those of others.
+        number: u64,
+    },
+    /// Buys shares of a stock.
+    Buy {
+        /// The stock's number.
+        symbol: u32,
+        /// Number of shares.
+        quantity: u32,
+        /// Number of this purchase, once in a generator: one submitted twice is one purchase.
+        number: u64,
+    },
+    /// Sells a holding.
+    Sell {
+        /// Its number at the application.
+        holding: u64,
+    },
+    /// Registers a new user, whose session begins.
+    Register {
+        /// Number of this user, once in a generator.
+        number: u64,
+    },
+    /// A page element that belongs to the page before.
+    Image {
+        /// Its number, from 0.
+        number: u32,
+    },
+    /// A request of an operation that the plan has in full.
+    Plain {
+        /// Number of the operation in the mix.
+        operation: u32,
+        /// Number of the request in the operation.
+        request: u32,
+    },
+}
+
+/// Numbers of stocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbols {
+    count: u8,
+    numbers: [u32; Self::MOST as usize],
+}
+
+impl Symbols {
+    /// Most stocks of one request.
+    pub(super) const MOST: u32 = 10;
+
+    pub(super) fn new(count: u32, mut draw: impl FnMut() -> u32) -> Self {
+        let mut numbers = [0; Self::MOST as usize];
+        numbers[..count as usize].fill_with(&mut draw);
+        Self { count: count as u8, numbers }
+    }
+
+    /// The numbers.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u32] {
+        &self.numbers[..self.count.into()]
+    }
+}
+
+/// The requests of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// Of the brokerage.
+    Brokerage(Brokerage),
+    /// So many, which the plan has in full.
+    Plain {
+        /// How many.
+        requests: u32,
+    },
+}
+
+/// Operations of the brokerage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brokerage {
+    /// Another user's session begins.
+    Login,
+    /// The session ends; another user's begins.
+    Logout,
+    /// The home page.
+    Home,
+    /// Some prices.
+    Quotes,
+    /// The holdings.
+    Portfolio,
+    /// The account.
+    Account,
+    /// Looks at the account, and changes the profile.
+    Update,
+    /// Looks at a price, and buys.
+    Buy,
+    /// Looks at the holdings, and sells the first; without one buys instead.
+    Sell,
+    /// The session ends; that of a new user begins.
+    Register,
+}
+
+/// A request whose details are drawn when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Login,
+    Logout,
+    Home,
+    Quotes,
+    /// Of the stock that is bought next.
+    Quote,
+    Portfolio,
+    Account,
+    Update,
+    Buy,
+    Sell,
+    Register,
+}
+
+/// The rest of a sale without a holding.
+pub(super) const BUY_INSTEAD: &[Step] = &[Step::Quote, Step::Buy];
+
+impl Brokerage {
+    /// All of them with their names.
+    const NAMES: [(&'static str, Self); 10] = [
+        ("login", Self::Login),
+        ("logout", Self::Logout),
+        ("home", Self::Home),
+        ("quotes", Self::Quotes),
+        ("portfolio", Self::Portfolio),
+        ("account", Self::Account),
+        ("update", Self::Update),
+        ("buy", Self::Buy),
+        ("sell", Self::Sell),
+        ("register", Self::Register),
+    ];
+
+    /// Its requests: those of the public successors of the published application, in the scenario servlet of
+    /// `DayTrader` 7 and 8 and in the load scripts beside it.
+    pub(super) const fn steps(self) -> &'static [Step] {
+        match self {
+            Self::Login => &[Step::Login],
+            Self::Logout => &[Step::Logout, Step::Login],
+            Self::Home => &[Step::Home],
+            Self::Quotes => &[Step::Quotes],
+            Self::Portfolio => &[Step::Portfolio],
+            Self::Account => &[Step::Account],
+            Self::Update => &[Step::Account, Step::Update],
+            Self::Buy => BUY_INSTEAD,
+            Self::Sell => &[Step::Portfolio, Step::Sell],
+            Self::Register => &[Step::Logout, Step::Register, Step::Home],
+        }
+    }
+}
+
+impl Script {
+    /// The operation of the brokerage with this name; none: it has none.
+    #[must_use]
+    pub fn of_brokerage(name: &str) -> Option<Self> {
+        let (_, operation) = Brokerage::NAMES.iter().find(|(own, _)| *own == name)?;
+        Some(Self::Brokerage(*operation))
+    }
+
+    /// Page elements of one operation, without images; a sale without a holding has one more.
+    #[must_use]
+    pub const fn requests(self) -> u32 {
+        match self {
+            Self::Brokerage(operation) => operation.steps().len() as u32,
+            Self::Plain { requests } => requests,
+        }
+    }
+}
+
+/// An operation of the mix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationConfig {
+    /// Its name.
+    pub name: String,
+    /// Its share of all operations, in millionths: all together a million.
+    pub share_ppm: u32,
+    /// Its requests.
+    pub script: Script,
+}
+
+/// Who submits when: a generator's own part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Users who submit, wait for the answer, think, and submit again (closed loop).
+    Closed {
+        /// How many.
+        users: u32,
+        /// Time from an answer to the next submission, on average.
+        think: Duration,
+        /// Whether think times vary (exponential), or are all the same.
+        varies: bool,
+    },
+    /// Submissions at a rate, whether or not earlier ones are answered (open loop).
+    Open {
+        /// Time between two submissions, on average.
+        interval: Duration,
+        /// Whether they are independent of each other (Poisson), or all as far apart.
+        varies: bool,
+        /// Where they are as far apart: time until the first. Generators take turns by it.
+        offset: Duration,
+        /// Most submissions under way at a time: a further one is not met.
+        users: u32,
+    },
+}
+
+impl Load {
+    /// Most submissions under way at a time.
+    #[must_use]
+    pub const fn users(&self) -> u32 {
+        match *self {
+            Self::Closed { users, .. } | Self::Open { users, .. } => users,
+        }
+    }
+}
